@@ -1,0 +1,46 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Device time: the card's own clock, in ticks of 4 ns since reset.
+
+Every measured number of Lanebox is taken by it. 64 bits last 2,300 years.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import COUNTER_WIDTH, DWORD_WIDTH
+
+
+class DeviceTime(LiteXModule):
+    """Count cycles; hand software all 64 bits of one instant through a 32-bit bus.
+
+    Read `low` first: that read latches the upper half of the same instant into `high`.
+    """
+    def __init__(self, with_csr=True):
+        self.time  = Signal(COUNTER_WIDTH)               # o
+        self.latch = Signal()                            # i
+        self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH) # o, of the instant of the last latch
+
+        # # #
+
+        self.sync += [
+            self.time.eq(self.time + 1),
+            If(self.latch, self.high.eq(self.time[DWORD_WIDTH:])),
+        ]
+
+        if with_csr:
+            self.add_csr()
+
+    def add_csr(self):
+        self._low  = CSRStatus(DWORD_WIDTH, name="low",
+            description="Device time, lower half, in ticks of 4 ns. Reading it latches ``high``.")
+        self._high = CSRStatus(COUNTER_WIDTH - DWORD_WIDTH, name="high",
+            description="Device time, upper half, of the instant ``low`` was read.")
+        self.comb += [
+            self._low.status.eq(self.time[:DWORD_WIDTH]),
+            self._high.status.eq(self.high),
+            self.latch.eq(self._low.we),
+        ]

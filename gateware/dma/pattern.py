@@ -1,0 +1,151 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A known data pattern for measuring and checking the DMA without the user's logic.
+
+The pattern: dword i of a stream has the value i modulo 2^32, little endian, eight dwords a beat.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import COUNTER_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT, stream_layout
+
+LANE_BITS = log2_int(DWORDS_PER_BEAT)
+
+def pattern_dwords(beat):
+    """The dwords of beat number `beat`: the lane number below the beat number, no adder needed."""
+    return [Cat(C(lane, LANE_BITS), beat) for lane in range(DWORDS_PER_BEAT)]
+
+# Generator ----------------------------------------------------------------------------------------
+
+class PatternGenerator(LiteXModule):
+    """While enabled, the pattern in place of the sink's stream, which then stalls.
+
+    Beats are offered while `run` too, from dword 0 on each time both become true.
+    """
+    def __init__(self):
+        self.sink   = sink   = stream.Endpoint(stream_layout()) # i
+        self.source = source = stream.Endpoint(stream_layout()) # o
+        self.enable = Signal()                                  # i
+        self.run    = Signal()                                  # i
+
+        # # #
+
+        beat = Signal(DWORD_WIDTH - LANE_BITS)
+        self.comb += If(self.enable,
+            source.valid.eq(self.run),
+            source.data.eq(Cat(*pattern_dwords(beat))),
+        ).Else(
+            # `last` would end a DMA descriptor early: a stream without packets has none.
+            sink.connect(source, omit={"first", "last"}),
+        )
+        self.sync += If(source.ready, beat.eq(beat + 1))
+        self.sync += If(~(self.enable & self.run), beat.eq(0))
+
+# Checker ------------------------------------------------------------------------------------------
+
+class PatternChecker(LiteXModule):
+    """While enabled, consume every beat, compare it with the pattern and count; else transparent.
+
+    The counts start again each time it is enabled and stay readable after it is disabled. They
+    are two cycles late.
+    """
+    def __init__(self):
+        self.sink        = sink   = stream.Endpoint(stream_layout()) # i
+        self.source      = source = stream.Endpoint(stream_layout()) # o
+        self.enable      = Signal()                                  # i
+        self.beats       = Signal(COUNTER_WIDTH)                     # o, compared
+        self.errors      = Signal(DWORD_WIDTH)                       # o, beats with a wrong dword
+        self.first_error = Signal(COUNTER_WIDTH)                     # o, number of the first such
+
+        # # #
+
+        # A beat may pass in the first enabled cycle, so the number is ready before it.
+        beat = Signal(DWORD_WIDTH - LANE_BITS)
+        self.comb += If(self.enable,
+            sink.ready.eq(1),
+        ).Else(
+            sink.connect(source),
+        )
+        self.sync += If(sink.valid, beat.eq(beat + 1))
+        self.sync += If(~self.enable, beat.eq(0))
+
+        # Compared: eight comparisons of a dword, then one of their results, a register between.
+        enabled  = Signal()
+        compared = Signal()
+        wrong    = Signal(DWORDS_PER_BEAT)
+        self.sync += [
+            enabled.eq(self.enable),
+            compared.eq(self.enable & sink.valid),
+        ]
+        for lane, expected in enumerate(pattern_dwords(beat)):
+            data = sink.data[lane*DWORD_WIDTH:(lane + 1)*DWORD_WIDTH]
+            self.sync += wrong[lane].eq(data != expected)
+
+        self.sync += [
+            If(compared,
+                self.beats.eq(self.beats + 1),
+                If(wrong != 0,
+                    # Saturates: a wrapped count could read as zero errors.
+                    If(self.errors != 2**DWORD_WIDTH - 1, self.errors.eq(self.errors + 1)),
+                    If(self.errors == 0, self.first_error.eq(self.beats)),
+                ),
+            ),
+            If(self.enable & ~enabled,
+                self.beats.eq(0),
+                self.errors.eq(0),
+                self.first_error.eq(0),
+            ),
+        ]
+
+# Pattern ------------------------------------------------------------------------------------------
+
+class Pattern(LiteXModule):
+    """The stage between the DMA and the user slot; transparent, without delay, at reset.
+
+    Switch it while the DMA is idle: a beat that the user offers in the cycle of the switch stays
+    with the user, and one that waits for the user is taken by the checker.
+    """
+    def __init__(self, with_csr=True):
+        self.h2c = PatternChecker()
+        self.c2h = PatternGenerator()
+
+        # From and to the DMA, from and to the user slot.
+        self.h2c_sink   = self.h2c.sink   # i
+        self.h2c_source = self.h2c.source # o
+        self.c2h_sink   = self.c2h.sink   # i
+        self.c2h_source = self.c2h.source # o
+
+        # LitePCIe's writer discards its stream while it is disabled. The pattern waits for it, so
+        # that dword 0 is the first that reaches the host.
+        self.c2h_run = self.c2h.run       # i
+
+        # # #
+
+        if with_csr:
+            self.add_csr()
+
+    def add_csr(self):
+        self._control = CSRStorage(name="control", fields=[
+            CSRField("c2h_generate", size=1, offset=0,
+                description="Send the pattern instead of the user's stream, from dword 0 on."),
+            CSRField("h2c_check", size=1, offset=1,
+                description="Consume and compare the stream instead of passing it to the user."),
+        ])
+        self._h2c_beats = CSRStatus(COUNTER_WIDTH, name="h2c_beats",
+            description="Beats compared since ``h2c_check`` was set.")
+        self._h2c_errors = CSRStatus(DWORD_WIDTH, name="h2c_errors",
+            description="Beats of these with a wrong dword.")
+        self._h2c_first_error = CSRStatus(COUNTER_WIDTH, name="h2c_first_error",
+            description="Number of the first wrong beat, if there was one.")
+        self.comb += [
+            self.c2h.enable.eq(self._control.fields.c2h_generate),
+            self.h2c.enable.eq(self._control.fields.h2c_check),
+            self._h2c_beats.status.eq(self.h2c.beats),
+            self._h2c_errors.status.eq(self.h2c.errors),
+            self._h2c_first_error.status.eq(self.h2c.first_error),
+        ]

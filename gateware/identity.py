@@ -1,0 +1,45 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Which gateware is this? The identifier text, made of the sources and of nothing else.
+
+The same sources give the same text, on every machine and at any time: no date, no path, no user.
+"""
+
+import hashlib
+import os
+from pathlib import Path
+
+SOURCE_SUFFIXES = (".py", ".v", ".sv", ".scala", ".sbt", ".properties")
+GENERATED       = ("__pycache__", "target", "build", ".bsp", ".idea")
+DIGEST_SHOWN    = 12
+
+def source_files(folder, pattern="**/*"):
+    """The source files in `folder` in a fixed order, leaving out what tools generate there."""
+    folder = Path(folder)
+    return sorted(
+        path for path in folder.glob(pattern)
+        if path.suffix in SOURCE_SUFFIXES and path.is_file()
+        and not set(GENERATED) & set(path.relative_to(folder).parts)
+    )
+
+def source_digest(*groups):
+    """SHA-256 over the names and contents of groups of files, as hexadecimal text.
+
+    A name counts from the folder that all files of a group share: where that lies does not matter.
+    """
+    digest = hashlib.sha256()
+    for files in groups:
+        root = os.path.commonpath([path.parent for path in files]) if files else ""
+        digest.update(f"{len(files)}\0".encode())
+        for path in files:
+            name = path.relative_to(root).as_posix()
+            digest.update(f"{name}\0{path.stat().st_size}\0".encode())
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+def identifier(target, occupant_sources):
+    """The text of the identifier memory for the target called `target` with this user logic."""
+    gateware = source_files(Path(__file__).parent)
+    return f"Lanebox {target} {source_digest(gateware, occupant_sources)[:DIGEST_SHOWN]}"

@@ -1,0 +1,22 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The board's LEDs: a heartbeat, and whether the PCIe link is up."""
+
+from litex.gen import *
+from migen import *
+
+from lanebox.layouts import HEARTBEAT_BIT
+
+
+class Leds(LiteXModule):
+    """Drive two LEDs; an LED lights at 1. Boards with inverted LEDs invert the pads.
+
+    LED 0 blinks with device time: it shows that the user clock runs. LED 1 is on while the link
+    is up. Further pads stay dark.
+    """
+    def __init__(self, pads, time, link_up):
+        # # #
+
+        self.comb += pads.eq(Cat(time[HEARTBEAT_BIT], link_up))

@@ -1,0 +1,142 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Performance counters on the PHY's four TLP streams CQ, CC, RQ and RC.
+
+They only watch: no handshake passes through them. Bytes are those of the TLP header's length
+field, so a TLP of one dword counts four whatever its byte enables say. What the hard block does
+below the streams (credits, replays, link state) is not seen here.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import COUNTER_WIDTH
+
+# Fields of the first dword of a TLP header (PCIe base specification, 2.2.1).
+TLP_LENGTH    = slice(0, 10)  # In dwords, 0 means 1024.
+TLP_WITH_DATA = 30
+
+COUNTERS = {
+    "beats":         "Beats accepted.",
+    "stalls":        "Cycles in which a beat was offered and not accepted.",
+    "tlps":          "TLPs, counted with their first beat.",
+    "payload_bytes": "Payload bytes of these TLPs, by the header's length field.",
+    "first":         "Device time of the first beat since the last clear, 0 if there was none.",
+    "last":          "Device time of the last beat since the last clear, 0 if there was none.",
+}
+
+# Stream monitor -----------------------------------------------------------------------------------
+
+class StreamMonitor(LiteXModule):
+    """Count the beats, stalls, TLPs and payload bytes of one TLP stream.
+
+    Events pass one register before they are counted, so that neither the handshake nor the data
+    path carries a 64-bit adder. `time` must be late by that one cycle too.
+    """
+    def __init__(self, stream, time):
+        self.clear = Signal() # i
+        for name in COUNTERS:
+            setattr(self, name, Signal(COUNTER_WIDTH, name=name)) # o
+
+        # # #
+
+        # Events -----------------------------------------------------------------------------------
+        accepted = Signal()
+        in_tlp   = Signal()
+        self.comb += accepted.eq(stream.valid & stream.ready)
+        self.sync += If(accepted, in_tlp.eq(~stream.last))
+
+        beat, stall, start = Signal(), Signal(), Signal()
+        with_data          = Signal()
+        length             = Signal(10)
+        self.sync += [
+            beat.eq(accepted),
+            stall.eq(stream.valid & ~stream.ready),
+            start.eq(accepted & ~in_tlp),
+            with_data.eq(stream.dat[TLP_WITH_DATA]),
+            length.eq(stream.dat[TLP_LENGTH]),
+        ]
+
+        # Counts -----------------------------------------------------------------------------------
+        payload = Signal(13)
+        self.comb += If(start & with_data, payload.eq(Cat(C(0, 2), length, length == 0)))
+        for counter, increment in [
+            (self.beats,         beat),
+            (self.stalls,        stall),
+            (self.tlps,          start),
+            (self.payload_bytes, payload),
+        ]:
+            # An event in the cycle of a clear belongs to the new interval: it is not lost.
+            self.sync += counter.eq(Mux(self.clear, 0, counter) + increment)
+
+        seen = Signal()
+        self.sync += If(beat,
+            seen.eq(1),
+            self.last.eq(time),
+            If(self.clear | ~seen, self.first.eq(time)),
+        ).Elif(self.clear,
+            seen.eq(0),
+            self.last.eq(0),
+            self.first.eq(0),
+        )
+
+# PCIe counters ------------------------------------------------------------------------------------
+
+class PcieCounters(LiteXModule):
+    """The counters of several streams, read through a snapshot.
+
+    A snapshot copies every counter and the device time at one clock edge, so the values of one
+    snapshot belong together. With `clear` in the same write the counters start again at that
+    edge: nothing is lost between two intervals.
+    """
+    def __init__(self, streams, time, with_csr=True):
+        self.snapshot = Signal() # i
+        self.clear    = Signal() # i
+        self.latched  = {}       # o, by name
+
+        # # #
+
+        # Events are counted one cycle late; so must the time be that is set beside them.
+        time_late = Signal(COUNTER_WIDTH)
+        self.sync += time_late.eq(time)
+        self._latch("time", time_late)
+
+        for prefix, stream in streams.items():
+            monitor = StreamMonitor(stream, time_late)
+            self.add_module(name=prefix, module=monitor)
+            self.comb += monitor.clear.eq(self.clear)
+            for name in COUNTERS:
+                self._latch(f"{prefix}_{name}", getattr(monitor, name))
+
+        if with_csr:
+            self.add_csr()
+
+    def _latch(self, name, value):
+        latched = self.latched[name] = Signal(COUNTER_WIDTH, name=f"latched_{name}")
+        self.sync += If(self.snapshot, latched.eq(value))
+
+    def add_csr(self):
+        self._control = CSRStorage(name="control", fields=[
+            CSRField("snapshot", size=1, offset=0, pulse=True,
+                description="Copy every counter at one instant into the registers below."),
+            CSRField("clear", size=1, offset=1, pulse=True,
+                description="Set every counter, not its copy, to zero."),
+        ])
+        # From registers: each of these reaches some thousand flip-flops.
+        self.sync += [
+            self.snapshot.eq(self._control.fields.snapshot),
+            self.clear.eq(self._control.fields.clear),
+        ]
+        for name, value in self.latched.items():
+            status = CSRStatus(COUNTER_WIDTH, name=name, description=self._describe(name))
+            setattr(self, f"_{name}", status)
+            self.comb += status.status.eq(value)
+
+    def _describe(self, name):
+        if name == "time":
+            return "Device time of the snapshot, in ticks of 4 ns."
+        prefix, counter = name.split("_", 1)
+        return f"{prefix.upper()}: {COUNTERS[counter]}"

@@ -1,0 +1,21 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox
+
+import spinal.core._
+
+/** The one elaboration config, for generation and tests alike.
+  *
+  * Reset is synchronous, as in LiteX; SpinalHDL's own default is asynchronous. The header has
+  * neither date nor revision: the same sources give the same bytes.
+  */
+object LaneboxConfig {
+  def apply(targetDirectory: String): SpinalConfig = SpinalConfig(
+    targetDirectory = targetDirectory,
+    defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC),
+    headerWithDate = false,
+    headerWithRepoHash = false
+  )
+}

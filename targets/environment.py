@@ -1,0 +1,32 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Find the Python that has LiteX, for scripts that are started by name from a shell.
+
+Standard library only: this runs before anything is known to be installed.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+ROOT     = Path(__file__).resolve().parent.parent
+VENV     = ROOT/".venv"
+PACKAGES = ("migen", "litex", "litepcie", "lanebox")
+
+def enter_environment():
+    """Go on if the packages are here, start again in the repository's .venv if not.
+
+    Exits with status 2 and the one command to run if they are in neither.
+    """
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if not missing:
+        return
+    python = VENV/"bin"/"python3"
+    if python.exists() and Path(sys.prefix).resolve() != VENV.resolve():
+        os.execv(python, [str(python), *sys.argv])
+    print(f"{sys.argv[0]}: no Python package {', '.join(missing)} here or in {VENV.name}: run "
+        f"`make setup` in {ROOT}", file=sys.stderr)
+    sys.exit(2)

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Target: the simulated KU5P card.
+
+Builds the same SoC as the card's own target, as Verilog above the PCIe hard block's user pins. It
+does not compile the simulation: the board process in sim/board/ does, from what this writes.
+"""
+
+import argparse
+import logging
+import sys
+
+from environment import ROOT, enter_environment
+
+EPILOG = """
+examples:
+  targets/sim.py --build
+      the default gateware, into build/sim: gateware/lanebox.v, gateware/sources.txt, csr.json and
+      include/*.h; nothing is done if they are up to date
+  targets/sim.py --build --memory0 boot.hex --output-dir build/boot
+      with contents in the memory at BAR0 + 0x10000 (.hex: one 32-bit word per line; .coe; .bin)
+  targets/sim.py --build --user examples/scale/scale.py:Scale --output-dir build/scale
+      with your own logic between the h2c and c2h streams (see gateware/user/slot.py)
+"""
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(
+        description     = __doc__,
+        epilog          = EPILOG,
+        formatter_class = argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--build", action="store_true", required=True,
+        help="write the gateware and its register map")
+
+    target = parser.add_argument_group("target options")
+    target.add_argument("--endpoint", default="litepcie", metavar="NAME",
+        help="PCIe endpoint: litepcie (default)")
+    target.add_argument("--memory0", metavar="FILE",
+        help="contents of the 4 KiB at BAR0 + 0x10000 (default: zero)")
+    target.add_argument("--memory1", metavar="FILE",
+        help="contents of the 4 KiB at BAR0 + 0x14000 (default: zero)")
+    target.add_argument("--user", default="lanebox.user.loopback:Loopback",
+        metavar="MODULE:CLASS",
+        help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
+
+    builder = parser.add_argument_group("builder options")
+    builder.add_argument("--output-dir", default=str(ROOT/"build"/"sim"), metavar="DIR",
+        help="where to write (default: build/sim)")
+    return parser.parse_args()
+
+def make_soc(arguments, user, memories):
+    from sim_platform import Platform
+
+    from lanebox.soc import LaneboxSoC
+
+    platform = Platform()
+    soc = LaneboxSoC(platform,
+        pads     = platform.request("pcie_x8"),
+        leds     = platform.request_all("user_led"),
+        target   = "sim",
+        endpoint = arguments.endpoint,
+        user     = user,
+        memories = memories,
+    )
+    soc.comb += platform.request("busy").eq(soc.busy)
+    return soc
+
+def build(arguments):
+    """Read all inputs, which finds their errors, and build if the result is not there yet."""
+    # Here and not above: the environment is found, and --help shown, without these packages.
+    from lanebox.build import build_cached, build_key
+    from lanebox.identity import source_digest, source_files
+    from lanebox.mmio.memory import BLANK_IMAGE, read_image
+    from lanebox.pcie.endpoint import check_endpoint
+    from lanebox.user.slot import find_occupant, occupant_sources
+
+    check_endpoint(arguments.endpoint)
+    user     = find_occupant(arguments.user)
+    memories = [
+        read_image(filename) if filename else BLANK_IMAGE
+        for filename in (arguments.memory0, arguments.memory1)
+    ]
+    key = build_key(
+        sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
+            occupant_sources(user)),
+        options = [arguments.endpoint, user.__module__, user.__qualname__, memories],
+    )
+    return build_cached(arguments.output_dir, key,
+        lambda: make_soc(arguments, user, memories))
+
+def main():
+    arguments = parse_arguments()
+    enter_environment()
+    logging.basicConfig(level=logging.WARNING) # LiteX prints its whole log otherwise.
+    try:
+        built = build(arguments)
+    except (ValueError, RuntimeError, OSError) as error:
+        sys.exit(f"{sys.argv[0]}: {error}")
+    print(f"{arguments.output_dir}: {'built' if built else 'up to date'}")
+
+if __name__ == "__main__":
+    main()

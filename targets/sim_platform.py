@@ -1,0 +1,36 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The platform of the simulated card: the KU5P part, and the pins that the simulation drives.
+
+The part is the real one, because LiteX and LitePCIe choose primitives and TLP formats by it. The
+pins have no locations: nothing here is ever placed.
+"""
+
+from litex.build.generic_platform import Pins, Subsignal
+from litex.build.xilinx import XilinxUSPPlatform
+
+DEVICE = "xcku5p-ffvb676-2-i"
+LANES  = 8
+LEDS   = 4
+
+_io = [
+    ("pcie_x8", 0,
+        Subsignal("rst_n", Pins(1)),
+        Subsignal("clk_p", Pins(1)),
+        Subsignal("clk_n", Pins(1)),
+        Subsignal("rx_p",  Pins(LANES)),
+        Subsignal("rx_n",  Pins(LANES)),
+        Subsignal("tx_p",  Pins(LANES)),
+        Subsignal("tx_n",  Pins(LANES)),
+    ),
+    *[("user_led", n, Pins(1)) for n in range(LEDS)],
+
+    # Not on a card: high while device time has to run.
+    ("busy", 0, Pins(1)),
+]
+
+class Platform(XilinxUSPPlatform):
+    def __init__(self):
+        XilinxUSPPlatform.__init__(self, DEVICE, _io, toolchain="vivado")

@@ -1,0 +1,22 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What all unit tests share: the seed that a failure needs to be repeated, and one build."""
+
+import pytest
+from repository import run_sim_target
+from seeds import SHIFT
+
+
+def pytest_report_header():
+    return f"LANEBOX_SEED={SHIFT} (shifts every test's seeds; set it to repeat or to vary a run)"
+
+
+@pytest.fixture(scope="session")
+def sim_build(tmp_path_factory):
+    """The folder with the default build of the simulated card."""
+    folder = tmp_path_factory.mktemp("sim")
+    result = run_sim_target("--build", "--output-dir", folder, PYTHONHASHSEED="1")
+    assert result.returncode == 0, result.stderr
+    return folder

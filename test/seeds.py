@@ -1,0 +1,16 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Seeds for randomised tests. The seed stands in the test's name; LANEBOX_SEED shifts them all."""
+
+import os
+
+import pytest
+
+SHIFT = int(os.environ.get("LANEBOX_SEED", "0"))
+
+
+def each_seed(count):
+    """Run a test `count` times, with the argument `seed`."""
+    return pytest.mark.parametrize("seed", range(SHIFT, SHIFT + count))

@@ -1,0 +1,68 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Stream partners for Migen simulations: a producer, a consumer and a watcher of the protocol.
+
+Each is a generator for run_simulation. A generator sees the values just before a clock edge and
+its writes take effect just after it, like a register.
+"""
+
+from migen import passive, run_simulation
+
+# Cycles after which a simulation that has not come to its end counts as hung.
+TIMEOUT = 20_000
+
+
+def simulate(dut, generators):
+    """Run until every generator that is not passive has returned; hanging is an error."""
+    @passive
+    def watchdog():
+        for _ in range(TIMEOUT):
+            yield
+        raise AssertionError(f"hung: the simulation has not ended after {TIMEOUT} cycles")
+
+    run_simulation(dut, [*generators, watchdog()])
+
+
+def produce(endpoint, beats, rng, density=0.5, field="data"):
+    """Offer every beat, after random gaps, and hold it until it is taken."""
+    for value in beats:
+        while rng.random() >= density:
+            yield
+        yield getattr(endpoint, field).eq(value)
+        yield endpoint.valid.eq(1)
+        yield
+        while not (yield endpoint.ready):
+            yield
+        yield endpoint.valid.eq(0)
+
+
+def consume(endpoint, taken, count, rng, density=0.5, field="data"):
+    """Take `count` beats into the list `taken`, with random stalls; then stay not ready."""
+    while len(taken) < count:
+        if (yield endpoint.valid) and (yield endpoint.ready):
+            taken.append((yield getattr(endpoint, field)))
+        yield endpoint.ready.eq(len(taken) < count and rng.random() < density)
+        yield
+    yield endpoint.ready.eq(0)
+    yield
+
+
+@passive
+def watch(endpoint, field="data"):
+    """Assert that an offered beat stays offered, unchanged, until it is taken."""
+    waiting = None
+    while True:
+        valid, ready = (yield endpoint.valid), (yield endpoint.ready)
+        value = (yield getattr(endpoint, field))
+        if waiting is not None:
+            assert valid, f"a beat of value {waiting:#x} was retracted"
+            assert value == waiting, f"a waiting beat changed from {waiting:#x} to {value:#x}"
+        waiting = value if valid and not ready else None
+        yield
+
+
+def wait(cycles):
+    for _ in range(cycles):
+        yield

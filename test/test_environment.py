@@ -1,0 +1,50 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""targets/environment.py"""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+from repository import ROOT
+
+
+@pytest.fixture
+def repository(tmp_path):
+    """A copy of targets/, to be run by a Python that has no packages."""
+    shutil.copytree(ROOT/"targets", tmp_path/"targets")
+    return tmp_path
+
+
+def run(repository, *arguments):
+    # -S -E: without site-packages and without PYTHONPATH.
+    return subprocess.run([sys.executable, "-S", "-E", repository/"targets"/"sim.py", *arguments],
+        capture_output=True, text=True)
+
+
+def test_without_environment_the_command_is_named(repository):
+    """Without LiteX and without .venv the one command that makes it is named, status 2."""
+    result = run(repository, "--build")
+    assert result.returncode == 2
+    assert "litex" in result.stderr and "make setup" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_needs_nothing(repository):
+    """--help explains itself before anything is installed."""
+    result = run(repository, "--help")
+    assert result.returncode == 0
+    assert "--memory0" in result.stdout and "examples:" in result.stdout
+
+
+def test_the_repositorys_environment_is_entered(repository):
+    """With a .venv the script starts again in it, with the same arguments."""
+    python = repository/".venv"/"bin"/"python3"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "venv: $*"\n')
+    python.chmod(0o755)
+    result = run(repository, "--build", "--memory0", "a b.hex")
+    assert result.stdout == f"venv: {repository}/targets/sim.py --build --memory0 a b.hex\n"

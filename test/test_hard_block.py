@@ -1,0 +1,45 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""phy/hard_block.py"""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import litepcie
+import pytest
+
+from lanebox.phy.hard_block import LEAVES
+
+
+def sources(sim_build):
+    return (sim_build/"gateware"/"sources.txt").read_text().split()
+
+
+def test_the_vendors_files_are_read_where_they_are_installed(sim_build):
+    """All Verilog but our own comes from the installed LitePCIe package, none from a copy."""
+    own, *others = sources(sim_build)
+    assert own == str(sim_build/"gateware"/"lanebox.v")
+    assert {Path(file).name for file in others} >= {"pcie_usp_support.v", "axis_iff.v"}
+    for file in others:
+        assert Path(litepcie.__file__).parent in Path(file).parents, file
+
+
+@pytest.mark.skipif(shutil.which("verilator") is None, reason="verilator is not installed")
+def test_only_the_leaves_are_missing(sim_build):
+    """The sources define every module below `lanebox` except leaves of the hard block."""
+    lint = subprocess.run(["verilator", "--lint-only", "-Wno-lint", "-Wno-style", "--top-module",
+        "lanebox", *sources(sim_build)], capture_output=True, text=True)
+    missing = set(re.findall("Cannot find file containing module: '(.*?)'", lint.stderr))
+    assert missing and missing <= set(LEAVES)
+
+
+def test_one_clock(sim_build):
+    """Everything is clocked by the hard block: no block of registers has another clock."""
+    verilog = Path(sources(sim_build)[0]).read_text()
+    clocks  = set(re.findall(r"@\(posedge (\w+)\)", verilog))
+    assert clocks == {"sys_clk"}
+    assert re.search(r"assign sys_clk = pcie_clk;", verilog)

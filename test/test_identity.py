@@ -1,0 +1,70 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""identity.py"""
+
+import re
+import shutil
+
+import pytest
+
+from lanebox import identity
+
+
+@pytest.fixture
+def folder(tmp_path):
+    source = tmp_path/"source"
+    (source/"sub").mkdir(parents=True)
+    (source/"a.py").write_text("a")
+    (source/"sub"/"b.v").write_text("b")
+    return source
+
+
+def digest(folder):
+    return identity.source_digest(identity.source_files(folder))
+
+
+def test_same_sources_same_digest_anywhere(folder, tmp_path):
+    """A copy elsewhere, with other time stamps, has the same digest."""
+    copy = tmp_path/"elsewhere"/"copy"
+    shutil.copytree(folder, copy, copy_function=shutil.copyfile)
+    assert digest(copy) == digest(folder)
+
+
+@pytest.mark.parametrize("change", [
+    lambda folder: (folder/"a.py").write_text("A"),
+    lambda folder: (folder/"sub"/"b.v").rename(folder/"sub"/"c.v"),
+    lambda folder: (folder/"sub"/"b.v").rename(folder/"b.v"),
+    lambda folder: (folder/"new.scala").write_text(""),
+    lambda folder: ((folder/"a.py").write_text("asub/b.vb"), (folder/"sub"/"b.v").unlink()),
+], ids=["content", "name", "folder", "new", "joined"])
+def test_any_change_changes_the_digest(folder, change):
+    """Content, name, place and number of the sources all count."""
+    before = digest(folder)
+    change(folder)
+    assert digest(folder) != before
+
+
+@pytest.mark.parametrize("name", ["__pycache__/a.py", "sub/target/b.v", "notes.md", "build/x.py"])
+def test_what_is_no_source_does_not_count(folder, name):
+    """Files that tools generate, and files that are no sources, change nothing."""
+    before = digest(folder)
+    (folder/name).parent.mkdir(parents=True, exist_ok=True)
+    (folder/name).write_text("x")
+    assert digest(folder) == before
+
+
+def test_identifier_names_project_target_and_sources():
+    """The text is short enough for LiteX's identifier and has no date or path in it."""
+    assert re.fullmatch("Lanebox ku5p [0-9a-f]{12}", identity.identifier("ku5p", []))
+
+
+def test_identifier_depends_on_the_user_logic_but_not_on_its_place(folder, tmp_path):
+    """Other logic in the user slot is another gateware; the same logic elsewhere is not."""
+    copy = tmp_path/"elsewhere"
+    shutil.copytree(folder, copy)
+    texts = [identity.identifier("sim", identity.source_files(place)) for place in (folder, copy)]
+    assert texts[0] == texts[1]
+    (copy/"a.py").write_text("changed")
+    assert identity.identifier("sim", identity.source_files(copy)) != texts[0]

@@ -1,0 +1,115 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""litex_verilog.py"""
+
+import importlib
+import re
+import shutil
+import subprocess
+
+import pytest
+from migen import Case, ClockDomain, If, Module, Signal
+
+from lanebox.litex_verilog import simulation_verilog
+
+litex = importlib.import_module("litex.gen.fhdl.verilog")
+
+
+class Everything(Module):
+    """Each kind of combinational assignment: constant, plain, conditional, sliced, by case."""
+
+    def __init__(self):
+        self.clock_domains.cd_sys = ClockDomain()
+        self.a, self.b = [Signal(8, name=name) for name in "ab"]
+        self.outputs   = constant, wire, chosen, sliced, cased, register = [
+            Signal(8, reset=3, name=name)
+            for name in ("constant", "wire", "chosen", "sliced", "cased", "register")
+        ]
+        inner = Signal(8, reset=5, name="inner")
+        self.comb += [
+            constant.eq(0), constant.eq(1),
+            wire.eq(self.a ^ self.b),
+            If(self.a <= self.b, chosen.eq(self.a)),
+            sliced[:4].eq(self.a[4:]), sliced[4:].eq(self.b[:4]),
+            Case(self.a[:2], {0: cased.eq(self.b), "default": cased.eq(7)}),
+            If(self.a[0], inner.eq(self.b)),
+        ]
+        self.sync += register.eq(inner)
+
+    def ios(self):
+        return {self.a, self.b, self.cd_sys.clk, self.cd_sys.rst, *self.outputs}
+
+
+def emit():
+    dut = Everything()
+    return litex.convert(dut, dut.ios(), name="everything").main_source
+
+
+def blocks(verilog):
+    """The texts of the combinational blocks."""
+    return re.findall(r"^always_comb begin\n(.*?)^end\n", verilog, re.DOTALL | re.MULTILINE)
+
+
+def test_every_combinational_block_is_always_comb():
+    """No `always @(*)` is left, and none was lost: there are as many always_comb."""
+    plain = emit()
+    with simulation_verilog():
+        verilog = emit()
+    assert "always @(*)" not in verilog
+    assert len(blocks(verilog)) == plain.count("always @(*)") == 5
+    assert verilog.count("assign ") == plain.count("assign ")
+
+
+def test_combinational_assignments_block():
+    """In them every assignment blocks; `<=` is left only as a comparison, and in the registers."""
+    with simulation_verilog():
+        verilog = emit()
+    for block in blocks(verilog):
+        assert not re.search(r"^\s*[\w\[\]:{}, ]+ <= ", block, re.MULTILINE), block
+    assert "(a <= b)" in verilog
+    assert re.search(r"^\s*register <= ", verilog, re.MULTILINE)
+
+
+def test_reset_values_are_set_in_the_block_alone():
+    """A target that no statement reaches has its reset value; the declaration does not give it."""
+    with simulation_verilog():
+        verilog = emit()
+    assert any(block.startswith("    inner = 8'd5;\n") for block in blocks(verilog))
+    assert re.search(r"^reg +\[7:0\] inner;", verilog, re.MULTILINE)
+    assert "output reg     [7:0] register" in verilog
+
+
+def test_statements_are_those_litex_emits():
+    """Apart from the kind of block and of assignment the text is LiteX's own."""
+    def neutral(verilog):
+        verilog = verilog.replace("always_comb", "always @(*)")
+        verilog = re.sub(r"^(\s*[\w\[\]:]+) <= ", r"\1 = ", verilog, flags=re.MULTILINE)
+        return re.sub(r"// Date.*|// +Auto-Gen.*", "", verilog)
+
+    plain = emit()
+    with simulation_verilog():
+        verilog = emit()
+    assert neutral(verilog).replace("inner;", "inner = 8'd5;", 1) == neutral(plain)
+
+
+def test_litex_is_itself_again_afterwards():
+    """Outside the context, after an error too, LiteX emits what it always did."""
+    before = emit()
+    with pytest.raises(KeyError), simulation_verilog():
+        raise KeyError
+    assert blocks(emit()) == [] and emit().count("always @(*)") == before.count("always @(*)")
+
+
+@pytest.mark.skipif(shutil.which("verilator") is None, reason="verilator is not installed")
+def test_verilator_finds_one_driver_per_signal(tmp_path):
+    """Verilator warns neither of a second driver nor of a block that never runs."""
+    with simulation_verilog():
+        (tmp_path/"everything.v").write_text(emit())
+    lint = subprocess.run(
+        ["verilator", "--lint-only", "-Wall", "-Wno-fatal", tmp_path/"everything.v"],
+        capture_output=True, text=True)
+    assert lint.returncode == 0, lint.stderr
+    for warning in ("MULTIDRIVEN", "ALWNEVER", "COMBDLY", "LATCH", "PROCASSINIT"):
+        assert warning not in lint.stderr, lint.stderr

@@ -1,0 +1,252 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""dma/pattern.py"""
+
+import random
+
+from csr_model import CsrBench
+from litex.gen import LiteXModule
+from migen import Cat, Module, Signal, passive
+from seeds import each_seed
+from stream_model import consume, produce, simulate, wait, watch
+
+from lanebox.dma.pattern import (
+    LANE_BITS,
+    Pattern,
+    PatternChecker,
+    PatternGenerator,
+    pattern_dwords,
+)
+from lanebox.layouts import DATA_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT
+
+
+def pattern_beat(number):
+    """The pattern by its definition: dword i has the value i modulo 2^32, the first one lowest."""
+    first = number*DWORDS_PER_BEAT
+    return sum(
+        (first + lane) % 2**DWORD_WIDTH << lane*DWORD_WIDTH for lane in range(DWORDS_PER_BEAT))
+
+
+def random_beats(rng, count):
+    return [rng.randrange(2**DATA_WIDTH) for _ in range(count)]
+
+
+# Generator ----------------------------------------------------------------------------------------
+
+
+@each_seed(4)
+def test_generator_sends_the_pattern(seed):
+    """Whatever the stalls, the beats sent are the pattern from dword 0 on, each offered until
+    taken, and the user's stream is not taken meanwhile."""
+    rng   = random.Random(seed)
+    dut   = PatternGenerator()
+    taken = []
+
+    def control():
+        yield dut.sink.valid.eq(1)
+        yield dut.sink.data.eq(rng.randrange(2**DATA_WIDTH))
+        yield dut.enable.eq(1)
+        yield from wait(rng.randrange(10))
+        yield dut.run.eq(1)
+        while len(taken) < 200:
+            yield
+            assert not (yield dut.sink.ready)
+
+    simulate(dut, [control(), consume(dut.source, taken, 200, rng, rng.choice([0.3, 1])),
+        watch(dut.source)])
+    assert taken == [pattern_beat(number) for number in range(200)]
+
+
+@each_seed(4)
+def test_generator_starts_again(seed):
+    """Each time enable and run become true together, the next beat is dword 0 again."""
+    rng   = random.Random(seed)
+    dut   = PatternGenerator()
+    taken = []
+
+    def control():
+        yield dut.source.ready.eq(1)
+        for _ in range(10):
+            yield dut.enable.eq(1)
+            yield dut.run.eq(1)
+            yield from wait(rng.randrange(1, 20))
+            for control in rng.choice([[dut.enable], [dut.run], [dut.enable, dut.run]]):
+                yield control.eq(0)
+            yield from wait(rng.randrange(1, 4))
+            taken.append(None)
+
+    @passive
+    def monitor():
+        while True:
+            if (yield dut.source.valid) and (yield dut.enable):
+                taken.append((yield dut.source.data))
+            yield
+
+    simulate(dut, [control(), monitor()])
+    runs, run = [], []
+    for beat in taken:
+        if beat is None:
+            runs, run = runs + [run], []
+        else:
+            run.append(beat)
+    assert len(runs) == 10
+    for run in runs:
+        assert run and run == [pattern_beat(number) for number in range(len(run))]
+
+
+@each_seed(1)
+def test_pattern_of_any_beat(seed):
+    """The dwords of a beat follow the definition up to 2^32 - 1 and from there go on with 0."""
+    dut  = Module()
+    beat = Signal(DWORD_WIDTH - LANE_BITS)
+    data = Signal(DATA_WIDTH)
+    dut.comb += data.eq(Cat(*pattern_dwords(beat)))
+    last = 2**len(beat) - 1
+
+    def check():
+        for number in [0, 1, last, last + 1, *random.Random(seed).sample(range(last), 20)]:
+            yield beat.eq(number)
+            yield
+            yield
+            assert (yield data) == pattern_beat(number)
+
+    simulate(dut, [check()])
+
+
+@each_seed(4)
+def test_streams_pass_unchanged_while_off(seed):
+    """Neither side drops, repeats or changes a beat, retracts one, or passes on `last`."""
+    rng = random.Random(seed)
+    dut = Pattern()
+    h2c, c2h = random_beats(rng, 150), random_beats(rng, 150)
+    h2c_taken, c2h_taken = [], []
+
+    @passive
+    def no_last():
+        yield dut.c2h_sink.last.eq(1)
+        while True:
+            assert not (yield dut.c2h_source.last)
+            yield
+
+    def fork():
+        return random.Random(rng.random())
+
+    simulate(CsrBench(dut), [
+        produce(dut.h2c_sink, h2c, fork(), rng.choice([0.4, 1])),
+        consume(dut.h2c_source, h2c_taken, len(h2c), fork(), rng.choice([0.4, 1])),
+        produce(dut.c2h_sink, c2h, fork(), rng.choice([0.4, 1])),
+        consume(dut.c2h_source, c2h_taken, len(c2h), fork(), rng.choice([0.4, 1])),
+        watch(dut.h2c_source), watch(dut.c2h_source), no_last(),
+    ])
+    assert h2c_taken == h2c
+    assert c2h_taken == c2h
+
+
+# Checker ------------------------------------------------------------------------------------------
+
+
+@each_seed(8)
+def test_checker_finds_every_wrong_dword(seed):
+    """It counts the beats and those of them with a wrong dword, and names the first."""
+    rng   = random.Random(seed)
+    dut   = PatternChecker()
+    beats = [pattern_beat(number) for number in range(200)]
+    wrong = sorted(rng.sample(range(200), rng.randrange(0, 6)))
+    for number in wrong:
+        for _ in range(rng.randrange(1, 3)):
+            lane = rng.randrange(DWORDS_PER_BEAT)
+            beats[number] ^= 1 << lane*DWORD_WIDTH + rng.randrange(DWORD_WIDTH)
+    wrong = [number for number in wrong if beats[number] != pattern_beat(number)]
+
+    def run():
+        yield dut.enable.eq(1)
+        yield from produce(dut.sink, beats, rng, rng.choice([0.3, 1]))
+        yield from wait(3)
+        assert (yield dut.beats) == len(beats)
+        assert (yield dut.errors) == len(wrong)
+        assert (yield dut.first_error) == (wrong[0] if wrong else 0)
+
+    simulate(dut, [run()])
+
+
+@each_seed(2)
+def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
+    """While it checks it is always ready, and the user sees nothing."""
+    dut = PatternChecker()
+
+    @passive
+    def always_ready():
+        yield
+        yield
+        while True:
+            assert (yield dut.sink.ready)
+            assert not (yield dut.source.valid)
+            yield
+
+    def run():
+        yield dut.enable.eq(1)
+        yield
+        yield from produce(dut.sink, random_beats(random.Random(seed), 50), random.Random(seed))
+
+    simulate(dut, [run(), always_ready()])
+
+
+def test_results_stay_until_the_next_check():
+    """The counts survive the end of a check; the next one starts from zero, at dword 0."""
+    bench = CsrBench(Pattern())
+    sink  = bench.dut.h2c_sink
+    rng   = random.Random(0)
+
+    def results():
+        values = []
+        for name in ("h2c_beats", "h2c_errors", "h2c_first_error"):
+            values.append((yield from bench.read(name)))
+        return values
+
+    def run():
+        beats = [pattern_beat(number) for number in range(40)]
+        beats[7]  ^= 1 << 40
+        beats[30] ^= 1 << 255
+        yield from bench.write("control", 2)
+        yield from produce(sink, beats, rng)
+        yield from wait(3)
+        assert (yield from results()) == [40, 2, 7]
+        yield from bench.write("control", 0)
+        yield bench.dut.h2c_source.ready.eq(1)
+        yield from produce(sink, random_beats(rng, 5), rng)
+        yield from wait(3)
+        assert (yield from results()) == [40, 2, 7]
+        yield from bench.write("control", 2)
+        yield from produce(sink, [pattern_beat(number) for number in range(9)], rng)
+        yield from wait(3)
+        assert (yield from results()) == [9, 0, 0]
+
+    simulate(bench, [run()])
+
+
+# Both together ------------------------------------------------------------------------------------
+
+
+class Wrapped(LiteXModule):
+    """The c2h side of a pattern stage looped into its h2c side, as if the host sent it back."""
+
+    def __init__(self):
+        self.pattern = Pattern()
+        self.bench   = CsrBench(self.pattern)
+        self.comb += self.pattern.c2h_source.connect(self.pattern.h2c_sink)
+
+
+def test_generator_and_checker_agree():
+    """Every generated beat satisfies the checker, at one beat per cycle."""
+    dut = Wrapped()
+
+    def run():
+        yield dut.pattern.c2h_run.eq(1)
+        yield from dut.bench.write("control", 3)
+        yield from wait(100)
+        assert (yield from dut.bench.read("h2c_errors")) == 0
+        assert (yield from dut.bench.read("h2c_beats")) >= 95
+
+    simulate(dut, [run()])

@@ -1,0 +1,103 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""targets/sim.py"""
+
+import os
+from pathlib import Path
+
+import pytest
+from repository import ROOT, run_sim_target
+
+FILES = ["csr.json", "gateware/lanebox.v", "gateware/sources.txt", "include/csr.h",
+    "include/mem.h", "include/soc.h"]
+
+
+def contents(folder):
+    return {
+        path.relative_to(folder): path.read_bytes()
+        for path in folder.rglob("*")
+        if path.is_file() and path.name not in ("sources.txt", "build.stamp", ".lock")
+    }
+
+
+def test_every_promised_file_is_there(sim_build):
+    """The build result is what sim/ and the driver build expect."""
+    for name in FILES:
+        assert (sim_build/name).stat().st_size > 0, name
+    for path in (sim_build/"gateware"/"sources.txt").read_text().split():
+        assert os.path.isabs(path) and os.path.exists(path)
+
+
+def test_same_sources_same_bytes(sim_build, tmp_path):
+    """A build into another folder, with another hash order, gives the same bytes."""
+    result = run_sim_target("--build", "--output-dir", tmp_path, PYTHONHASHSEED="2")
+    assert result.returncode == 0, result.stderr
+    assert contents(tmp_path) == contents(sim_build)
+
+
+def test_no_date_and_no_path(sim_build):
+    """Nothing in the result tells when or where it was made."""
+    for name, content in contents(sim_build).items():
+        for word in (b"Date ", b" on 20", str(sim_build).encode(), str(ROOT).encode()):
+            assert word not in content, f"{name}: {word}"
+
+
+def test_second_build_does_nothing(sim_build):
+    """The same build again says that it is up to date and touches no file."""
+    before = {path: path.stat().st_mtime_ns for path in sim_build.rglob("*.*")}
+    result = run_sim_target("--build", "--output-dir", sim_build)
+    assert result.stdout == f"{sim_build}: up to date\n"
+    before.pop(sim_build/".lock")
+    for path, time in before.items():
+        assert path.stat().st_mtime_ns == time, path
+
+
+def test_memory_contents_reach_the_gateware(tmp_path):
+    """--memory1 FILE is the initial contents of the second memory, and of it alone."""
+    image = tmp_path/"image.hex"
+    image.write_text("cafe0001\ncafe0002\n")
+    result = run_sim_target("--build", "--output-dir", tmp_path, "--memory1", image)
+    assert result.returncode == 0, result.stderr
+    words = [(tmp_path/"gateware"/f"lanebox_memory{n}.init").read_text().split() for n in (0, 1)]
+    assert words[1][:3] == ["cafe0001", "cafe0002", "00000000"] and len(words[1]) == 1024
+    assert set(words[0]) == {"00000000"}
+
+    image.write_text("cafe0003\n")
+    result = run_sim_target("--build", "--output-dir", tmp_path, "--memory1", image)
+    assert result.stdout.endswith(": built\n")
+
+
+@pytest.mark.parametrize("options, sentence", [
+    (["--endpoint", "none"],     "endpoint 'none' is unknown"),
+    (["--user", "none:None"],    "module 'none' cannot be loaded"),
+    (["--memory0", "none.hex"],  "none.hex: cannot be read"),
+    (["--memory1", "a.mif"],     "suffix '.mif' is unknown"),
+])
+def test_bad_options_end_in_one_sentence(tmp_path, options, sentence):
+    """A bad option ends with status 1 and a sentence, not with a traceback, and writes nothing."""
+    result = run_sim_target("--build", "--output-dir", tmp_path/"out", *options)
+    assert result.returncode == 1
+    assert sentence in result.stderr and "Traceback" not in result.stderr
+    assert not (tmp_path/"out").exists()
+
+
+def test_occupant_that_does_not_fit_ends_in_one_sentence(tmp_path):
+    """User logic without the slot's streams is refused by name."""
+    module = tmp_path/"odd.py"
+    module.write_text("from litex.gen import LiteXModule\n"
+        "class Odd(LiteXModule):\n    def __init__(self, platform):\n        pass\n")
+    result = run_sim_target("--build", "--output-dir", tmp_path/"out", "--user", f"{module}:Odd")
+    assert result.returncode == 1
+    assert "user logic Odd: `sink` (h2c)" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_without_build_nothing_happens():
+    """The action must be asked for."""
+    assert run_sim_target().returncode == 2
+
+
+def test_target_is_executable():
+    """targets/sim.py can be started by its name."""
+    assert os.access(Path(ROOT/"targets"/"sim.py"), os.X_OK)

@@ -1,0 +1,71 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""examples/spinal_scale"""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+from seeds import each_seed
+
+from lanebox.spinal_build import generate
+from lanebox.user.slot import find_occupant, make_occupant
+
+pytestmark = pytest.mark.spinal
+
+EXAMPLE = ROOT/"examples"/"spinal_scale"
+
+
+class Platform:
+    """Collects the sources that the occupant adds."""
+
+    def __init__(self):
+        self.sources = []
+
+    def add_source(self, filename):
+        self.sources.append(filename)
+
+
+@pytest.fixture(scope="module")
+def verilog():
+    return generate("SpinalScale", EXAMPLE)
+
+
+@pytest.fixture(scope="module")
+def testbench(verilog, tmp_path_factory):
+    """The compiled testbench."""
+    folder = tmp_path_factory.mktemp("spinal_scale")
+    subprocess.run(["verilator", "--binary", "-Wno-WIDTH", "--top-module", "spinal_scale_tb",
+        "-Mdir", folder, "-o", "testbench", verilog,
+        Path(__file__).with_name("spinal_scale_tb.sv")], check=True, capture_output=True)
+    return folder/"testbench"
+
+
+def test_it_fits_the_user_slot(verilog):
+    """The slot accepts the wrapper, which brings the Verilog and has the register of scale."""
+    platform = Platform()
+    occupant = make_occupant(find_occupant(f"{EXAMPLE}/spinal_scale.py:SpinalScale"), platform)
+    assert platform.sources == [verilog]
+    assert [register.name for register in occupant.get_csrs()] == ["shift"]
+
+
+def test_verilog_is_readable_and_synchronous(verilog):
+    """No anonymous names, no asynchronous reset, no date; the ports are those of the instance."""
+    text = verilog.read_text()
+    assert "_zz_" not in text and "Date" not in text
+    assert set(re.findall(r"always @\(posedge (.*?)\)", text)) == {"clk"}
+    ports = set(re.findall(r"^\s*(?:input|output).*?(\w+),?$", text, re.MULTILINE))
+    assert ports == {"clk", "reset", "shift", "sink_valid", "sink_ready", "sink_payload",
+        "source_valid", "source_ready", "source_payload"}
+
+
+@each_seed(3)
+def test_every_word_is_scaled_without_a_bubble(testbench, seed):
+    """The c2h stream is the h2c stream, scaled word by word, whatever the stalls; see the bench."""
+    result = subprocess.run([testbench, f"+verilator+seed+{seed + 1}"], capture_output=True,
+        text=True)
+    assert result.stdout.startswith("PASS"), result.stdout
