@@ -1,0 +1,39 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Example for the user slot: scale every 32-bit word of the stream by a power of two.
+
+Takes and gives one beat of eight words in every cycle; bits that leave a word are lost. A new
+`user_shift` holds for the beats behind it: write it while the stream rests.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import DATA_WIDTH, stream_layout
+
+WORD = 32
+
+class Scale(LiteXModule):
+    def __init__(self, platform):
+        self.sink   = stream.Endpoint(stream_layout()) # i, h2c
+        self.source = stream.Endpoint(stream_layout()) # o, c2h
+        self.irq    = Signal()                         # o
+        self.shift  = CSRStorage(5, description="Each word is multiplied by 2 to this power.")
+
+        # # #
+
+        # A register before the shifters and one behind keep their delay out of the neighbours'.
+        self.before = before = stream.Buffer(stream_layout())
+        self.behind = behind = stream.Buffer(stream_layout())
+        self.comb += [
+            self.sink.connect(before.sink),
+            before.source.connect(behind.sink, omit={"data"}),
+            behind.source.connect(self.source),
+        ]
+        for n in range(0, DATA_WIDTH, WORD):
+            word = before.source.data[n:n + WORD]
+            self.comb += behind.sink.data[n:n + WORD].eq(word << self.shift.storage)

@@ -1,0 +1,41 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Example for the user slot: the SpinalHDL block SpinalScale, with its register.
+
+Only the instance stands here; SpinalScale.scala is the logic. `user_shift` is as in examples/scale.
+"""
+
+from pathlib import Path
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import stream_layout
+from lanebox.spinal_build import generate
+
+
+class SpinalScale(LiteXModule):
+    def __init__(self, platform):
+        self.sink   = stream.Endpoint(stream_layout()) # i, h2c
+        self.source = stream.Endpoint(stream_layout()) # o, c2h
+        self.irq    = Signal()                         # o
+        self.shift  = CSRStorage(5, description="Each word is multiplied by 2 to this power.")
+
+        # # #
+
+        platform.add_source(generate("SpinalScale", Path(__file__).parent))
+        self.specials += Instance("SpinalScale",
+            i_clk            = ClockSignal("sys"),
+            i_reset          = ResetSignal("sys"),
+            i_shift          = self.shift.storage,
+            i_sink_valid     = self.sink.valid,
+            o_sink_ready     = self.sink.ready,
+            i_sink_payload   = self.sink.data,
+            o_source_valid   = self.source.valid,
+            i_source_ready   = self.source.ready,
+            o_source_payload = self.source.data,
+        )
