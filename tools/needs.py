@@ -1,0 +1,142 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a machine must have, as questions to the machine: is the program, header or library there?
+
+Promises: a package is named only as the answer to a question that failed, so that a tool which was
+installed in another way counts; the questions of all groups together take well under 0.2 s.
+Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+VERILATOR = (5, 6)
+JAVA = 17
+
+
+def programs(*names: str) -> Callable[[], bool]:
+    """Look for programs, all of which must be there."""
+    return lambda: all(shutil.which(name) for name in names)
+
+
+def header(name: str) -> Callable[[], bool]:
+    """Look for a C header where the compiler does."""
+
+    def probe() -> bool:
+        if not shutil.which("g++"):
+            return False
+        if Path("/usr/include", name).exists():  # saves asking the compiler
+            return True
+        result = subprocess.run(
+            ["g++", "-E", "-x", "c++", "-"], input=f"#include <{name}>\n".encode(),
+            capture_output=True, check=False,
+        )  # fmt: skip
+        return result.returncode == 0
+
+    return probe
+
+
+def library(name: str) -> Callable[[], bool]:
+    """Look for a shared library where the loader does."""
+
+    def probe() -> bool:
+        with contextlib.suppress(OSError):
+            return bool(ctypes.CDLL(name))
+        return False
+
+    return probe
+
+
+def verilator() -> bool:
+    """Look for a Verilator that is new enough."""
+    with contextlib.suppress(OSError):
+        asked = subprocess.run(["verilator", "--version"], capture_output=True, text=True)
+        found = re.search(r"Verilator (\d+)\.(\d+)", asked.stdout)
+        return bool(found) and tuple(map(int, found.groups())) >= VERILATOR
+    return False
+
+
+def waveform_compression() -> bool:
+    """Look for lz4.h where the installed Verilator wants the system's; older ones bring theirs."""
+    program = shutil.which("verilator")
+    if not program:
+        return True  # nothing to say before there is one
+    root = Path(program).resolve().parents[1] / "share" / "verilator"
+    if not root.exists():
+        query = [program, "--getenv", "VERILATOR_ROOT"]
+        asked = subprocess.run(query, capture_output=True, text=True, check=False)
+        root = Path(asked.stdout.strip() or root)
+    sources = root / "include" / "gtkwave"
+    wanted = any("lz4.h" in path.read_text(errors="replace") for path in sources.glob("fstapi.*"))
+    return not wanted or (sources / "lz4.h").exists() or header("lz4.h")()
+
+
+def java_compiler() -> bool:
+    """Look for a JDK that is new enough; its `release` file saves starting a Java machine."""
+    javac = shutil.which("javac")
+    if javac:
+        with contextlib.suppress(OSError):
+            text = (Path(javac).resolve().parents[1] / "release").read_text()
+            found = re.search(r'^JAVA_VERSION="(\d+)', text, re.MULTILINE)
+            return bool(found) and int(found.group(1)) >= JAVA
+    return False
+
+
+def python_modules() -> bool:
+    """Look for what makes a virtual environment; Debian packs it separately."""
+    return all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
+
+
+def debian_keyring() -> bool:
+    """Look for the keys that the packages of QEMU and the guest's kernel are signed with."""
+    return Path(os.environ.get("DEBIAN_KEYRING", KEYRING)).exists()
+
+
+@dataclass(frozen=True)
+class Need:
+    """Something that must be there; the first of `packages` that apt knows brings it."""
+
+    what: str
+    probe: Callable[[], bool]
+    packages: tuple[str, ...]
+
+
+NEEDS = {
+    "sim": [
+        Need("make", programs("make"), ("make",)),
+        Need("C++ compiler", programs("gcc", "g++", "strip"), ("g++",)),
+        Need("C library", header("stdio.h"), ("libc6-dev",)),
+        Need("Verilator >= 5.006", verilator, ("verilator",)),
+        Need("zlib for waveforms", header("zlib.h"), ("zlib1g-dev",)),
+        Need("lz4 for waveforms", waveform_compression, ("liblz4-dev",)),
+        Need("ccache", programs("ccache"), ("ccache",)),
+        Need("Python's venv", python_modules, ("python3-venv",)),
+    ],
+    "guest": [
+        Need("C compiler", programs("gcc", "strip"), ("gcc",)),
+        Need("libelf for kbuild", library("libelf.so.1"), ("libelf1t64", "libelf1")),
+        Need("apt and dpkg", programs("apt-get", "dpkg-deb"), ()),
+        Need("Debian's keyring", debian_keyring, ("debian-archive-keyring",)),
+    ],
+    "spinal": [
+        Need("Java compiler >= 17", java_compiler, ("default-jdk-headless",)),
+        Need("Maven", programs("mvn"), ("maven",)),
+    ],
+}
+
+
+def missing(groups: list[str]) -> list[Need]:
+    """The needs of these groups that are not met."""
+    return [need for group in groups for need in NEEDS[group] if not need.probe()]

@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Set this machine up for Lanebox: system packages that are missing, and Python packages in .venv.
+
+Promises: asks for a tool or a header, not for a package, and installs only what is missing; Python
+packages have the versions and hashes of tools/requirements.lock; running it again is safe, takes a
+fraction of a second when nothing is missing, and mends what an interrupted run left. Needs Python
+3.9 and its standard library only. Does not fetch QEMU and the guest's kernel: sim/guest does.
+
+Exit status: 0 everything is there, 1 something failed or (--check) is missing, 2 root is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+# The root is known only now: a script's own folder is what Python looks in.
+from tools.needs import NEEDS, Need, missing  # noqa: E402
+from tools.progress import StepError, run  # noqa: E402
+
+VENV = ROOT / ".venv"
+LOCK = ROOT / "tools" / "requirements.lock"
+PYTHON = (3, 9)
+
+
+class PrepareError(RuntimeError):
+    """The machine cannot be set up; the text says why, and what to do next."""
+
+
+# System packages ----------------------------------------------------------------------------------
+
+
+def known_to_apt(names: list[str]) -> set[str]:
+    """Of these packages, those that apt could install."""
+    asked = subprocess.run(
+        ["apt-cache", "policy", *names], capture_output=True, text=True, check=False,
+        env=dict(os.environ, LC_ALL="C.UTF-8"),
+    )  # fmt: skip
+    pattern = r"^(\S+):\n(?:  .*\n)*?  Candidate: (?!\(none\))\S+"
+    return set(re.findall(pattern, asked.stdout, re.MULTILINE))
+
+
+def select(needs: list[Need]) -> tuple[list[str], list[str]]:
+    """The packages that meet these needs, and the needs that no package meets."""
+    known = known_to_apt([name for need in needs for name in need.packages])
+    chosen = {need.what: next((p for p in need.packages if p in known), None) for need in needs}
+    packages = sorted({name for name in chosen.values() if name})
+    return packages, [what for what, name in chosen.items() if not name]
+
+
+def privilege() -> list[str] | None:
+    """What to put before a command that needs root's rights; None when there is no way."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo"):
+        if sys.stdin.isatty():
+            return ["sudo"]
+        if subprocess.run(["sudo", "-n", "true"], capture_output=True).returncode == 0:
+            return ["sudo", "-n"]
+    return None
+
+
+def apt(prefix: list[str], *arguments: str, what: str) -> None:
+    """Run apt-get, which tells its progress in lines such as `dlstatus:1:42.0:Retrieving ...`."""
+
+    def note(line: str) -> str | None:
+        status = re.match(r"(?:dl|pm)status:[^:]*:([\d.]+):(.*)", line)
+        if status:
+            return f"{float(status.group(1)):.0f} %, {status.group(2)}"
+        fetched = re.match(r"Fetched ([\d.,]+ \w+) in", line)
+        return fetched and fetched.group(1)
+
+    settings = ["DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8"]
+    options = ["-q", "-o", "APT::Status-Fd=1", "-o", "DPkg::Lock::Timeout=300"]
+    run([*prefix, "env", *settings, "apt-get", *options, *arguments], what, note=note)
+
+
+def install(needs: list[Need]) -> None:
+    """Install the packages that meet these needs."""
+    if not shutil.which("apt-get"):
+        raise PrepareError(
+            f"missing on this machine: {', '.join(need.what for need in needs)}. There is no "
+            "apt-get here: install them by hand and run the command again."
+        )
+    prefix = privilege()
+    if prefix is None:
+        ask_for_root(needs)
+    packages, unmet = select(needs)
+    updated = bool(unmet)
+    if updated:
+        apt(prefix, "update", what="apt: package indexes")
+        packages, unmet = select(needs)
+    if unmet:
+        raise PrepareError(
+            f"this machine's apt has no package for: {', '.join(unmet)}. Install it by hand and "
+            "run the command again."
+        )
+    try:
+        install_packages(prefix, packages)
+    except StepError:
+        if updated:
+            raise
+        # Indexes that are out of date name files that the archive no longer has.
+        apt(prefix, "update", what="apt: package indexes")
+        install_packages(prefix, packages)
+
+
+def ask_for_root(needs: list[Need]) -> None:
+    """Say what root would have to do, and end."""
+    packages, unmet = select(needs)
+    packages += [need.packages[-1] for need in needs if need.what in unmet and need.packages]
+    print(
+        f"Missing on this machine: {', '.join(need.what for need in needs)}.\n"
+        "Installing needs root's rights. Let root run this, then run the same command again:\n\n"
+        f"    apt-get update && apt-get install -y --no-install-recommends {' '.join(packages)}\n",
+        file=sys.stderr,
+    )
+    raise SystemExit(2)
+
+
+def install_packages(prefix: list[str], packages: list[str]) -> None:
+    """Install, saying first how much there is to fetch."""
+    command = ["install", "-y", "--no-install-recommends", "--no-remove", *packages]
+    plan = subprocess.run(
+        ["apt-get", *command, "--print-uris"], capture_output=True, text=True, check=False
+    )
+    sizes = [int(size) for size in re.findall(r"^'\S+' \S+ (\d+)", plan.stdout, re.MULTILINE)]
+    amount = f"{len(sizes)} packages, {sum(sizes) / 1e6:.1f} MB"
+    apt(prefix, *command, what=f"apt: {', '.join(packages)} ({amount})")
+
+
+def meet(groups: list[str]) -> None:
+    """Install what is missing; twice, because what a tool needs is known once it is there."""
+    for _ in range(2):
+        lacking = missing(groups)
+        if not lacking:
+            return
+        install(lacking)
+    lacking = missing(groups)
+    if lacking:
+        raise PrepareError(
+            f"still missing after the installation: {', '.join(need.what for need in lacking)}. Is "
+            "another version first in PATH?"
+        )
+
+
+# The Python environment ---------------------------------------------------------------------------
+
+
+def content_hash(*paths: Path) -> str:
+    """One hash over files that may be missing."""
+    digest = hashlib.sha256()
+    for path in paths:
+        digest.update(hashlib.sha256(path.read_bytes()).digest() if path.exists() else b"-")
+    return digest.hexdigest()
+
+
+def wanted_stamps() -> dict[str, str]:
+    """What the stamps in .venv must say: for its packages, and for the project itself in it.
+
+    Programs in a virtual environment name its place, so that a moved one is as good as none.
+    """
+    return {
+        ".lanebox-packages": f"{VENV} {content_hash(LOCK)}\n",
+        ".lanebox-project": f"{VENV} {content_hash(ROOT / 'setup.py', ROOT / 'pyproject.toml')}\n",
+    }
+
+
+def stamped(name: str, value: str) -> bool:
+    """Whether .venv carries this stamp, which is written after what it stands for."""
+    with contextlib.suppress(OSError):
+        return (VENV / name).read_text() == value
+    return False
+
+
+def venv_runs() -> bool:
+    """Whether .venv has a Python that starts, from this very place."""
+    with contextlib.suppress(OSError):
+        asked = subprocess.run(
+            [VENV / "bin" / "python", "-I", "-c", "import sys, pip; print(sys.prefix)"],
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return asked.returncode == 0 and Path(asked.stdout.strip()) == VENV
+    return False
+
+
+def make_venv() -> None:
+    """Make .venv what the lock file says, with the project itself in it, editable."""
+    packages, project = wanted_stamps().items()
+    pip = [VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install"]
+    if not (stamped(*packages) and venv_runs()):
+        shutil.rmtree(VENV, ignore_errors=True)
+        # In somebody else's virtual environment, the Python below it is the one that stays.
+        base = getattr(sys, "_base_executable", None) or sys.executable
+        run([base, "-m", "venv", VENV], "Python environment .venv")
+        run(
+            [*pip, "--require-hashes", "--only-binary", ":all:", "-r", LOCK],
+            f"pip: packages of {LOCK.relative_to(ROOT)}", note=pip_downloads(),
+        )  # fmt: skip
+        (VENV / packages[0]).write_text(packages[1])
+    if not stamped(*project):
+        if (ROOT / "setup.py").exists():
+            local = ["--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT]
+            run([*pip, *local], "pip: lanebox")
+        (VENV / project[0]).write_text(project[1])
+
+
+def pip_downloads() -> Callable[[str], str | None]:
+    """Add up what pip says it downloads."""
+    total = 0.0
+
+    def note(line: str) -> str | None:
+        nonlocal total
+        found = re.search(r"Downloading \S+ \(([\d.]+) (kB|MB)", line)
+        if found:
+            total += float(found.group(1)) * {"kB": 1e-3, "MB": 1}[found.group(2)]
+        return f"{total:.1f} MB"
+
+    return note
+
+
+# Command line -------------------------------------------------------------------------------------
+
+
+def refuse_what_cannot_work(groups: list[str]) -> None:
+    """End early where a later step would fail with a riddle."""
+    if sys.version_info < PYTHON:
+        raise PrepareError(
+            f"{sys.executable} is Python {platform.python_version()}, and 3.9 is the least that "
+            "will do. Name another one: `make PYTHON=python3.11 ...`."
+        )
+    if re.search(r"[\s:]", str(ROOT)):
+        raise PrepareError(
+            f"the repository is in {str(ROOT)!r}, and make and the kernel's build cannot cope with "
+            "spaces and colons in a path. Move it."
+        )
+    if "guest" in groups and platform.machine() != "x86_64":
+        raise PrepareError(
+            f"this machine is {platform.machine()}, and the guest's driver is built with the "
+            "machine's own x86-64 compiler. `make sim VM=0` runs without a guest."
+        )
+
+
+def check(groups: list[str]) -> bool:
+    """Say what is there and what is missing; true when nothing is."""
+    complete = True
+    for group in groups:
+        for need in NEEDS[group]:
+            found = need.probe()
+            complete = complete and found
+            hint = f"  (package {need.packages[-1]})" if need.packages and not found else ""
+            print(f"{'ok' if found else 'missing':8} {group:7} {need.what}{hint}")
+    ready = all(stamped(*stamp) for stamp in wanted_stamps().items()) and venv_runs()
+    print(f"{'ok' if ready else 'missing':8} {'python':7} .venv as tools/requirements.lock says")
+    return complete and ready
+
+
+def main(argv: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = ", ".join(NEEDS)
+    parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {names}; default sim guest")
+    parser.add_argument("--check", action="store_true", help="only say what is there")
+    options = parser.parse_args(argv)
+    groups = options.groups or ["sim", "guest"]
+    unknown = [group for group in groups if group not in NEEDS]
+    if unknown:
+        parser.error(f"no group {unknown[0]!r}; there are {names}")
+    try:
+        refuse_what_cannot_work(groups)
+        if options.check:
+            return 0 if check(groups) else 1
+        (ROOT / "build").mkdir(exist_ok=True)
+        with open(ROOT / "build" / ".prepare.lock", "w") as handle:
+            fcntl.flock(handle, fcntl.LOCK_EX)  # a second `make` waits here
+            meet(groups)
+            make_venv()
+    except (PrepareError, StepError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted; run the command again to go on", file=sys.stderr)
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
