@@ -1,0 +1,106 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""LitePCIe's own driver as a module for the guest's kernel.
+
+Promises: the C sources are the installed litepcie package's, unpatched; the register headers are
+the gateware's; one module for each content of sources, headers, kernel and compiler, in
+build/driver/<hash>. Only litepcie.ko is built: liteuart.c beside it does not compile from Linux
+6.12 on, and the board has no UART.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from sim.guest import SetupError, packages
+from sim.guest.kernel import Kernel
+from sim.guest.packages import BUILD
+from tools.progress import run
+
+SOURCES = ("main.c", "litepcie.h", "config.h", "flags.h")
+GENERATED = ("csr.h", "soc.h", "mem.h")
+HEADERS = BUILD / "sim" / "include"  # where targets/sim.py --build puts them
+KBUILD = "obj-m = litepcie.o\nlitepcie-objs = main.o\n"
+
+# BTF, the type information for tracers, needs the program pahole and has no reader in the guest.
+OPTIONS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
+
+
+def source_directory() -> Path:
+    """Where the installed litepcie package keeps its driver."""
+    # Found, not imported: litepcie.software wants distutils, and only its files are needed.
+    found = importlib.util.find_spec("litepcie")
+    if not found:
+        raise SetupError(
+            f"{sys.executable} has no package litepcie: run `python3 tools/prepare.py`, then use "
+            ".venv/bin/python."
+        )
+    return Path(found.submodule_search_locations[0]) / "software" / "kernel"
+
+
+def inputs(headers: Path) -> dict[str, Path]:
+    """Every file that the module is made of, by name."""
+    files = {name: source_directory() / name for name in SOURCES}
+    files.update({name: Path(headers) / name for name in GENERATED})
+    for path in files.values():
+        if not path.is_file():
+            raise SetupError(
+                f"{path} is missing: the driver needs the headers of the gateware, which "
+                "`.venv/bin/python targets/sim.py --build` generates."
+            )
+    return files
+
+
+def compiler(kernel: Kernel) -> str:
+    """The compiler that made the kernel if it is here, else the machine's gcc."""
+    variables = kernel.headers / ".kernelvariables"
+    words = variables.read_text().split() if variables.exists() else []
+    named = next((word for word in words if "gcc-" in word), "").rpartition(")")[2]
+    for program in (named, "gcc"):
+        if program and shutil.which(program):
+            return program
+    raise SetupError("there is no gcc on this machine: run `python3 tools/prepare.py guest`.")
+
+
+def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
+    """A name for what the module will be."""
+    gcc = subprocess.run([program, "-dumpfullversion"], capture_output=True, text=True, check=True)
+    parts = [kernel.release, kernel.version, program, gcc.stdout, KBUILD, *OPTIONS]
+    for name, path in sorted(files.items()):
+        parts += [name, hashlib.sha256(path.read_bytes()).hexdigest()]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+
+
+def ensure(kernel: Kernel, headers: Path = HEADERS) -> Path:
+    """litepcie.ko for this kernel and these register headers, built if need be."""
+    files = inputs(headers)
+    program = compiler(kernel)
+    module = BUILD / "driver" / content_hash(files, kernel, program) / "litepcie.ko"
+    with packages.locked("driver"):
+        if not module.exists():
+            module.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(prefix=".build.", dir=BUILD / "driver") as work:
+                build(Path(work), files, kernel, program).rename(module)
+    return module
+
+
+def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str) -> Path:
+    """Compile the module in an empty directory."""
+    for name, path in files.items():
+        shutil.copyfile(path, work / name)
+    (work / "Kbuild").write_text(KBUILD)
+    # What the caller's make exports (its jobs, V=1, KERNEL=6.12) kbuild would take as its own.
+    environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
+    argv = ["make", "-C", kernel.headers, f"M={work}", f"CC={program}", *OPTIONS, "modules"]
+    run(argv, f"driver for {kernel.release}", tie=True, env=environment)
+    module = work / "litepcie.ko"
+    subprocess.run(["strip", "--strip-debug", str(module)], check=True)
+    return module

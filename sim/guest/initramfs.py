@@ -1,0 +1,73 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The guest's root as a newc archive, written without root and without a cpio program.
+
+Promises: missing parent directories are made; everything belongs to the guest's root; the same
+content gives the same bytes. Not compressed: QEMU hands the archive over in memory, and unpacking
+would cost the guest time.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path, PurePosixPath
+
+Entry = tuple  # mode, data, (major, minor)
+
+
+class Initramfs:
+    """Entries by guest path; adding a path again replaces it."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Entry] = {}
+
+    def directory(self, path: str, mode: int = 0o755) -> None:
+        self._add(path, stat.S_IFDIR | mode)
+
+    def file(self, path: str, data: bytes | str | Path, mode: int | None = None) -> None:
+        """A file from bytes, text, or a file of the host, whose permissions it takes."""
+        if isinstance(data, Path):
+            mode = data.stat().st_mode & 0o777 if mode is None else mode
+            data = data.read_bytes()
+        elif isinstance(data, str):
+            data = data.encode()
+        self._add(path, stat.S_IFREG | (0o644 if mode is None else mode), data)
+
+    def link(self, path: str, target: str) -> None:
+        self._add(path, stat.S_IFLNK | 0o777, target.encode())
+
+    def device(self, path: str, major: int, minor: int, mode: int = 0o600) -> None:
+        """A character device."""
+        self._add(path, stat.S_IFCHR | mode, b"", (major, minor))
+
+    def _add(self, path: str, mode: int, data: bytes = b"", number: tuple = (0, 0)) -> None:
+        pure = PurePosixPath("/") / path
+        if ".." in pure.parts or not pure.name:
+            raise ValueError(f"guest path {path!r}: it must name something below /, without `..`")
+        # The kernel unpacks in order: a parent must stand before what is in it.
+        for parent in list(pure.parents)[-2::-1]:
+            self.entries.setdefault(str(parent)[1:], (stat.S_IFDIR | 0o755, b"", (0, 0)))
+        self.entries[str(pure)[1:]] = (mode, data, number)
+
+    def tobytes(self) -> bytes:
+        """The archive."""
+        entries = enumerate(self.entries.items(), 1)
+        parts = [_entry(inode, path, *entry) for inode, (path, entry) in entries]
+        return b"".join([*parts, _entry(0, "TRAILER!!!", 0, b"", (0, 0))])
+
+    def write(self, path: Path) -> None:
+        path.write_bytes(self.tobytes())
+
+
+def _entry(inode: int, path: str, mode: int, data: bytes, number: tuple) -> bytes:
+    name = path.encode() + b"\0"
+    # inode, mode, uid, gid, links, mtime, size, device, special device, length of name, checksum
+    fields = (inode, mode, 0, 0, 1, 0, len(data), 0, 0, *number, len(name), 0)
+    header = b"070701" + b"".join(b"%08x" % field for field in fields)
+    return _padded(header + name) + _padded(data)
+
+
+def _padded(data: bytes) -> bytes:
+    # Every header and every content starts on a multiple of four bytes.
+    return data + bytes(-len(data) % 4)

@@ -1,0 +1,118 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The virtual machine as a QEMU command line: a q35 with a root port, and the board behind it.
+
+The choices that are not free, each with what happens otherwise:
+- guest memory is a shared memfd: from a private copy the card's DMA goes nowhere, silently;
+- a root port: directly on the root bus the card would lose its link registers;
+- x-msg-timeout of ten minutes: a read that is answered after 5 s, the default, breaks the socket;
+- TCG unless KVM is asked for: a /dev/kvm that opens may still not run an unmodified kernel.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.guest import SetupError
+from sim.guest.kernel import Kernel
+
+SIZES = (128, 256, 512, 1024, 2048, 4096)
+SOCKET_LENGTH = 107  # bytes in a sockaddr_un
+MESSAGE_TIMEOUT_MS = 600_000
+
+KERNEL_OPTIONS = (
+    "console=ttyS0",
+    # Speed.
+    "quiet", "mitigations=off",
+    # A fault of the kernel is an end, and one that is seen at once.
+    "panic=-1", "oops=panic",
+    # A slow board is not a fault.
+    "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1",
+    # User programs may map BAR0 while the driver has it.
+    "iomem=relaxed",
+    # init programs MPS and MRRS (pcie.sh).
+    "pci=pcie_bus_tune_off",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What can be chosen; without a socket the slot stays empty."""
+
+    socket: Path | None = None
+    mps: int = 256
+    mrrs: int = 512
+    memory: int = 512  # MiB
+    accel: str = "tcg"  # or "kvm"
+    icount: int | None = None  # one guest instruction takes 2**icount ns of its time
+    share: bool = True  # off only to test that a board notices
+    append: tuple[str, ...] = ()  # more kernel options
+
+    def __post_init__(self) -> None:
+        for name in ("mps", "mrrs"):
+            if getattr(self, name) not in SIZES:
+                sizes = ", ".join(map(str, SIZES))
+                raise SetupError(f"{name}={getattr(self, name)}: the sizes of PCIe are {sizes}.")
+        if self.accel not in ("tcg", "kvm"):
+            raise SetupError(f"accel={self.accel}: QEMU runs the guest with tcg or kvm.")
+        if self.accel == "kvm" and self.icount is not None:
+            raise SetupError(f"icount={self.icount}: only tcg counts instructions, not kvm.")
+        if self.socket is not None:
+            check_socket(self.socket)
+
+    def arguments(self, kernel: Kernel, initramfs: Path, results: Path, extra: tuple = ()) -> list:
+        """QEMU's arguments without console; `extra` are kernel options of this run."""
+        size = f"{self.memory}M"
+        share = "on" if self.share else "off"
+        return [
+            "-machine", "q35,memory-backend=ram", "-m", size, "-smp", "1",
+            "-object", f"memory-backend-memfd,id=ram,size={size},share={share}",
+            "-accel", self.accel, "-cpu", "max" if self.accel == "tcg" else "host",
+            *(["-icount", f"shift={self.icount}"] if self.icount is not None else []),
+            "-nodefaults", "-no-reboot", "-display", "none",
+            # The guest's ttyS1; a comma in a path is doubled, or QEMU would end the path there.
+            "-chardev", f"file,id=results,path={str(results).replace(',', ',,')}",
+            "-device", "isa-serial,chardev=results,index=1",
+            "-kernel", kernel.image, "-initrd", initramfs,
+            "-append", " ".join([*KERNEL_OPTIONS, *self._sizes(), *self.append, *extra]),
+            *(self._card() if self.socket is not None else []),
+        ]  # fmt: skip
+
+    def _sizes(self) -> list[str]:
+        # The kernel hands on what it does not know itself, and init finds it in its environment.
+        return [f"mps={self.mps}", f"mrrs={self.mrrs}"] if self.socket is not None else []
+
+    def _card(self) -> list[str]:
+        # Nested options can be given in JSON only.
+        card = {
+            "driver": "vfio-user-pci",
+            "bus": "root_port",
+            "x-msg-timeout": MESSAGE_TIMEOUT_MS,
+            "socket": {"type": "unix", "path": str(self.socket)},
+        }
+        port = "pcie-root-port,id=root_port,chassis=1,slot=1"
+        return ["-device", port, "-device", json.dumps(card)]
+
+
+def check_socket(path: Path) -> None:
+    """Refuse a socket that QEMU could not use; without connecting, as a board serves one client."""
+    length = len(os.fsencode(path))
+    if length > SOCKET_LENGTH:
+        raise SetupError(
+            f"socket {path}: the path has {length} bytes, and Linux allows {SOCKET_LENGTH}. Start "
+            "the board with a shorter one."
+        )
+    try:
+        kind = os.stat(path).st_mode
+    except OSError as error:
+        raise SetupError(
+            f"socket {path}: {error.strerror}. The board must be there before the guest starts: "
+            "wait for its line `board: listening on ...`."
+        ) from None
+    if not stat.S_ISSOCK(kind):
+        raise SetupError(f"socket {path}: this is no socket. Give what the board was started with.")

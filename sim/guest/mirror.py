@@ -1,0 +1,86 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Where Debian's packages come from: the mirror that this machine's own apt is set up with.
+
+Promises: no mirror is known to the sources. A machine that is not Debian names one: DEBIAN_MIRROR
+is its URL, DEBIAN_SUITE the release whose kernel to take (default bookworm: its kernel is built
+with gcc 12, and the machine's compiler must not be older).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from sim.guest import SetupError
+
+STRANGER = "bookworm"  # the suite for a machine that is not Debian: the oldest one supported
+
+
+def os_release(path: str = "/etc/os-release") -> dict[str, str]:
+    """The machine's distribution: ID, VERSION_CODENAME, PRETTY_NAME, ..."""
+    with contextlib.suppress(OSError):
+        return dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', Path(path).read_text(), re.MULTILINE))
+    return {}
+
+
+def is_debian() -> bool:
+    """Whether this machine is a Debian, and not something made from it."""
+    return os_release().get("ID") == "debian"
+
+
+def suite() -> str:
+    """The Debian release whose kernel the guest gets: this machine's own where it has one."""
+    own = os_release().get("VERSION_CODENAME") if is_debian() else None
+    return os.environ.get("DEBIAN_SUITE") or own or STRANGER
+
+
+def configured() -> list[tuple[str, str]]:
+    """Pairs (mirror, suite) of every `main` component in the machine's apt configuration.
+
+    `update --print-uris` only reads the configuration: it works as any user, and on a machine that
+    never ran an update.
+    """
+    if not shutil.which("apt-get"):
+        raise SetupError(
+            "there is no apt-get on this machine, and QEMU and the guest's kernel come from "
+            "Debian's archive. `make sim VM=0` runs without a guest."
+        )
+    command = ["apt-get", "update", "--print-uris"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    pattern = r"^'(\S+?)/+dists/(\S+)/main/binary-amd64/Packages[^']*'"
+    return list(dict.fromkeys(re.findall(pattern, result.stdout, re.MULTILINE)))
+
+
+def sources() -> list[tuple[str, str]]:
+    """Pairs (mirror, suite) that the guest's kernel may come from: main first, then updates."""
+    if os.environ.get("DEBIAN_MIRROR"):
+        return [(os.environ["DEBIAN_MIRROR"].rstrip("/"), suite())]
+    chosen = choose(configured(), suite()) if is_debian() else []
+    if not chosen:
+        raise SetupError(
+            f"apt on this machine ({os_release().get('PRETTY_NAME', 'unknown')}) has no mirror of "
+            f"Debian's {suite()}. Name one: `DEBIAN_MIRROR=<its URL> make sim`. Or run `make sim "
+            "VM=0`, which needs no guest."
+        )
+    return chosen
+
+
+def choose(pairs: list[tuple[str, str]], release: str) -> list[tuple[str, str]]:
+    """Of an apt configuration, the entries of one Debian release."""
+    names = {release, "stable", "oldstable"}  # a configuration may use either
+    main = [pair for pair in pairs if pair[1] in names]
+    # A vendor may use Debian's suite names for its own packages: the archive's URL ends in debian.
+    main.sort(key=lambda pair: not re.search(r"/debian$|debian\.list$", pair[0]))
+    extra = [p for p in pairs if re.fullmatch(rf"({'|'.join(names)})-(updates|security)", p[1])]
+    return [*main[:1], *extra] if main else []
+
+
+def debian() -> str:
+    """The mirror that carries Debian's other releases, too."""
+    return sources()[0][0]

@@ -1,0 +1,251 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian packages without root: fetched by an apt of their own, unpacked below build/.
+
+Promises: nothing is installed, and nothing of the machine's apt is written; its proxies and
+credentials are used; apt checks every signature against Debian's keyring (DEBIAN_KEYRING names
+another place for it); a directory with a manifest is whole and is never fetched again, the manifest
+says what is in it (file, size, SHA-256). Maintainer scripts are not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.guest import SetupError
+from tools.needs import KEYRING
+from tools.progress import StepError, run, tail
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build"
+
+# Read after the machine's own files (-c), so that its proxies stay, but not its hooks and its pins.
+CONFIGURATION = """
+#clear APT::Update::Pre-Invoke;
+#clear APT::Update::Post-Invoke;
+#clear APT::Update::Post-Invoke-Success;
+#clear DPkg::Pre-Invoke;
+#clear DPkg::Post-Invoke;
+#clear DPkg::Pre-Install-Pkgs;
+#clear APT::Architectures;
+APT::Architecture "amd64";
+APT::Architectures {{ "amd64"; }};
+APT::Default-Release "";
+APT::Get::AllowUnauthenticated "false";
+APT::Install-Recommends "false";
+APT::Keep-Downloaded-Packages "true";
+APT::Sandbox::User "root"; // the user _apt may not be able to write below build/
+Acquire::AllowInsecureRepositories "false";
+Acquire::Languages "none";
+Acquire::Retries "3";
+Dir::Cache "{home}";
+Dir::Cache::archives "{home}/archives";
+Dir::Cache::pkgcache "";
+Dir::Cache::srcpkgcache "";
+Dir::Etc::preferences "/dev/null";
+Dir::Etc::preferencesparts "/dev/null";
+Dir::Etc::sourcelist "{home}/sources.list";
+Dir::Etc::sourceparts "/dev/null";
+Dir::State "{home}";
+Dir::State::lists "{home}/lists";
+Dir::State::status "{home}/status";
+"""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What apt would fetch: its arguments, and file names with sizes."""
+
+    argv: list[str]
+    files: dict[str, int]
+
+
+class Archive:
+    """apt with its state in `home`: it sees the given suites, and no installed package."""
+
+    def __init__(self, home: Path, sources: list[tuple[str, str]]):
+        self.home = home
+        self.archives = home / "archives"
+        self.suites = ", ".join(f"{mirror} {suite}" for mirror, suite in sources)
+        keyring = os.environ.get("DEBIAN_KEYRING", KEYRING)
+        if not Path(keyring).exists():
+            raise SetupError(
+                f"{keyring} is missing, and without it Debian's signatures cannot be checked: "
+                "install the package debian-archive-keyring."
+            )
+        for name in ("lists/partial", "archives/partial"):
+            (home / name).mkdir(parents=True)
+        (home / "status").touch()
+        (home / "sources.list").write_text(
+            "".join(f"deb [arch=amd64 signed-by={keyring}] {m} {s} main\n" for m, s in sources)
+        )
+        (home / "apt.conf").write_text(CONFIGURATION.format(home=home) + _only_packages())
+
+    def _argv(self, program: str, *arguments: str) -> list[str]:
+        return [program, "-c", str(self.home / "apt.conf"), "-q", *arguments]
+
+    def _ask(self, program: str, *arguments: str) -> str:
+        result = subprocess.run(
+            self._argv(program, *arguments), capture_output=True, text=True, check=False,
+            cwd=self.archives, env=_environment(),
+        )  # fmt: skip
+        if result.returncode:
+            raise SetupError(
+                f"{program} {' '.join(arguments)} failed on {self.suites}:\n{tail(result.stderr)}"
+            )
+        return result.stdout
+
+    def update(self, what: str) -> None:
+        """Fetch the package indexes of all suites."""
+
+        def fetched(line: str) -> str | None:
+            amount = re.match(r"Fetched ([\d.,]+ \w+) in", line)
+            return amount and amount.group(1)
+
+        argv = self._argv("apt-get", "update", "-o", "APT::Update::Error-Mode=any")
+        step = f"{what}: package indexes"
+        try:
+            run(argv, step, tie=True, note=fetched, env=_environment())
+        except StepError as error:
+            raise SetupError(
+                f"{error}\n  A guest needs {self.suites}. Name another mirror with "
+                "`DEBIAN_MIRROR=<its URL>`, or run `make sim VM=0`."
+            ) from None
+
+    def control(self, package: str) -> dict[str, str]:
+        """The control fields of a package's candidate version, or {} when the suites lack it."""
+        argv = self._argv("apt-cache", "show", "--no-all-versions", package)
+        result = subprocess.run(argv, capture_output=True, text=True, env=_environment())
+        first = result.stdout.split("\n\n")[0]
+        return dict(re.findall(r"^([\w-]+): (.*)$", first, re.MULTILINE))
+
+    def names(self, prefix: str) -> list[str]:
+        """All package names that start with the prefix."""
+        return sorted(self._ask("apt-cache", "pkgnames", prefix).split())
+
+    def plan_closure(self, package: str, suite: str) -> Plan:
+        """The package from this suite with everything that it depends on, libc included."""
+        return self._plan("install", "--download-only", "-y", "-t", suite, package)
+
+    def plan_exact(self, packages: list[str]) -> Plan:
+        """These packages (`name` or `name=version`) and nothing else."""
+        return self._plan("download", *packages)
+
+    def _plan(self, *argv: str) -> Plan:
+        output = self._ask("apt-get", *argv, "--print-uris")
+        files = re.findall(r"^'\S+' (\S+) (\d+)", output, re.MULTILINE)
+        return Plan(list(argv), {name: int(size) for name, size in files})
+
+    def fetch(self, plan: Plan, what: str) -> list[Path]:
+        """Fetch what the plan says; returns the .deb files."""
+        run(
+            self._argv("apt-get", *plan.argv), f"{what}: {len(plan.files)} packages",
+            tie=True, total=sum(plan.files.values()), measure=lambda: _size(self.archives),
+            cwd=self.archives, env=_environment(),
+        )  # fmt: skip
+        paths = [self.archives / name for name in sorted(plan.files)]
+        for path in paths:
+            if not path.exists():
+                raise SetupError(
+                    f"apt-get fetched no {path.name}: the archive may just have changed. Run the "
+                    "command again."
+                )
+        return paths
+
+
+def _only_packages() -> str:
+    """Settings against the indexes that other programs asked apt for: icons, file lists, ..."""
+    known = subprocess.run(
+        ["apt-config", "dump", "Acquire::IndexTargets"], capture_output=True, text=True, check=False
+    )
+    names = set(re.findall(r"IndexTargets::deb::([\w.-]+)::", known.stdout)) - {"Packages"}
+    setting = 'Acquire::IndexTargets::deb::{}::DefaultEnabled "false";\n'
+    return "".join(setting.format(name) for name in sorted(names))
+
+
+def _environment() -> dict[str, str]:
+    # One language for what is parsed.
+    return dict(os.environ, LC_ALL="C.UTF-8", DEBIAN_FRONTEND="noninteractive")
+
+
+def _size(directory: Path) -> int:
+    total = 0
+    for folder, _, names in os.walk(directory):
+        for name in names:
+            with contextlib.suppress(OSError):  # apt renames its files while we look
+                total += os.stat(os.path.join(folder, name)).st_size
+    return total
+
+
+# Unpacking ----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def locked(name: str) -> Iterator[None]:
+    """One process at a time: a second `make` waits for what the first one fetches or builds."""
+    BUILD.mkdir(parents=True, exist_ok=True)
+    with open(BUILD / f".{name}.lock", "w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def manifest(directory: Path) -> dict | None:
+    """What is in an unpacked directory, or None when it is not there or not whole."""
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads((directory / "manifest.json").read_text())
+    return None
+
+
+def unpack(
+    directory: Path,
+    what: str,
+    sources: list[tuple[str, str]],
+    choose: Callable[[Archive], Plan],
+    finish: Callable[[Path], dict | None] = lambda tree: None,
+) -> dict:
+    """Make directory/root hold the packages that `choose` plans; returns the manifest.
+
+    `finish` gets the unpacked tree, and returns what else the manifest must say. The tree is made
+    beside its place and renamed when it is whole: nothing half-made is ever trusted.
+    """
+    if platform.machine() != "x86_64":
+        raise SetupError(f"the guest is an x86-64 machine, and this one is {platform.machine()}.")
+    with locked("packages"):
+        if manifest(directory):
+            return manifest(directory)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        for stale in directory.parent.glob(f".{directory.name}.*"):
+            shutil.rmtree(stale, ignore_errors=True)
+        with tempfile.TemporaryDirectory(
+            prefix=f".{directory.name}.", dir=directory.parent
+        ) as place:
+            archive = Archive(Path(place) / "apt", sources)
+            archive.update(what)
+            files = archive.fetch(choose(archive), what)
+            tree = Path(place) / "tree"
+            content = {"packages": [_extract(path, tree / "root") for path in files]}
+            content.update(finish(tree) or {})
+            (tree / "manifest.json").write_text(json.dumps(content, indent=1) + "\n")
+            shutil.rmtree(directory, ignore_errors=True)  # one without a manifest
+            tree.rename(directory)
+    return content
+
+
+def _extract(path: Path, root: Path) -> dict:
+    root.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["dpkg-deb", "-x", str(path), str(root)], check=True)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"file": path.name, "size": path.stat().st_size, "sha256": digest}

@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boot a guest around a board's socket, run commands in it, bring back what they wrote.
+
+Promises: what is missing (QEMU, kernel, driver) is fetched or built first; the commands run with
+LitePCIe's driver loaded, and MPS and MRRS programmed as asked; files that they leave in /out come
+back byte for byte; the sizes that were negotiated are reported; nothing is left running. The board
+must be listening already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import shutil
+import signal
+import sys
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.guest import SetupError, driver, qemu, supervise
+from sim.guest import kernel as guest_kernel
+from sim.guest.initramfs import Initramfs
+from sim.guest.kernel import Kernel
+from sim.guest.machine import Machine
+from sim.guest.packages import BUILD
+from sim.guest.supervise import GuestError, GuestTimeout
+from tools.progress import StepError
+
+HERE = Path(__file__).resolve().parent
+PLACE = BUILD / "guest"
+
+TIMED_OUT, FAILED = 124, 125  # exit statuses of the launcher; all others are the commands' own
+
+MOTD = """
+Lanebox guest, Linux {release}. The card is /dev/litepcie0; `litepcie_util info` asks it.
+Leave with `exit`, which powers off, or at once with Ctrl-A X.
+"""
+
+
+@dataclass(frozen=True)
+class Guest:
+    """What every run needs: `prepare()` makes it."""
+
+    qemu: Path
+    kernel: Kernel
+    module: Path | None  # litepcie.ko
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a guest ended."""
+
+    rc: int  # of the commands; 125 when the card or the driver failed before them
+    console: str
+    files: dict[str, bytes]  # what the commands left in /out, by name
+    facts: dict[str, str]  # what init found: kernel, card, id, mps, mrrs, port_mps, rc
+    seconds: float
+
+    @property
+    def mps(self) -> int:
+        """Max_Payload_Size as the card's Device Control has it."""
+        return int(self.facts["mps"])
+
+    @property
+    def mrrs(self) -> int:
+        """Max_Read_Request_Size as the card's Device Control has it."""
+        return int(self.facts["mrrs"])
+
+    def summary(self) -> str:
+        """One line: what was booted, what was negotiated, how long it took."""
+        card = "no card"
+        if "mps" in self.facts:
+            card = f"card {self.facts['id']}, MPS {self.mps}, MRRS {self.mrrs}"
+        linux = f"Linux {self.facts['kernel']}"
+        return f"guest: {linux}, {card}, {self.seconds:.1f} s, status {self.rc}"
+
+
+def prepare(
+    kernel: str | None = None, headers: Path = driver.HEADERS, with_driver: bool = True
+) -> Guest:
+    """Fetch and build what a run needs; `kernel` is a series such as "6.12"."""
+    program = qemu.ensure()
+    chosen = guest_kernel.ensure(kernel)
+    return Guest(program, chosen, driver.ensure(chosen, headers) if with_driver else None)
+
+
+def run_guest(
+    socket: Path | str | None,
+    commands: str | Iterable[str] = (),
+    files: Iterable[tuple[Path | str | bytes, str]] = (),
+    *,
+    guest: Guest | None = None,
+    timeout: float = 120,
+    live: bool = False,
+    interactive: bool = False,
+    alive: Callable[[], str | None] | None = None,
+    logs: Iterable[tuple[str, Path]] = (),
+    **choices,
+) -> Result:
+    """Boot, run the commands, power off; raises SetupError before the start, GuestError after it.
+
+    socket       the board's, or None for an empty slot
+    commands     shell text; the first command that fails ends it, and its status is Result.rc
+    files        pairs (host path or bytes, guest path); a host file keeps its permissions
+    guest        from `prepare()`; None prepares with the defaults
+    live         relay the console to stdout
+    interactive  a shell on this terminal after the commands, for as long as the user likes;
+                 neither `timeout` nor `alive` end it
+    alive        asked about ten times a second; returns None, or why to give up
+    logs         pairs (name, path) whose last lines belong into an error: the board's
+    choices      of `Machine`: mps, mrrs, memory, accel, icount, share, append
+    """
+    machine = Machine(socket=None if socket is None else Path(socket), **choices)
+    guest = guest or prepare()
+    root = _root(guest, commands, files)
+    with _workplace(logs) as work:
+        root.write(work / "initramfs.cpio")
+        started = time.monotonic()
+        if interactive:
+            console = _interact(machine, guest, work)
+        else:
+            argv = _argv(machine, guest, work, "stdio")
+            with open(work / "qemu.log", "wb") as log:
+                console = supervise.watch(argv, log, timeout, live, alive)
+        seconds = time.monotonic() - started
+        found = _results(work / "results.tar")
+        if "guest" not in found and not interactive:
+            raise GuestError("the guest ended without handing over its results", console)
+    # A user who left at once (Ctrl-A X) has no results, and has not failed.
+    lines = found.pop("guest", b"rc=0").decode().splitlines()
+    facts = dict(line.split("=", 1) for line in lines)
+    text = console.decode(errors="replace").replace("\r\n", "\n")
+    return Result(int(facts["rc"]), text, found, facts, seconds)
+
+
+def _argv(machine: Machine, guest: Guest, work: Path, console: str, extra: tuple = ()) -> list:
+    ends = (work / "initramfs.cpio", work / "results.tar")
+    return [guest.qemu, "-serial", console, *machine.arguments(guest.kernel, *ends, extra)]
+
+
+def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
+    """Boot with this terminal as the console; nothing of what passes is kept."""
+    size = shutil.get_terminal_size()  # a serial line does not tell it
+    extra = ("shell=1", f"rows={size.lines}", f"columns={size.columns}")
+    with open(work / "qemu.log", "wb") as log:
+        supervise.interact(_argv(machine, guest, work, "mon:stdio", extra), log)
+    return b""
+
+
+def _root(guest: Guest, commands: str | Iterable[str], files: Iterable) -> Initramfs:
+    """The guest's root: busybox, init, the driver, the commands and the caller's files."""
+    root = Initramfs()
+    for name in ("dev", "proc", "sys", "tmp", "root", "out", "sbin"):
+        root.directory(name)
+    root.device("dev/console", 5, 1)
+    root.device("dev/null", 1, 3, 0o666)
+    root.file("bin/busybox", guest.kernel.busybox, 0o755)
+    root.link("bin/sh", "busybox")
+    root.file("init", HERE / "init.sh", 0o755)
+    root.file("lib/pcie.sh", HERE / "pcie.sh")
+    if guest.module:
+        root.file("lib/modules/litepcie.ko", guest.module)
+    root.file("etc/motd", MOTD.format(release=guest.kernel.release))
+    root.file("run.sh", (commands if isinstance(commands, str) else "\n".join(commands)) + "\n")
+    for source, path in files:
+        if not isinstance(source, bytes):
+            source = Path(source)
+            if not source.is_file():
+                raise SetupError(f"{source}: there is no such file to take into the guest.")
+        root.file(path, source)
+    return root
+
+
+@contextlib.contextmanager
+def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
+    """A directory for one run; of those that failed the last one is kept as build/guest/failed."""
+    PLACE.mkdir(parents=True, exist_ok=True)
+    work = Path(tempfile.mkdtemp(prefix="run-", dir=PLACE))
+    try:
+        yield work
+    except GuestError as error:
+        (work / "console.log").write_bytes(error.console)
+        shown = [("QEMU's messages", work / "qemu.log"), *((n, Path(path)) for n, path in logs)]
+        texts = [(name, path.read_bytes()) for name, path in shown if path.exists()]
+        shutil.rmtree(PLACE / "failed", ignore_errors=True)
+        with contextlib.suppress(OSError):  # another run may just have put its own there
+            work.rename(PLACE / "failed")
+        raise type(error)(error.reason, error.console, [t for t in texts if t[1]]) from None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _results(path: Path) -> dict[str, bytes]:
+    """The files in the archive that came through the second serial port; {} when none came."""
+    try:
+        with tarfile.open(path) as archive:
+            members = [member for member in archive if member.isfile()]
+            return {m.name[len("./") :]: archive.extractfile(m).read() for m in members}
+    except (OSError, tarfile.TarError):
+        return {}
+
+
+# Command line -------------------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    result = argparse.ArgumentParser(
+        prog="python -m sim.guest.run",
+        description=__doc__.splitlines()[0],
+        epilog=f"Exit status: the commands' own; {FAILED} when the guest could not be run, "
+        f"{TIMED_OUT} when it took too long.",
+    )
+    add = result.add_argument
+    add("--socket", help="the board's; without it the slot is empty")
+    add("--command", action="append", default=[], help="to run in the guest (repeatable)")
+    add("--file", action="append", default=[], metavar="HOST:GUEST", help="to take along")
+    add("--out", type=Path, metavar="DIR", help="where to put what the commands left in /out")
+    add("--interactive", action="store_true", help="a shell on this terminal after the commands")
+    add("--prepare", action="store_true", help="only fetch and build what a run needs")
+    add("--headers", type=Path, default=driver.HEADERS, help="with the gateware's csr.h")
+    add("--no-driver", action="store_true", help="without LitePCIe's driver")
+    add("--kernel", metavar="SERIES", help="6.1, 6.12 (default: $KERNEL, else the release's own)")
+    add("--mps", type=int, default=256, help="Max_Payload_Size to program (default 256)")
+    add("--mrrs", type=int, default=512, help="Max_Read_Request_Size to program (default 512)")
+    add("--memory", type=int, default=512, metavar="MIB", help="the guest's (default 512)")
+    add("--accel", choices=("tcg", "kvm"), default="tcg", help="default tcg")
+    add("--icount", type=int, metavar="N", help="one guest instruction takes 2^N ns")
+    add("--share", choices=("on", "off"), default="on", help="guest memory; off tests a board")
+    add("--timeout", type=float, default=120, metavar="S", help="default 120")
+    return result
+
+
+def main(argv: list[str] | None = None) -> int:
+    options = parser().parse_args(argv)
+    files = [tuple(pair.rsplit(":", 1)) for pair in options.file]
+    if any(len(pair) != 2 for pair in files):
+        parser().error("--file wants HOST:GUEST")
+    # `timeout` and CI send SIGTERM: unwind as for Ctrl-C, so that the terminal is restored.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    try:
+        return _main(options, files)
+    except (SetupError, StepError, GuestError) as problem:
+        print(f"error: {problem}", file=sys.stderr)
+        return TIMED_OUT if isinstance(problem, GuestTimeout) else FAILED
+    except KeyboardInterrupt:
+        print("interrupted; nothing is left running", file=sys.stderr)
+        return 128 + signal.SIGINT
+
+
+def _main(options: argparse.Namespace, files: list[tuple]) -> int:
+    guest = prepare(options.kernel, options.headers, not options.no_driver)
+    if options.prepare:
+        print(f"{guest.qemu}\n{guest.kernel.image} ({guest.kernel.version})\n{guest.module or '-'}")
+        return 0
+    names = ("mps", "mrrs", "memory", "accel", "icount")
+    choices = {name: getattr(options, name) for name in names}
+    choices.update(guest=guest, share=options.share == "on")
+    choices.update(timeout=options.timeout, interactive=options.interactive, live=True)
+    result = run_guest(options.socket, options.command, files, **choices)
+    if not options.interactive:
+        print(result.summary(), file=sys.stderr)
+    if options.out:
+        for name, data in result.files.items():
+            (options.out / name).parent.mkdir(parents=True, exist_ok=True)
+            (options.out / name).write_bytes(data)
+    return result.rc
+
+
+if __name__ == "__main__":
+    sys.exit(main())

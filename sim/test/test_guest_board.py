@@ -1,0 +1,72 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The board in the guest: LitePCIe's stock driver binds, and the sizes are what was asked for."""
+
+import contextlib
+
+import pytest
+
+from sim.guest import SetupError, mirror, run
+from sim.guest.supervise import GuestError
+
+pytestmark = pytest.mark.guest
+
+
+def runs():
+    """Series and sizes: 128 as on a Thunderbolt link; 6.12 where apt has it beside the default."""
+    yield None, 256, 512
+    yield None, 128, 128
+    with contextlib.suppress(SetupError):
+        if "bookworm-security" in [suite for _, suite in mirror.sources()]:
+            yield "6.12", 256, 512
+
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+@pytest.mark.parametrize(("kernel", "mps", "mrrs"), runs())
+def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, kernel, mps, mrrs):
+    """The board sees the same sizes as the guest, and one message-signalled interrupt."""
+    guest = run.prepare(kernel, gateware / "include")
+    commands = ["test -c /dev/litepcie0", "cp /proc/interrupts /out/", "sleep 1"]
+    seen = set()
+    with start_board("--rules", "warn") as board:
+
+        def ask():  # while the guest runs: the board forgets the sizes when its client leaves
+            stats = board.stats()
+            seen.add((stats["mps"], stats["mrrs"]))
+
+        choices = {"guest": guest, "mps": mps, "mrrs": mrrs, "alive": ask}
+        result = run.run_guest(board.socket, commands, **choices)
+    assert result.rc == 0, result.console
+    assert (result.mps, result.mrrs) == (mps, mrrs)
+    assert (mps, mrrs) in seen
+    assert b"PCI-MSI" in result.files["interrupts"] and b"litepcie" in result.files["interrupts"]
+    assert b"Version Lanebox" in result.files["dmesg"]
+
+
+def test_a_card_that_can_less_is_given_less(start_board, gateware):
+    """The payload size is bounded by what the board's Device Capabilities say."""
+    guest = run.prepare(headers=gateware / "include")
+    with start_board("--mps", "128", "--rules", "warn") as board:
+        assert run.run_guest(board.socket, guest=guest, mps=512).mps == 128
+
+
+def test_a_board_that_dies_ends_the_guest(start_board, gateware):
+    """The run does not wait for its time-out, and says why it ended."""
+    guest = run.prepare(headers=gateware / "include")
+    with start_board("--rules", "warn", status=-9) as board:
+
+        rounds = iter(range(10))
+
+        def alive():
+            if next(rounds, None) is None:
+                board.process.kill()
+            return board.process.poll() and f"the board ended with {board.process.poll()}"
+
+        with pytest.raises(GuestError, match="the board ended with -9"):
+            run.run_guest(board.socket, "sleep 60", guest=guest, alive=alive, timeout=60)

@@ -1,0 +1,53 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A real kernel in a real QEMU, with an empty slot: what the stand-ins cannot show."""
+
+import random
+
+import pytest
+from seeds import each_seed
+
+from sim.guest import run
+from sim.guest.supervise import GuestPanic
+
+pytestmark = pytest.mark.guest
+
+
+@pytest.fixture(scope="module")
+def guest():
+    return run.prepare(with_driver=False)
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+@each_seed(1)
+def test_files_go_in_and_come_back_byte_for_byte(guest, tmp_path, seed):
+    """The kernel takes the archive, a program runs, and no serial line changes a byte."""
+    data = bytes(range(256)) + random.Random(seed).randbytes(20_000)
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho from the tool\nmkdir /out/deep\ncp /given /out/deep/back\n")
+    tool.chmod(0o755)
+    files = [(data, "given"), (tool, "/bin/tool")]
+    result = run.run_guest(None, ["tool", "exit 7", "touch /out/never"], files, guest=guest)
+    assert result.rc == 7
+    assert result.files["deep/back"] == data
+    assert set(result.files) == {"deep/back", "dmesg"}
+    assert result.facts["kernel"] == guest.kernel.release
+    assert "from the tool\n" in result.console and "GUEST-DONE rc=7" in result.console
+
+
+def test_the_first_command_that_fails_ends_the_run(guest):
+    """As in any script with `set -e`; its status is the result's."""
+    result = run.run_guest(None, ["false", "touch /out/never"], guest=guest)
+    assert result.rc == 1
+    assert "never" not in result.files
+
+
+def test_a_real_panic_is_told_from_a_time_out(guest):
+    """A fault of the kernel ends the run with its reason, long before the time-out."""
+    with pytest.raises(GuestPanic, match="sysrq triggered crash"):
+        run.run_guest(None, "echo c >/proc/sysrq-trigger; sleep 60", guest=guest, timeout=60)

@@ -1,0 +1,95 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""sim/guest/driver.py: the module is named after its content, and made of LitePCIe's own files."""
+
+from pathlib import Path
+
+import pytest
+
+from sim.guest import SetupError, driver, packages
+from sim.guest.kernel import Kernel
+from tools.progress import StepError
+
+
+@pytest.fixture
+def headers(tmp_path):
+    folder = tmp_path / "include"
+    folder.mkdir()
+    for name in driver.GENERATED:
+        (folder / name).write_text(f"/* {name} */\n")
+    return folder
+
+
+@pytest.fixture
+def kernel(tmp_path):
+    """A kernel whose headers are one Makefile that makes a module of nothing, without a fetch."""
+    tree = tmp_path / "linux"
+    tree.mkdir()
+    (tree / "Makefile").write_text(
+        "modules:\n\ttest -f $(M)/main.c && grep -q main.o $(M)/Kbuild && "
+        "printf 'int x;' | $(CC) -x c -c - -o $(M)/litepcie.ko\n"
+    )
+    return Kernel("6.1.0-test", "1", tree, tree, tree)
+
+
+@pytest.fixture(autouse=True)
+def build_below_tmp(monkeypatch, tmp_path):
+    for module in (driver, packages):
+        monkeypatch.setattr(module, "BUILD", tmp_path / "build")
+
+
+def test_the_sources_are_litepcie_s_own(headers):
+    """They are read where pip put them, and none is a copy of ours."""
+    files = driver.inputs(headers)
+    assert {path.parent for name, path in files.items() if name in driver.SOURCES} == {
+        driver.source_directory()
+    }
+    assert "site-packages" in str(driver.source_directory())
+    assert b"litepcie_pci_probe" in files["main.c"].read_bytes()
+
+
+def test_missing_headers_say_how_to_make_them(tmp_path):
+    """The message names the file and the command."""
+    with pytest.raises(SetupError, match=r"csr\.h is missing.*targets/sim\.py --build"):
+        driver.inputs(tmp_path / "nowhere")
+
+
+def test_a_module_is_built_once(monkeypatch, headers, kernel):
+    """The second call builds nothing."""
+    module = driver.ensure(kernel, headers)
+    assert module.is_file()
+    monkeypatch.setattr(driver, "build", None)
+    assert driver.ensure(kernel, headers) == module
+
+
+def test_another_register_map_is_another_module(headers, kernel):
+    """A changed header, kernel or compiler must not meet the old module."""
+    files = driver.inputs(headers)
+    names = {driver.content_hash(files, kernel, "gcc")}
+    (headers / "csr.h").write_text("/* moved */\n")
+    names.add(driver.content_hash(files, kernel, "gcc"))
+    other = Kernel("6.1.0-test", "2", Path(), kernel.headers, Path())
+    names.add(driver.content_hash(files, other, "gcc"))
+    names.add(driver.content_hash(files, kernel, "/usr/bin/gcc"))
+    assert len(names) == 4
+
+
+def test_a_failed_build_leaves_no_module(headers, kernel):
+    """The error carries the compiler's words, and the next call tries again."""
+    (kernel.headers / "Makefile").write_text("modules:\n\t@echo no such register; exit 1\n")
+    with pytest.raises(StepError, match="no such register"):
+        driver.ensure(kernel, headers)
+    assert not list((packages.BUILD / "driver").rglob("litepcie.ko"))
+    assert not list((packages.BUILD / "driver").glob(".build.*"))
+
+
+def test_what_the_caller_s_make_exports_does_not_reach_kbuild(monkeypatch, headers, kernel):
+    """`make sim KERNEL=6.12 V=1` exports both, and kbuild would take them as its own."""
+    (kernel.headers / "Makefile").write_text(
+        'modules:\n\t@test -z "$(KERNEL)$(V)" || { echo leaked; exit 1; }\n'
+        "\tprintf 'int x;' | $(CC) -x c -c - -o $(M)/litepcie.ko\n"
+    )
+    monkeypatch.setenv("KERNEL", "6.12")
+    monkeypatch.setenv("V", "1")
+    assert driver.ensure(kernel, headers).is_file()

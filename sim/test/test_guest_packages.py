@@ -1,0 +1,136 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""sim/guest/packages.py: what is unpacked is signed and whole, or is not there at all."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from sim.guest import SetupError, packages
+from sim.guest.packages import Archive, Plan, unpack
+from tools.progress import StepError
+
+
+@pytest.fixture(autouse=True)
+def build_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(packages, "BUILD", tmp_path / "build")
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A small Debian package with one file in it."""
+    tree = tmp_path / "tree"
+    (tree / "DEBIAN").mkdir(parents=True)
+    (tree / "DEBIAN" / "control").write_text(
+        "Package: lanebox-test\nVersion: 1\nArchitecture: amd64\nMaintainer: nobody <n@example>\n"
+        "Description: a file\n"
+    )
+    (tree / "usr").mkdir()
+    (tree / "usr" / "file").write_text("content")
+    path = tmp_path / "lanebox-test_1_amd64.deb"
+    subprocess.run(["dpkg-deb", "--build", str(tree), str(path)], check=True, capture_output=True)
+    return path
+
+
+@pytest.fixture
+def local_archive(monkeypatch, package):
+    """An Archive whose update and fetch need no network; `fail` in it makes fetch fail."""
+
+    class Local(Archive):
+        fail = False
+        fetches = 0
+
+        def update(self, what):
+            pass
+
+        def fetch(self, plan, what):
+            Local.fetches += 1
+            if Local.fail:
+                raise StepError("the network went away")
+            return [shutil.copy(package, self.archives) and self.archives / package.name]
+
+    monkeypatch.setattr(packages, "Archive", Local)
+    return Local
+
+
+def choose(archive):
+    return Plan([], {})
+
+
+SOURCES = [("http://mirror.example/debian", "bookworm")]
+
+
+def test_the_manifest_says_what_is_there(local_archive, package, tmp_path):
+    """File name, size and SHA-256 of every package, and what the caller adds."""
+    place = tmp_path / "build" / "thing"
+    content = unpack(place, "thing", SOURCES, choose, lambda tree: {"release": "6.1"})
+    assert (place / "root" / "usr" / "file").read_text() == "content"
+    assert content == json.loads((place / "manifest.json").read_text())
+    assert content["release"] == "6.1"
+    assert content["packages"] == [
+        {
+            "file": package.name,
+            "size": package.stat().st_size,
+            "sha256": hashlib.sha256(package.read_bytes()).hexdigest(),
+        }
+    ]
+
+
+def test_what_is_there_is_not_fetched_again(local_archive, tmp_path):
+    """The second call reads the manifest and nothing else."""
+    for _ in range(2):
+        unpack(tmp_path / "build" / "thing", "thing", SOURCES, choose)
+    assert local_archive.fetches == 1
+
+
+def test_a_failed_fetch_leaves_nothing(local_archive, tmp_path):
+    """Neither a half-made directory nor apt's state stays, and the next call starts afresh."""
+    place = tmp_path / "build" / "thing"
+    local_archive.fail = True
+    with pytest.raises(StepError, match="went away"):
+        unpack(place, "thing", SOURCES, choose)
+    assert [path for path in place.parent.iterdir() if path.is_dir()] == []
+    local_archive.fail = False
+    unpack(place, "thing", SOURCES, choose)
+    assert (place / "root" / "usr" / "file").exists()
+
+
+def test_a_directory_without_manifest_is_made_anew(local_archive, tmp_path):
+    """What a killed run left is not trusted, whatever is in it."""
+    place = tmp_path / "build" / "thing"
+    (place / "root").mkdir(parents=True)
+    (place / "root" / "half").touch()
+    (place.parent / ".thing.killed").mkdir()
+    unpack(place, "thing", SOURCES, choose)
+    assert not (place / "root" / "half").exists()
+    assert not (place.parent / ".thing.killed").exists()
+
+
+def test_an_archive_that_debian_did_not_sign_is_refused(package, tmp_path):
+    """apt takes no index without a signature by Debian's key, whatever the machine allows."""
+    mirror = tmp_path / "mirror"
+    index = mirror / "dists/bookworm/main/binary-amd64"
+    index.mkdir(parents=True)
+    (index / "Packages").write_text(f"Package: lanebox-test\nFilename: {package.name}\n")
+    (mirror / "dists/bookworm/Release").write_text("Suite: bookworm\nComponents: main\n")
+    archive = Archive(tmp_path / "apt", [(f"file:{mirror}", "bookworm")])
+    with pytest.raises(SetupError, match=r"(not signed|NO_PUBKEY)(.|\n)*DEBIAN_MIRROR"):
+        archive.update("test")
+
+
+def test_without_debian_s_keyring_nothing_is_tried(monkeypatch, tmp_path):
+    """The error names the package that brings the keys."""
+    monkeypatch.setenv("DEBIAN_KEYRING", str(tmp_path / "none.gpg"))
+    with pytest.raises(SetupError, match="debian-archive-keyring"):
+        Archive(tmp_path / "apt", SOURCES)
+
+
+def test_another_processor_is_refused(monkeypatch, tmp_path):
+    """The guest's driver is built with the machine's own compiler."""
+    monkeypatch.setattr(packages.platform, "machine", lambda: "aarch64")
+    with pytest.raises(SetupError, match="aarch64"):
+        unpack(tmp_path / "build" / "thing", "thing", SOURCES, choose)

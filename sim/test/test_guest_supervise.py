@@ -1,0 +1,170 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""sim/guest/supervise.py and run.py: however a guest ends, it is said, and nothing stays behind."""
+
+import io
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from fake_guest import fake_guest, is_gone, pid_of
+
+from sim.guest import SetupError, run
+from sim.guest.supervise import GuestError, GuestPanic, GuestTimeout
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+def results(path, files):
+    """A shell command that hands over an archive as the guest's init does."""
+    with tarfile.open(path, "w") as archive:
+        for name, data in files.items():
+            member = tarfile.TarInfo(f"./{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return f"for w in $*; do case $w in *id=results*) cp {path} ${{w##*path=}} ;; esac; done"
+
+
+def test_the_results_come_back_byte_for_byte(tmp_path):
+    """Facts, status and files; line ends of the console are the host's."""
+    data = bytes(range(256)) * 3
+    facts = b"kernel=6.1\nid=0x10ee:0x9038\nmps=256\nmrrs=512\nrc=3\n"
+    text = results(tmp_path / "results", {"guest": facts, "info.json": data})
+    result = run.run_guest(None, guest=fake_guest(tmp_path, rf"printf 'GUEST-UP\r\n'; {text}"))
+    assert (result.rc, result.mps, result.mrrs) == (3, 256, 512)
+    assert result.files == {"info.json": data}
+    assert result.console == "GUEST-UP\n"
+    assert "MPS 256, MRRS 512" in result.summary()
+
+
+def test_a_panic_is_seen_at_once(tmp_path):
+    """Long before the time-out, with the reason first and the last lines below it."""
+    guest = fake_guest(
+        tmp_path, "echo starting; echo '[1.0] Kernel panic - not syncing: No init'; sleep 60"
+    )
+    started = time.monotonic()
+    with pytest.raises(GuestPanic, match=r"^the guest's kernel panicked: No init") as caught:
+        run.run_guest(None, guest=guest, timeout=60)
+    assert time.monotonic() - started < 10
+    assert "starting" in str(caught.value)
+    assert is_gone(pid_of(guest))
+
+
+def test_a_panic_that_ends_qemu_is_a_panic(tmp_path):
+    """panic=-1 makes the kernel reboot, and QEMU then ends without a complaint."""
+    guest = fake_guest(tmp_path, "echo 'Kernel panic - not syncing: Oops'")
+    with pytest.raises(GuestPanic, match="Oops"):
+        run.run_guest(None, guest=guest)
+
+
+def test_a_time_out_shows_the_last_lines_of_both_logs(tmp_path):
+    """The console's and the board's; and QEMU is gone, with what it started."""
+    board = tmp_path / "board.log"
+    board.write_text("board: listening\nboard: waiting for a completion\n")
+    guest = fake_guest(tmp_path, 'echo last words; sleep 60 & echo $! > "$0.child"; wait')
+    with pytest.raises(GuestTimeout, match=r"within 0\.5 s") as caught:
+        run.run_guest(None, guest=guest, timeout=0.5, logs=[("the board's log", board)])
+    assert "last words" in str(caught.value)
+    assert "the board's log:\n    board: listening" in str(caught.value)
+    assert "waiting for a completion" in str(caught.value)
+    assert is_gone(pid_of(guest))
+    assert is_gone(int(Path(f"{guest.qemu}.child").read_text()))
+
+
+def test_qemu_s_own_complaint_is_shown(tmp_path):
+    """A refused option or socket: its status and its words."""
+    guest = fake_guest(tmp_path, "echo 'Failed to connect: Connection refused' >&2; exit 1")
+    with pytest.raises(GuestError, match=r"status 1(.|\n)*Connection refused"):
+        run.run_guest(None, guest=guest)
+
+
+def test_an_end_without_results_is_an_error(tmp_path):
+    """A guest that powers off early must not pass for a success."""
+    with pytest.raises(GuestError, match="without handing over"):
+        run.run_guest(None, guest=fake_guest(tmp_path, "echo GUEST-DONE rc=0"))
+
+
+def test_half_an_archive_is_an_error(tmp_path):
+    """QEMU killed while the guest handed over."""
+    whole = tmp_path / "results"
+    text = results(whole, {"guest": b"rc=0\n"})
+    whole.write_bytes(whole.read_bytes()[:300])
+    with pytest.raises(GuestError, match="without handing over"):
+        run.run_guest(None, guest=fake_guest(tmp_path, text))
+
+
+def test_a_lost_board_ends_the_run(tmp_path):
+    """Its reason is the error's."""
+    guest = fake_guest(tmp_path, "sleep 60")
+    started = time.monotonic()
+    with pytest.raises(GuestError, match="the board ended with status 1"):
+        run.run_guest(None, guest=guest, alive=lambda: "the board ended with status 1")
+    assert time.monotonic() - started < 10
+    assert is_gone(pid_of(guest))
+
+
+def test_the_last_failure_is_kept_and_a_success_leaves_nothing(tmp_path):
+    """Console and QEMU's messages, to be looked at afterwards."""
+    with pytest.raises(GuestError):
+        run.run_guest(None, guest=fake_guest(tmp_path, "echo hello; exit 1"))
+    assert (tmp_path / "guest" / "failed" / "console.log").read_text() == "hello\n"
+    run.run_guest(None, guest=fake_guest(tmp_path, results(tmp_path / "r", {"guest": b"rc=0\n"})))
+    assert [path.name for path in (tmp_path / "guest").iterdir()] == ["failed"]
+
+
+def test_a_missing_file_is_refused_before_the_start(tmp_path):
+    """The message names it."""
+    guest = fake_guest(tmp_path, "exit 0")
+    with pytest.raises(SetupError, match="litepcie_util: there is no such file"):
+        run.run_guest(None, "", [(tmp_path / "litepcie_util", "bin/litepcie_util")], guest=guest)
+
+
+def launcher(tmp_path):
+    """A launcher in a process of its own, around a QEMU that would run for a minute."""
+    guest = fake_guest(tmp_path, "echo up; exec sleep 60")
+    text = (
+        "import sys; from pathlib import Path; from sim.guest import run\n"
+        f"run.PLACE = Path({str(tmp_path / 'guest')!r})\n"
+        "from sim.guest.kernel import Kernel\n"
+        f"guest = {guest!r}\n".replace("PosixPath", "Path").replace("Guest(", "run.Guest(", 1)
+        + "run.prepare = lambda *_: guest\nsys.exit(run.main(['--no-driver']))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", text], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    return process, guest
+
+
+@pytest.mark.parametrize(
+    ("number", "status"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
+)
+def test_however_the_launcher_ends_qemu_ends(tmp_path, number, status):
+    """Ctrl-C, a polite end and a kill leave no process."""
+    process, guest = launcher(tmp_path)
+    pid = pid_of(guest)
+    assert process.stdout.readline() == b"up\n"
+    process.send_signal(number)
+    process.communicate(timeout=10)
+    assert process.returncode == status
+    assert is_gone(pid)
+
+
+def test_ctrl_c_leaves_no_work_directory(tmp_path):
+    """And it is said that the guest is stopped."""
+    process, _ = launcher(tmp_path)
+    process.stdout.readline()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=10)
+    assert b"interrupted" in errors and b"Traceback" not in errors
+    assert list((tmp_path / "guest").iterdir()) == []
