@@ -1,0 +1,193 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * What the card's registers mean: identity, time, link, counters, pattern. Back ends do not matter
+ * here.
+ */
+#include <errno.h>
+
+#include "backend.h"
+#include "registers.h"
+
+/* Identity, time, link ------------------------------------------------------------------------ */
+
+int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
+{
+	uint32_t word = 1;
+	size_t i;
+	int rc = 0;
+
+	/* The identifier is a memory of one character in each register. */
+	for (i = 0; i + 1 < size && word; i++) {
+		rc = litepcie_readl(dev, REG_IDENTIFIER + 4 * i, &word);
+		if (rc < 0)
+			break;
+		text[i] = (char)word;
+	}
+	if (size)
+		text[i] = '\0';
+	return rc;
+}
+
+int litepcie_time(struct litepcie *dev, uint64_t *ticks)
+{
+	uint32_t low, high;
+	int rc = litepcie_readl(dev, REG_TIME_LOW, &low);	/* latches the upper half */
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, REG_TIME_HIGH, &high);
+	if (rc == 0)
+		*ticks = (uint64_t)high << 32 | low;
+	return rc;
+}
+
+static unsigned int field(uint32_t word, unsigned int offset, unsigned int size)
+{
+	return word >> offset & ((1u << size) - 1);
+}
+
+int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions)
+{
+	uint32_t link, mps, mrrs, msi;
+	int rc = litepcie_readl(dev, REG_LINK_STATUS, &link);
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, REG_MPS, &mps);
+	if (rc == 0)
+		rc = litepcie_readl(dev, REG_MRRS, &mrrs);
+	if (rc == 0)
+		rc = litepcie_readl(dev, REG_PHY_MSI, &msi);
+	if (rc < 0)
+		return rc;
+
+	*conditions = (struct litepcie_conditions) {
+		.mps = mps,
+		.mrrs = mrrs,
+		.link_up = field(link, CSR_PCIE_PHY_LINK_STATUS_STATUS_OFFSET,
+				 CSR_PCIE_PHY_LINK_STATUS_STATUS_SIZE),
+		.link_gen = 1 + field(link, CSR_PCIE_PHY_LINK_STATUS_RATE_OFFSET,
+				      CSR_PCIE_PHY_LINK_STATUS_RATE_SIZE),
+		.link_lanes = 1u << field(link, CSR_PCIE_PHY_LINK_STATUS_WIDTH_OFFSET,
+					  CSR_PCIE_PHY_LINK_STATUS_WIDTH_SIZE),
+		.msi = msi & 1,
+	};
+	return 0;
+}
+
+/* Counters ------------------------------------------------------------------------------------ */
+
+/* Both halves of a snapshot belong together: unlike litepcie_readq(), two reads are enough. */
+static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
+{
+	uint32_t high, low;
+	int rc = litepcie_readl(dev, offset, &high);
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, offset + 4, &low);
+	if (rc == 0)
+		*value = (uint64_t)high << 32 | low;
+	return rc;
+}
+
+#define STREAM_REGISTERS(S) { \
+	BAR0(CSR_PCIE_COUNTERS_##S##_BEATS_ADDR), \
+	BAR0(CSR_PCIE_COUNTERS_##S##_STALLS_ADDR), \
+	BAR0(CSR_PCIE_COUNTERS_##S##_TLPS_ADDR), \
+	BAR0(CSR_PCIE_COUNTERS_##S##_PAYLOAD_BYTES_ADDR), \
+	BAR0(CSR_PCIE_COUNTERS_##S##_FIRST_ADDR), \
+	BAR0(CSR_PCIE_COUNTERS_##S##_LAST_ADDR), \
+}
+
+static int read_stream(struct litepcie *dev, const uint32_t registers[6],
+		       struct litepcie_stream *stream)
+{
+	uint64_t *values[6] = {
+		&stream->beats, &stream->stalls, &stream->tlps,
+		&stream->payload_bytes, &stream->first, &stream->last,
+	};
+	int rc = 0;
+
+	for (int i = 0; i < 6 && rc == 0; i++)
+		rc = read_latched(dev, registers[i], values[i]);
+	return rc;
+}
+
+int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
+{
+	static const uint32_t registers[4][6] = {
+		STREAM_REGISTERS(CQ), STREAM_REGISTERS(CC),
+		STREAM_REGISTERS(RQ), STREAM_REGISTERS(RC),
+	};
+	struct litepcie_stream *streams[4] = {
+		&counters->cq, &counters->cc, &counters->rq, &counters->rc,
+	};
+	int rc = litepcie_writel(dev, REG_COUNTERS_CONTROL, COUNTERS_SNAPSHOT);
+
+	if (rc == 0)
+		rc = read_latched(dev, REG_COUNTERS_TIME, &counters->time);
+	for (int i = 0; i < 4 && rc == 0; i++)
+		rc = read_stream(dev, registers[i], streams[i]);
+	return rc;
+}
+
+int litepcie_counters_clear(struct litepcie *dev)
+{
+	return litepcie_writel(dev, REG_COUNTERS_CONTROL, COUNTERS_CLEAR);
+}
+
+/* Pattern ------------------------------------------------------------------------------------- */
+
+static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
+{
+	uint32_t control;
+	int rc = litepcie_readl(dev, REG_PATTERN_CONTROL, &control);
+
+	return rc < 0 ? rc : litepcie_writel(dev, REG_PATTERN_CONTROL, (control & ~clear) | set);
+}
+
+/*
+ * What an earlier run left between the DMA and the checker would be compared too. The checker
+ * consumes everything, so it is let do so until it sees no more; then it is started again.
+ */
+static int flush_h2c(struct litepcie *dev)
+{
+	uint64_t before = UINT64_MAX, beats = 0;
+	int rc = change_control(dev, 0, PATTERN_H2C_CHECK);
+
+	while (rc == 0 && beats != before) {
+		before = beats;
+		rc = litepcie_readq(dev, REG_PATTERN_BEATS, &beats);
+	}
+	if (rc == 0)
+		rc = change_control(dev, PATTERN_H2C_CHECK, 0);
+	return rc;
+}
+
+int litepcie_pattern_set(struct litepcie *dev, bool on)
+{
+	uint32_t own = (dev->h2c.active ? PATTERN_H2C_CHECK : 0) |
+		       (dev->c2h.active ? PATTERN_C2H_GENERATE : 0);
+	int rc = change_control(dev, own, 0);
+
+	if (rc == 0 && on && dev->h2c.active)
+		rc = flush_h2c(dev);
+	if (rc == 0 && on)
+		rc = change_control(dev, 0, own);
+	dev->pattern = on;
+	return rc;
+}
+
+int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
+{
+	int rc = litepcie_readq(dev, REG_PATTERN_BEATS, &pattern->beats);
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, REG_PATTERN_ERRORS, &pattern->errors);
+	if (rc == 0)
+		rc = litepcie_readq(dev, REG_PATTERN_FIRST_ERROR, &pattern->first_error);
+	return rc;
+}

@@ -1,0 +1,307 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * DMA of the "kernel" back end: the rings of LitePCIe's stock driver, mapped.
+ *
+ * The driver puts the descriptor table in "loop" mode: once enabled, the card goes round the 256
+ * buffers for ever and waits for nobody. Software must stay ahead (h2c) or behind (c2h); dma.c
+ * checks that and counts what was missed.
+ *
+ * The driver's hw_count is loop_status at the last interrupt, and in loop mode the index is that of
+ * the last executed buffer, one less than their number. So of h2c every buffer below hw_count has
+ * been fetched (what is in flight, at most one buffer's worth, belongs to the one after), and of
+ * c2h every buffer below hw_count is in memory (a whole buffer has left the card behind it).
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "kernel.h"
+#include "registers.h"
+
+#define BUFFERS_PER_IRQ		32u	/* DMA_BUFFER_PER_IRQ in the driver */
+#define INTERRUPT_GRACE_MS	100	/* for one that may be on its way */
+
+static const struct litepcie_dma_registers h2c_registers = LITEPCIE_H2C_REGISTERS;
+static const struct litepcie_dma_registers c2h_registers = LITEPCIE_C2H_REGISTERS;
+
+/* Rings --------------------------------------------------------------------------------------- */
+
+static void *map_ring(struct litepcie *dev, uint64_t offset, uint64_t size)
+{
+	void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel_of(dev)->fd,
+			  (off_t)offset);
+
+	if (ring == MAP_FAILED) {
+		litepcie_fail(dev, -errno, "%s: the driver's DMA buffers cannot be mapped: %s",
+			      dev->name, strerror(errno));
+		return NULL;
+	}
+	return ring;
+}
+
+int kernel_dma_map(struct litepcie *dev)
+{
+	struct litepcie_ioctl_mmap_info *rings = &kernel_of(dev)->rings;
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_INFO, rings, "size of the DMA rings");
+
+	if (rc < 0)
+		return rc;
+	if (rings->h2c_size != rings->c2h_size || rings->h2c_count != rings->c2h_count ||
+	    !rings->h2c_size || rings->h2c_count < 4 * BUFFERS_PER_IRQ)
+		return litepcie_fail(dev, -EPROTO, "%s: rings of %llu x %llu (h2c) and %llu x %llu "
+				     "bytes (c2h); they must be equal, of %u buffers or more",
+				     dev->name,
+				     (unsigned long long)rings->h2c_count,
+				     (unsigned long long)rings->h2c_size,
+				     (unsigned long long)rings->c2h_count,
+				     (unsigned long long)rings->c2h_size, 4 * BUFFERS_PER_IRQ);
+	dev->buffer_size = rings->h2c_size;
+	dev->buffer_count = (unsigned int)rings->h2c_count;
+	dev->h2c.base = map_ring(dev, rings->h2c_offset, rings->h2c_size * rings->h2c_count);
+	dev->c2h.base = map_ring(dev, rings->c2h_offset, rings->c2h_size * rings->c2h_count);
+	return dev->h2c.base && dev->c2h.base ? 0 : -ENOMEM;
+}
+
+void kernel_dma_unmap(struct litepcie *dev)
+{
+	size_t size = dev->buffer_size * dev->buffer_count;
+
+	if (dev->h2c.base)
+		munmap(dev->h2c.base, size);
+	if (dev->c2h.base)
+		munmap(dev->c2h.base, size);
+}
+
+/* Start, stop --------------------------------------------------------------------------------- */
+
+int kernel_dma_take(struct litepcie *dev)
+{
+	struct litepcie_ioctl_lock lock = {
+		.h2c_request = dev->h2c.active, .c2h_request = dev->c2h.active,
+	};
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &lock, "DMA lock");
+
+	if (rc < 0)
+		return rc;
+	if ((dev->h2c.active && !lock.h2c_status) || (dev->c2h.active && !lock.c2h_status)) {
+		/* Give back the one that was taken, and only that: it is this user's. */
+		struct litepcie_ioctl_lock release = {
+			.h2c_release = dev->h2c.active && lock.h2c_status,
+			.c2h_release = dev->c2h.active && lock.c2h_status,
+		};
+
+		kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &release, "DMA unlock");
+		return litepcie_fail(dev, -EBUSY,
+				     "%s: another process runs %s; let it finish first", dev->name,
+				     lock.h2c_status ? "c2h" : "h2c");
+	}
+	return 0;
+}
+
+int kernel_dma_give(struct litepcie *dev)
+{
+	struct litepcie_ioctl_lock unlock = {
+		.h2c_release = dev->h2c.active, .c2h_release = dev->c2h.active,
+	};
+
+	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
+}
+
+static int set_direction(struct litepcie *dev, unsigned long request, bool enable)
+{
+	struct litepcie_ioctl_direction direction = { .enable = enable };
+
+	return kernel_ioctl(dev, request, &direction, enable ? "DMA start" : "DMA stop");
+}
+
+static int set_loopback(struct litepcie *dev, bool enable)
+{
+	struct litepcie_ioctl_loopback loopback = { .enable = enable };
+
+	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOOPBACK, &loopback, "DMA loopback");
+}
+
+int kernel_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+{
+	struct kernel *kernel = kernel_of(dev);
+	int rc;
+
+	kernel->h2c_enabled = false;
+	kernel->interrupts_before = procfs_interrupts();
+	rc = set_loopback(dev, config->loopback);
+	if (rc == 0 && dev->c2h.active)
+		rc = set_direction(dev, LITEPCIE_IOCTL_C2H, true);
+	return rc;
+}
+
+int kernel_dma_stop(struct litepcie *dev)
+{
+	struct kernel *kernel = kernel_of(dev);
+	int64_t now = procfs_interrupts();
+	int rc = 0;
+
+	if (now >= 0 && kernel->interrupts_before >= 0)
+		dev->stats.interrupts = now - kernel->interrupts_before;
+	if (dev->h2c.active && kernel->h2c_enabled)
+		rc = set_direction(dev, LITEPCIE_IOCTL_H2C, false);
+	if (dev->c2h.active && rc == 0)
+		rc = set_direction(dev, LITEPCIE_IOCTL_C2H, false);
+	return rc < 0 ? rc : set_loopback(dev, false);
+}
+
+/* Counts -------------------------------------------------------------------------------------- */
+
+/* The driver's counts come with the ioctl that also enables: the state is repeated as it is. */
+static int read_count(struct litepcie *dev, unsigned long request, bool enabled, uint64_t *count)
+{
+	struct litepcie_ioctl_direction direction = { .enable = enabled };
+	int rc = kernel_ioctl(dev, request, &direction, "DMA counts");
+
+	if (rc == 0)
+		*count = (uint64_t)direction.hw_count;
+	return rc;
+}
+
+static void advance(struct litepcie_ring *ring, uint64_t count)
+{
+	if (count > ring->hw)
+		ring->hw = count;
+}
+
+int kernel_dma_poll(struct litepcie *dev)
+{
+	uint64_t count;
+	int rc = 0;
+
+	if (dev->h2c.active && kernel_of(dev)->h2c_enabled) {
+		rc = read_count(dev, LITEPCIE_IOCTL_H2C, true, &count);
+		if (rc == 0)
+			advance(&dev->h2c, count);
+	}
+	if (rc == 0 && dev->c2h.active) {
+		rc = read_count(dev, LITEPCIE_IOCTL_C2H, true, &count);
+		if (rc == 0)
+			advance(&dev->c2h, count);
+	}
+	return rc;
+}
+
+/*
+ * The card's own count in loop mode: index and rounds, 24 bits of buffers, carried on from what is
+ * known. Used only when the driver's count stands still.
+ */
+static int read_card(struct litepcie *dev, const struct litepcie_dma_registers *registers,
+		     uint64_t known, uint64_t *count)
+{
+	uint64_t low, period = (uint64_t)dev->buffer_count << 16;
+	uint32_t status = 0;
+	int rc = litepcie_readl(dev, registers->loop_status, &status);
+
+	low = (uint64_t)(status >> 16) * dev->buffer_count + (status & 0xffff);
+	*count = known - known % period + low;
+	if (*count < known)
+		*count += period;
+	return rc;
+}
+
+/* Interrupts ---------------------------------------------------------------------------------- */
+
+/*
+ * The driver wakes a reader when hw_count - sw_count > 2 and a writer when sw_count - hw_count is
+ * less than half the ring, and uses sw_count for nothing else that is used here. So it is set such
+ * that both mean news: more than what is known now. The true count would spin: the ring is writable
+ * for as long as half of it is free.
+ */
+static int ask_for_news(struct litepcie *dev, unsigned int directions)
+{
+	struct litepcie_ioctl_update c2h = { .sw_count = (int64_t)dev->c2h.hw };
+	struct litepcie_ioctl_update h2c = {
+		.sw_count = (int64_t)dev->h2c.hw + dev->buffer_count / 2,
+	};
+	int rc = 0;
+
+	if (directions & LITEPCIE_C2H)
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_C2H_UPDATE, &c2h, "DMA software count");
+	if (rc == 0 && directions & LITEPCIE_H2C)
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_H2C_UPDATE, &h2c, "DMA software count");
+	return rc;
+}
+
+static int sleep_for_news(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	struct pollfd fd = {
+		.fd = kernel_of(dev)->fd,
+		.events = (directions & LITEPCIE_C2H ? POLLIN : 0) |
+			  (directions & LITEPCIE_H2C ? POLLOUT : 0),
+	};
+	int rc = poll(&fd, 1, timeout_ms);
+
+	if (rc < 0)
+		return litepcie_fail(dev, -errno, "the wait for an interrupt: %s", strerror(errno));
+	return rc;
+}
+
+/*
+ * No wake-up within the time. If the card has passed a buffer that raises an interrupt, and none
+ * comes in a while more, it was lost: go on with the card's count, and tell.
+ */
+static int look_for_lost(struct litepcie *dev, unsigned int direction, struct litepcie_ring *ring,
+			 const struct litepcie_dma_registers *registers)
+{
+	uint64_t count = 0;
+	int rc = read_card(dev, registers, ring->hw, &count);
+
+	if (rc < 0 || count - ring->hw <= BUFFERS_PER_IRQ)
+		return rc;
+	rc = sleep_for_news(dev, direction, INTERRUPT_GRACE_MS);
+	if (rc)
+		return rc;
+	dev->stats.interrupts_missed++;
+	advance(ring, count);
+	return 0;
+}
+
+int kernel_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	int rc;
+
+	if (!kernel_of(dev)->h2c_enabled)
+		directions &= ~LITEPCIE_H2C;
+	rc = ask_for_news(dev, directions);
+	if (rc == 0)
+		rc = sleep_for_news(dev, directions, timeout_ms);
+	if (rc == 0 && directions & LITEPCIE_C2H)
+		rc = look_for_lost(dev, LITEPCIE_C2H, &dev->c2h, &c2h_registers);
+	if (rc == 0 && directions & LITEPCIE_H2C)
+		rc = look_for_lost(dev, LITEPCIE_H2C, &dev->h2c, &h2c_registers);
+	return rc;
+}
+
+/* Ring ---------------------------------------------------------------------------------------- */
+
+/* Nobody need be told: the card goes round in any case. */
+int kernel_c2h_release(struct litepcie *dev, unsigned int count)
+{
+	(void)dev;
+	(void)count;
+	return 0;
+}
+
+int kernel_h2c_submit(struct litepcie *dev, unsigned int count)
+{
+	struct kernel *kernel = kernel_of(dev);
+	int rc = 0;
+
+	(void)count;
+	if (!kernel->h2c_enabled)
+		rc = set_direction(dev, LITEPCIE_IOCTL_H2C, true);
+	if (rc == 0)
+		kernel->h2c_enabled = true;
+	return rc;
+}

@@ -1,0 +1,235 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * liblitepcie: registers, MMIO and DMA of one Lanebox card.
+ *
+ * The same calls reach a card through LitePCIe's stock kernel driver or, without a machine around
+ * it, the simulated board behind a vfio-user socket.
+ *
+ * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence.
+ * Nothing is printed, no signal is touched, no thread is made. Every call that can block takes a
+ * timeout or ends within the one of the device string. A signal ends a wait with -EINTR, never a
+ * register access. One thread at a time may use a handle; handles are independent of each other.
+ *
+ * Errors with a meaning of their own:
+ *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver
+ *   -EIO        the card does not answer: it reads all ones, or reports the impossible
+ *   -ETIMEDOUT  nothing came in time
+ *   -EBUSY      somebody else owns this DMA direction
+ *   -EPROTO     the peer does not speak the protocol
+ *   -EOPNOTSUPP this back end cannot make this access
+ *   -EOVERFLOW  the card was faster than the software, data may be overwritten (kernel driver only)
+ */
+#ifndef LIBLITEPCIE_H
+#define LIBLITEPCIE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define LITEPCIE_WHY_SIZE	320	/* of a sentence, the longest path included */
+#define LITEPCIE_TICKS_PER_S	250000000	/* of device time */
+
+/* Directions, by the way the data goes. */
+#define LITEPCIE_H2C	1u
+#define LITEPCIE_C2H	2u
+
+struct litepcie;
+
+/* What was negotiated, as the card sees it. */
+struct litepcie_conditions {
+	unsigned int	mps;		/* bytes, largest payload of a write */
+	unsigned int	mrrs;		/* bytes, largest read request */
+	bool		link_up;
+	unsigned int	link_gen;	/* 1, 2, 3 */
+	unsigned int	link_lanes;
+	bool		msi;		/* the host enabled message signalled interrupts */
+};
+
+/* Counts of one of the hard block's TLP streams; first and last are device times. */
+struct litepcie_stream {
+	uint64_t	beats;
+	uint64_t	stalls;
+	uint64_t	tlps;
+	uint64_t	payload_bytes;
+	uint64_t	first;
+	uint64_t	last;
+};
+
+/* All taken at one clock edge, at device time @time. */
+struct litepcie_counters {
+	uint64_t		time;
+	struct litepcie_stream	cq, cc, rq, rc;
+};
+
+/* What the pattern checker in the card found since it was switched on. */
+struct litepcie_pattern {
+	uint64_t	beats;		/* of 32 bytes, compared */
+	uint32_t	errors;		/* beats with a wrong dword */
+	uint64_t	first_error;	/* number of the first of them */
+};
+
+struct litepcie_dma_config {
+	unsigned int	directions;	/* LITEPCIE_H2C | LITEPCIE_C2H */
+	bool		loopback;	/* inside the DMA: what goes h2c comes back c2h */
+	/*
+	 * The card's pattern in place of the user's streams: dword i of a stream has the value i.
+	 * c2h sends it from dword 0 on, h2c consumes and compares it.
+	 */
+	bool		pattern;
+	/*
+	 * Buffers that may be given to the card for c2h in all, 0: no limit. The last of them
+	 * raises an interrupt. The kernel driver knows no end and ignores it.
+	 */
+	uint64_t	c2h_limit;
+	/*
+	 * Buffers from one interrupt to the next, 0: 32. Fewer make a single buffer known sooner
+	 * and cost more interrupts. The kernel driver has 32 built in.
+	 */
+	unsigned int	interrupt_every;
+};
+
+struct litepcie_stats {
+	uint64_t	h2c_submitted;	/* buffers */
+	uint64_t	h2c_done;	/* buffers that the card has fetched */
+	uint64_t	c2h_done;	/* buffers that the card has filled */
+	uint64_t	c2h_released;	/* buffers that the user gave back */
+	uint64_t	c2h_lost;	/* buffers overwritten before the user saw them */
+	uint64_t	h2c_late;	/* buffers that the card sent before they were filled */
+	int64_t		interrupts;	/* taken, -1: cannot be known */
+	int64_t		interrupts_expected;	/* at least so many must have come, -1: as above */
+	uint64_t	interrupts_missed;	/* surely lost; final after litepcie_dma_stop() */
+	uint64_t	woken_by_timeout;	/* waits with progress but no interrupt */
+};
+
+/* Device -------------------------------------------------------------------------------------- */
+
+/*
+ * Open the card named @name: "/dev/litepcieN", or "sim:SOCKET[,mps=BYTES][,mrrs=BYTES]
+ * [,timeout=SECONDS]". With "sim:" the caller is the whole host: the card gets its BAR address,
+ * maximum sizes (by default what it advertises, and 512), MSI and DMA memory here. On failure
+ * @why, if not NULL, gets a sentence of at most LITEPCIE_WHY_SIZE bytes.
+ */
+int litepcie_open(struct litepcie **dev, const char *name, char *why);
+
+/* Stop what runs, leave the card quiet and free everything. NULL is allowed. */
+void litepcie_close(struct litepcie *dev);
+
+const char *litepcie_name(const struct litepcie *dev);
+const char *litepcie_backend(const struct litepcie *dev);	/* "kernel" or "sim" */
+
+/* The sentence of the last call on @dev that failed. Valid until the next one fails. */
+const char *litepcie_why(const struct litepcie *dev);
+
+/* What an error of this library means, positive or negative, when there is no sentence at hand. */
+const char *litepcie_strerror(int error);
+
+/* Registers ----------------------------------------------------------------------------------- */
+
+/* @offset is into BAR0. A 64-bit register is read until its halves belong together. */
+int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
+int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
+int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
+
+/* The gateware's identifier, always terminated. */
+int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
+
+/* Device time in ticks of 4 ns. */
+int litepcie_time(struct litepcie *dev, uint64_t *ticks);
+
+int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
+int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
+
+/* Not while a direction runs: litepcie_dma_drain() relies on the counters. */
+int litepcie_counters_clear(struct litepcie *dev);
+
+/* Of the last h2c run with the pattern, also while it runs. */
+int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
+
+/* MMIO ---------------------------------------------------------------------------------------- */
+
+/*
+ * One access of @size 4 or 8 bytes to BAR0, as one TLP. The kernel driver makes 4-byte accesses
+ * only; where the BAR can be mapped, this uses the mapping, else 8 bytes give -EOPNOTSUPP and
+ * litepcie_why() says what to do about it.
+ */
+int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value);
+int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value);
+
+/*
+ * @count writes to @offset, @offset + @stride and so on, back to back where the back end can. A
+ * @stride of 0 writes the same register again and again.
+ */
+int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
+			      const uint64_t *values, size_t count);
+
+/* "vfio-user", "bar" (mapped) or "ioctl": how these accesses travel. */
+const char *litepcie_mmio_path(const struct litepcie *dev);
+
+/* DMA ----------------------------------------------------------------------------------------- */
+
+/*
+ * A direction is a ring of buffers of equal size, numbered from 0 since its start. The user owns a
+ * c2h buffer from peek to release, and an h2c buffer from get to submit; in between it is used in
+ * place. Data of a released or submitted buffer must not be touched.
+ */
+size_t litepcie_buffer_size(const struct litepcie *dev);
+unsigned int litepcie_buffer_count(const struct litepcie *dev);
+void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
+void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
+
+/*
+ * True when the card goes round its rings on its own and cannot be held (the kernel driver). Then
+ * h2c must be filled ahead for as long as it runs, and c2h be emptied in time.
+ */
+bool litepcie_dma_freerunning(const struct litepcie *dev);
+
+/*
+ * Take the directions of @config, -EBUSY if one is taken, and start c2h. h2c starts with the first
+ * submit: a free-running card should find its whole ring filled by then.
+ */
+int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
+
+/* Stop all directions. What is in the rings is lost; litepcie_stats() stays. */
+int litepcie_dma_stop(struct litepcie *dev);
+
+/*
+ * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions.
+ * Returns 1, or 0 when the time is over. A lost interrupt costs less than a second here.
+ */
+int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
+
+/*
+ * Number of filled c2h buffers, the first of which is @first; 0 when there was none within
+ * @timeout_ms. With a timeout of 0 the card is not asked again: this is what the last wait found.
+ * Buffers lost to a free-running card are skipped and counted.
+ */
+int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
+
+/*
+ * Give the @count oldest of them back. -EOVERFLOW: the card may have overwritten them while they
+ * were in use, so what was seen in them proves nothing. They are released all the same.
+ */
+int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
+
+/* Number of free h2c buffers, the first of which is @first; 0 as above. */
+int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
+
+/* Send the @count oldest of them. */
+int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
+
+/*
+ * Wait up to @timeout_ms until the card has received the data of every submitted h2c buffer, by its
+ * own count of received bytes; that it has asked for them would not do. Has no meaning on a
+ * free-running card: -EOPNOTSUPP.
+ */
+int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
+
+/* Counts since the last start, kept after a stop. */
+void litepcie_stats(const struct litepcie *dev, struct litepcie_stats *stats);
+
+#endif /* LIBLITEPCIE_H */

@@ -1,0 +1,135 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * What the stock driver does not tell: which PCI device is behind a /dev/litepcieN, and how many
+ * interrupts it took.
+ *
+ * The driver gives minor numbers in the order of its probes and has no link from one to the other.
+ * So minor n is taken for the n-th bound device by bus address, which is the order of probing at
+ * boot; a card that was bound again later breaks this, unless it is the only one.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel.h"
+#include "registers.h"
+
+#define DRIVER_DIRECTORY	"/sys/bus/pci/drivers/litepcie"
+
+/* Entries like 0000:01:00.0; the directory's others (bind, module, ...) have no colon. */
+static int is_address(const struct dirent *entry)
+{
+	return strchr(entry->d_name, ':') != NULL;
+}
+
+static int find_address(struct kernel *kernel, unsigned int minor, char *address, size_t size)
+{
+	struct dirent **entries;
+	int count = scandir(DRIVER_DIRECTORY, &entries, is_address, alphasort);
+	unsigned int index = count == 1 ? 0 : minor / DMA_CHANNELS;
+	int found = count > 0 && index < (unsigned int)count;
+
+	if (count < 0) {
+		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %s", DRIVER_DIRECTORY,
+			 strerror(errno));
+		return 0;
+	}
+	if (found)
+		snprintf(address, size, "%.32s", entries[index]->d_name);
+	else
+		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %d cards are bound, none "
+			 "for minor number %u", DRIVER_DIRECTORY, count, minor);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+	return found;
+}
+
+/* What a refusal of the mapping means, and what to do. */
+static const char *mapping_advice(int error)
+{
+	switch (error) {
+	case EINVAL:
+		return "the kernel keeps the BAR of a bound driver to itself "
+		       "(CONFIG_IO_STRICT_DEVMEM); boot with iomem=relaxed";
+	case EPERM:
+		return "the kernel is locked down; boot without Secure Boot's lockdown";
+	case EACCES:
+		return "only root may open it; run as root";
+	default:
+		return "see the error";
+	}
+}
+
+void sysfs_map_bar(struct kernel *kernel, unsigned int minor)
+{
+	char address[64], path[192];
+	struct stat st;
+	void *bar = MAP_FAILED;
+	int fd;
+
+	if (!find_address(kernel, minor, address, sizeof(address)))
+		return;
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/resource0", address);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		bar = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (bar == MAP_FAILED) {
+		int error = errno;
+
+		snprintf(kernel->bar_why, sizeof(kernel->bar_why),
+			 "%s cannot be mapped (%s): %s", path, strerror(error),
+			 mapping_advice(error));
+	} else {
+		kernel->bar = bar;
+		kernel->bar_bytes = (size_t)st.st_size;
+	}
+	if (fd >= 0)
+		close(fd);
+}
+
+/* The columns between the line number and the controller's name are one count for each CPU. */
+static int64_t sum_columns(char *line)
+{
+	char *p = strchr(line, ':'), *end;
+	int64_t sum = 0;
+
+	if (!p)
+		return 0;
+	for (p++;; p = end) {
+		long long count = strtoll(p, &end, 10);
+
+		if (end == p)
+			return sum;
+		sum += count;
+	}
+}
+
+int64_t procfs_interrupts(void)
+{
+	FILE *file = fopen("/proc/interrupts", "re");
+	int64_t sum = -1;
+	char line[4096];
+
+	if (!file)
+		return -1;
+	while (fgets(line, sizeof(line), file)) {
+		char *name = strrchr(line, ' ');
+
+		if (name && strncmp(name + 1, "litepcie", 8) == 0)
+			sum = (sum < 0 ? 0 : sum) + sum_columns(line);
+	}
+	fclose(file);
+	return sum;
+}

@@ -1,0 +1,217 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * vfio-user, client side: the commands. See vfio_user.h for the promises; the protocol is QEMU's
+ * docs/interop/vfio-user.rst.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "vfio_user_wire.h"
+
+#define MAX_MULTI	192u	/* writes in one message; QEMU's own client stops at 200 */
+
+/* Connection ---------------------------------------------------------------------------------- */
+
+/* The capabilities are one small JSON text; the one word that matters here needs no parser. */
+static bool has_capability(const char *json, const char *name)
+{
+	const char *p = strstr(json, name);
+
+	if (!p)
+		return false;
+	p += strlen(name);
+	return strncmp(p + strspn(p, "\": \t\n"), "true", 4) == 0;
+}
+
+static int handshake(struct vfio_user *vu)
+{
+	struct version version = {
+		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":65536,"
+			"\"write_multiple\":true}}",
+	};
+	char reply[4096] = { 0 };
+	size_t fixed = offsetof(struct version, json);
+	uint16_t major;
+	int rc = vfio_user_send(vu, CMD_VERSION, 0, &version, fixed + strlen(version.json) + 1, -1);
+
+	if (rc == 0)
+		rc = vfio_user_receive(vu, CMD_VERSION, reply, sizeof(reply) - 1);
+	if (rc < 0)
+		return rc;
+	memcpy(&major, reply, sizeof(major));
+	if ((size_t)rc < fixed || major != 0)
+		return vfio_user_fail(vu, -EPROTO, "%s: the peer speaks vfio-user version %u; this "
+				      "library speaks version 0", vu->path, major);
+	vu->write_multi = has_capability(reply + fixed, "\"write_multiple");
+	return 0;
+}
+
+int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s, char *why)
+{
+	int rc;
+
+	*vu = (struct vfio_user) { .fd = -1, .path = path, .timeout_s = timeout_s, .why = why };
+	rc = vfio_user_connect_socket(vu);
+	if (rc == 0)
+		rc = handshake(vu);
+	if (rc < 0)
+		vfio_user_disconnect(vu);
+	return rc;
+}
+
+void vfio_user_disconnect(struct vfio_user *vu)
+{
+	if (vu->fd >= 0)
+		vfio_user_drop(vu);
+}
+
+/* Device -------------------------------------------------------------------------------------- */
+
+int vfio_user_check_device(struct vfio_user *vu)
+{
+	struct device_info info = { .argsz = sizeof(info) };
+	int rc = vfio_user_call(vu, CMD_GET_INFO, &info, sizeof(info), -1, &info, sizeof(info));
+
+	if (rc < 0)
+		return rc;
+	if (!(info.flags & DEVICE_IS_PCI) || info.regions <= VFIO_USER_CONFIG ||
+	    info.irqs <= VFIO_USER_MSI)
+		return vfio_user_fail(vu, -EPROTO, "%s: not a PCI device with MSI (flags 0x%x, %u "
+				      "regions, %u interrupts)", vu->path, info.flags,
+				      info.regions, info.irqs);
+	return 0;
+}
+
+int vfio_user_region_size(struct vfio_user *vu, uint32_t region, uint64_t *size)
+{
+	struct region_info info = { .argsz = sizeof(info), .index = region };
+	int rc = vfio_user_call(vu, CMD_GET_REGION_INFO, &info, sizeof(info), -1,
+				&info, sizeof(info));
+
+	*size = info.size;
+	return rc;
+}
+
+int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void *data, size_t size)
+{
+	struct region_access access = {
+		.offset = offset, .region = region, .count = (uint32_t)size,
+	};
+	struct {
+		struct region_access access;
+		uint8_t data[8];
+	} reply = { 0 };
+	int rc = vfio_user_call(vu, CMD_REGION_READ, &access, sizeof(access), -1,
+		      &reply, sizeof(reply.access) + size);
+
+	if (rc == 0)
+		memcpy(data, reply.data, size);
+	return rc;
+}
+
+int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
+		    const void *data, size_t size)
+{
+	struct multi_write write = {
+		.access = { .offset = offset, .region = region, .count = (uint32_t)size },
+	};
+
+	memcpy(&write.data, data, size);
+	return vfio_user_call(vu, CMD_REGION_WRITE, &write, sizeof(write.access) + size, -1,
+			      NULL, 0);
+}
+
+static int post_multi(struct vfio_user *vu, const struct vfio_user_write *writes, size_t count)
+{
+	struct {
+		uint64_t count;
+		struct multi_write writes[MAX_MULTI];
+	} body = { .count = count };
+
+	for (size_t i = 0; i < count; i++)
+		body.writes[i] = (struct multi_write) {
+			.access = { .offset = writes[i].offset, .region = VFIO_USER_BAR0,
+				    .count = writes[i].size },
+			.data = writes[i].value,
+		};
+	return vfio_user_send(vu, CMD_REGION_WRITE_MULTI, FLAG_NO_REPLY, &body,
+			    sizeof(body.count) + count * sizeof(body.writes[0]), -1);
+}
+
+static int post_single(struct vfio_user *vu, const struct vfio_user_write *w)
+{
+	struct multi_write write = {
+		.access = { .offset = w->offset, .region = VFIO_USER_BAR0, .count = w->size },
+		.data = w->value,
+	};
+
+	return vfio_user_send(vu, CMD_REGION_WRITE, FLAG_NO_REPLY, &write,
+			    sizeof(write.access) + w->size, -1);
+}
+
+int vfio_user_post(struct vfio_user *vu, const struct vfio_user_write *writes, size_t count)
+{
+	int rc = 0;
+
+	while (rc == 0 && count) {
+		size_t n = 1;
+
+		if (vu->write_multi && count > 1) {
+			n = count < MAX_MULTI ? count : MAX_MULTI;
+			rc = post_multi(vu, writes, n);
+		} else {
+			rc = post_single(vu, writes);
+		}
+		writes += n;
+		count -= n;
+	}
+	return rc;
+}
+
+/* Memory, interrupts -------------------------------------------------------------------------- */
+
+int vfio_user_map(struct vfio_user *vu, int fd, void *memory, uint64_t iova, size_t size)
+{
+	struct dma_map map = {
+		.argsz = sizeof(map), .flags = DMA_MAP_READ_WRITE, .address = iova, .size = size,
+	};
+	int rc;
+
+	/* Known before the message goes out: the peer may try the memory before it answers. */
+	vu->iova = iova;
+	vu->size = size;
+	vu->memory = memory;
+	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
+	if (rc < 0)
+		vu->memory = NULL;
+	return rc;
+}
+
+int vfio_user_unmap(struct vfio_user *vu)
+{
+	struct dma_unmap unmap = {
+		.argsz = sizeof(unmap), .address = vu->iova, .size = vu->size,
+	};
+
+	if (!vu->memory)
+		return 0;
+	vu->memory = NULL;
+	return vfio_user_call(vu, CMD_DMA_UNMAP, &unmap, sizeof(unmap), -1, NULL, 0);
+}
+
+int vfio_user_set_msi(struct vfio_user *vu, int eventfd)
+{
+	struct irq_set set = {
+		.argsz = sizeof(set),
+		.flags = IRQ_ACTION_TRIGGER | (eventfd >= 0 ? IRQ_DATA_EVENTFD : IRQ_DATA_NONE),
+		.index = VFIO_USER_MSI,
+		.count = eventfd >= 0,
+	};
+
+	return vfio_user_call(vu, CMD_SET_IRQS, &set, sizeof(set), eventfd, NULL, 0);
+}

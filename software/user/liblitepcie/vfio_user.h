@@ -1,0 +1,74 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The client side of the vfio-user protocol 0.0, as far as one PCI device needs it.
+ *
+ * Calls return 0 or -errno and leave a sentence in the `why` given to connect. After a timeout or a
+ * broken message the stream cannot be trusted: every later call gives -ENODEV.
+ */
+#ifndef LITEPCIE_VFIO_USER_H
+#define LITEPCIE_VFIO_USER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define VFIO_USER_BAR0		0
+#define VFIO_USER_CONFIG	7
+#define VFIO_USER_MSI		1
+
+struct vfio_user {
+	int		fd;
+	uint16_t	next_id;
+	int		timeout_s;
+	bool		write_multi;	/* the peer takes many writes in one message */
+	const char	*path;
+	char		*why;		/* LITEPCIE_WHY_SIZE bytes */
+	/* The one piece of memory that the device may reach. */
+	uint64_t	iova;
+	size_t		size;
+	uint8_t		*memory;
+};
+
+/* A write of at most 8 bytes. */
+struct vfio_user_write {
+	uint32_t	offset;
+	uint32_t	size;
+	uint64_t	value;
+};
+
+/* @path and @why must outlive the connection. */
+int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s, char *why);
+void vfio_user_disconnect(struct vfio_user *vu);
+
+/* -EPROTO unless the peer is a PCI device with MSI. */
+int vfio_user_check_device(struct vfio_user *vu);
+int vfio_user_region_size(struct vfio_user *vu, uint32_t region, uint64_t *size);
+
+int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void *data, size_t size);
+
+/* Returns when the write has been done. */
+int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
+		    const void *data, size_t size);
+
+/*
+ * Write to BAR0 in order, without waiting for it to be done; a later read comes after them. They
+ * reach the device back to back if vu->write_multi.
+ */
+int vfio_user_post(struct vfio_user *vu, const struct vfio_user_write *writes, size_t count);
+
+/* Give @size bytes of the file @fd, mapped at @memory, to the device at bus address @iova. */
+int vfio_user_map(struct vfio_user *vu, int fd, void *memory, uint64_t iova, size_t size);
+int vfio_user_unmap(struct vfio_user *vu);
+
+/* Signal @eventfd on each MSI; -1: no more. */
+int vfio_user_set_msi(struct vfio_user *vu, int eventfd);
+
+/* Answer one request of the peer, which may read memory by message; for a readable fd. */
+int vfio_user_serve(struct vfio_user *vu);
+
+#endif /* LITEPCIE_VFIO_USER_H */

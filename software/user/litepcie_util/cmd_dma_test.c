@@ -1,0 +1,388 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * dma_test: options and results. The run itself is in dma_run.c.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dma_run.h"
+
+#define DEFAULT_SIZE		(16u << 20)
+#define DEFAULT_TIMEOUT_S	30
+#define MAX_SECONDS		1000000
+
+struct options {
+	const char	*direction;
+	uint64_t	size;		/* bytes each way, 0: not given */
+	double		duration_s;	/* 0: not given */
+	uint64_t	seed;
+	uint64_t	timeout_s;
+};
+
+struct result {
+	struct options	options;
+	struct dma_run	run;
+};
+
+/* Output: text -------------------------------------------------------------------------------- */
+
+static double bytes_per_cycle(const struct dma_window *window, uint64_t bytes)
+{
+	uint64_t cycles = dma_window_cycles(window);
+
+	return window->closed && cycles ? (double)bytes / (double)cycles : NAN;
+}
+
+static double gb_per_s(const struct dma_window *window, uint64_t bytes)
+{
+	return bytes_per_cycle(window, bytes) * LITEPCIE_TICKS_PER_S / 1e9;
+}
+
+static double mib(uint64_t bytes)
+{
+	return (double)bytes / (1 << 20);
+}
+
+static uint64_t h2c_checked(const struct dma_run *run)
+{
+	uint64_t bytes = run->pattern.beats * DMA_BEAT_BYTES;
+
+	/* A free-running card checks on behind the end. */
+	if (run->h2c.target != DMA_NO_END && bytes > run->h2c.target * run->data.size)
+		bytes = run->h2c.target * run->data.size;
+	return run->loopback ? run->compared * run->data.size : bytes;
+}
+
+static void print_direction(const struct dma_run *run, const char *name, uint64_t window_bytes,
+			    uint64_t moved, uint64_t checked)
+{
+	if (run->window.closed)
+		printf("  %s  %6.2f GB/s  %6.2f B/cycle", name,
+		       gb_per_s(&run->window, window_bytes),
+		       bytes_per_cycle(&run->window, window_bytes));
+	else
+		printf("  %s       - GB/s       - B/cycle", name);
+	printf("  %10.1f MiB moved  %10.1f MiB compared\n", mib(moved), mib(checked));
+}
+
+static void print_window(const struct dma_window *window)
+{
+	if (!window->closed)
+		printf("  nothing was measured\n");
+	else if (window->whole)
+		printf("  measured over the whole run, start and end included: %llu cycles\n",
+		       (unsigned long long)dma_window_cycles(window));
+	else
+		printf("  measured in the steady state, after %llu buffers: %llu cycles\n",
+		       (unsigned long long)window->skip,
+		       (unsigned long long)dma_window_cycles(window));
+}
+
+static void print_text(const struct util *util, const void *data)
+{
+	const struct result *result = data;
+	const struct dma_run *run = &result->run;
+
+	if (!run->started)
+		return;
+	printf("dma_test       %s, %s, MPS %u, MRRS %u\n", util->device, result->options.direction,
+	       util->conditions.mps, util->conditions.mrrs);
+	if (run->c2h.active)
+		print_direction(run, "c2h", dma_window_c2h_bytes(&run->window),
+				run->stats.c2h_done * run->data.size,
+				run->compared * run->data.size);
+	if (run->h2c.active)
+		print_direction(run, "h2c", dma_window_h2c_bytes(&run->window),
+				run->stats.h2c_done * run->data.size, h2c_checked(run));
+	print_window(&run->window);
+	printf("  %llu wrong c2h buffers, %u wrong h2c beats, %llu lost, %llu late\n",
+	       (unsigned long long)run->wrong_buffers, run->pattern.errors,
+	       (unsigned long long)run->stats.c2h_lost, (unsigned long long)run->stats.h2c_late);
+	if (run->stats.interrupts >= 0)
+		printf("  %lld interrupts\n", (long long)run->stats.interrupts);
+}
+
+/* Output: JSON -------------------------------------------------------------------------------- */
+
+static void json_known(struct json *json, const char *key, int64_t value)
+{
+	if (value < 0)
+		json_null(json, key);
+	else
+		json_unsigned(json, key, (uint64_t)value);
+}
+
+static void print_rates(struct json *json, const struct dma_window *window, uint64_t bytes)
+{
+	json_number(json, "gb_per_s", gb_per_s(window, bytes));
+	json_number(json, "bytes_per_cycle", bytes_per_cycle(window, bytes));
+	json_unsigned(json, "window_bytes", window->closed ? bytes : 0);
+}
+
+static void print_c2h_json(struct json *json, const struct dma_run *run)
+{
+	if (!run->c2h.active) {
+		json_null(json, "c2h");
+		return;
+	}
+	json_begin_object(json, "c2h");
+	print_rates(json, &run->window, dma_window_c2h_bytes(&run->window));
+	json_unsigned(json, "moved_bytes", run->stats.c2h_done * run->data.size);
+	json_unsigned(json, "compared_bytes", run->compared * run->data.size);
+	json_unsigned(json, "wrong_buffers", run->wrong_buffers);
+	json_unsigned(json, "wrong_dwords", run->wrong_dwords);
+	json_unsigned(json, "lost_buffers", run->stats.c2h_lost);
+	json_end_object(json);
+}
+
+static void print_h2c_json(struct json *json, const struct dma_run *run)
+{
+	if (!run->h2c.active) {
+		json_null(json, "h2c");
+		return;
+	}
+	json_begin_object(json, "h2c");
+	print_rates(json, &run->window, dma_window_h2c_bytes(&run->window));
+	json_unsigned(json, "moved_bytes", run->stats.h2c_done * run->data.size);
+	json_unsigned(json, "compared_bytes", h2c_checked(run));
+	json_unsigned(json, "wrong_beats", run->pattern.errors);
+	json_unsigned(json, "late_buffers", run->stats.h2c_late);
+	json_unsigned(json, "stale_buffers", run->stale_buffers);
+	json_end_object(json);
+}
+
+static void print_stream(struct json *json, const char *name, const struct litepcie_stream *from,
+			 const struct litepcie_stream *to)
+{
+	json_begin_object(json, name);
+	json_unsigned(json, "beats", to->beats - from->beats);
+	json_unsigned(json, "stall_cycles", to->stalls - from->stalls);
+	json_unsigned(json, "tlps", to->tlps - from->tlps);
+	json_unsigned(json, "payload_bytes", to->payload_bytes - from->payload_bytes);
+	json_end_object(json);
+}
+
+static void print_window_json(struct json *json, const struct dma_window *window)
+{
+	if (!window->closed) {
+		json_null(json, "window");
+		return;
+	}
+	json_begin_object(json, "window");
+	json_unsigned(json, "cycles", dma_window_cycles(window));
+	json_bool(json, "whole_run", window->whole);
+	json_unsigned(json, "skipped_buffers", window->whole ? 0 : window->skip);
+	print_stream(json, "cq", &window->from.cq, &window->to.cq);
+	print_stream(json, "cc", &window->from.cc, &window->to.cc);
+	print_stream(json, "rq", &window->from.rq, &window->to.rq);
+	print_stream(json, "rc", &window->from.rc, &window->to.rc);
+	json_end_object(json);
+}
+
+static void print_mismatch(struct json *json, const struct dma_run *run)
+{
+	uint64_t byte = run->pattern.first_error * DMA_BEAT_BYTES;
+
+	if (!run->mismatched && !run->pattern.errors) {
+		json_null(json, "first_mismatch");
+		return;
+	}
+	json_begin_object(json, "first_mismatch");
+	json_string(json, "direction",
+		    run->loopback ? "loopback" : run->mismatched ? "c2h" : "h2c");
+	json_unsigned(json, "buffer", run->mismatched ? run->first_wrong : byte / run->data.size);
+	json_unsigned(json, "offset_bytes",
+		      run->mismatched ? run->first.offset : byte % run->data.size);
+	if (run->mismatched) {
+		json_unsigned(json, "expected", run->first.expected);
+		json_unsigned(json, "got", run->first.got);
+	} else {	/* the card's checker keeps only the place */
+		json_null(json, "expected");
+		json_null(json, "got");
+	}
+	json_end_object(json);
+}
+
+static void print_json(struct json *json, const void *data)
+{
+	const struct result *result = data;
+	const struct dma_run *run = &result->run;
+
+	json_string(json, "direction", result->options.direction);
+	json_unsigned(json, "size_bytes", result->options.size);
+	json_number(json, "duration_s", result->options.duration_s);
+	json_unsigned(json, "seed", run->data.seed);
+	json_unsigned(json, "buffer_bytes", run->data.size);
+	print_c2h_json(json, run);
+	print_h2c_json(json, run);
+	print_window_json(json, &run->window);
+	print_mismatch(json, run);
+	json_known(json, "interrupts", run->stats.interrupts);
+	json_known(json, "interrupts_expected", run->stats.interrupts_expected);
+	json_unsigned(json, "interrupts_missed", run->stats.interrupts_missed);
+	json_unsigned(json, "woken_by_timeout", run->stats.woken_by_timeout);
+	json_number(json, "wall_s", run->wall_s);
+}
+
+/* Options ------------------------------------------------------------------------------------- */
+
+static bool set_direction(struct dma_run *run, const char *name)
+{
+	run->loopback = strcmp(name, "loopback") == 0;
+	run->h2c.active = run->loopback || strcmp(name, "h2c") == 0 || strcmp(name, "both") == 0;
+	run->c2h.active = run->loopback || strcmp(name, "c2h") == 0 || strcmp(name, "both") == 0;
+	return run->h2c.active || run->c2h.active;
+}
+
+static bool parse_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	return end != text && !*end && *seconds > 0 && *seconds <= MAX_SECONDS;
+}
+
+/* Returns -1 to go on, or an exit status. */
+static int parse_option(struct util *util, int option, struct result *result)
+{
+	struct options *options = &result->options;
+
+	switch (option) {
+	case 'D':
+		options->direction = optarg;
+		if (!set_direction(&result->run, optarg))
+			return util_usage(util, "--direction %s: there are loopback, c2h, h2c and "
+					  "both", optarg);
+		return -1;
+	case 's':
+		if (!util_parse_size(optarg, &options->size))
+			return util_usage(util, "--size %s: it must be a number of bytes, with K, "
+					  "M or G for more", optarg);
+		return -1;
+	case 't':
+		if (!parse_seconds(optarg, &options->duration_s))
+			return util_usage(util, "--duration %s: it must be a number of seconds "
+					  "above 0", optarg);
+		return -1;
+	case 'S':
+		if (!util_parse_number(optarg, 0, UINT64_MAX, &options->seed))
+			return util_usage(util, "--seed %s: it must be a number", optarg);
+		return -1;
+	case 'T':
+		if (!util_parse_number(optarg, 1, MAX_SECONDS, &options->timeout_s))
+			return util_usage(util, "--timeout %s: it must be a number of seconds from "
+					  "1 to %d", optarg, MAX_SECONDS);
+		return -1;
+	case 'h':
+		return util_help(&cmd_dma_test);
+	case ':':
+		return util_usage(util, "an option's value is missing");
+	default:
+		return util_usage(util, "dma_test has no such option");
+	}
+}
+
+static int parse(struct util *util, int argc, char **argv, struct result *result)
+{
+	static const struct option options[] = {
+		{ "direction", required_argument, NULL, 'D' },
+		{ "size", required_argument, NULL, 's' },
+		{ "duration", required_argument, NULL, 't' },
+		{ "seed", required_argument, NULL, 'S' },
+		{ "timeout", required_argument, NULL, 'T' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":D:s:t:h", options, NULL)) != -1) {
+		status = parse_option(util, option, result);
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: dma_test takes no argument", argv[optind]);
+	return -1;
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+/* The card moves whole buffers only: the size is rounded up, and reported as it is used. */
+static void set_targets(struct result *result, size_t buffer_size)
+{
+	struct options *options = &result->options;
+	uint64_t buffers = DMA_NO_END;
+
+	if (!options->size && options->duration_s <= 0)
+		options->size = DEFAULT_SIZE;
+	if (options->size) {
+		buffers = (options->size + buffer_size - 1) / buffer_size;
+		options->size = buffers * buffer_size;
+	}
+	result->run.h2c.target = buffers;
+	result->run.c2h.target = buffers;
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	struct result result = {
+		.options = { .direction = "loopback", .seed = 1, .timeout_s = DEFAULT_TIMEOUT_S },
+		.run = { .util = util },
+	};
+	int status;
+
+	set_direction(&result.run, result.options.direction);
+	status = parse(util, argc, argv, &result);
+	if (status >= 0)
+		return status;
+	if (!util_open(util))
+		return util_finish(util, NULL, print_text, print_json);
+	if (!util->conditions.msi)
+		util_fail(util, "the host has not enabled MSI for the card, so DMA cannot be "
+			  "followed; load the driver again and see the kernel's messages");
+	result.run.data.random = result.run.loopback;
+	result.run.data.seed = result.options.seed;
+	result.run.duration_s = result.options.duration_s;
+	result.run.timeout_s = (int)result.options.timeout_s;
+	set_targets(&result, litepcie_buffer_size(util->dev));
+	if (!util->failed)
+		dma_run(&result.run);
+	return util_finish(util, &result, print_text, print_json);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] dma_test [options]\n"
+	"\n"
+	"Move data between host and card and compare all of it, from the first buffer on. The\n"
+	"rate is taken by the card's own counters and clock, in the steady state if the run has\n"
+	"512 buffers or more (4 MiB), else over the whole run. Ctrl-C stops the card and ends\n"
+	"with 1.\n"
+	"\n"
+	"options:\n"
+	"  -D, --direction WAY  loopback  random data to the card and back (default)\n"
+	"                       c2h       the card's pattern to the host, compared there\n"
+	"                       h2c       the host's pattern to the card, compared there\n"
+	"                       both      c2h and h2c at the same time\n"
+	"  -s, --size BYTES     each way; K, M and G may follow; rounded up to whole buffers of\n"
+	"                       8 KiB (16M, or no end with --duration)\n"
+	"  -t, --duration S     end after S seconds of the host's clock, or at the size\n"
+	"      --seed N         of the random data (1)\n"
+	"      --timeout S      give up when the card finishes no buffer for S seconds (30)\n"
+	"\n"
+	"examples:\n"
+	"  litepcie_util dma_test --size 64M\n"
+	"  litepcie_util -d sim:build/board.sock --json dma_test --direction both --duration 5\n";
+
+const struct command cmd_dma_test = {
+	.name = "dma_test",
+	.summary = "move data by DMA, compare it and measure the rate",
+	.help = help,
+	.run = run,
+};

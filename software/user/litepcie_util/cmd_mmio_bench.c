@@ -1,0 +1,199 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* mmio_bench: options and results. The measurement is in mmio_measure.c. */
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mmio_bench.h"
+#include "registers.h"
+
+#define DEFAULT_COUNT	256
+#define MAX_COUNT	1000000
+
+static const char *const target_names[] = { "memory0", "scratch", "time" };
+
+/* Output -------------------------------------------------------------------------------------- */
+
+static double megabytes_per_s(const struct mmio_row *row)
+{
+	return row->ns.median > 0 ? (double)row->size * 1000 / row->ns.median : 0;
+}
+
+static void print_row(const struct mmio_row *row)
+{
+	if (!row->valid) {
+		printf("  %-13s no value: %s\n", row->id, row->reason);
+		return;
+	}
+	printf("  %-13s %6.1f ns median  %6.1f p99  %6.1f min  %6.1f max", row->id, row->ns.median,
+	       row->ns.p99, row->ns.min, row->ns.max);
+	if (row->write)
+		printf("  %7.1f MB/s", megabytes_per_s(row));
+	putchar('\n');
+	histogram_print(&row->ns, "ns");
+}
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct mmio_bench *bench = result;
+
+	printf("mmio_bench     %s, %s by %s, %zu samples in a row, device time\n", util->device,
+	       target_names[bench->target], bench->path, bench->count);
+	printf("  clock         %6.1f ns round trip of its own register\n", bench->clock_ns);
+	for (size_t i = 0; i < MMIO_ROWS; i++)
+		print_row(&bench->rows[i]);
+}
+
+static void print_row_json(struct json *json, const struct mmio_row *row)
+{
+	json_begin_object(json, NULL);
+	json_string(json, "id", row->id);
+	json_string(json, "op", row->write ? "write" : "read");
+	json_unsigned(json, "size_bytes", row->size);
+	json_string(json, "unit", row->write ? "MB/s" : "ns");
+	if (!row->valid) {
+		json_null(json, "value");
+		json_string(json, "reason", row->reason);
+	} else {
+		json_number(json, "value", row->write ? megabytes_per_s(row) : row->ns.median);
+		json_null(json, "reason");
+		json_number(json, "median_ns", row->ns.median);
+		json_number(json, "p99_ns", row->ns.p99);
+		json_number(json, "min_ns", row->ns.min);
+		json_number(json, "max_ns", row->ns.max);
+		json_unsigned(json, "samples", row->ns.samples);
+		if (row->write)
+			json_number(json, "mb_per_s", megabytes_per_s(row));
+		histogram_json(json, &row->ns, "ns");
+	}
+	json_end_object(json);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct mmio_bench *bench = result;
+
+	json_string(json, "target", target_names[bench->target]);
+	json_string(json, "mmio_path", bench->path);
+	json_number(json, "clock_round_trip_ns", bench->clock_ns);
+	json_unsigned(json, "writes_per_sample", MMIO_BURST);
+	json_begin_array(json, "rows");
+	for (size_t i = 0; i < MMIO_ROWS; i++)
+		print_row_json(json, &bench->rows[i]);
+	json_end_array(json);
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+static bool find_target(const char *name, enum mmio_target *target)
+{
+	for (size_t i = 0; i < sizeof(target_names) / sizeof(target_names[0]); i++)
+		if (strcmp(target_names[i], name) == 0) {
+			*target = (enum mmio_target)i;
+			return true;
+		}
+	return false;
+}
+
+static void set_up(struct mmio_bench *bench)
+{
+	static const uint32_t offsets[] = {
+		[MMIO_MEMORY0] = REG_MEMORY0, [MMIO_SCRATCH] = REG_SCRATCH,
+		[MMIO_TIME] = REG_TIME_LOW,
+	};
+	static const char *const ids[] = {
+		"mmio_read/4", "mmio_read/8", "mmio_write/4", "mmio_write/8",
+	};
+
+	bench->offset = offsets[bench->target];
+	bench->spread = bench->target == MMIO_MEMORY0;
+	for (size_t i = 0; i < MMIO_ROWS; i++) {
+		bench->rows[i].id = ids[i];
+		bench->rows[i].write = i >= 2;
+		bench->rows[i].size = i % 2 ? 8 : 4;
+		mmio_refuse(&bench->rows[i], "not measured");
+	}
+}
+
+/* Returns -1 to go on, or an exit status. */
+static int parse(struct util *util, int argc, char **argv, struct mmio_bench *bench)
+{
+	static const struct option options[] = {
+		{ "count", required_argument, NULL, 'n' },
+		{ "target", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	uint64_t number = DEFAULT_COUNT;
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":n:t:h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_mmio_bench);
+		if (option == ':')
+			return util_usage(util, "%s needs a value", argv[optind - 1]);
+		if (option == '?')
+			return util_usage(util, "%s: mmio_bench has no such option",
+					  argv[optind - 1]);
+		if (option == 'n' && !util_parse_number(optarg, 1, MAX_COUNT, &number))
+			return util_usage(util, "--count %s: it must be a number from 1 to %u",
+					  optarg, MAX_COUNT);
+		if (option == 't' && !find_target(optarg, &bench->target))
+			return util_usage(util, "--target %s: there are memory0, scratch and time",
+					  optarg);
+	}
+	bench->count = number;
+	if (optind < argc)
+		return util_usage(util, "%s: mmio_bench takes no argument", argv[optind]);
+	return -1;
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	struct mmio_bench bench = { .target = MMIO_MEMORY0 };
+	int status = parse(util, argc, argv, &bench);
+
+	if (status >= 0)
+		return status;
+	set_up(&bench);
+	bench.samples = calloc(bench.count, sizeof(bench.samples[0]));
+	if (!bench.samples)
+		util_fail(util, "no memory for %zu samples; ask for fewer with --count",
+			  bench.count);
+	if (!bench.samples || !util_open(util)) {
+		free(bench.samples);
+		return util_finish(util, NULL, print_text, print_json);
+	}
+	snprintf(bench.path, sizeof(bench.path), "%s", litepcie_mmio_path(util->dev));
+	util_check(util, mmio_measure(util->dev, &bench),
+		   util_interrupted() ? "interrupted" : "MMIO");
+	free(bench.samples);
+	return util_finish(util, &bench, print_text, print_json);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] mmio_bench [options]\n"
+	"\n"
+	"Measure single reads and bursts of posted writes of 4 and 8 bytes, by the card's own\n"
+	"clock (4 ns), with a histogram of each. A size that the card answers wrongly gets no\n"
+	"value but the reason; that does not fail the command.\n"
+	"\n"
+	"options:\n"
+	"  -n, --count N      samples in each row, 1 to 1000000 (256); a sample is one read, or\n"
+	"                     64 writes back to back\n"
+	"  -t, --target NAME  memory0 (default; what is overwritten is restored), scratch or time\n"
+	"\n"
+	"example:\n"
+	"  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n";
+
+const struct command cmd_mmio_bench = {
+	.name = "mmio_bench",
+	.summary = "latency of reads and rate of writes to BAR0",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,123 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * scratch_test: the simplest proof that registers can be written and read.
+ */
+#include <getopt.h>
+
+#include "registers.h"
+#include "util.h"
+
+#define SCRATCH_RESET	0x12345678u	/* LiteX gives the scratch register this value */
+#define WALKING		32u
+
+struct scratch {
+	unsigned int	patterns;
+	unsigned int	errors;
+	uint32_t	expected, got;	/* of the first error */
+};
+
+/* All bits both ways, neighbours both ways, then each bit alone. */
+static uint32_t pattern(unsigned int i)
+{
+	static const uint32_t fixed[] = {
+		0x00000000, 0xffffffff, 0xaaaaaaaa, 0x55555555, 0x00ff00ff, 0xdeadbeef,
+	};
+	const unsigned int count = sizeof(fixed) / sizeof(fixed[0]);
+
+	return i < count ? fixed[i] : 1u << (i - count) % WALKING;
+}
+
+#define PATTERNS	(6 + WALKING)
+
+static int test(struct util *util, struct scratch *scratch)
+{
+	for (unsigned int i = 0; i < PATTERNS && !util_interrupted(); i++) {
+		uint32_t expected = pattern(i), got;
+		int rc = litepcie_writel(util->dev, REG_SCRATCH, expected);
+
+		if (rc == 0)
+			rc = litepcie_readl(util->dev, REG_SCRATCH, &got);
+		if (rc < 0)
+			return rc;
+		scratch->patterns++;
+		if (got == expected)
+			continue;
+		if (!scratch->errors++) {
+			scratch->expected = expected;
+			scratch->got = got;
+		}
+	}
+	return litepcie_writel(util->dev, REG_SCRATCH, SCRATCH_RESET);
+}
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct scratch *scratch = result;
+
+	printf("scratch_test   %s: %u patterns, %u errors\n", util->device, scratch->patterns,
+	       scratch->errors);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct scratch *scratch = result;
+
+	json_unsigned(json, "patterns", scratch->patterns);
+	json_unsigned(json, "errors", scratch->errors);
+	if (!scratch->errors) {
+		json_null(json, "first_mismatch");
+		return;
+	}
+	json_begin_object(json, "first_mismatch");
+	json_unsigned(json, "expected", scratch->expected);
+	json_unsigned(json, "got", scratch->got);
+	json_end_object(json);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct scratch scratch = { 0 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_scratch_test);
+		return util_usage(util, "%s: scratch_test has no such option", argv[optind - 1]);
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: scratch_test takes no argument", argv[optind]);
+
+	if (!util_open(util))
+		return util_finish(util, NULL, print_text, print_json);
+	util_check(util, test(util, &scratch), "the scratch register");
+	if (scratch.errors)
+		util_fail(util, "the scratch register: %u of %u patterns came back wrong; first "
+			  "0x%08x written, 0x%08x read",
+			  scratch.errors, scratch.patterns, scratch.expected,
+			  scratch.got);
+	if (util_interrupted())
+		util_fail(util, "interrupted after %u patterns", scratch.patterns);
+	return util_finish(util, &scratch, print_text, print_json);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] scratch_test\n"
+	"\n"
+	"Write 38 patterns to the scratch register, read each back, then restore the register's\n"
+	"reset value. Exit status 1 and the first difference if one comes back wrong.\n";
+
+const struct command cmd_scratch_test = {
+	.name = "scratch_test",
+	.summary = "write and read back the scratch register",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,93 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The measured window. Counters are the card's; the difference of two snapshots is what passed
+ * between two clock edges, and their times are device time.
+ *
+ * A long run is measured in its steady state: after the first ring's worth of buffers, and until
+ * the end is so near that the card might run dry before software has looked. A short one is
+ * measured as a whole, and marked so.
+ */
+#include "dma_run.h"
+
+#define LONG_RUN	2	/* rings */
+#define END_MARGIN	128	/* buffers */
+
+static uint64_t finished(const struct dma_run *run, uint64_t h2c, uint64_t c2h)
+{
+	if (!run->h2c.active)
+		return c2h;
+	if (!run->c2h.active)
+		return h2c;
+	return h2c < c2h ? h2c : c2h;
+}
+
+static bool near_end(const struct dma_direction *direction, uint64_t done)
+{
+	return direction->active && direction->target != DMA_NO_END &&
+	       done + END_MARGIN >= direction->target;
+}
+
+int dma_window_begin(struct dma_run *run)
+{
+	struct dma_window *window = &run->window;
+	unsigned int ring = litepcie_buffer_count(run->util->dev);
+	uint64_t target = run->c2h.active ? run->c2h.target : run->h2c.target;
+	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
+
+	window->skip = lasting ? ring : 0;
+	window->whole = true;	/* until a steady stretch has been found */
+	return litepcie_counters(run->util->dev, &window->from);
+}
+
+int dma_window_step(struct dma_run *run)
+{
+	struct dma_window *window = &run->window;
+	struct litepcie_stats stats;
+	int rc = 0;
+
+	if (!window->skip || window->closed)
+		return 0;
+	litepcie_stats(run->util->dev, &stats);
+	if (!window->open && finished(run, stats.h2c_done, stats.c2h_done) >= window->skip) {
+		window->open = true;
+		window->whole = false;
+		return litepcie_counters(run->util->dev, &window->from);
+	}
+	if (window->open && (near_end(&run->h2c, stats.h2c_done) ||
+			     near_end(&run->c2h, stats.c2h_done))) {
+		window->closed = true;
+		rc = litepcie_counters(run->util->dev, &window->to);
+	}
+	return rc;
+}
+
+int dma_window_end(struct dma_run *run)
+{
+	struct dma_window *window = &run->window;
+
+	if (window->closed)
+		return 0;
+	window->closed = true;
+	return litepcie_counters(run->util->dev, &window->to);
+}
+
+uint64_t dma_window_cycles(const struct dma_window *window)
+{
+	return window->to.time - window->from.time;
+}
+
+/* The data of h2c comes as completions (RC), that of c2h goes as writes (RQ). */
+uint64_t dma_window_h2c_bytes(const struct dma_window *window)
+{
+	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;
+}
+
+uint64_t dma_window_c2h_bytes(const struct dma_window *window)
+{
+	return window->to.rq.payload_bytes - window->from.rq.payload_bytes;
+}

@@ -1,0 +1,79 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See histogram.h for the promises. */
+#include "histogram.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BAR_LENGTH 40
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void fill_bins(struct histogram *h, const double *samples)
+{
+	memset(h->count, 0, sizeof(h->count));
+	h->bins = h->max > h->min ? HISTOGRAM_BINS : 1;
+	h->bin_width = (h->max - h->min) / h->bins;
+	for (size_t i = 0; i < h->samples; i++) {
+		unsigned int bin = 0;
+
+		if (h->bins > 1)
+			bin = (unsigned int)((samples[i] - h->min) / h->bin_width);
+		if (bin >= h->bins)	/* the maximum itself */
+			bin = h->bins - 1;
+		h->count[bin]++;
+	}
+}
+
+void histogram_make(struct histogram *h, double *samples, size_t count)
+{
+	qsort(samples, count, sizeof(samples[0]), compare);
+	h->samples = count;
+	h->min = samples[0];
+	h->max = samples[count - 1];
+	h->median = (samples[(count - 1) / 2] + samples[count / 2]) / 2;
+	h->p99 = samples[(count - 1) * 99 / 100];
+	fill_bins(h, samples);
+}
+
+void histogram_print(const struct histogram *h, const char *unit)
+{
+	for (unsigned int i = 0; i < h->bins; i++) {
+		double from = h->min + i * h->bin_width;
+		int length = (int)(h->count[i] * BAR_LENGTH / h->samples);
+
+		if (!h->count[i])
+			continue;
+		if (!length)
+			length = 1;
+		printf("      %8.1f - %-8.1f %s %6zu %.*s\n", from, from + h->bin_width, unit,
+		       h->count[i], length, "########################################");
+	}
+}
+
+void histogram_json(struct json *json, const struct histogram *h, const char *unit)
+{
+	char from[32], to[32];
+
+	snprintf(from, sizeof(from), "from_%s", unit);
+	snprintf(to, sizeof(to), "to_%s", unit);
+	json_begin_array(json, "histogram");
+	for (unsigned int i = 0; i < h->bins; i++) {
+		json_begin_object(json, NULL);
+		json_number(json, from, h->min + i * h->bin_width);
+		json_number(json, to, h->min + (i + 1) * h->bin_width);
+		json_unsigned(json, "count", h->count[i]);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}

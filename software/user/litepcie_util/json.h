@@ -1,0 +1,37 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A writer of JSON for one object: nothing is kept, commas and indentation are looked after.
+ *
+ * Keys are plain words; only string values are escaped. A NULL key writes an array's element. A
+ * string or a number that is not known is written as null.
+ */
+#ifndef LITEPCIE_UTIL_JSON_H
+#define LITEPCIE_UTIL_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE	*file;
+	int	depth;
+	bool	filled;		/* the innermost object or array has an element already */
+};
+
+void json_begin_object(struct json *json, const char *key);
+void json_end_object(struct json *json);
+void json_begin_array(struct json *json, const char *key);
+void json_end_array(struct json *json);
+
+void json_string(struct json *json, const char *key, const char *value);
+void json_unsigned(struct json *json, const char *key, uint64_t value);
+void json_number(struct json *json, const char *key, double value);	/* NAN: null */
+void json_bool(struct json *json, const char *key, bool value);
+void json_null(struct json *json, const char *key);
+
+#endif /* LITEPCIE_UTIL_JSON_H */

@@ -1,0 +1,51 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * mmio_bench: what is measured. mmio_measure.c measures, cmd_mmio_bench.c parses and prints.
+ */
+#ifndef LITEPCIE_UTIL_MMIO_BENCH_H
+#define LITEPCIE_UTIL_MMIO_BENCH_H
+
+#include "histogram.h"
+#include "util.h"
+
+#define MMIO_BURST	64	/* writes between two readings of the clock */
+#define MMIO_ROWS	4
+
+enum mmio_target { MMIO_MEMORY0, MMIO_SCRATCH, MMIO_TIME };
+
+struct mmio_row {
+	const char		*id;
+	bool			write;
+	size_t			size;
+	bool			valid;
+	char			reason[UTIL_SENTENCE];	/* why not */
+	struct histogram	ns;			/* of one access */
+};
+
+struct mmio_bench {
+	enum mmio_target	target;
+	uint32_t	offset;
+	bool		spread;		/* consecutive words, not one register */
+	size_t		count;		/* samples in a row */
+	double		*samples;
+	double		clock_ns;	/* round trip of a reading of the clock */
+	char		path[64];
+	struct mmio_row	rows[MMIO_ROWS];
+};
+
+/*
+ * Fill in bench->clock_ns and the rows; what cannot be measured gets its reason. Returns 0 or
+ * -errno, -EINTR after Ctrl-C.
+ */
+int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
+
+/* Leave a row without a value, for this reason. */
+__attribute__((format(printf, 2, 3)))
+void mmio_refuse(struct mmio_row *row, const char *format, ...);
+
+#endif /* LITEPCIE_UTIL_MMIO_BENCH_H */

@@ -1,0 +1,227 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * What single accesses to BAR0 cost, by the card's own clock.
+ *
+ * The clock is the device time register, 4 ns a tick; the host's clock is never used, since in
+ * simulation it means nothing. Reading the clock twice gives the round trip of a read, T. A read of
+ * something else between two readings takes their difference minus T. So do n posted writes: the
+ * second reading cannot pass them. A size is measured only after the card has answered it rightly.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "mmio_bench.h"
+#include "registers.h"
+
+#define NS_PER_TICK	(1000000000 / LITEPCIE_TICKS_PER_S)
+#define PROOF_WORDS	4
+
+/* Clock --------------------------------------------------------------------------------------- */
+
+/* The lower half is enough for differences of less than 17 s. */
+static int read_clock(struct litepcie *dev, uint32_t *ticks)
+{
+	uint64_t value;
+	int rc = litepcie_mmio_read(dev, REG_TIME_LOW, 4, &value);
+
+	*ticks = (uint32_t)value;
+	return rc;
+}
+
+static double elapsed_ns(uint32_t from, uint32_t to)
+{
+	return (double)(uint32_t)(to - from) * NS_PER_TICK;
+}
+
+/* Proof --------------------------------------------------------------------------------------- */
+
+void mmio_refuse(struct mmio_row *row, const char *format, ...)
+{
+	va_list args;
+
+	row->valid = false;
+	va_start(args, format);
+	vsnprintf(row->reason, sizeof(row->reason), format, args);
+	va_end(args);
+}
+
+/* The clock moves while it is read: a right answer lies between two 4-byte readings around it. */
+static int prove_clock(struct litepcie *dev, struct mmio_row *row)
+{
+	uint32_t before, after;
+	uint64_t value = 0;
+	int rc = read_clock(dev, &before);
+
+	if (rc == 0)
+		rc = litepcie_mmio_read(dev, REG_TIME_LOW, row->size, &value);
+	if (rc == 0)
+		rc = read_clock(dev, &after);
+	if (rc == 0 && (uint32_t)((uint32_t)value - before) > after - before)
+		mmio_refuse(row, "the card answers a %zu-byte read wrongly: 0x%0*llx, which is not "
+			    "a time between 0x%08x and 0x%08x", row->size, (int)row->size * 2,
+			    (unsigned long long)value, before, after);
+	return rc;
+}
+
+/* What an access of @size bytes to word @i of the proof moves. */
+static uint64_t proof_value(size_t i, size_t size)
+{
+	static const uint32_t words[PROOF_WORDS] = {
+		0x01234567, 0x89abcdef, 0x5aa5c33c, 0x0ff01ee1,
+	};
+
+	return size == 8 ? (uint64_t)words[i + 1] << 32 | words[i] : words[i];
+}
+
+static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size_t size)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < words; i++)	/* what must not be there afterwards */
+		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
+	for (size_t i = 0; rc == 0 && i < words; i += size / 4)
+		rc = litepcie_mmio_write(dev, offset + 4 * i, size, proof_value(i, size));
+	return rc;
+}
+
+/* Write words in one size, read them in the other: each 4-byte half must be what was written. */
+static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
+{
+	size_t words = bench->spread ? PROOF_WORDS : 1, size = row->write ? 4 : row->size;
+	int rc = write_proof(dev, bench->offset, words, row->write ? row->size : 4);
+
+	for (size_t i = 0; rc == 0 && row->valid && i < words; i += size / 4) {
+		uint64_t expected = proof_value(i, size), got = 0;
+
+		rc = litepcie_mmio_read(dev, bench->offset + 4 * i, size, &got);
+		if (rc == 0 && got != expected)
+			mmio_refuse(row, "the card %s %zu bytes wrongly: at BAR0 + 0x%zx 0x%0*llx "
+				    "was written, 0x%0*llx read",
+				    row->write ? "stores a write of" : "answers a read of",
+				    row->size, bench->offset + 4 * i, (int)size * 2,
+				    (unsigned long long)expected, (int)size * 2,
+				    (unsigned long long)got);
+	}
+	return rc;
+}
+
+static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
+{
+	int rc;
+
+	row->valid = true;
+	if (bench->target == MMIO_SCRATCH && row->size != 4) {
+		mmio_refuse(row, "scratch is a single 4-byte register");
+		return 0;
+	}
+	if (bench->target == MMIO_TIME && row->write) {
+		mmio_refuse(row, "device time can only be read");
+		return 0;
+	}
+	rc = bench->target == MMIO_TIME ? prove_clock(dev, row) : prove_words(dev, bench, row);
+	if (rc == -EOPNOTSUPP) {	/* the path to the card, not the card */
+		mmio_refuse(row, "%s", litepcie_why(dev));
+		return 0;
+	}
+	return rc;
+}
+
+/* Measurement --------------------------------------------------------------------------------- */
+
+static int measure_clock(struct litepcie *dev, struct mmio_bench *bench)
+{
+	struct histogram round_trip;
+	uint32_t from, to;
+	int rc = read_clock(dev, &from);
+
+	for (size_t i = 0; rc == 0 && i < bench->count; i++) {
+		rc = read_clock(dev, &to);
+		bench->samples[i] = elapsed_ns(from, to);
+		from = to;
+	}
+	if (rc == 0) {
+		histogram_make(&round_trip, bench->samples, bench->count);
+		bench->clock_ns = round_trip.median;
+	}
+	return rc;
+}
+
+static int sample_read(struct litepcie *dev, const struct mmio_bench *bench,
+		       const struct mmio_row *row, double *ns)
+{
+	uint32_t from, to;
+	uint64_t value;
+	int rc = read_clock(dev, &from);
+
+	if (rc == 0)
+		rc = litepcie_mmio_read(dev, bench->offset, row->size, &value);
+	if (rc == 0)
+		rc = read_clock(dev, &to);
+	if (rc == 0)
+		*ns = elapsed_ns(from, to) - bench->clock_ns;
+	return rc;
+}
+
+static int sample_write(struct litepcie *dev, const struct mmio_bench *bench,
+			const struct mmio_row *row, double *ns)
+{
+	uint64_t values[MMIO_BURST];
+	uint32_t from, to;
+	int rc;
+
+	for (size_t i = 0; i < MMIO_BURST; i++)
+		values[i] = 0x0101010101010101u * i;
+	rc = read_clock(dev, &from);
+	if (rc == 0)
+		rc = litepcie_mmio_write_burst(dev, bench->offset, row->size,
+					       bench->spread ? row->size : 0, values, MMIO_BURST);
+	if (rc == 0)
+		rc = read_clock(dev, &to);
+	if (rc == 0)
+		*ns = (elapsed_ns(from, to) - bench->clock_ns) / MMIO_BURST;
+	return rc;
+}
+
+static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
+{
+	int rc = prove(dev, bench, row);
+
+	for (size_t i = 0; rc == 0 && row->valid && i < bench->count; i++) {
+		double ns = 0;
+
+		if (util_interrupted())
+			return -EINTR;
+		rc = row->write ? sample_write(dev, bench, row, &ns) :
+				  sample_read(dev, bench, row, &ns);
+		/* Readings differ by a tick or two: nothing takes less than no time. */
+		bench->samples[i] = ns > 0 ? ns : 0;
+	}
+	if (rc == 0 && row->valid)
+		histogram_make(&row->ns, bench->samples, bench->count);
+	return rc;
+}
+
+/* Memory0 may hold somebody's data: what is overwritten is put back. */
+int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
+{
+	uint32_t saved[2 * MMIO_BURST];
+	size_t words = bench->target == MMIO_TIME ? 0 : bench->spread ? 2 * MMIO_BURST : 1;
+	int rc = 0, restored = 0;
+
+	for (size_t i = 0; rc == 0 && i < words; i++)
+		rc = litepcie_readl(dev, bench->offset + 4 * i, &saved[i]);
+	if (rc < 0)
+		return rc;
+	rc = measure_clock(dev, bench);
+	for (size_t i = 0; rc == 0 && i < MMIO_ROWS; i++)
+		rc = measure_row(dev, bench, &bench->rows[i]);
+	for (size_t i = 0; restored == 0 && i < words; i++)
+		restored = litepcie_writel(dev, bench->offset + 4 * i, saved[i]);
+	return rc < 0 ? rc : restored;
+}

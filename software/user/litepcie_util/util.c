@@ -1,0 +1,143 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The beginning and the end of every command, and numbers from the command line.
+ */
+#include "util.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Failures ------------------------------------------------------------------------------------ */
+
+void util_fail(struct util *util, const char *format, ...)
+{
+	va_list args;
+
+	if (util->failed++ >= UTIL_FAILURES)
+		return;
+	va_start(args, format);
+	vsnprintf(util->failures[util->failed - 1], UTIL_SENTENCE, format, args);
+	va_end(args);
+}
+
+void util_check(struct util *util, int rc, const char *doing)
+{
+	const char *why = litepcie_why(util->dev);
+
+	if (rc < 0)
+		util_fail(util, "%s: %s", doing, *why ? why : litepcie_strerror(rc));
+}
+
+/* Begin, end ---------------------------------------------------------------------------------- */
+
+bool util_open(struct util *util)
+{
+	char why[LITEPCIE_WHY_SIZE];
+	int rc = litepcie_open(&util->dev, util->device, why);
+
+	if (rc < 0) {
+		util_fail(util, "%s", why);
+		return false;
+	}
+	rc = litepcie_conditions(util->dev, &util->conditions);
+	util_check(util, rc, "reading the link's state");
+	return rc == 0;
+}
+
+static void print_failures(const struct util *util)
+{
+	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
+		fprintf(stderr, "litepcie_util: %s: %s\n", util->command, util->failures[i]);
+	if (util->failed > UTIL_FAILURES)
+		fprintf(stderr, "litepcie_util: %s: and %u failures more\n", util->command,
+			util->failed - UTIL_FAILURES);
+}
+
+static void print_envelope(struct json *json, const struct util *util)
+{
+	json_string(json, "command", util->command);
+	json_bool(json, "ok", !util->failed);
+	json_begin_array(json, "failures");
+	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)
+		json_string(json, NULL, util->failures[i]);
+	json_end_array(json);
+	json_begin_object(json, "conditions");
+	if (util->dev) {
+		json_unsigned(json, "mps", util->conditions.mps);
+		json_unsigned(json, "mrrs", util->conditions.mrrs);
+	} else {
+		json_null(json, "mps");
+		json_null(json, "mrrs");
+	}
+	json_string(json, "device", util->device);
+	json_string(json, "backend", util->dev ? litepcie_backend(util->dev) : NULL);
+	json_end_object(json);
+}
+
+int util_finish(struct util *util, const void *result,
+		void (*print_text)(const struct util *util, const void *result),
+		void (*print_json)(struct json *json, const void *result))
+{
+	if (util->json) {
+		struct json json = { .file = stdout };
+
+		json_begin_object(&json, NULL);
+		print_envelope(&json, util);
+		if (result)
+			print_json(&json, result);
+		json_end_object(&json);
+	} else if (result) {
+		print_text(util, result);
+	}
+	litepcie_close(util->dev);
+	util->dev = NULL;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		util_fail(util, "the result could not be written to stdout");
+	print_failures(util);
+	return util->failed ? EXIT_FAILED : EXIT_OK;
+}
+
+/* Numbers ------------------------------------------------------------------------------------- */
+
+bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 0);
+	return !errno && !*end && *value >= low && *value <= high;
+}
+
+bool util_parse_size(const char *text, uint64_t *bytes)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	unsigned int shift = 0;
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*bytes = strtoull(text, &end, 0);
+	if (errno || end == text)
+		return false;
+	suffix = *end ? strchr(suffixes, toupper((unsigned char)*end)) : NULL;
+	if (suffix) {
+		shift = 10 * (unsigned int)(suffix - suffixes + 1);
+		end++;
+	}
+	if (*end || *bytes == 0 || *bytes > UINT64_MAX >> (shift + 1))
+		return false;
+	*bytes <<= shift;
+	return true;
+}

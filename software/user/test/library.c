@@ -1,0 +1,157 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The library as a program uses it, on the card named by the argument: accesses that are refused,
+ * a transfer of a few buffers without copies, a second run on the same handle.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+#include "registers.h"
+
+#define WAIT_MS 10000
+
+static void bad_accesses_are_refused_with_a_sentence(struct litepcie *dev)
+{
+	uint64_t value;
+
+	CHECK_EQUAL(litepcie_mmio_read(dev, 0, 3, &value), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_read(dev, 2, 4, &value), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_read(dev, 4, 8, &value), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_read(dev, 0x20000, 4, &value), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_read(dev, 0xfffffffc, 4, &value), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0x1fff8, 4, 4, &value, 3), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, &value, SIZE_MAX), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, NULL, 0), 0);
+	CHECK(strstr(litepcie_why(dev), "BAR0") != NULL);
+}
+
+static void accesses_of_both_sizes_agree(struct litepcie *dev)
+{
+	const uint64_t words[2] = { 0x1122334455667788, 0x99aabbccddeeff00 };
+	uint64_t wide;
+	uint32_t word;
+
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, REG_MEMORY0, 8, 8, words, 2), 0);
+	CHECK_EQUAL(litepcie_readl(dev, REG_MEMORY0 + 8, &word), 0);
+	CHECK_EQUAL(word, 0xddeeff00);
+	CHECK_EQUAL(litepcie_mmio_read(dev, REG_MEMORY0, 8, &wide), 0);
+	CHECK(wide == words[0]);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, REG_SCRATCH, 4, 0, words, 2), 0);
+	CHECK_EQUAL(litepcie_readl(dev, REG_SCRATCH, &word), 0);
+	CHECK_EQUAL(word, 0xddeeff00);
+}
+
+/* Buffers go out one by one and come back the same: each submit is a short batch of its own. */
+static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
+{
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .c2h_limit = buffers,
+		.interrupt_every = 1,
+	};
+	struct litepcie_stats stats;
+	uint64_t first;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	for (unsigned int i = 0; i < buffers; i++) {
+		CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+		CHECK_EQUAL(first, i);
+		memset(litepcie_h2c_buffer(dev, first), (int)i + 1, litepcie_buffer_size(dev));
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+		CHECK_EQUAL(litepcie_c2h_peek(dev, &first, WAIT_MS), 1);
+		CHECK_EQUAL(first, i);
+		CHECK_EQUAL(*(uint8_t *)litepcie_c2h_buffer(dev, first), i + 1);
+		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	}
+	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.h2c_done, buffers);
+	CHECK_EQUAL(stats.c2h_released, buffers);
+	CHECK_EQUAL(stats.interrupts, buffers);
+	CHECK_EQUAL(stats.interrupts_expected, buffers);
+	CHECK_EQUAL(stats.woken_by_timeout, 0);
+	CHECK_EQUAL(stats.interrupts_missed, 0);
+}
+
+/* The data itself is compared by dma_test; here the counts that the card gives. */
+static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
+{
+	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .pattern = true };
+	struct litepcie_pattern pattern;
+	uint32_t *dwords;
+	uint64_t first;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK(litepcie_h2c_get(dev, &first, 0) > 0);
+	dwords = litepcie_h2c_buffer(dev, first);
+	for (uint32_t i = 0; i < litepcie_buffer_size(dev) / 4; i++)
+		dwords[i] = i == 9 ? ~i : i;
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(litepcie_pattern(dev, &pattern), 0);
+	CHECK_EQUAL(pattern.beats, litepcie_buffer_size(dev) / 32);
+	CHECK_EQUAL(pattern.errors, 1);
+	CHECK_EQUAL(pattern.first_error, 1);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
+static void time_goes_on(struct litepcie *dev)
+{
+	uint64_t before = 0, after = 0;
+
+	CHECK_EQUAL(litepcie_time(dev, &before), 0);
+	CHECK_EQUAL(litepcie_time(dev, &after), 0);
+	CHECK(after > before);
+}
+
+/* The test that runs this looks whether the card is quiet afterwards. */
+static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
+{
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .pattern = true,
+	};
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 8), 0);
+	litepcie_close(dev);
+}
+
+static void every_error_has_words(void)
+{
+	static const int errors[] = {
+		ENODEV, EIO, ETIMEDOUT, EBUSY, EPROTO, EOPNOTSUPP, EOVERFLOW, EINVAL, EACCES,
+	};
+
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		CHECK(strlen(litepcie_strerror(errors[i])) > 5);
+		CHECK(strcmp(litepcie_strerror(errors[i]), litepcie_strerror(-errors[i])) == 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+
+	if (argc != 2 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 2 ? "usage: library DEVICE" : why);
+		return 2;
+	}
+	bad_accesses_are_refused_with_a_sentence(dev);
+	accesses_of_both_sizes_agree(dev);
+	single_buffers_come_back(dev, 5);
+	single_buffers_come_back(dev, 40);
+	the_pattern_is_checked_by_the_card(dev);
+	time_goes_on(dev);
+	every_error_has_words();
+	a_close_in_the_middle_is_allowed(dev);
+	litepcie_close(NULL);
+	return failed_checks != 0;
+}

@@ -1,0 +1,242 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A stand-in for the card itself: registers, LitePCIe's DMA in prog mode, pattern, counters.
+
+It moves a buffer at a time and knows no TLPs. It proves nothing about gateware; it lets software be
+tried against a card that misbehaves on request (see FAULTS).
+"""
+
+import json
+import struct
+from array import array
+from collections import deque
+
+BAR0, CONFIG = 0, 7
+BAR0_SIZE, CONFIG_SIZE = 0x20000, 0x1000
+CARD_NAME = "Lanebox stand-in"
+SCRATCH_RESET = 0x12345678
+
+READ_TICKS, BUFFER_TICKS = 187, 300  # of device time: an MMIO read, a buffer of 8 KiB
+IRQ_DISABLE = 1 << 24
+TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
+
+FAULTS = {
+    "flip": None,  # (direction, number): one bit of this buffer flips
+    "lose_msi": (),  # numbers of the interrupts that disappear, from 1
+    "stall_after": None,  # no buffer after this many
+    "dead": False,  # BAR0 reads all ones
+    "wide": "right",  # "stock": 8-byte accesses as stock LitePCIe answers them
+    "stuck": 0,  # bits of the scratch register that read 1
+    "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
+}
+
+
+class Registers:
+    """Names and addresses of the gateware's registers, from its csr.json."""
+
+    def __init__(self, path):
+        csr = json.loads(path.read_text())
+        self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
+        self.identifier = csr["csr_bases"]["identifier_mem"]
+        self.memory0 = csr["memories"]["memory0"]["base"]
+        self.bit = {
+            "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
+            "c2h": 1 << csr["constants"]["pcie_dma0_writer_interrupt"],
+        }
+
+
+class Channel:
+    """One direction of the DMA: its table and what it has done."""
+
+    def __init__(self, base):
+        self.base = base
+        self.table = deque()
+        self.done = 0  # since the last flush, what loop_status shows
+        self.moved = 0  # bytes, ever
+
+
+class CardStandin:
+    """A card after power-on. `memory` is what its DMA reaches from bus address `iova` on, and
+    `interrupt()` is called for each MSI; both come with `plug()`.
+    """
+
+    def __init__(self, registers, fault, words=()):
+        self.registers = registers
+        self.fault = fault
+        self.word = {**dict(words), registers.address["ctrl_scratch"]: SCRATCH_RESET}
+        self.h2c = Channel(registers.address["pcie_dma0_reader_enable"])
+        self.c2h = Channel(registers.address["pcie_dma0_writer_enable"])
+        self.time = self.generated = self.beats = self.errors = self.first_error = 0
+        self.snapshot = {}
+        self.first_buffer = None  # what the first h2c buffer held
+        self.plug(None)
+
+    def plug(self, interrupt):
+        """A host, and configuration space as it finds it; the registers stay."""
+        self.interrupt = interrupt
+        self.memory, self.iova = None, 0
+        self.buffers = self.interrupts = 0
+        self.config = bytearray(CONFIG_SIZE)
+        self.config[0:4] = struct.pack("<HH", 0x10EE, 0x9038)
+        link = 0x34
+        for offset, number, name, rest in [(0x48, 0x05, "msi", 0x80), (0x70, 0x10, "pcie", 2)]:
+            if name != self.fault["missing"]:
+                self.config[link] = offset
+                self.config[offset:offset + 4] = struct.pack("<BBH", number, 0, rest)
+                link = offset + 1
+        self.config[0x74] = 2  # Device Capabilities: 512 bytes
+
+    # Accesses -----------------------------------------------------------------------------------
+
+    def read(self, offset, region, count):
+        if region == CONFIG:
+            return bytes(self.config[offset:offset + count])
+        self.time += READ_TICKS
+        if self.fault["dead"] or (count == 8 and self.fault["wide"] == "stock"):
+            return b"\xff" * count
+        words = [self._read_word(offset + at) for at in range(0, count, 4)]
+        return struct.pack(f"<{count // 4}I", *words)
+
+    def write(self, offset, region, data):
+        if region == CONFIG:
+            self.config[offset:offset + len(data)] = data
+            return
+        self.time += 1
+        if self.fault["wide"] == "stock":
+            data = data[:4]
+        for at in range(0, len(data), 4):
+            self._write_word(offset + at, struct.unpack_from("<I", data, at)[0])
+
+    def bus_master(self):
+        return bool(self.config[4] & 4)
+
+    def on(self, name):
+        """The value of a register that software wrote."""
+        return self.word.get(self.registers.address[name], 0)
+
+    def _read_word(self, offset):
+        for channel in (self.h2c, self.c2h):
+            if offset == channel.base + TABLE["status"]:
+                return channel.done & 0xFFFFFFFF
+            if offset == channel.base:
+                return self.word.get(offset, 0) & 1 | 2
+        text = CARD_NAME.encode() + b"\0" * 4
+        if 0 <= offset - self.registers.identifier < 4 * len(text):
+            return text[(offset - self.registers.identifier) // 4]
+        for name, value in self._wide_values().items():
+            at = offset - self.registers.address[name]
+            if at in (0, 4):  # the upper word first
+                return value >> 32 if at == 0 else value & 0xFFFFFFFF
+        for name, value in self._values().items():
+            if offset == self.registers.address[name]:
+                return value
+        return self.word.get(offset, 0)
+
+    def _wide_values(self):
+        return {**self.snapshot, "pattern_h2c_beats": self.beats,
+            "pattern_h2c_first_error": self.first_error}
+
+    def _values(self):
+        control = int.from_bytes(self.config[0x78:0x7A], "little")
+        return {
+            "device_time_low": self.time & 0xFFFFFFFF,
+            "device_time_high": self.time >> 32,
+            "pcie_phy_link_status": 1 | 2 << 4 | 3 << 6,
+            "pcie_phy_msi_enable": self.config[0x4A] & 1,
+            "pcie_phy_max_payload_size": 128 << (control >> 5 & 7),
+            "pcie_phy_max_request_size": 128 << (control >> 12 & 7),
+            "pattern_h2c_errors": self.errors,
+            "ctrl_scratch": self.on("ctrl_scratch") | self.fault["stuck"],
+        }
+
+    def _write_word(self, offset, value):
+        before = self.word.get(offset, 0)
+        self.word[offset] = value
+        for channel in (self.h2c, self.c2h):
+            if offset == channel.base + TABLE["push"]:
+                flags = self.word[channel.base + TABLE["value"]]
+                address = value << 32 | self.word[channel.base + TABLE["address"]]
+                channel.table.append((address, flags & 0xFFFFFF, not flags & IRQ_DISABLE))
+                assert len(channel.table) <= 256, "the descriptor table overflows"
+            elif offset == channel.base + TABLE["flush"]:
+                channel.table.clear()
+                channel.done = 0
+        if offset == self.registers.address["pcie_counters_control"] and value & 1:
+            self.snapshot = {
+                "pcie_counters_time": self.time,
+                "pcie_counters_rc_payload_bytes": self.h2c.moved,
+                "pcie_counters_rq_payload_bytes": self.c2h.moved,
+            }
+        if offset == self.registers.address["pattern_control"]:
+            started = value & ~before
+            if started & 1:
+                self.generated = 0
+            if started & 2:
+                self.beats = self.errors = self.first_error = 0
+
+    # DMA ----------------------------------------------------------------------------------------
+
+    def _ready(self):
+        """Which directions can move a buffer."""
+        stalled = self.buffers == self.fault["stall_after"]
+        if self.memory is None or stalled or not self.bus_master():
+            return False, False
+        h2c = bool(self.on("pcie_dma0_reader_enable") & 1 and self.h2c.table)
+        c2h = bool(self.on("pcie_dma0_writer_enable") & 1 and self.c2h.table)
+        if self.on("pcie_dma0_loopback_enable") & 1:
+            return h2c and c2h, h2c and c2h
+        control = self.on("pattern_control")
+        return h2c and bool(control & 2), c2h and bool(control & 1)
+
+    def can_work(self):
+        return any(self._ready())
+
+    def work(self):
+        """Move one buffer each way that is ready."""
+        h2c, c2h = self._ready()
+        self.time += BUFFER_TICKS
+        data = self._move(self.h2c, "h2c") if h2c else None
+        if self.on("pcie_dma0_loopback_enable") & 1:
+            self._move(self.c2h, "c2h", data)
+            return
+        if h2c:
+            self._check(data)
+        if c2h:
+            size = self.c2h.table[0][1]
+            self._move(self.c2h, "c2h", self._pattern(self.generated, size))
+            self.generated += size // 4
+
+    @staticmethod
+    def _pattern(first, size):
+        return array("I", range(first, first + size // 4)).tobytes()
+
+    def _check(self, data):
+        expected = self._pattern(self.beats * 8, len(data))
+        for at in range(0, len(data), 32) if data != expected else ():
+            if data[at:at + 32] != expected[at:at + 32]:
+                if not self.errors:
+                    self.first_error = self.beats + at // 32
+                self.errors += 1
+        self.beats += len(data) // 32
+
+    def _move(self, channel, direction, data=None):
+        """Run the first descriptor: read it, or write `data` to it. Returns what was moved."""
+        address, size, asks = channel.table.popleft()
+        at = address - self.iova
+        data = bytearray(self.memory[at:at + size] if data is None else data)
+        if self.first_buffer is None and channel is self.h2c:
+            self.first_buffer = bytes(data)
+        if self.fault["flip"] == (direction, channel.moved // size):
+            data[0x123] ^= 0x10
+        if channel is self.c2h:
+            self.memory[at:at + size] = bytes(data)
+        channel.done += 1
+        channel.moved += size
+        self.buffers += 1
+        if asks and self.on("pcie_msi_enable") & self.registers.bit[direction]:
+            self.interrupts += 1
+            if self.interrupts not in self.fault["lose_msi"]:
+                self.interrupt()
+        return data

@@ -1,0 +1,62 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The user software as its tests need it: built once, with checks of addresses and behaviour."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from repository import ROOT, run_sim_target
+
+OUT = ROOT / "build" / "test-software"
+TIMEOUT = 60  # seconds; nothing here takes a tenth of it
+
+
+@dataclass(frozen=True)
+class Built:
+    """The sanitised build."""
+
+    out: Path
+    csr_json: Path
+
+    @property
+    def util(self):
+        return self.out / "litepcie_util"
+
+
+def build_software():
+    """Build for the default gateware; nothing is compiled when nothing has changed."""
+    gateware = ROOT / "build" / "sim"
+    result = run_sim_target("--build")
+    assert result.returncode == 0, result.stderr
+    command = ["make", "-s", "-C", ROOT / "software" / "user", "SANITIZE=1", f"OUT={OUT}",
+        f"GENERATED={gateware / 'include'}", "litepcie_util", "tests"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return Built(OUT, gateware / "csr.json")
+
+
+class Util:
+    """litepcie_util with its output caught. What the checks find ends it with another status."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def run(self, *arguments):
+        result = subprocess.run([self.program, *arguments], capture_output=True, text=True,
+            timeout=TIMEOUT)
+        assert "Sanitizer" not in result.stderr and "runtime error" not in result.stderr, \
+            result.stderr
+        return result
+
+    def json(self, device, *arguments):
+        """Status and parsed report."""
+        result = self.run("-d", str(device), "--json", *arguments)
+        return result.returncode, json.loads(result.stdout)
+
+    def start(self, *arguments):
+        return subprocess.Popen([self.program, *arguments], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)

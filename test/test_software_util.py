@@ -1,0 +1,491 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""litepcie_util as its user meets it: usage, errors, JSON, and every test command against a card
+that behaves and against cards that do not. The card is a stand-in; sim/test has the real gateware.
+"""
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+from card_standin import CARD_NAME, SCRATCH_RESET
+from repository import ROOT
+from software_build import Util, build_software
+from vfio_user_standin import REGION_READ, VERSION, Standin
+
+KIB, MIB = 1 << 10, 1 << 20
+BUFFER = 8 * KIB
+DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
+COMMANDS = ["info", "scratch_test", "mmio_bench", "dma_test"]
+
+
+@pytest.fixture(scope="session")
+def built():
+    return build_software()
+
+
+@pytest.fixture
+def util(built):
+    return Util(built.util)
+
+
+@pytest.fixture
+def card(built, tmp_path):
+    """Make a stand-in with faults: `with card(flip=("c2h", 3)) as standin:`."""
+    def make(**faults):
+        return Standin(tmp_path / "s", built.csr_json, **faults)
+    return make
+
+
+@pytest.fixture
+def device(tmp_path):
+    return f"sim:{tmp_path / 's'}"
+
+
+# Usage --------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments", [
+    [], ["--nonsense"], ["nonsense"], ["-d"], ["-c", "x", "info"], ["-c", "300", "info"],
+    ["info", "extra"], ["info", "--size", "1"], ["scratch_test", "extra"],
+    ["mmio_bench", "--count", "0"], ["mmio_bench", "--count"], ["mmio_bench", "--target", "bar"],
+    ["dma_test", "--direction", "up"], ["dma_test", "--size", "0"], ["dma_test", "--size", "-1"],
+    ["dma_test", "--size", "1T"], ["dma_test", "--size", "99999999999G"],
+    ["dma_test", "--duration", "0"], ["dma_test", "--duration", "nan"],
+    ["dma_test", "--seed", "x"], ["dma_test", "--timeout", "0"], ["dma_test", "--size"],
+    ["dma_test", "extra"],
+], ids=" ".join)
+def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
+    """A command line that cannot be meant ends with 2 before any card is touched."""
+    result = util.run(*arguments)
+    assert result.returncode == 2
+    assert "try: litepcie_util" in result.stderr
+    assert result.stdout == ""
+
+
+@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)],
+    ids=" ".join)
+def test_help_teaches_on_stdout(util, arguments):
+    """Help is a success, on stdout, and begins with the usage."""
+    result = util.run(*arguments)
+    assert result.returncode == 0
+    assert result.stderr == ""
+    assert result.stdout.startswith("usage: litepcie_util ")
+    assert max(len(line) for line in result.stdout.splitlines()) <= 100
+
+
+def test_help_names_every_command_and_the_exit_statuses(util):
+    """The first text that a user reads lists all there is."""
+    text = util.run("--help").stdout
+    assert all(f"  {name} " in text for name in COMMANDS)
+    assert "examples:" in text and "exit status:" in text
+
+
+# A card that cannot be opened ---------------------------------------------------------------------
+
+def _socket_file(path):
+    """A socket whose process is gone."""
+    dead = socket.socket(socket.AF_UNIX)
+    dead.bind(str(path))
+    dead.close()
+
+
+@pytest.mark.parametrize("name, sentence", [
+    ("{tmp}/none", "no such device; load the driver"),
+    ("{tmp}", "Is a directory"),
+    ("{tmp}/file", "not a device file"),
+    ("/dev/null", "not a device of the LitePCIe driver"),
+    ("sim:{tmp}/none", "start the board with --socket"),
+    ("sim:{tmp}/file", "not a socket"),
+    ("sim:{tmp}/dead", "is the board that made this socket still running?"),
+    ("sim:" + "x" * 200, "a socket's path has at most 107 characters, this one 200"),
+    ("sim:{tmp}/none,speed=9", "there are mps=, mrrs= and timeout="),
+    ("sim:{tmp}/none,mps=300", "power of two from 128 to 4096"),
+    ("sim:{tmp}/none,timeout=0", "a whole number of seconds"),
+])
+def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, sentence):
+    """What is wrong and what to do next; status 1; with --json as an object as well."""
+    (tmp_path / "file").write_text("text")
+    _socket_file(tmp_path / "dead")
+    device = name.format(tmp=tmp_path)
+    result = util.run("-d", device, "info")
+    assert result.returncode == 1
+    assert sentence in result.stderr
+    assert len(result.stderr.splitlines()) == 1
+    status, report = util.json(device, "info")
+    assert status == 1
+    assert report["ok"] is False
+    assert sentence in report["failures"][0]
+    assert report["conditions"] == {"mps": None, "mrrs": None, "device": device, "backend": None}
+
+
+@pytest.mark.parametrize("faults, sentence", [
+    ({"silent": VERSION}, "no answer to VERSION within 1 s"),
+    ({"silent": REGION_READ}, "no answer to REGION_READ within 1 s"),
+    ({"garbage": b"HTTP/1.1 400 Bad Request\r\n\r\n"}, "does not speak vfio-user"),
+    ({"garbage": b"\0" * 16}, "does not speak vfio-user"),
+    ({"garbage": b""}, "closed the connection during VERSION"),
+    ({"wrong_id": True}, "does not speak vfio-user"),
+    ({"dead": True}, "the identifier reads all ones"),
+    ({"missing": "msi"}, "no MSI capability"),
+    ({"missing": "pcie"}, "no PCI Express capability"),
+], ids=lambda value: str(value) if isinstance(value, dict) else None)
+def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, sentence):
+    """Silence, other protocols and dead cards all end in a sentence within the timeout."""
+    with card(**faults):
+        result = util.run("-d", f"{device},timeout=1", "info")
+    assert result.returncode == 1
+    assert sentence in result.stderr
+
+
+# info, scratch_test -------------------------------------------------------------------------------
+
+def test_info_shows_what_was_negotiated(util, card, device):
+    """The sizes of the device string reach the card, and its view of them comes back."""
+    with card():
+        status, report = util.json(f"{device},mps=256,mrrs=1024", "info")
+    assert status == 0
+    assert report["identifier"] == CARD_NAME
+    assert (report["mps_bytes"], report["mrrs_bytes"]) == (256, 1024)
+    assert (report["link_up"], report["link_gen"], report["link_lanes"]) == (True, 3, 8)
+    assert report["msi_enabled"] is True
+    assert report["conditions"]["backend"] == "sim"
+    assert report["endpoint"]["clock_hz"] == 250000000
+
+
+def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, card, device):
+    """512 bytes here; more is refused with the number that would be right."""
+    with card():
+        assert util.json(device, "info")[1]["mps_bytes"] == 512
+        result = util.run("-d", f"{device},mps=1024", "info")
+    assert result.returncode == 1
+    assert "mps=1024: the board advertises 512 bytes" in result.stderr
+
+
+def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device):
+    """The request may come at any time; the memory starts out as zeros."""
+    with card(ask_memory=True) as standin:
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+    assert standin.asked == bytes(4096)
+
+
+def test_scratch_test_restores_the_reset_value(util, card, device):
+    """All patterns pass and the register is left as after reset."""
+    with card() as standin:
+        status, report = util.json(device, "scratch_test")
+        assert standin.scratch() == SCRATCH_RESET
+    assert status == 0
+    assert (report["patterns"], report["errors"], report["first_mismatch"]) == (38, 0, None)
+
+
+def test_scratch_test_reports_a_stuck_bit(util, card, device):
+    """Status 1, with what was written and what came back."""
+    with card(stuck=0x100):
+        status, report = util.json(device, "scratch_test")
+        text = util.run("-d", device, "scratch_test")
+    assert status == 1
+    assert report["first_mismatch"] == {"expected": 0, "got": 0x100}
+    assert "0x00000000 written, 0x00000100 read" in text.stderr
+
+
+# mmio_bench ---------------------------------------------------------------------------------------
+
+def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, device):
+    """Values in device time, with their distribution; the memory is left as it was."""
+    with card() as standin:
+        standin.preset_memory0([0xA5A50000 + n for n in range(256)])
+        status, report = util.json(device, "mmio_bench", "--count", "20")
+        assert standin.memory0(256) == [0xA5A50000 + n for n in range(256)]
+    assert status == 0
+    rows = {row["id"]: row for row in report["rows"]}
+    assert list(rows) == ["mmio_read/4", "mmio_read/8", "mmio_write/4", "mmio_write/8"]
+    for row in rows.values():
+        assert row["reason"] is None
+        assert row["min_ns"] <= row["median_ns"] <= row["p99_ns"] <= row["max_ns"]
+        assert sum(entry["count"] for entry in row["histogram"]) == row["samples"] == 20
+    # An MMIO read takes 187 ticks of 4 ns in the stand-in, a posted write one.
+    assert report["clock_round_trip_ns"] == 748
+    assert rows["mmio_read/4"]["value"] == 748
+    assert rows["mmio_write/4"]["value"] == rows["mmio_write/4"]["mb_per_s"] == 1000
+    assert rows["mmio_write/8"]["value"] == 2000
+
+
+def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, card, device):
+    """Stock LitePCIe's 8-byte accesses: null and the reason; the command itself succeeds."""
+    with card(wide="stock"):
+        status, report = util.json(device, "mmio_bench", "--count", "3")
+        text = util.run("-d", device, "mmio_bench", "--count", "3")
+    assert status == text.returncode == 0
+    rows = {row["id"]: row for row in report["rows"]}
+    assert rows["mmio_read/4"]["value"] and rows["mmio_write/4"]["value"]
+    assert rows["mmio_read/8"]["value"] is None
+    assert "0xffffffffffffffff read" in rows["mmio_read/8"]["reason"]
+    assert rows["mmio_write/8"]["value"] is None
+    assert "stores a write of 8 bytes wrongly" in rows["mmio_write/8"]["reason"]
+    assert text.stdout.count("no value:") == 2
+
+
+@pytest.mark.parametrize("target, valued", [
+    ("scratch", ["mmio_read/4", "mmio_write/4"]),
+    ("time", ["mmio_read/4", "mmio_read/8"]),
+])
+def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device, target, valued):
+    """Only sizes that fit the register are tried; scratch keeps its value."""
+    with card() as standin:
+        status, report = util.json(device, "mmio_bench", "--count", "3", "--target", target)
+        assert standin.scratch() == SCRATCH_RESET
+    assert status == 0
+    assert [row["id"] for row in report["rows"] if row["value"] is not None] == valued
+    assert all(row["reason"] for row in report["rows"] if row["value"] is None)
+
+
+def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, device):
+    """The capability is optional; everything works without it, and the report says so."""
+    with card(write_multi=False):
+        status, report = util.json(device, "mmio_bench", "--count", "2")
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+    assert status == 0
+    assert "one write in a message" in report["mmio_path"]
+
+
+# dma_test -----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("buffers", [1, 31, 32, 33, 255, 256, 257, 700])
+def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
+    """Around every border: a batch, an interrupt, the ring; all bytes moved, compared, counted."""
+    size = buffers * BUFFER
+    with card():
+        arguments = ("--direction", direction, "--size", str(size))
+        status, report = util.json(device, "dma_test", *arguments)
+    assert status == 0, report["failures"]
+    assert report["first_mismatch"] is None
+    for way in ("c2h", "h2c"):
+        if direction not in ("loopback", "both", way):
+            assert report[way] is None
+            continue
+        assert report[way]["compared_bytes"] == report[way]["moved_bytes"] == size
+        assert report[way]["gb_per_s"] > 0
+    due = (buffers + 31) // 32
+    assert report["interrupts_expected"] == due
+    assert due <= report["interrupts"] <= 2 * due
+    assert report["interrupts_missed"] == 0
+    assert report["window"]["whole_run"] is (buffers < 512)
+
+
+def test_dma_test_rate_is_that_of_the_steady_state(util, card, device):
+    """The stand-in moves 8 KiB in 300 ticks; its start and end do not count in a long run."""
+    with card():
+        _, report = util.json(device, "dma_test", "--direction", "c2h", "--size", "8M")
+    window = report["window"]
+    assert window["skipped_buffers"] == 256
+    assert report["c2h"]["window_bytes"] == window["rq"]["payload_bytes"] > 4 * MIB
+    assert report["c2h"]["bytes_per_cycle"] == pytest.approx(
+        report["c2h"]["window_bytes"] / window["cycles"])
+    assert report["c2h"]["gb_per_s"] == pytest.approx(report["c2h"]["bytes_per_cycle"] / 4)
+    assert 20 < report["c2h"]["bytes_per_cycle"] <= 8192 / 300
+
+
+def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
+    """And says so: the report holds what was done."""
+    with card():
+        _, report = util.json(device, "dma_test", "--size", "100K")
+    assert report["size_bytes"] == report["c2h"]["compared_bytes"] == 13 * BUFFER
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_dma_test_ends_after_the_duration(util, card, device, direction):
+    """A run without a size is bounded by the host's clock and still compares all it counts."""
+    with card():
+        arguments = ("--direction", direction, "--duration", "0.5")
+        status, report = util.json(device, "dma_test", *arguments)
+    assert status == 0, report["failures"]
+    assert 0.5 <= report["wall_s"] < 5
+    for way in ("c2h", "h2c"):
+        assert report[way] is None or report[way]["compared_bytes"] > 0
+
+
+@pytest.mark.parametrize("direction, flip, offset", [
+    ("loopback", ("h2c", 40), 0x120), ("loopback", ("c2h", 0), 0x120),
+    ("c2h", ("c2h", 300), 0x120), ("both", ("c2h", 33), 0x120),
+    ("h2c", ("h2c", 299), 0x120), ("both", ("h2c", 5), 0x120),
+])
+def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, direction, flip, offset):
+    """Buffer and offset are exact; expected and got are known where the host compares."""
+    with card(flip=flip):
+        status, report = util.json(device, "dma_test", "--direction", direction, "--size", "3M")
+    assert status == 1
+    first = report["first_mismatch"]
+    assert (first["buffer"], first["offset_bytes"]) == (flip[1], offset)
+    assert f"buffer {flip[1]} at offset 0x{offset:x}" in report["failures"][0]
+    if direction == "loopback" or flip[0] == "c2h":
+        assert first["expected"] ^ first["got"] == 0x10 << 24
+        assert report["c2h"]["wrong_dwords"] == report["c2h"]["wrong_buffers"] == 1
+    else:
+        assert report["h2c"]["wrong_beats"] == 1
+
+
+@pytest.mark.parametrize("direction", ["loopback", "c2h", "h2c"])
+@pytest.mark.parametrize("lost", [1, 5, 8])
+def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
+    """First, middle, last of eight: the data is right, and the loss is still noticed."""
+    with card(lose_msi=[lost]):
+        status, report = util.json(device, "dma_test", "--direction", direction, "--size", "2M")
+    assert status == 1
+    assert report["failures"] == ["1 interrupts never came: at least 8 were due, 7 did"]
+    assert report["interrupts_missed"] == 1
+
+
+@pytest.mark.parametrize("late", [0.1, 0.3])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late):
+    """The data is found before its interrupt comes; the run waits for that one and passes."""
+    with card(late_msi=late):
+        status, report = util.json(device, "dma_test", "--direction", direction, "--size", "512K")
+    assert status == 0, report["failures"]
+    assert report["interrupts"] >= report["interrupts_expected"] == 2
+    assert report["interrupts_missed"] == 0
+
+
+def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card, device):
+    """Two directions may share interrupts, so one may go unnoticed; silence may not."""
+    with card(lose_msi=range(1000)):
+        status, report = util.json(device, "dma_test", "--direction", "both", "--size", "512K")
+    assert status == 1
+    assert "interrupts never came" in report["failures"][0]
+    assert report["c2h"]["compared_bytes"] == 512 * KIB
+
+
+def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
+    """No time-out has to pass, and the sentence says who left."""
+    with card(leave_after=100):
+        start = time.monotonic()
+        result = util.run("-d", device, "dma_test", "--size", "64M")
+    assert result.returncode == 1
+    assert "the board closed the connection" in result.stderr
+    assert time.monotonic() - start < 10
+
+
+def test_a_card_that_stalls_ends_the_run_after_the_timeout(util, card, device):
+    """With what it had done by then."""
+    with card(stall_after=64):
+        result = util.run("-d", device, "dma_test", "--direction", "c2h", "--timeout", "1")
+    assert result.returncode == 1
+    assert "the card finished no buffer for 1 s" in result.stderr
+    assert "c2h: 64 filled" in result.stderr
+
+
+def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
+    """All ones in the count of buffers is no progress."""
+    with card() as standin:
+        process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
+        time.sleep(1)
+        standin.fault["dead"] = True
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "it has lost its state" in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
+    """Status 1, DMA and interrupts off, bus mastering off, and the next user finds a good card."""
+    with card() as standin:
+        process = util.start("-d", device, "dma_test", "--duration", "60")
+        time.sleep(1)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+        assert process.returncode == 1
+        assert "interrupted after" in errors
+        assert standin.quiet()
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+
+
+def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, device):
+    """SIGKILL in the middle; the stand-in keeps its registers, as silicon would."""
+    with card(keep_state=True) as standin:
+        process = util.start("-d", device, "dma_test", "--duration", "60")
+        time.sleep(1)
+        process.kill()
+        process.wait()
+        assert not standin.quiet()
+        status, report = util.json(device, "dma_test", "--size", "1M")
+    assert status == 0, report["failures"]
+
+
+def test_the_seed_decides_the_data(util, card, device):
+    """The same seed sends the same bytes, another one others."""
+    sent = []
+    for seed in ("7", "7", "8"):
+        with card() as standin:
+            arguments = ("dma_test", "--size", "8K", "--seed", seed)
+            assert util.run("-d", device, *arguments).returncode == 0
+            sent.append(standin.card.first_buffer)
+        os.unlink(device.partition(":")[2])
+    assert sent[0] == sent[1] != sent[2]
+    assert len(set(sent[0])) > 200  # of 256 byte values
+
+
+# JSON, output -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_json_is_one_object_with_the_same_head(util, card, device, command):
+    """Every command: command, ok, failures and conditions, then its own."""
+    with card():
+        result = util.run("-d", device, "--json", command)
+    report = json.loads(result.stdout)
+    assert list(report)[:4] == ["command", "ok", "failures", "conditions"]
+    assert report["command"] == command and report["ok"] is True and report["failures"] == []
+    assert report["conditions"] == {"mps": 512, "mrrs": 512, "device": device, "backend": "sim"}
+    assert result.stderr == ""
+
+
+def test_a_result_that_cannot_be_written_fails(util, card, device):
+    """A full disk must not look like success."""
+    with card(), open("/dev/full", "w") as full:
+        result = subprocess.run([util.program, "-d", device, "--json", "info"], stdout=full,
+            stderr=subprocess.PIPE, text=True, timeout=60)
+    assert result.returncode == 1
+    assert "could not be written" in result.stderr
+
+
+# Manual -------------------------------------------------------------------------------------------
+
+def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
+    """What the program offers and prints is what the manual page describes."""
+    page = (ROOT / "software" / "user" / "litepcie_util.1").read_text()
+    words = set(re.findall(r"[\w-]+", page))
+    texts = [util.run("--help").stdout, *(util.run(name, "--help").stdout for name in COMMANDS)]
+    options = set(re.findall(r"--([a-z]+)", " ".join(texts)))
+    assert options and all(f"-{option}" in words for option in options)
+    with card():
+        keys = set()
+        for command in COMMANDS:
+            keys |= _keys(util.json(device, command)[1])
+    assert keys - words == set()
+
+
+def _keys(value):
+    """All keys of a report, at every depth."""
+    if isinstance(value, list):
+        return set().union(*(_keys(entry) for entry in value)) if value else set()
+    if not isinstance(value, dict):
+        return set()
+    return set(value).union(*(_keys(entry) for entry in value.values()))
+
+
+def test_the_manual_page_is_well_formed():
+    """groff's mdoc macros have nothing to say about it; skipped where there is no groff."""
+    groff = shutil.which("groff")
+    if not groff:
+        pytest.skip("groff is not installed")
+    page = ROOT / "software" / "user" / "litepcie_util.1"
+    result = subprocess.run([groff, "-mdoc", "-Tutf8", "-ww", page], capture_output=True, text=True)
+    assert result.returncode == 0
+    assert result.stderr == ""

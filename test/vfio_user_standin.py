@@ -1,0 +1,222 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A stand-in for the board: enough of a vfio-user server, with a card behind it, to test software.
+
+The card is card_standin.py's. Both misbehave when told to.
+"""
+
+import json
+import mmap
+import os
+import select
+import socket
+import struct
+import threading
+
+from card_standin import BAR0, BAR0_SIZE, CONFIG, CONFIG_SIZE, FAULTS, CardStandin, Registers
+
+VERSION, DMA_MAP, DMA_UNMAP, GET_INFO, GET_REGION_INFO, SET_IRQS = 1, 2, 3, 4, 5, 8
+REGION_READ, REGION_WRITE, DMA_READ, REGION_WRITE_MULTI = 9, 10, 11, 15
+REPLY, NO_REPLY, ERROR = 0x01, 0x10, 0x20
+HEADER = struct.Struct("<HHIII")  # id, command, size, flags, error
+ACCESS = struct.Struct("<QII")  # offset, region, count
+ENOTSUP = 95
+
+SERVER_FAULTS = {
+    "leave_after": None,  # close the connection after this many buffers
+    "silent": None,  # a command that is never answered
+    "garbage": None,  # answer the first message with this instead, and leave
+    "ask_memory": False,  # ask for a page by message, as a board that looks for a private copy
+    "write_multi": True,  # False: REGION_WRITE_MULTI is not understood
+    "wrong_id": False,  # answers carry another number than the question
+    "late_msi": 0,  # seconds by which the first interrupt is late; the second by twice that
+    "keep_state": False,  # the card keeps its registers when a client leaves, as silicon does
+}
+
+
+class Left(Exception):
+    """The client left."""
+
+
+class Standin:
+    """Serve one client after another, in a thread, until the end of the `with` block. Faults are
+    those of the card and SERVER_FAULTS; a test may change self.fault while it runs.
+    """
+
+    def __init__(self, path, csr_json, **faults):
+        self.fault = {**FAULTS, **SERVER_FAULTS}
+        unknown = set(faults) - set(self.fault)
+        assert not unknown, f"no such fault: {unknown}"
+        self.fault.update(faults)
+        self.registers = Registers(csr_json)
+        self.preset = {}  # words by offset at power-on
+        self.card = None
+        self.asked = None  # the answer to ask_memory
+        self.msi = -1
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(path))
+        self.listener.listen(1)
+        self.stop_read, self.stop_write = os.pipe()
+        self.failure = None
+        self.thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        os.write(self.stop_write, b"x")
+        self.thread.join(20)
+        self.listener.close()
+        os.close(self.stop_read)
+        os.close(self.stop_write)
+        assert not self.thread.is_alive(), "the stand-in does not stop"
+        if self.failure:
+            raise self.failure
+
+    # What a test looks at -----------------------------------------------------------------------
+
+    def preset_memory0(self, words):
+        """Contents at power-on."""
+        self.preset = {self.registers.memory0 + 4 * n: word for n, word in enumerate(words)}
+
+    def memory0(self, count):
+        return [self.card.word.get(self.registers.memory0 + 4 * n, 0) for n in range(count)]
+
+    def scratch(self):
+        return self.card.on("ctrl_scratch")
+
+    def quiet(self):
+        """Nothing is left on that could reach the host."""
+        names = ["pcie_dma0_reader_enable", "pcie_dma0_writer_enable", "pcie_dma0_loopback_enable",
+            "pcie_msi_enable", "pattern_control"]
+        return not any(self.card.on(name) for name in names) and not self.card.bus_master()
+
+    # Loop ---------------------------------------------------------------------------------------
+
+    def _run(self):
+        try:
+            while self._wait(self.listener, None) != "stop":
+                self.client, _ = self.listener.accept()
+                try:
+                    self._serve()
+                except (Left, ConnectionError):
+                    pass
+                finally:
+                    self._forget()
+        except Exception as error:  # shown by the test's own thread
+            self.failure = error
+
+    def _wait(self, sock, timeout):
+        """Wait for the socket: "stop", "ready", or None when nothing came."""
+        ready = select.select([self.stop_read, sock], [], [], timeout)[0]
+        return "stop" if self.stop_read in ready else "ready" if ready else None
+
+    def _serve(self):
+        if self.card is None or not self.fault["keep_state"]:
+            self.card = CardStandin(self.registers, self.fault, self.preset)
+        self.card.plug(self._interrupt)
+        while True:
+            event = self._wait(self.client, 0 if self.card.can_work() else None)
+            if event == "stop" or self.card.buffers == self.fault["leave_after"]:
+                raise Left
+            if event == "ready":
+                self._serve_message()
+            else:
+                self.card.work()
+
+    def _interrupt(self):
+        if self.fault["late_msi"]:
+            late = self.fault["late_msi"] * self.card.interrupts
+            threading.Timer(late, self._signal).start()
+        else:
+            self._signal()
+
+    def _signal(self):
+        if self.msi >= 0:  # the client may have left
+            os.write(self.msi, struct.pack("<Q", 1))
+
+    def _forget(self):
+        self.client.close()
+        if self.card.memory is not None:
+            self.card.memory.close()
+        if self.msi >= 0:
+            os.close(self.msi)
+        self.msi = -1
+
+    # Messages -----------------------------------------------------------------------------------
+
+    def _receive(self, count):
+        data, fds = b"", []
+        while len(data) < count:
+            part, more, _, _ = socket.recv_fds(self.client, count - len(data), 4)
+            if not part:
+                raise Left
+            data += part
+            fds += more
+        return data, fds
+
+    def _serve_message(self):
+        head, fds = self._receive(HEADER.size)
+        number, command, size, flags, _ = HEADER.unpack(head)
+        body, more = self._receive(size - HEADER.size) if size > HEADER.size else (b"", [])
+        if flags & REPLY:
+            self.asked = body[16:]
+            return
+        if self.fault["garbage"] is not None:
+            self.client.sendall(self.fault["garbage"])
+            raise Left
+        if command == self.fault["silent"]:
+            return
+        answer = self._handle(command, body, fds + more)
+        if not flags & NO_REPLY:
+            result = (0, 0) if answer is not None else (ERROR, ENOTSUP)
+            body = answer or b""
+            self.client.sendall(HEADER.pack(number ^ self.fault["wrong_id"], command,
+                HEADER.size + len(body), REPLY | result[0], result[1]) + body)
+
+    def _handle(self, command, body, fds):
+        """The reply's body, or None for an error."""
+        if command == VERSION:
+            multi = json.dumps({"capabilities": {"write_multiple": self.fault["write_multi"]}})
+            return struct.pack("<HH", 0, 0) + multi.encode() + b"\0"
+        if command == GET_INFO:
+            return struct.pack("<IIII", 16, 2, 9, 5)
+        if command == GET_REGION_INFO:
+            index = struct.unpack_from("<I", body, 8)[0]
+            size = {BAR0: BAR0_SIZE, CONFIG: CONFIG_SIZE}.get(index, 0)
+            return struct.pack("<IIIIQQ", 32, 3, index, 0, size, 0)
+        if command == DMA_MAP:
+            _, _, _, self.card.iova, size = struct.unpack("<IIQQQ", body)
+            self.card.memory = mmap.mmap(fds[0], size)
+            os.close(fds[0])
+            return b""
+        if command == DMA_UNMAP:
+            return body
+        if command == SET_IRQS:
+            if self.msi >= 0:
+                os.close(self.msi)
+            self.msi = fds[0] if fds else -1
+            return b""
+        return self._access(command, body)
+
+    def _access(self, command, body):
+        if command == REGION_READ:
+            return body + self.card.read(*ACCESS.unpack(body))
+        if command == REGION_WRITE:
+            self._write(body)
+            return body[:ACCESS.size]
+        if command == REGION_WRITE_MULTI and self.fault["write_multi"]:
+            for at in range(8, 8 + 24 * struct.unpack_from("<Q", body)[0], 24):
+                self._write(body[at:at + 24])
+            return b""
+        return None
+
+    def _write(self, body):
+        offset, region, count = ACCESS.unpack_from(body)
+        self.card.write(offset, region, body[ACCESS.size:ACCESS.size + count])
+        if region == CONFIG and offset == 4 and self.card.bus_master() and self.fault["ask_memory"]:
+            request = struct.pack("<QQ", self.card.iova, 4096)
+            self.client.sendall(HEADER.pack(0xFFFF, DMA_READ, HEADER.size + 16, 0, 0) + request)
