@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Build the board process: verilate the gateware, compile it with the model, keep it by content.
+
+Two builds of the same Verilog, C++ sources, tools and flags are one file under build/board/.
+Memory images are not compiled in: they lie beside the executable, which reads them when it starts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from sim.errors import BuildError
+
+ROOT = Path(__file__).resolve().parents[2]
+BOARD = ROOT / "sim" / "board"
+CACHE = ROOT / "build" / "board"
+
+VERILATOR_FLAGS = [
+    "--cc", "--exe", "--top-module", "lanebox", "--prefix", "Vlanebox", "-O3",
+    "--x-assign", "unique", "--x-initial", "unique", "--noassert",
+    "-Wno-fatal", "-Wno-WIDTH", "-Wno-lint", "-Wno-style",
+]  # fmt: skip
+# Verilator's own default is -Os, which halves the simulation speed.
+OPTIMISATION = ["OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2"]
+CXX_FLAGS = "-std=c++17 -Wall -Wextra"
+
+# From 5.040 on Verilator never runs an always block that reads nothing, and so leaves constants at
+# their initial value; this warning is the only trace (lanebox.litex_verilog avoids such blocks).
+DEADLY_WARNINGS = re.compile(r"^%(?:Warning|Error)-ALWNEVER.*$", re.MULTILINE)
+
+
+def build_board(gateware: Path, waves: bool = False, quiet: bool = False) -> Path:
+    """Build the board for the gateware under `gateware` (made by targets/sim.py --build).
+
+    Returns the executable. Nothing is compiled when the same content was built before.
+    """
+    sources = _gateware_sources(gateware)
+    images = sorted((gateware / "gateware").glob("*.init"))
+    flags = [*VERILATOR_FLAGS, *(["--trace-fst"] if waves else [])]
+    binary = CACHE / _digest(sources, flags) / "board"
+    if not binary.exists():
+        _compile(binary.parent, sources, flags, quiet)
+    return _beside_images(binary, images)
+
+
+def _gateware_sources(gateware: Path) -> list[Path]:
+    listing = gateware / "gateware" / "sources.txt"
+    if not listing.exists():
+        raise BuildError(f"{listing} is missing: run targets/sim.py --build first")
+    return [Path(line) for line in listing.read_text().split()]
+
+
+def _board_sources() -> list[Path]:
+    return sorted(p for p in BOARD.rglob("*") if p.suffix in {".cpp", ".hpp", ".sv", ".v"})
+
+
+def _version(program: str) -> str:
+    path = shutil.which(program)
+    if not path:
+        raise BuildError(f"{program} is not installed; `make setup` installs what is missing")
+    return subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+
+
+def _digest(sources: list[Path], flags: list[str]) -> str:
+    digest = hashlib.sha256()
+    for text in [*flags, *OPTIMISATION, CXX_FLAGS, _version("verilator"), _version("g++")]:
+        digest.update(text.encode() + b"\0")
+    for path in [*sources, *_board_sources()]:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:16]
+
+
+def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool) -> None:
+    work = directory.with_name(directory.name + f".{os.getpid()}")  # nobody trusts half a build
+    work.mkdir(parents=True)
+    mine = [str(p) for p in _board_sources() if p.suffix != ".hpp"]
+    started = time.monotonic()
+    try:
+        _say(quiet, "verilating the gateware")
+        log = _run(
+            ["verilator", *flags, "-Mdir", str(work), "-CFLAGS", f"{CXX_FLAGS} -I{BOARD}",
+             "-o", "board", *map(str, sources), *mine],
+            work / "verilate.log",
+        )  # fmt: skip
+        check_verilate_log(log)
+        _say(quiet, "compiling the board")
+        jobs = str(min(os.cpu_count() or 1, 4))
+        cache = ["OBJCACHE=ccache"] if shutil.which("ccache") else []
+        _run(["make", "-C", str(work), "-f", "Vlanebox.mk", "-j", jobs, *OPTIMISATION, *cache],
+             work / "make.log")  # fmt: skip
+        _keep(work, directory)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    _say(quiet, f"the board is built ({time.monotonic() - started:.0f} s)")
+
+
+def _keep(work: Path, directory: Path) -> None:
+    """Move what is worth keeping into place, last of all in one step."""
+    kept = work.with_name(work.name + ".kept")
+    kept.mkdir()
+    for name in ("board", "verilate.log", "make.log"):
+        (work / name).rename(kept / name)
+    try:
+        kept.rename(directory)
+    except OSError:  # somebody else built the same thing meanwhile
+        shutil.rmtree(kept)
+
+
+def check_verilate_log(log: str) -> None:
+    """Raise BuildError when Verilator says that it will not simulate what was written."""
+    found = DEADLY_WARNINGS.search(log)
+    if found:
+        raise BuildError(
+            f"Verilator would leave a block of the gateware unevaluated: {found.group(0)}\n"
+            "The Verilog was not written through lanebox.litex_verilog."
+        )
+
+
+def _run(command: list[str], log: Path) -> str:
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    log.write_text(result.stdout)
+    if result.returncode:
+        tail = "\n".join(result.stdout.splitlines()[-15:])
+        raise BuildError(f"{command[0]} failed with status {result.returncode}:\n{tail}")
+    return result.stdout
+
+
+def _beside_images(binary: Path, images: list[Path]) -> Path:
+    digest = hashlib.sha256()
+    for image in images:
+        digest.update(image.name.encode() + b"\0" + image.read_bytes())
+    directory = binary.parent / digest.hexdigest()[:16]
+    if not directory.exists():
+        staging = directory.with_name(directory.name + f".{os.getpid()}")
+        staging.mkdir()
+        os.link(binary, staging / "board")
+        for image in images:
+            shutil.copy(image, staging / image.name)
+        try:
+            staging.rename(directory)
+        except OSError:
+            shutil.rmtree(staging)
+    return directory / "board"
+
+
+def _say(quiet: bool, text: str) -> None:
+    if not quiet:
+        print(f"board: {text}", file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--gateware", type=Path, default=ROOT / "build" / "sim",
+                        help="what targets/sim.py --build wrote (build/sim)")  # fmt: skip
+    parser.add_argument("--waves", action="store_true", help="able to write FST waves (slower)")
+    args = parser.parse_args()
+    try:
+        print(build_board(args.gateware, args.waves))
+    except BuildError as error:
+        print(f"board: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

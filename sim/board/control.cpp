@@ -1,0 +1,34 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "control.hpp"
+
+#include <sys/socket.h>
+
+namespace lanebox {
+
+Control::Control(const std::string &path, Handler handler)
+    : handler_(std::move(handler)), listen_(path) {}
+
+void Control::serve() {
+    if (!client_) {
+        client_ = listen_.accept();
+        pending_.clear();
+        return;
+    }
+    char data[4096];
+    ssize_t count = recv(client_.get(), data, sizeof data, 0);
+    if (count <= 0) {
+        client_ = vfio_user::Fd();
+        return;
+    }
+    pending_.append(data, static_cast<size_t>(count));
+    for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
+        std::string answer = handler_(pending_.substr(0, end)) + "\n";
+        pending_.erase(0, end + 1);
+        vfio_user::send_all(client_.get(), answer.data(), answer.size());
+    }
+}
+
+}  // namespace lanebox

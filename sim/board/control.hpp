@@ -1,0 +1,31 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The control socket: one command a line in, one JSON object a line out, one client at a time.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "vfio_user/socket.hpp"
+
+namespace lanebox {
+
+class Control {
+public:
+    using Handler = std::function<std::string(const std::string &line)>;
+
+    Control(const std::string &path, Handler handler);
+
+    int fd() const { return client_ ? client_.get() : listen_.fd(); }
+    void serve();  // fd() is readable
+
+private:
+    Handler handler_;
+    vfio_user::Listener listen_;
+    vfio_user::Fd client_;
+    std::string pending_;
+};
+
+}  // namespace lanebox

@@ -1,0 +1,189 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "gateware.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <stdexcept>
+
+#include "Vlanebox.h"
+#include "svdpi.h"
+#include "verilated.h"
+#include "verilated_syms.h"
+#if VM_TRACE
+#include "verilated_fst_c.h"
+#else
+class VerilatedFstC {};
+#endif
+
+namespace lanebox {
+
+namespace {
+
+constexpr unsigned kResetCycles = 32;
+int user_data_key;  // its address is the key under which the instance finds its Gateware
+
+uint32_t size_code(unsigned bytes) {
+    uint32_t code = 0;  // 128 -> 0, 256 -> 1, ...
+    while (128u << code < bytes) code++;
+    return code;
+}
+
+// cfg_* as pcie_usp.sv unpacks them.
+uint32_t pack(const ConfigSpace &config) {
+    return size_code(config.mps()) | size_code(config.mrrs()) << 4 |
+           uint32_t{config.msi_enabled()} << 8 | uint32_t{config.memory_enabled()} << 9 |
+           uint32_t{config.bus_master()} << 10 | uint32_t{config.rcb() == 128} << 11;
+}
+
+// Memory images are read by name from the current directory on the first evaluation; they lie
+// beside the executable.
+class BesideExecutable {
+public:
+    BesideExecutable() : before_(std::filesystem::current_path()) {
+        std::filesystem::current_path(
+            std::filesystem::read_symlink("/proc/self/exe").parent_path());
+    }
+    ~BesideExecutable() { std::filesystem::current_path(before_); }
+
+private:
+    std::filesystem::path before_;
+};
+
+void bind_instance(VerilatedContext &context, Gateware *gateware) {
+    for (const auto &[name, scope] : *context.scopeNameMap())
+        if (std::string(name).find("pcie_usp_i") != std::string::npos)
+            svPutUserData(const_cast<VerilatedScope *>(scope), &user_data_key, gateware);
+}
+
+}  // namespace
+
+Gateware::Gateware(HardBlock &hard_block, const ConfigSpace &config, const Waves &waves,
+                   uint64_t seed)
+    : hard_block_(hard_block),
+      config_(config),
+      waves_(waves),
+      context_(std::make_unique<VerilatedContext>()) {
+    context_->randReset(2);
+    context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
+    context_->traceEverOn(!waves.path.empty());
+    top_ = std::make_unique<Vlanebox>(context_.get());
+    bind_instance(*context_, this);
+    if (!waves.path.empty()) {
+#if VM_TRACE
+        trace_ = std::make_unique<VerilatedFstC>();
+        top_->trace(trace_.get(), 99);
+        trace_->open(waves.path.c_str());
+        if (!trace_->isOpen()) throw std::runtime_error("cannot write waves to " + waves.path);
+#else
+        throw std::runtime_error("this board was built without waves; build it with --waves");
+#endif
+    }
+    BesideExecutable here;
+    reset();
+}
+
+Gateware::~Gateware() {
+#if VM_TRACE
+    if (trace_) trace_->close();
+#endif
+    top_->final();
+}
+
+void Gateware::dump(Time at) {
+#if VM_TRACE
+    if (trace_ && at >= waves_.from && at <= waves_.to) trace_->dump(at / (kNanosecond / 1000));
+#else
+    (void)at;
+#endif
+}
+
+void Gateware::tick() {
+    top_->pcie_x8_clk_p = 1;
+    top_->eval();
+    dump(now());
+    top_->pcie_x8_clk_p = 0;
+    top_->eval();
+    dump(now() + kCycle / 2);
+    cycles_++;
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Gateware::reset() {
+    top_->pcie_x8_rst_n = 0;
+    for (unsigned i = 0; i < kResetCycles; i++) tick();
+    hard_block_.reset();
+    top_->pcie_x8_rst_n = 1;
+    for (unsigned i = 0; i < kResetCycles; i++) tick();
+}
+
+bool Gateware::busy() const {
+    return top_->busy;
+}
+
+void Gateware::step(const PinsIn &in, PinsOut &out, uint32_t &config_state, bool in_reset) {
+    config_state = pack(config_);
+    if (in_reset || failure_) return;
+    try {
+        hard_block_.step(now(), in, out);
+    } catch (...) {
+        failure_ = std::current_exception();  // Verilated code between here and tick() expects none
+    }
+}
+
+}  // namespace lanebox
+
+// --- DPI -----------------------------------------------------------------------------------------
+
+namespace {
+
+lanebox::Beat beat_in(bool valid, bool last, const svBitVecVal *data, int keep) {
+    lanebox::Beat beat;
+    beat.valid = valid;
+    beat.last = last;
+    beat.keep = static_cast<uint8_t>(keep);
+    if (valid) memcpy(beat.data.data(), data, sizeof beat.data);
+    return beat;
+}
+
+}  // namespace
+
+extern "C" void *pcie4_bind() {
+    return svGetUserData(svGetScope(), &lanebox::user_data_key);
+}
+
+extern "C" void pcie4_step(void *model, int in_flags, const svBitVecVal *rq_data, int rq_keep,
+                           int rq_enables, const svBitVecVal *cc_data, int cc_keep, int msi_int,
+                           int *out_flags, svBitVecVal *cq_data, int *cq_keep, int *cq_enables,
+                           int *cq_byte_en, svBitVecVal *rc_data, int *rc_keep, int *rc_byte_en,
+                           int *config_state) {
+    auto flag = [in_flags](int bit) { return (in_flags >> bit & 1) != 0; };
+    lanebox::PinsIn in;
+    in.np_req = static_cast<uint8_t>(in_flags & 3);
+    in.rq = beat_in(flag(2), flag(3), rq_data, rq_keep);
+    in.cc = beat_in(flag(4), flag(5), cc_data, cc_keep);
+    in.rq_first_be = static_cast<uint8_t>(rq_enables & 0xf);
+    in.rq_last_be = static_cast<uint8_t>(rq_enables >> 4 & 0xf);
+    in.cq_ready = flag(6);
+    in.rc_ready = flag(7);
+    in.msi_int = static_cast<uint32_t>(msi_int);
+
+    lanebox::PinsOut out;
+    uint32_t state = 0;
+    static_cast<lanebox::Gateware *>(model)->step(in, out, state, flag(8));
+
+    *config_state = static_cast<int>(state);
+    *out_flags = out.rq_ready | out.cc_ready << 1 | out.cq.valid << 2 | out.cq.last << 3 |
+                 out.rc.valid << 4 | out.rc.last << 5 | out.msi_sent << 6 | out.msi_fail << 7 |
+                 (out.cq.valid && out.cq_first) << 8 | (out.rc.valid && out.rc_first) << 9 |
+                 out.np_credits << 16;
+    memcpy(cq_data, out.cq.data.data(), sizeof out.cq.data);
+    *cq_keep = out.cq.keep;
+    *cq_enables = out.cq_first_be | out.cq_last_be << 4;
+    *cq_byte_en = static_cast<int>(out.cq_byte_en);
+    memcpy(rc_data, out.rc.data.data(), sizeof out.rc.data);
+    *rc_keep = out.rc.keep;
+    *rc_byte_en = static_cast<int>(out.rc_byte_en);
+}

@@ -1,0 +1,38 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// JSON objects of names and numbers, on one line.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace lanebox {
+
+class Json {
+public:
+    Json &number(const std::string &name, uint64_t value) {
+        return raw(name, std::to_string(value));
+    }
+    Json &number(const std::string &name, double value) { return raw(name, std::to_string(value)); }
+    Json &object(const std::string &name, const Json &value) { return raw(name, value.text()); }
+    Json &string(const std::string &name, const std::string &value) {
+        std::string escaped;
+        for (char c : value) {
+            if (c == '"' || c == '\\') escaped += '\\';
+            escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        }
+        return raw(name, "\"" + escaped + "\"");
+    }
+    std::string text() const { return "{" + body_ + "}"; }
+
+private:
+    Json &raw(const std::string &name, const std::string &value) {
+        body_ += (body_.empty() ? "\"" : ", \"") + name + "\": " + value;
+        return *this;
+    }
+    std::string body_;
+};
+
+}  // namespace lanebox

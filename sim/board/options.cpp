@@ -1,0 +1,183 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "options.hpp"
+
+#include <getopt.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <stdexcept>
+
+namespace lanebox {
+
+namespace {
+
+enum Id {
+    Socket = 256,
+    Control,
+    Mps,
+    Mrrs,
+    Rcb,
+    CompletionSize,
+    ReadLatency,
+    MmioRtt,
+    NpCredits,
+    Seed,
+    Stall,
+    WavesFile,
+    WavesFrom,
+    WavesTo,
+    TlpLogFile,
+    Stats,
+    Pace,
+    Fault,
+    RulesMode,
+    Once
+};
+
+struct Row {
+    const char *name, *argument, *text;
+    Id id;
+};
+
+const Row kRows[] = {
+    {"socket", "PATH", "vfio-user socket to listen on (required)", Socket},
+    {"control", "PATH", "control socket: one command a line, one JSON line back", Control},
+    {"mps", "128|256|512", "largest payload that Device Capabilities advertise (512)", Mps},
+    {"mrrs", "128..4096", "read request size in Device Control after reset (512)", Mrrs},
+    {"rcb", "64|128", "read completion boundary in Link Control (64)", Rcb},
+    {"completion-size", "BYTES",
+     "the host splits completions at this size, or at RCB (0: as MPS allows)", CompletionSize},
+    {"read-latency", "NS", "last RQ beat to first RC beat (600)", ReadLatency},
+    {"mmio-rtt", "NS", "the host's own share of an MMIO read (700)", MmioRtt},
+    {"np-credits", "1..32", "non-posted credits that the user may hold (32)", NpCredits},
+    {"seed", "N", "of everything random: power-on values, stalls (1)", Seed},
+    {"stall", "PERCENT", "chance to hold back a ready or a new TLP, each cycle (0)", Stall},
+    {"waves", "FILE.fst", "write waves (a board built with waves only)", WavesFile},
+    {"waves-from", "NS", "device time at which waves begin", WavesFrom},
+    {"waves-to", "NS", "device time at which waves end", WavesTo},
+    {"tlp-log", "FILE", "a line for each TLP", TlpLogFile},
+    {"stats", "FILE", "write statistics as JSON at the end", Stats},
+    {"pace", "N", "run at most N cycles a second (0: as fast as it goes)", Pace},
+    {"fault", "NAME[:N]", "plant a fault at the N-th opportunity; may be repeated", Fault},
+    {"rules", "fatal|warn|off", "what a breach of an interface rule does (fatal)", RulesMode},
+    {"once", nullptr, "end when the first client leaves", Once},
+};
+
+uint64_t number(const std::string &name, const char *text, uint64_t low, uint64_t high) {
+    size_t used = 0;
+    uint64_t value = 0;
+    try {
+        value = std::stoull(text, &used);
+    } catch (const std::exception &) {
+        used = 0;
+    }
+    if (used == 0 || text[used] != 0 || text[0] == '-' || value < low || value > high)
+        throw std::invalid_argument("--" + name + " " + text + ": must be a number from " +
+                                    std::to_string(low) + " to " + std::to_string(high));
+    return value;
+}
+
+unsigned one_of(const std::string &name, const char *text,
+                std::initializer_list<unsigned> allowed) {
+    std::string list;
+    for (unsigned value : allowed) {
+        if (text == std::to_string(value)) return value;
+        list += (list.empty() ? "" : ", ") + std::to_string(value);
+    }
+    throw std::invalid_argument("--" + name + " " + text + ": must be one of " + list);
+}
+
+Rules::Mode rules_mode(const std::string &text) {
+    if (text == "fatal") return Rules::Mode::Fatal;
+    if (text == "warn") return Rules::Mode::Warn;
+    if (text == "off") return Rules::Mode::Off;
+    throw std::invalid_argument("--rules " + text + ": must be one of fatal, warn, off");
+}
+
+void apply(Options &options, const Row &row, const char *value) {
+    constexpr uint64_t kSecond = 1'000'000'000;
+    std::string name = row.name;
+    switch (row.id) {
+        case Socket: options.socket = value; break;
+        case Control: options.control = value; break;
+        case Mps: options.mps = one_of(name, value, {128, 256, 512}); break;
+        case Mrrs: options.mrrs = one_of(name, value, {128, 256, 512, 1024, 2048, 4096}); break;
+        case Rcb: options.rcb = one_of(name, value, {64, 128}); break;
+        case CompletionSize:
+            options.completion_size = one_of(name, value, {0, 64, 128, 256, 512});
+            break;
+        case ReadLatency: options.read_latency_ns = number(name, value, 0, kSecond); break;
+        case MmioRtt: options.mmio_rtt_ns = number(name, value, 0, kSecond); break;
+        case NpCredits:
+            options.np_credits = static_cast<unsigned>(number(name, value, 1, 32));
+            break;
+        case Seed: options.seed = number(name, value, 0, ~uint64_t{0}); break;
+        case Stall:
+            options.stall_percent = static_cast<unsigned>(number(name, value, 0, 99));
+            break;
+        case WavesFile: options.waves.path = value; break;
+        case WavesFrom: options.waves.from = number(name, value, 0, ~0u) * kNanosecond; break;
+        case WavesTo: options.waves.to = number(name, value, 0, ~0u) * kNanosecond; break;
+        case TlpLogFile: options.tlp_log = value; break;
+        case Stats: options.stats = value; break;
+        case Pace: options.pace = number(name, value, 0, 1'000'000'000); break;
+        case Fault: options.faults.push_back(value); break;
+        case RulesMode: options.rules = rules_mode(value); break;
+        case Once: options.once = true; break;
+    }
+}
+
+}  // namespace
+
+Options parse_options(int argc, char **argv) {
+    std::vector<option> table;
+    for (const Row &row : kRows)
+        table.push_back(
+            {row.name, row.argument ? required_argument : no_argument, nullptr, row.id});
+    table.push_back({"help", no_argument, nullptr, 'h'});
+    table.push_back({nullptr, 0, nullptr, 0});
+    Options options;
+    opterr = 0;
+    for (int id; (id = getopt_long(argc, argv, "h", table.data(), nullptr)) != -1;) {
+        if (id == 'h') {
+            options.help = true;
+            return options;
+        }
+        auto row = std::find_if(std::begin(kRows), std::end(kRows),
+                                [id](const Row &r) { return r.id == id; });
+        if (row == std::end(kRows))
+            throw std::invalid_argument(std::string(argv[optind - 1]) +
+                                        ": no such option, or its value is missing");
+        apply(options, *row, optarg);
+    }
+    if (optind < argc)
+        throw std::invalid_argument(std::string("unexpected argument ") + argv[optind]);
+    if (options.socket.empty()) throw std::invalid_argument("--socket PATH is required");
+    return options;
+}
+
+void set_option(Options &options, const std::string &name, const std::string &value) {
+    auto row = std::find_if(std::begin(kRows), std::end(kRows),
+                            [&name](const Row &r) { return r.name == name; });
+    if (row == std::end(kRows)) throw std::invalid_argument("--" + name + ": no such option");
+    apply(options, *row, value.c_str());
+}
+
+std::string usage() {
+    std::string text =
+        "usage: board --socket PATH [options]\n\n"
+        "The Lanebox gateware behind a model of the PCIe hard block, as a vfio-user device.\n"
+        "Plug QEMU in with vfio-user-pci, or litepcie_util with -d sim:PATH.\n\n";
+    for (const Row &row : kRows) {
+        std::string head =
+            std::string("  --") + row.name + (row.argument ? std::string(" ") + row.argument : "");
+        head.resize(std::max<size_t>(head.size() + 1, 32), ' ');
+        text += head + row.text + "\n";
+    }
+    return text;
+}
+
+}  // namespace lanebox

@@ -1,0 +1,34 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The board's command line.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gateware.hpp"
+#include "pcie4/rules.hpp"
+
+namespace lanebox {
+
+struct Options {
+    std::string socket, control, tlp_log, stats;
+    unsigned mps = 512, mrrs = 512, rcb = 64, np_credits = 32, stall_percent = 0;
+    unsigned completion_size = 0;
+    uint64_t read_latency_ns = 600, mmio_rtt_ns = 700, seed = 1, pace = 0;
+    Rules::Mode rules = Rules::Mode::Fatal;
+    Waves waves;
+    std::vector<std::string> faults;
+    bool once = false, help = false;
+};
+
+// Throws std::invalid_argument with the option, its value and the rule.
+Options parse_options(int argc, char **argv);
+// The same for one option by its name.
+void set_option(Options &options, const std::string &name, const std::string &value);
+std::string usage();
+
+}  // namespace lanebox

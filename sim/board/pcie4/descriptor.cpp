@@ -1,0 +1,81 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "pcie4/descriptor.hpp"
+
+namespace lanebox {
+
+namespace {
+
+constexpr unsigned kTypeMemRead = 0;
+constexpr unsigned kTypeMemWrite = 1;
+constexpr uint32_t kErrorPoisoned =
+    1;  // RC error codes, PG213 table "Requester Completion Descriptor"
+constexpr uint32_t kErrorStatus = 2;
+
+uint32_t field(uint32_t word, unsigned low, unsigned bits) {
+    return word >> low & ((1u << bits) - 1);
+}
+
+std::vector<uint32_t> with_payload(std::vector<uint32_t> descriptor, const Tlp &tlp) {
+    descriptor.insert(descriptor.end(), tlp.payload.begin(), tlp.payload.end());
+    return descriptor;
+}
+
+}  // namespace
+
+std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar_aperture_bits) {
+    uint32_t type = request.type == TlpType::MemWrite ? kTypeMemWrite : kTypeMemRead;
+    return with_payload(
+        {static_cast<uint32_t>(request.address) & ~3u, static_cast<uint32_t>(request.address >> 32),
+         request.dwords | type << 11 | uint32_t{request.requester} << 16,
+         request.tag | kBar0Id << 16 | bar_aperture_bits << 19},
+        request);
+}
+
+std::vector<uint32_t> encode_rc(const Tlp &completion) {
+    uint32_t low = static_cast<uint32_t>(completion.address) & 0xfff;
+    uint32_t error = completion.status ? kErrorStatus : completion.poisoned ? kErrorPoisoned : 0;
+    return with_payload(
+        {low | error << 12 | completion.byte_count << 16 | (completion.request_done ? 1u << 30 : 0),
+         completion.dwords | uint32_t{completion.status} << 11 |
+             (completion.poisoned ? 1u << 14 : 0) | uint32_t{completion.requester} << 16,
+         completion.tag},
+        completion);
+}
+
+Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t last_be) {
+    Tlp tlp;
+    if (dwords.size() < kRequestDescriptorDwords) return tlp;
+    tlp.address = uint64_t{dwords[1]} << 32 | (dwords[0] & ~3u);
+    tlp.dwords = field(dwords[2], 0, 11);
+    tlp.raw_type = static_cast<uint8_t>(field(dwords[2], 11, 4));
+    tlp.poisoned = field(dwords[2], 15, 1);
+    tlp.requester = static_cast<uint16_t>(dwords[2] >> 16);
+    tlp.tag = static_cast<uint8_t>(dwords[3]);
+    tlp.first_be = first_be;
+    tlp.last_be = last_be;
+    tlp.type = tlp.raw_type == kTypeMemRead    ? TlpType::MemRead
+               : tlp.raw_type == kTypeMemWrite ? TlpType::MemWrite
+                                               : TlpType::Other;
+    tlp.payload.assign(dwords.begin() + kRequestDescriptorDwords, dwords.end());
+    return tlp;
+}
+
+Tlp decode_cc(const std::vector<uint32_t> &dwords) {
+    Tlp tlp;
+    if (dwords.size() < kCompletionDescriptorDwords) return tlp;
+    tlp.type = TlpType::Completion;
+    tlp.address = field(dwords[0], 0, 7);
+    tlp.byte_count = field(dwords[0], 16, 13);
+    tlp.dwords = field(dwords[1], 0, 11);
+    tlp.status = static_cast<uint8_t>(field(dwords[1], 11, 3));
+    tlp.poisoned = field(dwords[1], 14, 1);
+    tlp.requester = static_cast<uint16_t>(dwords[1] >> 16);
+    tlp.tag = static_cast<uint8_t>(dwords[2]);
+    tlp.payload.assign(dwords.begin() + kCompletionDescriptorDwords, dwords.end());
+    return tlp;
+}
+
+}  // namespace lanebox

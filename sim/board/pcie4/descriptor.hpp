@@ -1,0 +1,29 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// PG213 descriptors of the four user interfaces, both ways (chapter "Descriptor formats").
+//
+// CQ and RQ put 4 dwords in front of the payload, CC and RC 3.
+#pragma once
+
+#include <vector>
+
+#include "pcie4/tlp.hpp"
+
+namespace lanebox {
+
+constexpr unsigned kRequestDescriptorDwords = 4;
+constexpr unsigned kCompletionDescriptorDwords = 3;
+constexpr unsigned kBar0Id = 0;
+
+// Descriptor and payload as the hard block shows them to the user.
+std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar_aperture_bits);
+std::vector<uint32_t> encode_rc(const Tlp &completion);
+
+// A TLP from the dwords that the user put on RQ or CC. `first_be`/`last_be` come from tuser on RQ.
+// The payload is what follows the descriptor, whatever the dword count says: the rules compare.
+Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t last_be);
+Tlp decode_cc(const std::vector<uint32_t> &dwords);
+
+}  // namespace lanebox

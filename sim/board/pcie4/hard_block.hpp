@@ -1,0 +1,86 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The UltraScale+ PCIE4 block at its user pins: TLPs to and from beats, PG213's rules, credits
+// towards the user, MSI, counters. 256 bit, no straddle, client tags.
+//
+// Not modelled: RC straddle, parity, AER, messages, functions other than 0, transmit credits.
+#pragma once
+
+#include <random>
+#include <set>
+
+#include "pcie4/pins.hpp"
+#include "pcie4/root_complex.hpp"
+#include "pcie4/stream.hpp"
+#include "pcie4/tlp_log.hpp"
+
+namespace lanebox {
+
+struct StreamCounters {
+    uint64_t tlps = 0, beats = 0, payload_bytes = 0, stalls = 0;
+};
+
+class HardBlock {
+public:
+    struct Settings {
+        unsigned np_credits = 32;    // completer request credits that the user may hold
+        unsigned stall_percent = 0;  // chance that a ready or a new TLP is held back for a cycle
+        uint64_t seed = 0;
+    };
+
+    HardBlock(RootComplex &root, const ConfigSpace &config, Rules &rules, TlpLog &log,
+              const Settings &settings);
+
+    // One rising edge of user_clk at time `now`.
+    void step(Time now, const PinsIn &in, PinsOut &out);
+
+    // Nothing outstanding, and what was seen at the pins has had the time to work through the
+    // gateware.
+    bool idle(Time now) const;
+    // The host has an answer to a read, which was carried out after all that was shown before it:
+    // nothing needs to be waited for, so that the time to the host's next access is the host's
+    // alone.
+    void settled(Time now) { quiet_from_ = now; }
+    void reset();  // user_reset: what is at the pins is gone
+
+    const StreamCounters &cq() const { return cq_; }
+    const StreamCounters &cc() const { return cc_; }
+    const StreamCounters &rq() const { return rq_; }
+    const StreamCounters &rc() const { return rc_; }
+    void clear_counters();
+    void set_stall(unsigned percent) { settings_.stall_percent = percent; }
+
+private:
+    void accept_rq(Time now, const PinsIn &in);
+    void accept_cc(Time now, const PinsIn &in);
+    void check_request(const Tlp &tlp);
+    void check_read(const Tlp &tlp);
+    void check_completion(const Tlp &tlp);
+    void take_interrupt(Time now, const PinsIn &in, PinsOut &out);
+    void show_cq(Time now, const PinsIn &in, PinsOut &out);
+    void show_rc(Time now, const PinsIn &in, PinsOut &out);
+    void show_ready(Time now, PinsOut &out);
+    bool held_back();
+    void active(Time now, Time lasting);
+
+    RootComplex &root_;
+    const ConfigSpace &config_;
+    Rules &rules_;
+    TlpLog &log_;
+    Settings settings_;
+    std::mt19937_64 random_;
+
+    BeatSink rq_sink_, cc_sink_;
+    BeatSource cq_source_, rc_source_;
+    bool rq_ready_ = false, cc_ready_ = false;  // as the gateware saw them in the cycle that ends
+    uint8_t rq_first_be_ = 0, rq_last_be_ = 0;
+    uint8_t cq_first_be_ = 0, cq_last_be_ = 0;
+    unsigned np_credits_ = 0;
+    std::set<uint8_t> tags_;  // of the card's outstanding reads
+    Time quiet_from_ = 0;     // the gateware has dealt with all that it was shown
+    StreamCounters cq_, cc_, rq_, rc_;
+};
+
+}  // namespace lanebox

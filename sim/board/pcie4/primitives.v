@@ -1,0 +1,33 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The vendor's leaf cells that stand between the pads and the hard block, as far as simulation sees
+// them: the reference clock is the clock, and the synchroniser's flip-flop is set asynchronously.
+
+module IBUFDS_GTE4 #(
+    parameter REFCLK_HROW_CK_SEL = 0
+) (
+    input  CEB,
+    input  I,
+    input  IB,
+    output O,
+    output ODIV2
+);
+    assign O     = I;
+    assign ODIV2 = I;
+endmodule
+
+module FDPE #(
+    parameter INIT = 1'b1
+) (
+    input      C,
+    input      CE,
+    input      D,
+    input      PRE,
+    output reg Q = INIT
+);
+    always @(posedge C or posedge PRE)
+        if (PRE) Q <= 1'b1;
+        else if (CE) Q <= D;
+endmodule

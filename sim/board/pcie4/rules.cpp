@@ -1,0 +1,51 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "pcie4/rules.hpp"
+
+#include <cstdio>
+#include <numeric>
+
+namespace lanebox {
+
+namespace {
+
+constexpr uint64_t kReportsPerRule = 3;  // then only counted: one bug can break a rule every TLP
+
+}  // namespace
+
+const char *rule_name(Rule rule) {
+    static const char *const names[] = {"tvalid-gap",
+                                        "tkeep-mismatch",
+                                        "request-type",
+                                        "byte-enables",
+                                        "crosses-4k",
+                                        "payload-above-mps",
+                                        "read-above-mrrs",
+                                        "tag-in-use",
+                                        "tag-range",
+                                        "bus-master-off",
+                                        "msi-disabled",
+                                        "unexpected-completion",
+                                        "completion-byte-count",
+                                        "completion-error-form",
+                                        "rc-completions"};
+    static_assert(sizeof names / sizeof *names == static_cast<unsigned>(Rule::kCount));
+    return names[static_cast<unsigned>(rule)];
+}
+
+void Rules::broken(Rule rule, const Tlp &tlp, const std::string &detail) {
+    if (mode_ == Mode::Off) return;
+    uint64_t seen = ++counts_[static_cast<unsigned>(rule)];
+    std::string text = std::string("rule ") + rule_name(rule) + " broken by " + describe(tlp) +
+                       " at " + std::to_string(tlp.pins_at / kNanosecond) + " ns: " + detail;
+    if (mode_ == Mode::Fatal) throw RuleBroken(text);
+    if (seen <= kReportsPerRule) fprintf(stderr, "board: %s\n", text.c_str());
+}
+
+uint64_t Rules::total() const {
+    return std::accumulate(counts_.begin(), counts_.end(), uint64_t{0});
+}
+
+}  // namespace lanebox

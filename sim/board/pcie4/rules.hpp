@@ -1,0 +1,64 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// What the hard block and the bus refuse. Each breach names its rule and the offending TLP.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+#include "pcie4/tlp.hpp"
+
+namespace lanebox {
+
+enum class Rule : unsigned {
+    TvalidGap,        // PG213: tvalid must not drop inside a TLP on RQ and CC
+    KeepMismatch,     // PG213: tkeep is contiguous, and covers descriptor plus dword count
+    RequestType,      // only memory reads and writes are expected from this gateware
+    ByteEnables,      // base specification 2.2.5
+    Crosses4k,        // base specification 2.2.7: no request crosses a 4 KiB boundary
+    PayloadAboveMps,  // base specification 2.2.2
+    ReadAboveMrrs,    // base specification 7.5.3.4
+    TagInUse,         // base specification 2.2.6.2: unique among the outstanding
+    TagRange,         // 32 tags unless extended tags are enabled
+    BusMasterOff,     // base specification 7.5.1.1.3
+    MsiDisabled,      // an interrupt was asked for while MSI is disabled
+    UnexpectedCpl,    // a completion on CC that no outstanding read asked for
+    CplByteCount,     // base specification 2.2.9: byte count, length and lower address
+    CplErrorForm,     // PG213: UR and CA completions carry the request's five dwords
+    RcCompletions,    // PG213: without straddle fewer than 64 completions in flight
+    kCount,
+};
+
+const char *rule_name(Rule rule);
+
+class RuleBroken : public std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+class Rules {
+public:
+    enum class Mode { Off, Warn, Fatal };
+
+    explicit Rules(Mode mode) : mode_(mode) {}
+
+    // Count a breach; in fatal mode throws RuleBroken with rule, TLP and detail.
+    void broken(Rule rule, const Tlp &tlp, const std::string &detail);
+    void check(bool holds, Rule rule, const Tlp &tlp, const char *detail) {
+        if (!holds && mode_ != Mode::Off) broken(rule, tlp, detail);
+    }
+
+    uint64_t count(Rule rule) const { return counts_[static_cast<unsigned>(rule)]; }
+    uint64_t total() const;
+    void clear() { counts_.fill(0); }
+    Mode mode() const { return mode_; }
+
+private:
+    Mode mode_;
+    std::array<uint64_t, static_cast<unsigned>(Rule::kCount)> counts_{};
+};
+
+}  // namespace lanebox

@@ -1,0 +1,65 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "pcie4/stream.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace lanebox {
+
+void BeatSource::load(std::vector<uint32_t> dwords, unsigned descriptor_dwords, uint8_t first_be,
+                      uint8_t last_be) {
+    dwords_ = std::move(dwords);
+    position_ = 0;
+    descriptor_dwords_ = descriptor_dwords;
+    first_be_ = first_be;
+    last_be_ = last_be;
+}
+
+Beat BeatSource::beat() const {
+    Beat beat;
+    if (!active()) return beat;
+    size_t count = std::min<size_t>(kBeatDwords, dwords_.size() - position_);
+    beat.valid = true;
+    beat.last = position_ + kBeatDwords >= dwords_.size();
+    beat.keep = static_cast<uint8_t>((1u << count) - 1);
+    std::copy_n(dwords_.begin() + static_cast<std::ptrdiff_t>(position_), count, beat.data.begin());
+    return beat;
+}
+
+uint32_t BeatSource::byte_enables() const {
+    if (!active()) return 0;
+    size_t count = std::min<size_t>(kBeatDwords, dwords_.size() - position_);
+    uint32_t enables = count == kBeatDwords ? ~0u : (1u << 4 * count) - 1;
+    if (first()) enables &= ~((1u << 4 * descriptor_dwords_) - 1);
+    size_t last = dwords_.size() - 1;
+    enables &= ~disabled(descriptor_dwords_, first_be_);
+    return last > descriptor_dwords_ ? enables & ~disabled(last, last_be_) : enables;
+}
+
+// The bits of a dword's disabled bytes, 0 when the beat on show does not hold that dword.
+uint32_t BeatSource::disabled(size_t dword, uint8_t enables) const {
+    bool shown = dword >= position_ && dword < position_ + kBeatDwords;
+    return shown ? (~uint32_t{enables} & 0xf) << 4 * (dword - position_) : 0;
+}
+
+bool BeatSink::accept(const Beat &beat) {
+    if (dwords_.empty()) {
+        keep_broken_ = false;
+        beats_ = 0;
+    }
+    beats_++;
+    // tkeep is a run of ones from bit 0, full in every beat but the last.
+    keep_broken_ |= (beat.keep & (beat.keep + 1)) != 0 || (!beat.last && beat.keep != 0xff);
+    for (unsigned i = 0; i < kBeatDwords; i++)
+        if (beat.keep >> i & 1) dwords_.push_back(beat.data[i]);
+    return beat.last;
+}
+
+std::vector<uint32_t> BeatSink::take() {
+    return std::exchange(dwords_, {});
+}
+
+}  // namespace lanebox

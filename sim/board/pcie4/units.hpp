@@ -1,0 +1,22 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Time in the model: one unit is 1/8 ps, the largest step in which both the 4 ns user clock and a
+// Gen3 symbol time (8 bits at 8 GT/s, stretched by 130/128) are whole numbers. 64 bits last 26
+// days.
+#pragma once
+
+#include <cstdint>
+
+namespace lanebox {
+
+using Time = uint64_t;
+
+constexpr Time kNanosecond = 8000;
+constexpr Time kCycle = 4 * kNanosecond;  // user_clk, 250 MHz
+constexpr Time kSymbol = 8125;            // one byte on every lane at 8 GT/s, 128b/130b
+
+constexpr unsigned kBeatDwords = 8;  // 256-bit user interface
+
+}  // namespace lanebox

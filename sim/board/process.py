@@ -1,0 +1,113 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A running board: started, asked over its control socket, always stopped."""
+
+from __future__ import annotations
+
+import json
+import select
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from sim.errors import BoardFailed
+from tools.progress import tied
+
+START_SECONDS = 10
+STOP_SECONDS = 10
+TAIL_LINES = 15
+
+
+class BoardProcess:
+    """`with BoardProcess(executable, ["--mps", "256"]) as board:` - board.socket is ready to use.
+
+    Sockets and log live in a directory of their own, since a socket path may have 107 characters.
+    """
+
+    def __init__(self, executable: Path, options: list[str] | None = None):
+        self.executable = executable
+        self.options = options or []
+
+    def __enter__(self) -> BoardProcess:
+        self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
+        self.socket = self.directory / "board.sock"
+        self.control = self.directory / "control.sock"
+        self.log = self.directory / "board.log"
+        sockets = ["--socket", self.socket, "--control", self.control]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                tied([self.executable, *sockets, *self.options]),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+            )
+        try:
+            self._wait_until_listening()
+            self._channel = socket.socket(socket.AF_UNIX)
+            self._channel.settimeout(START_SECONDS)
+            self._channel.connect(str(self.control))
+            self._lines = self._channel.makefile("rw")
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _wait_until_listening(self) -> None:
+        ready, _, _ = select.select([self.process.stdout], [], [], START_SECONDS)
+        line = self.process.stdout.readline() if ready else b""
+        if b"listening" not in line:
+            raise BoardFailed(f"the board did not start\n{self.tail()}")
+
+    def command(self, line: str) -> dict:
+        """Send one control command; returns its JSON answer."""
+        try:
+            self._lines.write(line + "\n")
+            self._lines.flush()
+            answer = json.loads(self._lines.readline())
+        except (OSError, ValueError) as error:
+            raise BoardFailed(f"the board left while asked to `{line}`\n{self.tail()}") from error
+        if "error" in answer:
+            raise BoardFailed(f"the board refused `{line}`: {answer['error']}")
+        return answer
+
+    def stats(self) -> dict:
+        """The model's counters at the pins, cycles and CPU time since the last clear."""
+        return self.command("stats")
+
+    def gone(self) -> str | None:
+        """None while the board runs, else why it does not."""
+        status = self.process.poll()
+        return None if status is None else f"the board ended with status {status}"
+
+    def cpu_seconds(self) -> float:
+        """CPU time of the process since it started."""
+        fields = Path(f"/proc/{self.process.pid}/schedstat").read_text().split()
+        return int(fields[0]) / 1e9
+
+    def resident_bytes(self) -> int:
+        """Most memory that the process has had resident so far."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM"):
+                return int(line.split()[1]) * 1024
+        return 0
+
+    def tail(self) -> str:
+        """The last lines of the board's own log."""
+        lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        return "\n".join(["last lines of the board's log:", *lines])
+
+    def __exit__(self, *_) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        while self.process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        if self.process.poll() is None:
+            self.process.kill()
+        self.status = self.process.wait()
+        self.process.stdout.close()
+        shutil.rmtree(self.directory, ignore_errors=True)

@@ -1,0 +1,37 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Finds out that the client's memory is a private copy of the file that it handed over.
+//
+// QEMU with share=off sends descriptors all the same, and DMA then silently goes nowhere. The check
+// asks for samples by message and compares them with the mapping: in a private copy no sample that
+// holds data is the same in both. Only clients that announce max_data_xfer_size can be asked.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "vfio_user/guest_memory.hpp"
+
+namespace lanebox::vfio_user {
+
+class PrivateCopyCheck {
+public:
+    static constexpr unsigned kSampleBytes = 64;
+
+    enum class Verdict { Unknown, Shared, Private };
+
+    void start(const GuestMemory &memory);
+    bool running() const { return !samples_.empty(); }
+    DmaAccess next() const { return {samples_.front(), kSampleBytes}; }
+    // What the client says the sample holds.
+    Verdict compare(const GuestMemory &memory, const uint8_t *data);
+    void stop() { samples_.clear(); }
+
+private:
+    std::deque<uint64_t> samples_;
+    unsigned same_ = 0, different_ = 0;
+};
+
+}  // namespace lanebox::vfio_user

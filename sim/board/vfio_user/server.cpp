@@ -1,0 +1,290 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "vfio_user/server.hpp"
+
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace lanebox::vfio_user {
+
+namespace {
+
+constexpr size_t kMaxTransfer = 1u << 20;
+constexpr char kCapabilities[] =
+    R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":1048576,"write_multiple":true}})";
+
+template <typename Body>
+bool parse(const Message &message, Body &body) {
+    if (message.body.size() < sizeof body) return false;
+    memcpy(&body, message.body.data(), sizeof body);
+    return true;
+}
+
+}  // namespace
+
+Server::Server(const std::string &path, Device &device, GuestMemory &memory)
+    : device_(device), memory_(memory), listen_(path) {}
+
+void Server::accept_client() {
+    client_ = listen_.accept();
+    greeted_ = asks_allowed_ = false;
+    memory_error_.clear();
+}
+
+void Server::drop() {
+    session_++;
+    check_.stop();
+    memory_.clear();
+    msi_ = Fd();
+    client_ = Fd();
+    device_.reset();
+}
+
+bool Server::serve() {
+    Message message;
+    if (receive(client_.get(), message) && handle(message)) return true;
+    drop();
+    return false;
+}
+
+// After half a message nothing that follows would make sense: the connection ends.
+bool Server::send(const void *data, size_t bytes) {
+    if (send_all(client_.get(), data, bytes)) return true;
+    shutdown(client_.get(), SHUT_RDWR);
+    return false;
+}
+
+bool Server::reply(const Header &request, const void *body, size_t bytes) {
+    if (request.flags & kFlagNoReply) return true;
+    std::vector<uint8_t> out(sizeof(Header) + bytes);
+    Header header = request;
+    header.size = static_cast<uint32_t>(out.size());
+    header.flags = kFlagReply;
+    header.error = 0;
+    memcpy(out.data(), &header, sizeof header);
+    if (bytes) memcpy(out.data() + sizeof header, body, bytes);
+    return send(out.data(), out.size());
+}
+
+bool Server::reply_error(const Header &request, int error) {
+    if (request.flags & kFlagNoReply) return true;
+    Header header = request;
+    header.size = sizeof header;
+    header.flags = kFlagReply | kFlagError;
+    header.error = static_cast<uint32_t>(error);
+    return send(&header, sizeof header);
+}
+
+bool Server::handle(Message &message) {
+    if ((message.header.flags & kFlagTypeMask) == kFlagReply) return server_reply(message);
+    switch (static_cast<Command>(message.header.command)) {
+        case Command::Version: return version(message);
+        case Command::DmaMap: return dma_map(message);
+        case Command::DmaUnmap: return dma_unmap(message);
+        case Command::GetInfo: return device_info(message);
+        case Command::GetRegionInfo: return region_info(message);
+        case Command::GetIrqInfo: return irq_info(message);
+        case Command::SetIrqs: return set_irqs(message);
+        case Command::RegionRead: return region_read(message);
+        case Command::RegionWrite: return region_write(message);
+        case Command::RegionWriteMulti: return region_write_multi(message);
+        case Command::Reset: device_.reset(); return reply(message.header, nullptr, 0);
+        default: return reply_error(message.header, ENOTSUP);
+    }
+}
+
+bool Server::version(const Message &message) {
+    uint16_t proposed[2];
+    if (!parse(message, proposed)) return false;
+    if (proposed[0] != 0) return reply_error(message.header, EINVAL);
+    greeted_ = true;
+    std::string text(message.body.begin() + 4, message.body.end());
+    // Without this capability the client does not expect requests from this side.
+    asks_allowed_ = text.find("max_data_xfer_size") != std::string::npos;
+    uint8_t body[4 + sizeof kCapabilities] = {};
+    memcpy(body + 4, kCapabilities, sizeof kCapabilities);
+    return reply(message.header, body, sizeof body);
+}
+
+bool Server::dma_map(const Message &message) {
+    DmaMap request;
+    if (!parse(message, request)) return reply_error(message.header, EINVAL);
+    bool writable = request.flags & kDmaWritable;
+    if (message.fds.empty() && writable) {
+        memory_error_ =
+            "the client announced " + std::to_string(request.size >> 10) +
+            " KiB of writable memory without a descriptor, so that no DMA can reach it; "
+            "start QEMU with -object memory-backend-memfd,share=on";
+        fprintf(stderr, "board: %s\n", memory_error_.c_str());
+    }
+    int error = memory_.map(request, message.fds.empty() ? -1 : message.fds.front().get());
+    return error ? reply_error(message.header, error) : reply(message.header, nullptr, 0);
+}
+
+bool Server::dma_unmap(const Message &message) {
+    DmaUnmap request;
+    if (!parse(message, request)) return reply_error(message.header, EINVAL);
+    memory_.unmap(request);
+    return reply(message.header, &request, sizeof request);
+}
+
+bool Server::device_info(const Message &message) {
+    DeviceInfo info{sizeof info, kDeviceReset | kDevicePci, kRegionCount, kIrqCount};
+    return reply(message.header, &info, sizeof info);
+}
+
+uint64_t Server::region_bytes(uint32_t region) const {
+    return region == kRegionBar0     ? device_.bar0_bytes()
+           : region == kRegionConfig ? device_.config_bytes()
+                                     : 0;
+}
+
+bool Server::region_info(const Message &message) {
+    RegionInfo info;
+    if (!parse(message, info) || info.index >= kRegionCount)
+        return reply_error(message.header, EINVAL);
+    uint64_t bytes = region_bytes(info.index);
+    info = {sizeof info, bytes ? kRegionReadable | kRegionWritable : 0, info.index, 0, bytes, 0};
+    return reply(message.header, &info, sizeof info);
+}
+
+bool Server::irq_info(const Message &message) {
+    IrqInfo info;
+    if (!parse(message, info) || info.index >= kIrqCount)
+        return reply_error(message.header, EINVAL);
+    info = {sizeof info, kIrqEventfd | kIrqNoResize, info.index, info.index == kIrqMsi ? 1u : 0u};
+    return reply(message.header, &info, sizeof info);
+}
+
+bool Server::set_irqs(Message &message) {
+    IrqSet request;
+    if (!parse(message, request)) return reply_error(message.header, EINVAL);
+    uint32_t vectors = request.index == kIrqMsi ? 1 : 0;
+    if (request.index >= kIrqCount || uint64_t{request.start} + request.count > vectors)
+        return reply_error(message.header, EINVAL);
+    bool trigger = request.flags & kSetIrqActionTrigger;
+    if (trigger && request.flags & kSetIrqDataEventfd) {
+        if (request.count) msi_ = message.fds.empty() ? Fd() : std::move(message.fds.front());
+    } else if (trigger && request.flags & kSetIrqDataNone) {
+        if (request.count == 0 && request.index == kIrqMsi)
+            msi_ = Fd();
+        else
+            interrupt();
+    }
+    return reply(message.header, nullptr, 0);
+}
+
+int Server::check_access(const RegionAccess &access) const {
+    uint64_t bytes = region_bytes(access.region);
+    if (access.count > kMaxTransfer || access.offset > bytes ||
+        access.count > bytes - access.offset)
+        return EINVAL;
+    if (access.region != kRegionBar0) return 0;
+    bool natural = access.count == 1 || access.count == 2 || access.count == 4 || access.count == 8;
+    return natural && access.offset % access.count == 0 ? 0 : EINVAL;
+}
+
+bool Server::region_read(const Message &message) {
+    RegionAccess access;
+    if (!parse(message, access)) return reply_error(message.header, EINVAL);
+    if (int error = check_access(access)) return reply_error(message.header, error);
+    if (access.region == kRegionConfig) {
+        std::vector<uint8_t> body(sizeof access + access.count);
+        memcpy(body.data(), &access, sizeof access);
+        device_.config_read(static_cast<unsigned>(access.offset), body.data() + sizeof access,
+                            access.count);
+        return reply(message.header, body.data(), body.size());
+    }
+    Header header = message.header;
+    device_.bar_read(access.offset, access.count,
+                     [this, header, access, session = session_](const uint8_t *data) {
+                         if (session != session_) return;
+                         uint8_t body[sizeof access + 8];
+                         memcpy(body, &access, sizeof access);
+                         memcpy(body + sizeof access, data, access.count);
+                         reply(header, body, sizeof access + access.count);
+                     });
+    return true;
+}
+
+void Server::write(const RegionAccess &access, const uint8_t *data) {
+    if (access.region == kRegionConfig)
+        device_.config_write(static_cast<unsigned>(access.offset), data, access.count);
+    else
+        device_.bar_write(access.offset, data, access.count);
+}
+
+bool Server::region_write(const Message &message) {
+    RegionAccess access;
+    if (!parse(message, access)) return reply_error(message.header, EINVAL);
+    int error = check_access(access);
+    if (!error && message.body.size() < sizeof access + access.count) error = EINVAL;
+    if (error) return reply_error(message.header, error);
+    write(access, message.body.data() + sizeof access);
+    return reply(message.header, &access, sizeof access);
+}
+
+bool Server::region_write_multi(const Message &message) {
+    uint64_t count;
+    if (!parse(message, count)) return reply_error(message.header, EINVAL);
+    if (count > (message.body.size() - sizeof count) / sizeof(WriteMultiEntry))
+        return reply_error(message.header, EINVAL);
+    for (uint64_t i = 0; i < count; i++) {
+        WriteMultiEntry entry;
+        memcpy(&entry, message.body.data() + sizeof count + i * sizeof entry, sizeof entry);
+        if (entry.access.count > sizeof entry.data || check_access(entry.access)) continue;
+        write(entry.access, entry.data);
+    }
+    return reply(message.header, nullptr, 0);
+}
+
+bool Server::interrupt() {
+    if (!msi_) return false;
+    uint64_t one = 1;
+    return ::write(msi_.get(), &one, sizeof one) == sizeof one;
+}
+
+// --- requests from this side ---------------------------------------------------------------------
+
+void Server::look_for_private_copy() {
+    if (!client_ || !asks_allowed_ || check_.running()) return;
+    check_.start(memory_);
+    if (check_.running()) ask();
+}
+
+void Server::ask() {
+    DmaAccess access = check_.next();
+    Header header{0xffff, static_cast<uint16_t>(Command::DmaRead),
+                  static_cast<uint32_t>(sizeof(Header) + sizeof access), 0, 0};
+    uint8_t out[sizeof header + sizeof access];
+    memcpy(out, &header, sizeof header);
+    memcpy(out + sizeof header, &access, sizeof access);
+    send(out, sizeof out);
+}
+
+bool Server::server_reply(const Message &message) {
+    constexpr size_t kBody = sizeof(DmaAccess) + PrivateCopyCheck::kSampleBytes;
+    if (!check_.running()) return true;
+    if (message.header.flags & kFlagError || message.body.size() < kBody) {
+        check_.stop();
+        return true;
+    }
+    auto verdict = check_.compare(memory_, message.body.data() + sizeof(DmaAccess));
+    if (verdict == PrivateCopyCheck::Verdict::Private) {
+        memory_error_ =
+            "the client's memory is a private copy (share=off): what the card writes would never "
+            "be "
+            "seen; start QEMU with -object memory-backend-memfd,share=on";
+        fprintf(stderr, "board: %s\n", memory_error_.c_str());
+    }
+    if (check_.running()) ask();
+    return true;
+}
+
+}  // namespace lanebox::vfio_user

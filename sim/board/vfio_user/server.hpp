@@ -1,0 +1,72 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The vfio-user server: one client at a time, messages in order, BAR reads answered when the device
+// has the data. A client that leaves takes its mappings and interrupts with it; the next may come.
+//
+// Supported: one BAR, configuration space, one MSI vector, DMA through mapped descriptors.
+// Not supported: INTx, MSI-X, migration, DMA by messages (used only to tell a private copy).
+#pragma once
+
+#include <string>
+
+#include "vfio_user/device.hpp"
+#include "vfio_user/guest_memory.hpp"
+#include "vfio_user/private_copy.hpp"
+#include "vfio_user/socket.hpp"
+
+namespace lanebox::vfio_user {
+
+class Server {
+public:
+    Server(const std::string &path, Device &device, GuestMemory &memory);
+
+    // Descriptors to wait on for reading; -1 where there is none.
+    int listen_fd() const { return client_ ? -1 : listen_.fd(); }
+    int client_fd() const { return client_.get(); }
+    void accept_client();
+    // Serves one message that has arrived. false: the client left.
+    bool serve();
+
+    bool connected() const { return static_cast<bool>(client_); }
+    bool greeted() const { return greeted_; }  // the present or last client said who it is
+    bool interrupt();                          // false: the client has no eventfd for it
+    void look_for_private_copy();              // bus mastering was switched on
+    // Empty, or what is wrong with the client's memory: DMA would go nowhere.
+    const std::string &memory_error() const { return memory_error_; }
+
+private:
+    bool handle(Message &message);
+    bool send(const void *data, size_t bytes);
+    bool reply(const Header &request, const void *body, size_t bytes);
+    bool reply_error(const Header &request, int error);
+    bool version(const Message &message);
+    bool dma_map(const Message &message);
+    bool dma_unmap(const Message &message);
+    bool device_info(const Message &message);
+    bool region_info(const Message &message);
+    bool irq_info(const Message &message);
+    bool set_irqs(Message &message);
+    bool region_read(const Message &message);
+    bool region_write(const Message &message);
+    bool region_write_multi(const Message &message);
+    bool server_reply(const Message &message);
+    int check_access(const RegionAccess &access) const;
+    void write(const RegionAccess &access, const uint8_t *data);
+    uint64_t region_bytes(uint32_t region) const;
+    void ask();
+    void drop();
+
+    Device &device_;
+    GuestMemory &memory_;
+    Listener listen_;
+    Fd client_, msi_;
+    uint64_t session_ = 0;  // so that a late BAR read does not answer the next client
+    bool greeted_ = false;
+    bool asks_allowed_ = false;
+    PrivateCopyCheck check_;
+    std::string memory_error_;
+};
+
+}  // namespace lanebox::vfio_user

@@ -1,0 +1,50 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Unix sockets for the board: listening, and whole messages with descriptors.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vfio_user/fd.hpp"
+#include "vfio_user/protocol.hpp"
+
+namespace lanebox::vfio_user {
+
+// A listening socket with mode 0600, removed from its path at the end. A socket that nobody listens
+// on any more is replaced; anything else in the way, or a path that does not fit, is a
+// std::runtime_error that says so. An empty path: no listener.
+class Listener {
+public:
+    explicit Listener(const std::string &path);
+    ~Listener();
+    Listener(const Listener &) = delete;
+    Listener &operator=(const Listener &) = delete;
+
+    int fd() const { return socket_.get(); }  // -1: no listener
+    // A peer that stops in the middle of a message is given up after some seconds: while the board
+    // waits for the rest it could not even be asked to end.
+    Fd accept() const;
+
+private:
+    std::string path_;
+    Fd socket_;
+    std::pair<dev_t, ino_t> identity_{};  // the path may have become somebody else's meanwhile
+};
+
+struct Message {
+    Header header{};
+    std::vector<uint8_t> body;
+    std::vector<Fd> fds;
+};
+
+// Receives one message. false: the peer left or sent what is no vfio-user message.
+bool receive(int socket, Message &message);
+bool send_all(int socket, const void *data, size_t bytes);
+
+}  // namespace lanebox::vfio_user
