@@ -1,0 +1,83 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Everything that a run is made of, built when it is not there yet: gateware, board, utility."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.board.build import build_board
+from sim.errors import BuildError
+from sim.examples import Example
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+
+
+@dataclass(frozen=True)
+class Artefacts:
+    """One choice of gateware, and what runs it."""
+
+    endpoint: str
+    example: Example | None
+    gateware: Path  # what targets/sim.py wrote
+    board: Path
+
+    @property
+    def headers(self) -> Path:
+        """csr.h, soc.h and mem.h of this gateware."""
+        return self.gateware / "include"
+
+
+def build(endpoint: str, example: Example | None = None, waves: bool = False) -> Artefacts:
+    """Gateware and board for `endpoint`, with `example` in the user slot."""
+    gateware = BUILD / ("sim" if example is None else f"sim-{example.name}")
+    command = [
+        sys.executable, str(ROOT / "targets" / "sim.py"), "--build",
+        "--endpoint", endpoint, "--output-dir", str(gateware),
+    ]  # fmt: skip
+    if example is not None:
+        command += ["--user", example.user]
+    _step("gateware", command)
+    return Artefacts(endpoint, example, gateware, build_board(gateware, waves))
+
+
+def utility(headers: Path, static: bool = False) -> Path:
+    """litepcie_util for the gateware with these headers; static: for the guest."""
+    return _software(ROOT / "software" / "user", "litepcie_util", headers, static)
+
+
+def client(example: Example, headers: Path, static: bool = False) -> Path:
+    """The example's own C client."""
+    return _software(ROOT / "examples", example.name, headers, static)
+
+
+def stock_utility(headers: Path) -> Path:
+    """LitePCIe's own litepcie_util, unpatched, static for the guest."""
+    package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
+    out = BUILD / "software" / headers.parent.name / "stock"
+    shutil.copytree(package / "software", out, dirs_exist_ok=True)
+    for header in headers.glob("*.h"):
+        shutil.copy(header, out / "kernel")
+    _step("stock litepcie_util", ["make", "-s", "-C", str(out / "user"), "CC=gcc -static"])
+    return out / "user" / "litepcie_util"
+
+
+def _software(directory: Path, program: str, headers: Path, static: bool) -> Path:
+    out = BUILD / "software" / headers.parent.name / ("static" if static else "native")
+    command = ["make", "-s", "-C", str(directory), f"OUT={out}", f"GENERATED={headers}", program]
+    _step(program, command + (["STATIC=1"] if static else []))
+    return out / program
+
+
+def _step(what: str, command: list[str]) -> None:
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if result.returncode:
+        lines = (result.stdout + result.stderr).splitlines()[-15:]
+        raise BuildError("\n".join([f"{what} could not be built:", *lines]))

@@ -1,0 +1,57 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A board with litepcie_util on its socket: the host without a machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+from sim.board.process import BoardProcess
+from sim.errors import TestFailed
+from sim.measure import Conditions
+
+TIMEOUT = 300  # seconds; the longest test takes a tenth of it
+
+
+class Card:
+    """`with Card(board, util, conditions) as card: report, broken = card.run("dma_test")`."""
+
+    def __init__(self, board: Path, util: Path, at: Conditions, more: list[str] | None = None):
+        self.util = util
+        self.at = at
+        self.board = BoardProcess(board, at.board_options() + (more or []))
+
+    def __enter__(self) -> Card:
+        self.board.__enter__()
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.board.__exit__(*error)
+
+    def complete_at(self, completion_size: int) -> Conditions:
+        """Let the host split completions at this size from now on."""
+        self.board.command(f"set completion-size {completion_size}")
+        self.at = replace(self.at, completion_size=completion_size)
+        return self.at
+
+    def run(self, *arguments: str) -> tuple[dict, int]:
+        """Run one command of the utility; returns its JSON and how many rules it broke."""
+        self.board.command("clear")
+        command = [self.util, "-d", f"sim:{self.board.socket}", "--json", *arguments]
+        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+        try:
+            report = json.loads(result.stdout)
+        except ValueError:
+            raise TestFailed(
+                f"{' '.join(arguments)}: {result.stderr}\n{self.board.tail()}"
+            ) from None
+        return report, sum(self.board.stats()["violations"].values())
+
+    def show(self, *arguments: str) -> int:
+        """Run one command with its output on this terminal; returns its exit status."""
+        command = [self.util, "-d", f"sim:{self.board.socket}", *arguments]
+        return subprocess.run(command, timeout=TIMEOUT).returncode

@@ -1,0 +1,102 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What Gen3 x8 at 256 bit and 250 MHz allows: the only place where a limit is computed.
+
+Two things bound every stream: the wire (8 GT/s x 8 lanes x 128/130, less DLLPs and skips, less
+each TLP's overhead) and the hard block's user interface (whole beats of 32 B, one TLP a beat, a
+descriptor in front of the data). Rates are in GB/s (1e9 B/s), sizes in bytes, times in ns.
+Sources: PCI Express base specification 3.1, chapters 2 to 4; PG213, "Descriptor formats".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+RAW = 8 * 8 / 8 * 128 / 130  # GB/s
+DLLP_AND_SKIP_TAX = {128: 0.0149, 256: 0.0125, 512: 0.0136}  # by programmed MPS
+BEAT_BYTES = 32
+CYCLE_NS = 4
+
+WRITE_OVERHEAD = 24  # framing 4, header 16 (4DW form), LCRC 4
+READ_OVERHEAD = 24
+COMPLETION_OVERHEAD = 20
+REQUEST_DESCRIPTOR = 16  # RQ, CQ
+COMPLETION_DESCRIPTOR = 12  # RC, CC
+
+COMPLETION_SPACE = 32 * 1024  # the hard block's: 2048 data credits of 16 B
+COMPLETION_HEADERS = 256
+
+
+@dataclass(frozen=True)
+class Limit:
+    """The largest possible value (or the smallest, for times) and what sets it."""
+
+    value: float
+    binds: str
+
+
+def _least(**candidates: float) -> Limit:
+    name = min(candidates, key=candidates.get)
+    return Limit(candidates[name], name)
+
+
+def wire(payload: int, overhead: int, mps: int) -> float:
+    """Payload rate on the wire for back-to-back TLPs of `payload` bytes."""
+    return RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * payload / (payload + overhead)
+
+
+def interface(payload: int, descriptor: int, slot: int = BEAT_BYTES) -> float:
+    """Payload rate at the user pins; a TLP starts on a multiple of `slot` bytes (16: straddle)."""
+    taken = math.ceil((descriptor + payload) / slot) * slot
+    return payload / (taken / BEAT_BYTES * CYCLE_NS)
+
+
+def c2h(payload: int, mps: int) -> Limit:
+    """Writes of `payload` bytes by the card (RQ)."""
+    return _least(
+        wire=wire(payload, WRITE_OVERHEAD, mps), interface=interface(payload, REQUEST_DESCRIPTOR)
+    )
+
+
+def h2c(
+    completion: int,
+    mps: int,
+    tags: int,
+    mrrs: int,
+    rtt_ns: float,
+    straddle: bool = False,
+) -> Limit:
+    """Reads by the card, answered in completions of `completion` bytes (RC)."""
+    in_flight = min(tags * mrrs, COMPLETION_HEADERS * completion, COMPLETION_SPACE)
+    slot = 16 if straddle else BEAT_BYTES
+    return _least(
+        wire=wire(completion, COMPLETION_OVERHEAD, mps),
+        interface=interface(completion, COMPLETION_DESCRIPTOR, slot),
+        **({"reads in flight": in_flight / rtt_ns} if rtt_ns else {}),
+    )
+
+
+def duplex(mps: int, mrrs: int) -> Limit:
+    """Each way, when every byte read by the card is also written by it."""
+    writes = math.ceil(mrrs / mps)
+    beats = writes * math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) + 1
+    on_wire = mrrs + writes * WRITE_OVERHEAD + READ_OVERHEAD
+    return _least(
+        wire=RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * mrrs / on_wire,
+        interface=mrrs / (beats * CYCLE_NS),
+    )
+
+
+def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
+    """Least time of one host read: the host's own share, both wires, one beat in and one out."""
+    wires = (READ_OVERHEAD + COMPLETION_OVERHEAD + size) / (RAW * (1 - DLLP_AND_SKIP_TAX[mps]))
+    return Limit(host_rtt_ns + wires + 2 * CYCLE_NS, "host round trip")
+
+
+def mmio_write(size: int, mps: int) -> Limit:
+    """Back-to-back host writes of `size` bytes (CQ)."""
+    return _least(
+        wire=wire(size, WRITE_OVERHEAD, mps), interface=interface(size, REQUEST_DESCRIPTOR)
+    )

@@ -1,0 +1,130 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""From litepcie_util's JSON to rows with their limits.
+
+The utility measures by the card's own counters; here only the limit that belongs to the conditions
+is put beside it. A report that says "not ok" never becomes a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+
+from sim import limits
+from sim.errors import TestFailed
+from sim.results import Row, row
+
+READ_TAGS = {"litepcie": 16}  # of each endpoint, as gateware/layouts.py builds it
+PREFIX = {"litepcie": "stock/"}
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which a row was measured; it goes into the row."""
+
+    endpoint: str = "litepcie"
+    host: str = "client"  # or the guest's kernel
+    user: str = "loopback"  # what is in the user slot
+    mps: int = 256
+    mrrs: int = 512
+    rcb: int = 64
+    completion_size: int = 0  # 0: MPS
+    read_latency_ns: int = 600
+    mmio_rtt_ns: int = 700
+    seed: int = 1
+
+    @property
+    def completion(self) -> int:
+        """Bytes of a full read completion."""
+        return min(self.completion_size or self.mps, self.mps)
+
+    def board_options(self) -> list[str]:
+        """The board's command line for these conditions. The stock endpoint breaks some rules."""
+        return [
+            "--mps", str(self.mps), "--mrrs", str(self.mrrs), "--rcb", str(self.rcb),
+            "--completion-size", str(self.completion_size),
+            "--read-latency", str(self.read_latency_ns), "--mmio-rtt", str(self.mmio_rtt_ns),
+            "--seed", str(self.seed),
+            "--rules", "warn" if self.endpoint == "litepcie" else "fatal",
+        ]  # fmt: skip
+
+
+def negotiated(at: Conditions, host: str, mps: int, mrrs: int) -> Conditions:
+    """The conditions as the guest found them in Device Control."""
+    return replace(at, host=host, mps=mps, mrrs=mrrs)
+
+
+def share(violations: dict[str, int], name: str) -> int:
+    """Of the rules broken in a run of several tests, those that this kind of test can break."""
+    of_mmio = sum(count for rule, count in violations.items() if "completion-" in rule)
+    return of_mmio if name == "mmio" else sum(violations.values()) - of_mmio
+
+
+def check(report: dict) -> dict:
+    """The report itself, if the test passed and compared what it moved."""
+    if not report.get("ok"):
+        raise TestFailed("; ".join(report.get("failures") or ["litepcie_util gave no reason"]))
+    return report
+
+
+def c2h(report: dict, at: Conditions, violations: int | None) -> Row:
+    """Writes by the card, with the whole payload of MPS."""
+    return _throughput(
+        "c2h", f"c2h/mps{at.mps}", report, at, limits.c2h(at.mps, at.mps), violations
+    )
+
+
+def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
+    """Reads by the card, by the host's completion size."""
+    limit = limits.h2c(at.completion, at.mps, READ_TAGS[at.endpoint], at.mrrs, at.read_latency_ns)
+    return _throughput("h2c", f"h2c/cpl{at.completion}", report, at, limit, violations)
+
+
+def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
+    """Both at once; the slower direction counts."""
+    slower = min("c2h", "h2c", key=lambda way: report[way]["bytes_per_cycle"])
+    limit = limits.duplex(at.mps, at.mrrs)
+    return _throughput(slower, f"duplex/mps{at.mps}", report, at, limit, violations)
+
+
+def _throughput(way, name, report, at, limit, violations) -> Row:
+    found = check(report)[way]
+    return row(
+        PREFIX.get(at.endpoint, "") + name,
+        found["gb_per_s"],
+        "GB/s",
+        limit,
+        violations=violations,
+        bytes=found["window_bytes"],
+        cycles=report["window"]["cycles"],
+        conditions={**asdict(at), "compared_bytes": found["compared_bytes"]},
+    )
+
+
+def mmio(report: dict, at: Conditions, violations: int | None) -> list[Row]:
+    """A row for each access of the utility's report, in its order."""
+    return [_access(found, at, violations) for found in check(report)["rows"]]
+
+
+def _write_limit(size: int, at: Conditions) -> limits.Limit:
+    limit = limits.mmio_write(size, at.mps)
+    # A guest's stores reach the board one message at a time; only the client sends them in one go.
+    binds = limit.binds if at.host == "client" else "the guest's own stores"
+    return limits.Limit(limit.value * 1000, binds)  # MB/s
+
+
+def _access(found: dict, at: Conditions, violations: int | None) -> Row:
+    size, write = found["size_bytes"], found["op"] == "write"
+    limit = _write_limit(size, at) if write else limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
+    return row(
+        PREFIX.get(at.endpoint, "") + found["id"],
+        found["value"],
+        found["unit"],
+        limit,
+        lower_is_better=not write,
+        p99=None if write else found.get("p99_ns"),
+        reason=found["reason"],
+        violations=None if found["value"] is None else violations,
+        conditions=asdict(at),
+    )

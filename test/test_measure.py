@@ -1,0 +1,86 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""sim/measure.py: a report becomes a row with the right limit, or an error."""
+
+import pytest
+
+from sim import measure
+from sim.errors import TestFailed
+from sim.measure import Conditions
+
+WAY = {"gb_per_s": 5.8, "bytes_per_cycle": 23.2, "window_bytes": 1 << 20, "compared_bytes": 1 << 24}
+REPORT = {"ok": True, "failures": [], "c2h": WAY, "h2c": WAY, "window": {"cycles": 45000}}
+
+
+def access(op, size, value, reason=None):
+    """One row of litepcie_util mmio_bench --json."""
+    unit = "MB/s" if op == "write" else "ns"
+    return {
+        "id": f"mmio_{op}/{size}", "op": op, "size_bytes": size, "unit": unit,
+        "value": value, "reason": reason, "p99_ns": 752,
+    }  # fmt: skip
+
+
+def test_a_failed_test_never_becomes_a_number():
+    """The utility's own words end the run."""
+    failed = {**REPORT, "ok": False, "failures": ["c2h: buffer 3 differs"]}
+    with pytest.raises(TestFailed, match="buffer 3 differs"):
+        measure.c2h(failed, Conditions(), 0)
+
+
+def test_stock_rows_carry_their_prefix():
+    """Whose endpoint it is can be told from the id alone."""
+    assert measure.c2h(REPORT, Conditions("litepcie"), 0).id == "stock/c2h/mps256"
+
+
+def test_the_completion_size_is_bounded_by_mps():
+    """A host that would send 512 B completions sends 256 B at MPS 256, and the id says so."""
+    at = Conditions(mps=256, completion_size=512)
+    assert measure.h2c(REPORT, at, 0).id == "stock/h2c/cpl256"
+
+
+def test_duplex_counts_the_slower_direction():
+    """A fast c2h does not hide a slow h2c."""
+    slow = {**WAY, "gb_per_s": 3.0, "bytes_per_cycle": 12.0}
+    row = measure.duplex({**REPORT, "h2c": slow}, Conditions(), 0)
+    assert row.value == 3.0
+
+
+def test_an_access_without_a_value_keeps_its_reason():
+    """No number, no ratio, no violations of somebody else's, but the reason."""
+    report = {"ok": True, "rows": [access("read", 8, None, "one dword came back")]}
+    (row,) = measure.mmio(report, Conditions(), 1)
+    assert (row.value, row.ratio, row.reason) == (None, None, "one dword came back")
+
+
+def test_a_read_is_better_when_it_is_shorter():
+    """Its ratio is limit over value, and its 99th percentile is kept."""
+    report = {"ok": True, "rows": [access("read", 4, 748)]}
+    (row,) = measure.mmio(report, Conditions(mmio_rtt_ns=700), 0)
+    assert 0.9 < row.ratio < 1
+    assert row.p99 == 752
+
+
+def test_a_guests_stores_are_not_sold_as_the_cards_limit():
+    """In a guest the table says that the guest binds; the limit itself stays the card's."""
+    report = {"ok": True, "rows": [access("write", 4, 31)]}
+    (client,) = measure.mmio(report, Conditions(), 0)
+    (guest,) = measure.mmio(report, Conditions(host="guest 6.1"), 0)
+    assert (client.binds, guest.binds) == ("interface", "the guest's own stores")
+    assert client.limit == guest.limit == pytest.approx(1000)
+
+
+def test_broken_rules_are_shared_out_by_what_can_break_them():
+    """Completions answer MMIO reads; everything else on the card's side is DMA."""
+    broken = {"completion-byte-count": 2, "rc-completions": 5}
+    assert measure.share(broken, "mmio") == 2
+    assert measure.share(broken, "h2c") == 5
+
+
+def test_the_board_gets_the_conditions_that_the_row_states():
+    """What is written into a result is what the board was started with."""
+    options = Conditions(mps=128, read_latency_ns=1000).board_options()
+    assert options[options.index("--mps") + 1] == "128"
+    assert options[options.index("--read-latency") + 1] == "1000"
+    assert options[options.index("--rules") + 1] == "warn"
