@@ -1,0 +1,40 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the tests run, made once a session: gateware, board, register map."""
+
+import functools
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from sim.board.build import build_board
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@functools.cache
+def build_gateware(endpoint="litepcie"):
+    """The gateware's folder, built when its sources have changed."""
+    output = ROOT / "build" / ("sim" if endpoint == "litepcie" else f"sim-{endpoint}")
+    command = [sys.executable, str(ROOT / "targets" / "sim.py"), "--build"]
+    result = subprocess.run(
+        [*command, "--endpoint", endpoint, "--output-dir", str(output)],
+        capture_output=True,
+        text=True,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return output
+
+
+@functools.cache
+def build_executable(endpoint="litepcie"):
+    """The board's executable."""
+    return build_board(build_gateware(endpoint), quiet=True)
+
+
+@functools.cache
+def register_map(endpoint="litepcie"):
+    """csr.json as LiteX wrote it."""
+    return json.loads((build_gateware(endpoint) / "csr.json").read_text())

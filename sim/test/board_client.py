@@ -1,0 +1,249 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The card as software sees it: enumeration, registers by name, memory windows, DMA.
+
+Stands where firmware, driver and library stand on a real host, so a test writes what it means:
+`card.write("ctrl_scratch", 1)`. Registers come from the csr.json of the gateware under test.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import select
+import time
+
+from vfio_client import BAR0, CONFIG, READABLE, WRITABLE, VfioClient
+
+BAR0_ADDRESS = 0xE000_0000
+HIGH_MEMORY = 0x1_0000_0000  # above 4 GiB: every write is in 4DW form
+
+COMMAND, BAR0_REGISTER, CAPABILITIES = 0x04, 0x10, 0x34
+MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
+CAP_POWER, CAP_MSI, CAP_EXPRESS = 0x01, 0x05, 0x10
+MSI_CONTROL, MSI_ENABLE = 2, 0x1
+DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL = 4, 8, 16
+
+IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # in a descriptor's upper dword
+TABLE_DEPTH = 256
+SNAPSHOT, CLEAR = 1, 2
+C2H_GENERATE, H2C_CHECK = 1, 2
+STREAMS = ("cq", "cc", "rq", "rc")
+
+# LitePCIe's names for the two directions.
+PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
+
+
+def wait_until(condition, what, seconds=10):
+    """Poll `condition` for at most `seconds` of wall time, then fail because of `what`."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
+        time.sleep(0.001)
+
+
+class Memory:
+    """Shared host memory at a bus address; `data` is the host's view of it."""
+
+    def __init__(self, client, address, size, flags=READABLE | WRITABLE):
+        self.address, self.size = address, size
+        self.fd = os.memfd_create("lanebox-test")
+        os.ftruncate(self.fd, size)
+        self.data = mmap.mmap(self.fd, size)
+        client.map(address, size, self.fd, flags=flags)
+
+    def close(self):
+        self.data.close()
+        os.close(self.fd)
+
+
+class Card:
+    """The board behind one vfio-user connection."""
+
+    def __init__(self, path, csr, memory_of=None):
+        self.client = VfioClient(path, memory_of)
+        self.csr = csr["csr_registers"]
+        self.constants = csr["constants"]
+        self.memories = csr["memories"]
+        self.eventfd = os.eventfd(0, os.EFD_NONBLOCK)
+        self._open = contextlib.ExitStack()
+
+    def close(self):
+        self._open.close()
+        self.client.close()
+        os.close(self.eventfd)
+
+    # Configuration space -----------------------------------------------------------------------
+
+    def config_read(self, offset, count=4):
+        return int.from_bytes(self.client.read(CONFIG, offset, count), "little")
+
+    def config_write(self, offset, value, count=4):
+        self.client.write(CONFIG, offset, value.to_bytes(count, "little"))
+
+    def capabilities(self):
+        """{identifier: offset}, found by walking the list as an operating system does."""
+        found, offset = {}, self.config_read(CAPABILITIES, 1)
+        while offset:
+            assert len(found) < 48, "the capability list has no end"
+            found[self.config_read(offset, 1)] = offset
+            offset = self.config_read(offset + 1, 1)
+        return found
+
+    def enumerate(self, mps=256, mrrs=512, msi=True, bus_master=True):
+        """What a BIOS and a driver do before the card may be used."""
+        self.config_write(BAR0_REGISTER, BAR0_ADDRESS)
+        capabilities = self.capabilities()
+        control = capabilities[CAP_EXPRESS] + DEVICE_CONTROL
+        sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
+        self.config_write(control, self.config_read(control, 2) & ~0x70E0 | sizes, 2)
+        if msi:
+            self.client.set_eventfd(self.eventfd)
+            self.set_msi(True)
+        self.config_write(COMMAND, MEMORY_SPACE | (BUS_MASTER if bus_master else 0), 2)
+        return self
+
+    def set_msi(self, enabled):
+        offset = self.capabilities()[CAP_MSI] + MSI_CONTROL
+        value = self.config_read(offset, 2) & ~MSI_ENABLE
+        self.config_write(offset, value | (MSI_ENABLE if enabled else 0), 2)
+
+    # MMIO --------------------------------------------------------------------------------------
+
+    def mmio_read(self, offset, count=4):
+        return int.from_bytes(self.client.read(BAR0, offset, count), "little")
+
+    def mmio_write(self, offset, value, count=4, posted=True):
+        self.client.write(BAR0, offset, value.to_bytes(count, "little"), posted)
+
+    def address(self, name):
+        return self.csr[name]["addr"]
+
+    def read(self, name):
+        """A register of one or two dwords; LiteX puts the upper dword first."""
+        value = 0
+        for i in range(self.csr[name]["size"]):
+            value = value << 32 | self.mmio_read(self.address(name) + 4 * i)
+        return value
+
+    def write(self, name, value):
+        """Posted: it is on its way when this returns, and arrives before any later read."""
+        self.mmio_write(self.address(name), value)
+
+    def device_time(self):
+        """Device time in ticks of 4 ns, modulo 2^32."""
+        return self.read("device_time_low")
+
+    def counters(self):
+        """A snapshot of the gateware's counters: {"time": ..., "rq_beats": ..., ...}."""
+        prefix = "pcie_counters_"
+        self.write(prefix + "control", SNAPSHOT)
+        names = [name for name in self.csr if name.startswith(prefix) and "control" not in name]
+        return {name[len(prefix) :]: self.read(name) for name in names}
+
+    def clear_counters(self):
+        self.write("pcie_counters_control", CLEAR)
+
+    # Memory and interrupts ---------------------------------------------------------------------
+
+    def memory(self, address, size, flags=READABLE | WRITABLE):
+        memory = Memory(self.client, address, size, flags)
+        self._open.callback(memory.close)
+        return memory
+
+    def enable_interrupts(self, *names):
+        """Let the named causes ("c2h", "h2c") raise the MSI."""
+        bits = {
+            "c2h": self.constants["pcie_dma0_writer_interrupt"],
+            "h2c": self.constants["pcie_dma0_reader_interrupt"],
+        }
+        self.write("pcie_msi_enable", sum(1 << bits[name] for name in names))
+
+    def wait_interrupt(self, seconds=10):
+        """The number of MSIs since the last call, at least one; fails when none comes."""
+        ready, _, _ = select.select([self.eventfd], [], [], seconds)
+        assert ready, f"no MSI within {seconds} s"
+        return os.eventfd_read(self.eventfd)
+
+    def interrupts(self, seconds=0.0):
+        """The number of MSIs since the last call, waiting at most `seconds` for the first."""
+        ready, _, _ = select.select([self.eventfd], [], [], seconds)
+        return os.eventfd_read(self.eventfd) if ready else 0
+
+    # DMA ---------------------------------------------------------------------------------------
+
+    def program(self, direction, descriptors, interrupts="last"):
+        """Fill the table with [(address, bytes), ...]; each is executed once after `start`.
+
+        `interrupts`: "last", "all" or "none" of the descriptors raise one.
+        """
+        assert len(descriptors) <= TABLE_DEPTH, f"{len(descriptors)} descriptors do not fit"
+        prefix = PREFIX[direction]
+        self.write(f"{prefix}_enable", 0)
+        self.write(f"{prefix}_table_reset", 1)
+        self.write(f"{prefix}_table_loop_prog_n", 0)
+        for i, (address, count) in enumerate(descriptors):
+            last = i == len(descriptors) - 1
+            raises = interrupts == "all" or (interrupts == "last" and last)
+            self.add_descriptor(direction, address, count, raises)
+
+    def add_descriptor(self, direction, address, count, interrupt=False):
+        table = f"{PREFIX[direction]}_table"
+        value = self.address(f"{table}_value")
+        upper = count | LAST_DISABLE | (0 if interrupt else IRQ_DISABLE)
+        self.mmio_write(value, upper)
+        self.mmio_write(value + 4, address & 0xFFFF_FFFF)
+        self.write(f"{table}_we", address >> 32)
+
+    def start(self, *directions):
+        for direction in directions:
+            self.write(f"{PREFIX[direction]}_enable", 1)
+
+    def stop(self):
+        """Stop both directions and give the streams back to the user slot."""
+        for prefix in PREFIX.values():
+            self.write(f"{prefix}_enable", 0)
+        self.write("pattern_control", 0)
+        self.write("pcie_dma0_loopback_enable", 0)
+
+    def wait_data(self, memory, expected, seconds=10):
+        """Wait until `memory` begins with `expected`; in the end fail with the first difference.
+
+        An interrupt cannot say so: stock LitePCIe's overtakes the data.
+        """
+        deadline = time.monotonic() + seconds
+        while memory.data[: len(expected)] != expected and time.monotonic() < deadline:
+            time.sleep(0.002)
+        assert_same(memory.data[: len(expected)], expected)
+
+    def h2c_check(self, beats, seconds=10):
+        """Wait until the pattern checker has seen `beats`; returns how many of them were wrong."""
+        seen = lambda: self.read("pattern_h2c_beats") >= beats  # noqa: E731
+        wait_until(seen, f"{beats} beats at the pattern checker", seconds)
+        return self.read("pattern_h2c_errors")
+
+
+def assert_same(got, expected):
+    """Compare two buffers; a difference is reported by its place, not by its megabytes."""
+    if got == expected:
+        return
+    wrong = [i for i, (a, b) in enumerate(zip(got, expected)) if a != b]
+    first = wrong[0] if wrong else min(len(got), len(expected))
+    here = slice(first, first + 8)
+    raise AssertionError(
+        f"{len(wrong)} of {len(expected)} bytes differ, the first at {first:#x}: got "
+        f"{bytes(got[here]).hex()}, expected {bytes(expected[here]).hex()}"
+    )
+
+
+def pattern(count, first=0):
+    """`count` bytes of the gateware's pattern: dword i holds i, little endian."""
+    dwords = range(first, first + count // 4)
+    return b"".join((i & 0xFFFF_FFFF).to_bytes(4, "little") for i in dwords)
+
+
+def slices(address, total, size):
+    """Descriptors that cover `total` bytes from `address` in pieces of `size`."""
+    return [(address + at, min(size, total - at)) for at in range(0, total, size)]

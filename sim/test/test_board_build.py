@@ -1,0 +1,193 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Building the board: once for the same content, never half, and not from what is mis-simulated."""
+
+import multiprocessing
+import os
+import subprocess
+import sys
+
+import pytest
+from board_builds import ROOT
+
+from sim.board import build
+from sim.board.build import BuildError, build_board, check_verilate_log
+
+FAKE_VERILATOR = """#!/bin/sh
+[ "$1" = --version ] && echo "Verilator fake" && exit
+while [ "$1" != -Mdir ]; do shift; done
+echo "some warning"
+{verilate}
+"""
+FAKE_MAKE = """#!/bin/sh
+while [ "$1" != -C ]; do shift; done
+{make}
+"""
+
+
+@pytest.fixture
+def fake_tools(tmp_path, monkeypatch):
+    """A verilator and a make that do as they are told, and a cache of their own."""
+    tools = tmp_path / "tools"
+    tools.mkdir()
+
+    def install(verilate="exit 0", make='echo "#!/bin/sh" > $2/board'):
+        for name, text in (("verilator", FAKE_VERILATOR), ("make", FAKE_MAKE)):
+            path = tools / name
+            path.write_text(text.format(verilate=verilate, make=make))
+            path.chmod(0o755)
+
+    install()
+    monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
+    monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
+    return install
+
+
+def left_over():
+    """What a build that failed has left in the cache."""
+    return sorted(path.name for path in build.CACHE.glob("*"))
+
+
+# The cache -------------------------------------------------------------------------------------
+
+
+def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
+    """A second build finds the first one's executable and runs no compiler."""
+
+    def compiled(*_):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(build, "_compile", compiled)
+    assert build_board(gateware, quiet=True) == executable
+
+
+def test_what_the_build_depends_on(gateware, tmp_path):
+    """Flags and the bytes of each Verilog and C++ source make another build; paths do not."""
+    sources = build._gateware_sources(gateware)
+    flags = list(build.VERILATOR_FLAGS)
+    digest = build._digest(sources, flags)
+    assert build._digest(sources, [*flags, "--trace-fst"]) != digest
+
+    copy = tmp_path / sources[0].name
+    copy.write_bytes(sources[0].read_bytes())
+    assert build._digest([copy, *sources[1:]], flags) == digest
+    copy.write_bytes(sources[0].read_bytes() + b"\n")
+    assert build._digest([copy, *sources[1:]], flags) != digest
+
+
+def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
+    """A change in sim/board is seen, in headers and leaf cells too."""
+    sources = build._gateware_sources(gateware)
+    before = build._digest(sources, [])
+    listed = build._board_sources()
+    for suffix in (".cpp", ".hpp", ".sv", ".v"):
+        source = next(p for p in listed if p.suffix == suffix)
+        changed = tmp_path / source.name
+        changed.write_bytes(source.read_bytes() + b"\n")
+        swapped = [changed if p == source else p for p in listed]
+        monkeypatch.setattr(build, "_board_sources", lambda swapped=swapped: swapped)
+        assert build._digest(sources, []) != before, source
+
+
+def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, monkeypatch):
+    """Another memory image is another directory around the same executable; its words are there."""
+    words = [0x01020304 * (i + 1) & 0xFFFF_FFFF for i in range(16)]
+    image = tmp_path / "words.hex"
+    image.write_text("".join(f"{word:08x}\n" for word in words))
+    out = tmp_path / "gateware"
+    command = [sys.executable, ROOT / "targets" / "sim.py", "--build", "--output-dir", out]
+    subprocess.run([*command, "--memory1", image], check=True, capture_output=True)
+    monkeypatch.setattr(build, "_compile", None)  # would fail if it were needed
+    program = build_board(out, quiet=True)
+    assert program != executable and program.stat().st_ino == executable.stat().st_ino
+    with start_board(program=program) as board:
+        card = board.card()
+        assert [card.mmio_read(0x14000 + 4 * i) for i in range(17)] == [*words, 0]
+        assert card.mmio_read(0x10000) == 0
+
+
+# Failures --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "%Warning-ALWNEVER: lanebox.v:12:3: 'always' has no events",
+        "%Error-ALWNEVER: x.v:1:1: never",
+    ],
+)
+def test_a_block_that_is_never_run_is_fatal(line):
+    """Verilator's only trace of a mis-simulation ends the build and quotes the line."""
+    with pytest.raises(BuildError) as error:
+        check_verilate_log(f"%Warning-WIDTH: a.v:1:1: width\n{line}\n- done\n")
+    assert line in str(error.value) and "lanebox.litex_verilog" in str(error.value)
+
+
+def test_other_warnings_are_not():
+    """Vendor and LiteX Verilog is full of warnings that mean nothing."""
+    check_verilate_log(
+        "%Warning-WIDTH: a.v:1:1: ALWNEVER is not this\n%Warning-STMTDLY: b.v:2:2: x\n"
+    )
+
+
+def test_a_fatal_warning_leaves_no_build(fake_tools, gateware):
+    """A log with the warning is not overlooked although verilator itself is content."""
+    fake_tools(verilate='echo "%Warning-ALWNEVER: lanebox.v:1:1: never"')
+    for _ in range(2):
+        with pytest.raises(BuildError, match="ALWNEVER"):
+            build_board(gateware, quiet=True)
+    assert left_over() == []
+
+
+@pytest.mark.parametrize("step", ["verilate", "make"])
+def test_a_step_that_fails_shows_its_last_lines(fake_tools, gateware, step):
+    """The error has the step, its status and the end of its log; nothing is left behind."""
+    fake_tools(**{step: 'echo "the reason"; exit 3'})
+    with pytest.raises(BuildError) as error:
+        build_board(gateware, quiet=True)
+    program = {"verilate": "verilator", "make": "make"}[step]
+    assert f"{program} failed with status 3" in str(error.value)
+    assert "the reason" in str(error.value)
+    assert left_over() == []
+
+
+def test_gateware_that_is_missing(tmp_path):
+    """Without the gateware the error says which file is missing and which command writes it."""
+    with pytest.raises(BuildError) as error:
+        build_board(tmp_path, quiet=True)
+    assert str(tmp_path / "gateware" / "sources.txt") in str(error.value)
+    assert "targets/sim.py --build" in str(error.value)
+
+
+def test_the_command_line_fails_with_status_1(tmp_path):
+    """`python -m sim.board.build` says the same on stderr, without a traceback."""
+    command = [sys.executable, "-m", "sim.board.build", "--gateware", str(tmp_path)]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 1 and "sources.txt is missing" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_tool_that_is_missing(gateware, tmp_path, monkeypatch):
+    """Without Verilator the error says what installs it."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BuildError, match="verilator is not installed; `make setup`"):
+        build_board(gateware, quiet=True)
+
+
+def test_two_builds_at_once(fake_tools, gateware):
+    """Two that build the same thing at the same time both get it, and one of it stays."""
+    fake_tools(make='sleep 0.2; echo "#!/bin/sh" > $2/board')
+    processes = multiprocessing.get_context("fork")
+    results = processes.Queue()
+    builders = [
+        processes.Process(target=lambda: results.put(build_board(gateware, quiet=True)))
+        for _ in range(2)
+    ]
+    for builder in builders:
+        builder.start()
+    built = [results.get(timeout=10) for _ in builders]
+    for builder in builders:
+        builder.join()
+    assert built[0] == built[1] and built[0].exists()
+    assert len(left_over()) == 1

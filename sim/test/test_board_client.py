@@ -1,0 +1,342 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Clients that misbehave, leave or queue up: the board refuses, survives, serves the next."""
+
+import contextlib
+import errno
+import random
+import socket
+import struct
+import time
+
+import pytest
+from board_client import C2H_GENERATE, COMMAND, H2C_CHECK, HIGH_MEMORY, wait_until
+from seeds import each_seed
+from vfio_client import (
+    ACCESS,
+    BAR0,
+    CONFIG,
+    DEVICE_INFO,
+    DMA_MAP,
+    DMA_UNMAP,
+    HEADER,
+    IRQ_INFO,
+    REGION_INFO,
+    REGION_READ,
+    REGION_WRITE,
+    REGION_WRITE_MULTI,
+    SET_IRQS,
+    VERSION,
+    VfioClient,
+)
+
+BAR0_BYTES = 0x20000
+SCRATCH_AT_RESET = 0x12345678
+CUT_OFF_SECONDS = 5  # after which the board gives a client up that stops inside a message
+
+
+def refused(client, command, body=b""):
+    with pytest.raises(OSError) as refusal:
+        client.call(command, body)
+    return refusal.value.errno
+
+
+def well(board):
+    """The board serves a new client, and the card is in its reset state."""
+    card = board.card()
+    assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
+    return card
+
+
+# What the board says about itself --------------------------------------------------------------
+
+
+def test_the_device_describes_itself(start_board):
+    """A PCI device that can be reset, with BAR0, configuration space and one MSI."""
+    with start_board() as board:
+        client = board.connect()
+        assert client.device_info() == (3, 9, 5)
+        sizes = {index: client.region_info(index)[1] for index in range(9)}
+        assert {index: size for index, size in sizes.items() if size} == {
+            BAR0: BAR0_BYTES, CONFIG: 4096,
+        }  # fmt: skip
+        assert [client.irq_count(index) for index in range(5)] == [0, 1, 0, 0, 0]
+        assert client.capabilities["write_multiple"] is True
+
+
+# Accesses --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "region,offset,count",
+    [
+        (BAR0, BAR0_BYTES, 4),
+        (BAR0, BAR0_BYTES - 4, 8),
+        (BAR0, 1 << 63, 4),
+        (BAR0, (1 << 64) - 4, 4),
+        (BAR0, 0, 0),
+        (BAR0, 0, 3),
+        (BAR0, 0, 16),
+        (BAR0, 0, 0xFFFF_FFFF),
+        (BAR0, 2, 4),
+        (BAR0, 4, 8),
+        (BAR0, 1, 2),
+        (CONFIG, 4096, 4),
+        (CONFIG, 4094, 4),
+        (1, 0, 4),
+        (8, 0, 4),
+        (0xFFFF_FFFF, 0, 4),
+    ],
+)
+def test_an_access_outside_or_unnatural_is_refused(start_board, region, offset, count):
+    """Reads and writes outside a region, of no natural size or not aligned: EINVAL, no TLP."""
+    access = ACCESS.pack(offset, region, count)
+    with start_board(log=True) as board:
+        card = board.card()
+        assert refused(card.client, REGION_READ, access) == errno.EINVAL
+        body = access + b"\xff" * min(count, 64)
+        assert refused(card.client, REGION_WRITE, body) == errno.EINVAL
+        entry = struct.pack("<Q", 1) + access + b"\xff" * 8
+        card.client.call(REGION_WRITE_MULTI, entry)
+        assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
+    assert len(board.tlps().on("CQ")) == 1
+
+
+def test_good_writes_beside_bad_ones_are_done(start_board):
+    """In a message of many writes one that is refused does not take the others with it."""
+    with start_board() as board:
+        card = board.card()
+        card.client.write_multi(
+            [(4, b"\1\0\0\0"), (BAR0_BYTES, b"\2\0\0\0"), (0x10000, b"\3\0\0\0")]
+        )
+        assert (card.mmio_read(4), card.mmio_read(0x10000)) == (1, 3)
+
+
+# Messages --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", [0, 6, 11, 12, 14, 16, 99, 0xFFFF])
+def test_an_unknown_command_is_refused(start_board, command):
+    """A command that this board does not have is answered with ENOTSUP."""
+    with start_board() as board:
+        client = board.connect()
+        assert refused(client, command, bytes(32)) == errno.ENOTSUP
+        assert client.device_info()
+
+
+@pytest.mark.parametrize(
+    "command,needed",
+    [
+        (DMA_MAP, 32), (DMA_UNMAP, 24), (REGION_INFO, 32), (IRQ_INFO, 16), (SET_IRQS, 20),
+        (REGION_READ, 16), (REGION_WRITE, 16), (REGION_WRITE_MULTI, 8),
+    ],
+)  # fmt: skip
+def test_a_short_message_is_refused(start_board, command, needed):
+    """A message without all of its fields is EINVAL; the connection goes on."""
+    with start_board() as board:
+        client = board.connect()
+        for size in (0, 1, needed - 1):
+            assert refused(client, command, bytes(size)) == errno.EINVAL
+        assert client.device_info()
+
+
+def test_a_write_without_its_data_is_refused(start_board):
+    """A write that announces more bytes than it brings changes nothing."""
+    with start_board() as board:
+        card = board.card()
+        assert refused(card.client, REGION_WRITE, ACCESS.pack(4, BAR0, 4) + b"\0\0") == errno.EINVAL
+        for count in (1, 2, 1 << 60, (1 << 64) - 1):
+            assert (
+                refused(card.client, REGION_WRITE_MULTI, struct.pack("<Q", count)) == errno.EINVAL
+            )
+        assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
+
+
+@pytest.mark.parametrize(
+    "index,start,count",
+    [(0, 0, 1), (1, 0, 2), (1, 1, 1), (2, 0, 1), (5, 0, 0), (1, 0xFFFF_FFFF, 1)],
+)
+def test_interrupts_that_do_not_exist_are_refused(start_board, index, start, count):
+    """Only vector 0 of MSI can be set."""
+    with start_board() as board:
+        body = struct.pack("<IIIII", 20, 0x24, index, start, count)
+        assert refused(board.connect(), SET_IRQS, body) == errno.EINVAL
+
+
+@pytest.mark.parametrize("index", [9, 0xFFFF_FFFF])
+def test_regions_and_interrupts_beyond_the_last_are_refused(start_board, index):
+    """Information about what does not exist is EINVAL."""
+    with start_board() as board:
+        client = board.connect()
+        region = struct.pack("<IIIIQQ", 32, 0, index, 0, 0, 0)
+        assert refused(client, REGION_INFO, region) == errno.EINVAL
+        assert refused(client, IRQ_INFO, struct.pack("<IIII", 16, 0, index, 0)) == errno.EINVAL
+
+
+@pytest.mark.parametrize("size", [0, 15, (16 << 20) + 1, 0xFFFF_FFFF])
+def test_an_impossible_size_ends_the_connection(start_board, size):
+    """After a header whose size cannot be, nothing would make sense; the next client is served."""
+    with start_board() as board:
+        client = board.connect()
+        client.send(DEVICE_INFO, size=size)
+        assert client.closed_within(3)
+        well(board)
+
+
+def test_another_major_version_is_refused(start_board):
+    """A client of another protocol gets an error, not a conversation."""
+    with start_board() as board:
+        client = board.connect(greet=False)
+        assert refused(client, VERSION, struct.pack("<HH", 1, 0) + b"{}\0") == errno.EINVAL
+        client.send(VERSION, b"\0")  # not even a version
+        assert client.closed_within(3)
+        well(board)
+
+
+@each_seed(20)
+def test_garbage(start_board, seed):
+    """Random bytes, with and without a good header before them, kill nothing."""
+    rng = random.Random(seed)
+    with start_board("--rules", "off") as board:
+        for _ in range(10):
+            # The board may hang up in the middle of it.
+            with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(BrokenPipeError):
+                client.connect(str(board.socket))
+                for _ in range(rng.randrange(4)):
+                    body = rng.randbytes(rng.choice([0, 4, 16, 24, 32, 200]))
+                    size = HEADER.size + len(body) if rng.random() < 0.8 else rng.getrandbits(32)
+                    command = rng.choice([rng.randrange(17), rng.getrandbits(16)])
+                    flags = rng.choice([0, 0, 0x10, 1, 0x21, rng.getrandbits(32)])
+                    client.sendall(HEADER.pack(rng.getrandbits(16), command, size, flags, 0) + body)
+                client.sendall(rng.randbytes(rng.randrange(40)))
+        assert board.stats()["mps"] == 128
+        well(board)
+
+
+def test_half_a_message_does_not_hold_the_board(start_board):
+    """A client that stops inside a message is given up; the board then answers and ends at once."""
+    with start_board() as board:
+        client = board.connect()
+        client.socket.sendall(HEADER.pack(1, DEVICE_INFO, 32, 0, 0))
+        assert client.closed_within(2 * CUT_OFF_SECONDS)
+        well(board)
+
+
+# Coming and going ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("direction", ["c2h", "h2c", "both"])
+@each_seed(8)
+def test_a_client_that_leaves_during_dma(start_board, direction, seed):
+    """At whatever moment it leaves, the board survives and the next client finds a reset card."""
+    rng = random.Random(seed)
+    with start_board("--seed", seed, "--stall", rng.choice([0, 50])) as board:
+        for _ in range(6):
+            card = well(board)
+            assert card.config_read(COMMAND, 2) & 4
+            card.memory(HIGH_MEMORY, 1 << 20)
+            for one in ("c2h", "h2c"):
+                if direction in (one, "both"):
+                    card.write("pattern_control", {"c2h": C2H_GENERATE, "h2c": H2C_CHECK}[one])
+                    card.program(one, [(HIGH_MEMORY, 1 << 20)] * 8)
+            card.write("pattern_control", C2H_GENERATE | H2C_CHECK)
+            card.start(*(["c2h", "h2c"] if direction == "both" else [direction]))
+            stream = {"c2h": "rq", "h2c": "rc", "both": "rc"}[direction]
+            wait_until(lambda s=stream: board.stats()[s]["tlps"], "running DMA")
+            time.sleep(rng.random() * 0.002)
+            card.close()
+            board._clients.remove(card)
+            board.command("clear")
+        stats = board.stats()
+        assert stats["unmapped"] == 0
+
+
+def test_the_next_client_finds_a_reset_card(start_board):
+    """Registers, configuration space, mappings and interrupts of a client end with it."""
+    with start_board() as board:
+        card = board.card()
+        card.write("ctrl_scratch", 1)
+        card.memory(HIGH_MEMORY, 4096)
+        card.enable_interrupts("c2h")
+        card.close()
+        board._clients.remove(card)
+        client = board.connect()
+        assert client.read(CONFIG, COMMAND, 2) == b"\0\0"
+        assert client.read(CONFIG, 0x10, 4) == bytes(4)
+        client.close()
+        card = well(board)
+        assert card.read("pcie_msi_enable") == 0
+        assert card.read("pcie_dma0_writer_enable") & 1 == 0
+        card.write("pattern_control", C2H_GENERATE)
+        card.program("c2h", [(HIGH_MEMORY, 4096)])
+        card.start("c2h")
+        wait_until(lambda: board.stats()["unmapped"] == 16, "writes to a mapping that is gone")
+
+
+def test_a_read_in_flight_when_the_client_leaves(start_board):
+    """The answer to a read whose client has gone reaches nobody, the next client least of all."""
+    with start_board("--mmio-rtt", 1_000_000) as board:
+        for _ in range(5):
+            card = board.card()
+            for _ in range(8):
+                card.client.send_read(BAR0, 4, 4)
+            card.close()
+            board._clients.remove(card)
+        board.set("mmio-rtt", 700)
+        card = well(board)
+        assert card.client.device_info() == (3, 9, 5)
+
+
+def test_a_second_client_waits_for_the_first(start_board):
+    """One client at a time: the second is served when the first has left, and not before."""
+    with start_board() as board:
+        first = board.card()
+        first.write("ctrl_scratch", 7)
+        second = VfioClient(board.socket, greet=False)
+        second.socket.settimeout(0.2)
+        second.send(DEVICE_INFO, bytes(16))
+        with pytest.raises(TimeoutError):
+            second._receive()
+        assert first.read("ctrl_scratch") == 7
+        first.close()
+        board._clients.remove(first)
+        second.socket.settimeout(5)
+        second.greet()
+        assert second.device_info() == (3, 9, 5)
+        second.close()
+
+
+def test_reset_by_message(start_board):
+    """DEVICE_RESET resets registers and configuration space, and keeps the mappings."""
+    with start_board() as board:
+        card = board.card()
+        memory = card.memory(HIGH_MEMORY, 4096)
+        card.write("ctrl_scratch", 1)
+        card.client.reset()
+        assert card.config_read(COMMAND, 2) == 0
+        card.enumerate()
+        assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
+        card.write("pattern_control", C2H_GENERATE)
+        card.program("c2h", [(HIGH_MEMORY, 4096)])
+        card.start("c2h")
+        wait_until(lambda: any(memory.data[4:]), "DMA after the reset")
+
+
+@each_seed(4)
+def test_reset_during_dma(start_board, seed):
+    """A reset in the middle of traffic leaves no stray TLP to break a rule, however often."""
+    rng = random.Random(seed)
+    with start_board("--seed", seed) as board:
+        card = board.card()
+        card.memory(HIGH_MEMORY, 1 << 20)
+        for _ in range(20):
+            card.write("pattern_control", C2H_GENERATE | H2C_CHECK)
+            for direction in ("c2h", "h2c"):
+                card.program(direction, [(HIGH_MEMORY, 1 << 20)])
+            card.start("c2h", "h2c")
+            card.read("ctrl_scratch")
+            time.sleep(rng.random() * 0.001)
+            card.client.reset()
+            card.enumerate()
+            assert card.read("ctrl_scratch") == SCRATCH_AT_RESET

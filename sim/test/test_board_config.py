@@ -1,0 +1,143 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Configuration space as the hard block has it, and Device Control as the rule for what follows."""
+
+import pytest
+from board_client import (
+    BAR0_REGISTER,
+    CAP_EXPRESS,
+    CAP_MSI,
+    CAP_POWER,
+    COMMAND,
+    DEVICE_CAPABILITIES,
+    DEVICE_CONTROL,
+    LINK_CONTROL,
+)
+from vfio_client import CONFIG
+
+BAR0_BYTES = 0x20000
+
+
+def test_identity(start_board):
+    """LitePCIe's identifiers, class memory controller, a type 0 header, no interrupt pin."""
+    with start_board() as board:
+        card = board.card()
+        assert card.config_read(0x00) == 0x903810EE
+        assert card.config_read(0x08) >> 8 == 0x058000
+        assert card.config_read(0x0E, 1) == 0, "a type 0 header"
+        assert card.config_read(0x3D, 1) == 0, "no INTx"
+
+
+def test_capabilities(start_board):
+    """Power management, MSI and PCI Express stand where the hard block has them, and no others."""
+    with start_board() as board:
+        assert board.card().capabilities() == {CAP_POWER: 0x40, CAP_MSI: 0x48, CAP_EXPRESS: 0x70}
+
+
+def test_bar0_is_sized_by_writing_ones(start_board):
+    """All ones written into BAR0 read back as its size; the other BARs do not exist."""
+    with start_board() as board:
+        card = board.card()
+        for register in range(0x10, 0x28, 4):
+            card.config_write(register, 0xFFFF_FFFF)
+        sizes = [card.config_read(register) for register in range(0x10, 0x28, 4)]
+        assert sizes == [0x1_0000_0000 - BAR0_BYTES, 0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("base", [0x8000_0000, 0xFFFE_0000])
+def test_bar0_may_lie_anywhere(start_board, base):
+    """Accesses carry the address that was written into BAR0, and reach the same registers."""
+    with start_board(log=True) as board:
+        card = board.card()
+        card.config_write(BAR0_REGISTER, base)
+        assert card.mmio_read(0x4) == 0x12345678
+    assert [t.address for t in board.tlps().on("CQ")] == [base + 4]
+
+
+@pytest.mark.parametrize("mps", [128, 256, 512])
+def test_device_capabilities_advertise_mps(start_board, mps):
+    """--mps is what Device Capabilities advertise; Device Control starts at 128 all the same."""
+    with start_board("--mps", mps) as board:
+        client = board.connect()
+
+        def word(offset):
+            return int.from_bytes(client.read(CONFIG, 0x70 + offset, 2), "little")
+
+        assert 128 << (word(DEVICE_CAPABILITIES) & 7) == mps
+        assert 128 << (word(DEVICE_CONTROL) >> 5 & 7) == 128
+        assert board.stats()["mps"] == 128
+
+
+@pytest.mark.parametrize("mrrs", [128, 256, 512, 1024, 2048, 4096])
+def test_mrrs_after_reset(start_board, mrrs):
+    """--mrrs is what Device Control holds after reset; the gateware asks for 512 at most."""
+    with start_board("--mrrs", mrrs) as board:
+        card = board.card(mrrs=mrrs)
+        assert board.stats()["mrrs"] == mrrs
+        assert card.read("pcie_phy_max_request_size") == min(mrrs, 512)
+
+
+def test_the_gateware_sees_device_control(start_board):
+    """MPS, MRRS, MSI and bus master enable reach the gateware's status registers at once."""
+    with start_board() as board:
+        for mps, mrrs in [(128, 512), (512, 128), (256, 256)]:
+            for on in (True, False):
+                card = board.card(mps=mps, mrrs=mrrs, msi=on, bus_master=on)
+                names = ("max_payload_size", "max_request_size", "msi_enable", "bus_master_enable")
+                seen = [card.read(f"pcie_phy_{name}") for name in names]
+                # LitePCIe's own register shows I/O space instead of bus master, so not seen[3].
+                assert seen[:3] == [mps, mrrs, on]
+                card.set_msi(False)
+                card.close()
+                board._clients.remove(card)
+
+
+def test_read_only_fields_stay(start_board):
+    """Writing all ones everywhere changes only what the specification lets software change."""
+    with start_board() as board:
+        card = board.card()
+        before = [card.config_read(offset) for offset in range(0, 0x100, 4)]
+        for offset in range(0, 0x100, 4):
+            if offset not in (COMMAND, 0x48, 0x78, 0x80):
+                card.config_write(offset, 0xFFFF_FFFF)
+        after = [card.config_read(offset) for offset in range(0, 0x100, 4)]
+        changed = [4 * i for i, (a, b) in enumerate(zip(before, after)) if a != b]
+        # BAR0, power state, MSI address and data, device and link control 2
+        assert changed == [0x10, 0x44, 0x4C, 0x50, 0x54, 0x98, 0xA0]
+
+
+def test_nothing_where_silicon_has_nothing(start_board):
+    """Beyond the three capabilities every register reads zero and takes no write."""
+    with start_board() as board:
+        client = board.connect()
+        for at in range(0xB0, 4096, 16):
+            client.write(CONFIG, at, b"\xff" * 16)
+        assert client.read(CONFIG, 0xB0, 4096 - 0xB0) == bytes(4096 - 0xB0)
+
+
+@pytest.mark.parametrize("rcb,bit", [(64, 0), (128, 8)])
+def test_rcb_in_link_control(start_board, rcb, bit):
+    """--rcb is what Link Control says after reset."""
+    with start_board("--rcb", rcb) as board:
+        control = board.connect().read(CONFIG, 0x70 + LINK_CONTROL, 2)
+        assert int.from_bytes(control, "little") & 8 == bit
+
+
+def test_link_status(start_board):
+    """The link is up at 8 GT/s on 8 lanes, in configuration space and in the gateware."""
+    with start_board() as board:
+        card = board.card()
+        assert card.config_read(0x82, 2) & 0x3FF == 0x083
+        status = card.read("pcie_phy_link_status")
+        assert status & 1, "the link is down"
+
+
+def test_byte_and_word_accesses(start_board):
+    """Configuration space is read and written in any size, each byte by its own rule."""
+    with start_board() as board:
+        card = board.card()
+        card.config_write(0x54, 0xAB, 1)
+        card.config_write(0x55, 0xCD, 1)
+        assert card.config_read(0x54, 2) == 0xCDAB
+        assert card.client.read(CONFIG, 0, 64)[:4] == bytes.fromhex("ee103890")

@@ -1,0 +1,94 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The model counts at the pins, the gateware inside: two independent counts of the same traffic."""
+
+import random
+
+import pytest
+from board_client import HIGH_MEMORY, SNAPSHOT, STREAMS, slices, wait_until
+from seeds import each_seed
+
+TOTAL = 32 * 1024
+# LitePCIe's CQ adapter regroups the beats of a request; elsewhere a beat inside is one at the pins.
+SAME_BEATS = ("cc", "rq", "rc")
+
+
+def settled(board):
+    """The model's counts once no cycle runs any more."""
+    seen = [board.stats()]
+
+    def still():
+        seen.append(board.stats())
+        return seen[-1]["cycles"] == seen[-2]["cycles"]
+
+    wait_until(still, "an idle board")
+    return seen[-1]
+
+
+def gateware_counts(card):
+    """A snapshot, with the snapshot's own write taken out of it."""
+    counts = card.counters()
+    counts["cq_tlps"] -= 1
+    counts["cq_payload_bytes"] -= 4
+    return counts
+
+
+@pytest.mark.parametrize("stall", [0, 20, 60])
+@pytest.mark.parametrize("mps,size", [(128, 128), (256, 64), (512, 512)])
+@each_seed(1)
+def test_both_count_the_same(start_board, stall, mps, size, seed):
+    """TLPs and payload bytes on all four streams, beats on three, are equal after mixed traffic."""
+    rng = random.Random(seed)
+    options = ["--stall", stall, "--seed", seed, "--completion-size", size]
+    options += ["--rules", "off"] if size == 64 else []  # too many completions for stock LitePCIe
+    with start_board(*options) as board:
+        card = board.card(mps=mps)
+        source, sink = card.memory(HIGH_MEMORY, TOTAL), card.memory(2 * HIGH_MEMORY, TOTAL)
+        source.data[:] = rng.randbytes(TOTAL)
+        card.write("pcie_dma0_loopback_enable", 1)
+        card.program("h2c", slices(source.address, TOTAL, 4096))
+        card.program("c2h", slices(sink.address, TOTAL, 4096))
+        card.start("c2h", "h2c")
+        for _ in range(20):
+            card.mmio_write(0x10000 + 4 * rng.randrange(1024), rng.getrandbits(32))
+            card.mmio_read(0x14000)
+        card.wait_data(sink, source.data[:])
+        card.stop()
+        model = settled(board)
+        gateware = gateware_counts(card)
+    for stream in STREAMS:
+        for count in ("tlps", "payload_bytes", *(["beats"] if stream in SAME_BEATS else [])):
+            assert gateware[f"{stream}_{count}"] == model[stream][count], f"{stream} {count}"
+    assert model["rc"]["payload_bytes"] == TOTAL and model["rq"]["payload_bytes"] == TOTAL
+    assert model["cq"]["tlps"] > 100 and model["cc"]["payload_bytes"] >= 80
+
+
+def test_clear_starts_both_again(start_board):
+    """`clear` zeroes every count of the model, the counters' clear bit those of the gateware."""
+    with start_board() as board:
+        card = board.card()
+        for _ in range(10):
+            card.mmio_read(4)
+        settled(board)
+        cleared = board.command("clear")
+        assert cleared["cycles"] == 0
+        for stream in STREAMS:
+            assert set(cleared[stream].values()) == {0}
+        card.clear_counters()
+        card.mmio_read(4)
+        model, gateware = settled(board), gateware_counts(card)
+        assert model["cc"]["tlps"] == gateware["cc_tlps"] == 1
+        assert model["mmio_reads"] == 1 and model["mmio_writes"] == 1
+
+
+def test_a_snapshot_is_of_one_instant(start_board):
+    """Two snapshots without work between them differ only by what taking them costs."""
+    with start_board() as board:
+        card = board.card()
+        card.write("pcie_counters_control", SNAPSHOT)
+        first = card.read("pcie_counters_cq_tlps")
+        assert card.read("pcie_counters_cq_tlps") == first, "a snapshot must not go on counting"
+        card.write("pcie_counters_control", SNAPSHOT)
+        # 1 snapshot write and 4 reads of half a counter each stand between them
+        assert card.read("pcie_counters_cq_tlps") == first + 5

@@ -1,0 +1,134 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Host accesses to BAR0: what they reach, and that each is one TLP with exact byte enables."""
+
+import random
+
+import pytest
+from board_client import BAR0_ADDRESS
+from seeds import each_seed
+from vfio_client import BAR0
+
+SCRATCH_AT_RESET = 0x12345678
+IDENTIFIER = 0x800  # the text, one character a dword
+IN_FLIGHT = 1000  # more reads than there are tags
+
+
+def natural_accesses(size):
+    """(offset, count) of every naturally aligned access of 1 to 8 bytes inside `size` bytes."""
+    return [(at, count) for count in (1, 2, 4, 8) for at in range(0, size, count)]
+
+
+def expected_tlp(offset, count):
+    """Address, dwords and byte enables of a natural access by base specification 2.2.5."""
+    if count == 8:
+        return BAR0_ADDRESS + offset, 2, (0xF, 0xF)
+    enables = ((1 << count) - 1) << (offset & 3)
+    return BAR0_ADDRESS + (offset & ~3), 1, (enables, 0)
+
+
+@each_seed(2)
+def test_scratch_keeps_what_is_written(start_board, seed):
+    """The scratch register has its reset value and then any value that was written last."""
+    rng = random.Random(seed)
+    with start_board() as board:
+        card = board.card()
+        assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
+        for _ in range(50):
+            value = rng.getrandbits(32)
+            card.write("ctrl_scratch", value)
+            assert card.read("ctrl_scratch") == value
+
+
+@pytest.mark.parametrize("stall", [0, 60])
+@each_seed(1)
+def test_memories_keep_every_word(start_board, stall, seed):
+    """Both memories hold 1024 words each, none aliases another, whatever the hard block stalls."""
+    rng = random.Random(seed)
+    with start_board("--stall", stall, "--seed", seed) as board:
+        card = board.card()
+        words = {
+            memory["base"] + at: rng.getrandbits(32)
+            for name, memory in card.memories.items()
+            if name.startswith("memory")
+            for at in range(0, memory["size"], 4)
+        }
+        assert len(words) == 2048
+        for offset in rng.sample(sorted(words), len(words)):
+            card.mmio_write(offset, words[offset])
+        wrong = [hex(at) for at in words if card.mmio_read(at) != words[at]]
+        assert not wrong, f"{len(wrong)} words differ: {wrong[:4]}"
+
+
+def test_identifier_names_the_gateware(start_board):
+    """The identifier memory holds the text that csr.json gives as a constant."""
+    with start_board() as board:
+        card = board.card()
+        wanted = card.constants["config_identifier"]
+        text = "".join(chr(card.mmio_read(IDENTIFIER + 4 * i)) for i in range(len(wanted)))
+        assert text.lower() == wanted and card.mmio_read(IDENTIFIER + 4 * len(wanted)) == 0
+
+
+def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
+    """A natural access of 1, 2, 4 or 8 bytes is one TLP whose enables cover just these bytes."""
+    accesses = [(0x10000 + at, count) for at, count in natural_accesses(16)]
+    expected = []
+    # Stock LitePCIe answers the short and the long reads wrongly; here only the requests matter.
+    options = {"log": True, "violations": ["completion-byte-count"]}
+    with start_board("--rules", "warn", **options) as board:
+        card = board.card()
+        for offset, count in accesses:
+            card.mmio_write(offset, 0xA5, count, posted=False)
+            expected.append(("MWr", *expected_tlp(offset, count)))
+            card.mmio_read(offset, count)
+            expected.append(("MRd", *expected_tlp(offset, count)))
+    seen = [(t.kind, t.address, t.dwords, t.enables) for t in board.tlps().on("CQ")]
+    assert seen == expected
+
+
+def test_a_write_burst_goes_back_to_back(start_board):
+    """The writes of one message reach the pins in order, each as soon as the gateware takes it."""
+    writes = [(0x10000 + 4 * i, bytes([i] * 4)) for i in range(64)]
+    with start_board(log=True) as board:
+        card = board.card()
+        card.client.write_multi(writes)
+        assert [card.mmio_read(at) for at, _ in writes] == [i * 0x01010101 for i in range(64)]
+    burst = board.tlps().on("CQ", "MWr")
+    assert [t.address for t in burst] == [BAR0_ADDRESS + at for at, _ in writes]
+    gaps = [b.ns - a.ns for a, b in zip(burst, burst[1:])]
+    assert max(gaps) <= 40, f"up to {max(gaps)} ns between two writes of a burst"
+
+
+@pytest.mark.parametrize("credits", [1, 32])
+def test_many_reads_in_flight_are_all_answered(start_board, credits):
+    """A client may send reads faster than they are answered; each gets its own data."""
+    with start_board("--np-credits", credits, "--mmio-rtt", 100_000) as board:
+        card = board.card()
+        for i in range(IN_FLIGHT):
+            card.mmio_write(0x10000 + 4 * i, i)
+        answers = card.client.read_many(BAR0, range(0x10000, 0x10000 + 4 * IN_FLIGHT, 4), 4)
+        assert [int.from_bytes(a, "little") for a in answers] == list(range(IN_FLIGHT))
+        assert board.stats()["mmio_errors"] == 0
+
+
+def test_reads_without_an_answer_in_the_gateware_do_not_time_out(start_board):
+    """Many reads of addresses where nothing answers end one by one, none by the host's time-out."""
+    with start_board(log=True) as board:
+        card = board.card()
+        card.client.read_many(BAR0, range(0x1C000, 0x1C000 + 4 * IN_FLIGHT, 4), 4)
+        assert board.stats()["completion_timeouts"] == 0
+    assert len(board.tlps().on("CC")) == IN_FLIGHT
+
+
+def test_an_access_without_memory_space_reaches_nobody(start_board):
+    """With memory space off in COMMAND a read gives all ones, a write is lost, both are counted."""
+    with start_board(log=True) as board:
+        card = board.card()
+        card.config_write(0x04, 0, 2)
+        assert card.mmio_read(4) == 0xFFFF_FFFF
+        card.mmio_write(4, 1)
+        card.config_write(0x04, 2, 2)
+        assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
+        assert board.stats()["mmio_errors"] == 2
+    assert len(board.tlps().on("CQ")) == 1

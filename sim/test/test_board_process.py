@@ -1,0 +1,311 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The process: options and their errors, sockets, signals, exit status, the control socket."""
+
+import json
+import signal
+import socket
+import stat
+import time
+
+import pytest
+from board_process import run_board
+
+from sim.board.process import BoardFailed
+
+OK, FAILED, USAGE = 0, 1, 2
+
+
+@pytest.fixture
+def path(tmp_path_factory):
+    """A socket path short enough whatever the test's name."""
+    directory = tmp_path_factory.mktemp("s")
+    return directory / "b.sock"
+
+
+# Options ---------------------------------------------------------------------------------------
+
+
+def test_help_lists_every_option(executable):
+    """--help ends with status 0 and names what the errors refer to."""
+    status, out, err = run_board(executable, "--help")
+    assert (status, err) == (OK, "")
+    for option in (
+        "socket",
+        "control",
+        "mps",
+        "read-latency",
+        "mmio-rtt",
+        "rules",
+        "fault",
+        "once",
+    ):
+        assert f"--{option} " in out
+
+
+@pytest.mark.parametrize(
+    "options,value,rule",
+    [
+        (["--mps", "64"], "--mps 64", "128, 256, 512"),
+        (["--mps", "1024"], "--mps 1024", "128, 256, 512"),
+        (["--mps", "256x"], "--mps 256x", "128, 256, 512"),
+        (["--mrrs", "0"], "--mrrs 0", "128, 256, 512, 1024, 2048, 4096"),
+        (["--rcb", "32"], "--rcb 32", "64, 128"),
+        (["--completion-size", "32"], "--completion-size 32", "0, 64, 128, 256, 512"),
+        (["--read-latency", "-1"], "--read-latency -1", "from 0 to 1000000000"),
+        (["--read-latency", "1e3"], "--read-latency 1e3", "must be a number"),
+        (["--mmio-rtt", "99999999999"], "--mmio-rtt 99999999999", "from 0 to 1000000000"),
+        (["--np-credits", "0"], "--np-credits 0", "from 1 to 32"),
+        (["--np-credits", "33"], "--np-credits 33", "from 1 to 32"),
+        (["--seed", ""], "--seed ", "must be a number"),
+        (["--seed", "99999999999999999999"], "--seed 99999999999999999999", "must be a number"),
+        (["--stall", "100"], "--stall 100", "from 0 to 99"),
+        (["--rules", "strict"], "--rules strict", "fatal, warn, off"),
+        (["--fault", "rust"], "'rust'", "there are flip-c2h"),
+        (["--fault", "ur:0"], "'ur:0'", "1 or more"),
+        (["--bogus"], "--bogus", "no such option"),
+        (["-x"], "-x", "no such option"),
+        (["--mps"], "--mps", "its value is missing"),
+        (["stray"], "stray", "unexpected argument"),
+    ],
+)
+def test_a_bad_option_is_named_with_its_rule(executable, path, options, value, rule):
+    """Status 2, one line that has the option, its value and what it may be, and no socket left."""
+    status, out, err = run_board(executable, "--socket", path, *options)
+    assert (status, out) == (USAGE, "")
+    assert value in err and rule in err and len(err.splitlines()) == 1, err
+    assert not path.exists()
+
+
+def test_the_socket_is_required(executable):
+    """Without --socket there is nothing to do."""
+    status, _, err = run_board(executable)
+    assert status == USAGE and "--socket PATH is required" in err
+
+
+@pytest.mark.parametrize("option", ["--waves", "--tlp-log"])
+def test_a_file_that_cannot_be_written(executable, path, option):
+    """A log or wave file in a directory that does not exist is an error that names it."""
+    status, _, err = run_board(executable, "--socket", path, option, "/nonexistent/file")
+    assert status == FAILED and not path.exists()
+    assert "/nonexistent/file" in err or "built without waves" in err
+
+
+def test_statistics_that_cannot_be_written(executable, path):
+    """A --stats file that cannot be made is found at the start, not after the run."""
+    status, _, err = run_board(executable, "--socket", path, "--stats", "/nonexistent/file")
+    assert status == FAILED and "/nonexistent/file" in err
+
+
+# Sockets ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("option", ["--socket", "--control"])
+def test_a_socket_path_that_is_too_long(executable, path, option):
+    """The kernel's limit of 107 characters is said together with the path's length."""
+    long = "/tmp/" + "x" * 103
+    others = [] if option == "--socket" else ["--socket", path]
+    status, _, err = run_board(executable, option, long, *others)
+    assert status == FAILED and "has 108 characters" in err and "at most 107" in err
+    assert not path.exists()
+
+
+def test_a_path_of_107_characters_works(executable, tmp_path_factory):
+    """The longest path that the kernel takes is taken."""
+    directory = tmp_path_factory.mktemp("s")
+    path = directory / ("x" * (107 - len(str(directory)) - 1))
+    status, _, err = run_board(executable, "--socket", path, "--waves", "/nonexistent/file")
+    assert status == FAILED and "characters" not in err
+
+
+def test_sockets_are_the_users_own(start_board):
+    """Both sockets have mode 0600, and are gone after the end."""
+    with start_board() as board:
+        for path in (board.socket, board.control):
+            status = path.stat()
+            assert stat.S_ISSOCK(status.st_mode) and stat.S_IMODE(status.st_mode) == 0o600
+        paths = board.socket, board.control
+    assert not any(path.exists() for path in paths)
+
+
+@pytest.mark.parametrize("options", [[], ["--once"]])
+def test_a_path_in_use_by_a_live_board(start_board, executable, options):
+    """A second board on the same path is refused; the first does not notice."""
+    with start_board(*options) as board:
+        status, _, err = run_board(executable, "--socket", board.socket)
+        assert status == FAILED and f"another board already listens on {board.socket}" in err
+        assert board.card().read("ctrl_scratch") == 0x12345678
+        status, _, err = run_board(executable, "--socket", board.socket)
+        assert status == FAILED
+
+
+def test_a_socket_that_was_left_behind_is_replaced(executable, path):
+    """The socket of a board that was killed does not stand in the next one's way."""
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()
+    assert path.exists()
+    status, _, err = run_board(executable, "--socket", path, "--control", "/tmp/" + "x" * 200)
+    assert "205 characters" in err, "it got as far as the second socket"
+    assert not path.exists()
+
+
+def test_a_file_in_the_way_is_not_removed(executable, path):
+    """A path that is somebody's file is refused, and the file stays."""
+    path.write_text("precious")
+    status, _, err = run_board(executable, "--socket", path)
+    assert status == FAILED and f"{path} exists and is no socket" in err
+    assert path.read_text() == "precious"
+
+
+def test_a_directory_that_does_not_exist(executable):
+    """The error has the path and the kernel's reason."""
+    status, _, err = run_board(executable, "--socket", "/nonexistent/b.sock")
+    assert status == FAILED and "/nonexistent/b.sock: No such file or directory" in err
+
+
+# The end ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("busy", [False, True])
+def test_a_signal_ends_the_board(start_board, number, busy, tmp_path):
+    """Idle or in the middle of DMA: status 0, no socket left, statistics written."""
+    stats = tmp_path / "stats.json"
+    with start_board("--stats", stats) as board:
+        card = board.card()
+        card.memory(1 << 32, 1 << 20)
+        if busy:
+            card.write("pattern_control", 1)
+            card.program("c2h", [(1 << 32, 1 << 20)] * 256)
+            card.start("c2h")
+            card.read("ctrl_scratch")
+        board.process.send_signal(number)
+        assert board.wait() == OK
+        assert not board.socket.exists() and not board.control.exists()
+    assert json.loads(stats.read_text())["mps"] == 256
+
+
+def test_quit_ends_the_board(start_board):
+    """`quit` on the control socket ends it as a signal does."""
+    with start_board() as board:
+        board.command("quit")
+        assert board.wait() == OK
+
+
+def test_once_ends_with_its_client(start_board):
+    """With --once the board ends when its first client leaves."""
+    with start_board("--once") as board:
+        card = board.card()
+        assert card.read("ctrl_scratch") == 0x12345678
+        card.close()
+        board._clients.remove(card)
+        assert board.wait() == OK
+
+
+# The control socket ----------------------------------------------------------------------------
+
+
+def test_statistics_have_every_count(start_board):
+    """`stats` has the counts that results are made of."""
+    with start_board("--seed", 9) as board:
+        board.card().read("ctrl_scratch")
+        stats = board.stats()
+        assert stats["seed"] == 9 and stats["mmio_reads"] == 1 and stats["violations"] == {}
+        assert stats["cycles"] > 0 and stats["cpu_seconds"] > 0
+        for stream in ("cq", "cc", "rq", "rc"):
+            assert set(stats[stream]) == {"tlps", "beats", "payload_bytes", "stalls"}
+        for count in (
+            "msi",
+            "msi_lost",
+            "mmio_errors",
+            "completion_timeouts",
+            "unmapped",
+            "faults",
+        ):
+            assert stats[count] == 0
+
+
+@pytest.mark.parametrize(
+    "line,words",
+    [
+        ("nonsense", "command 'nonsense': there are stats, clear, set, fault, quit"),
+        ("", "command ''"),
+        ("set", "there are completion-size, read-latency, mmio-rtt, stall, pace"),
+        ("set mps 128", "there are completion-size"),
+        ("set stall", "must be a number"),
+        ("set stall 100", "from 0 to 99"),
+        ("set stall many", "must be a number"),
+        ("set completion-size 3", "must be one of 0, 64, 128, 256, 512"),
+        ("set read-latency -5", "must be a number"),
+        ("set mmio-rtt 1e9", "must be a number"),
+        ('se"t\\', "there are stats"),
+    ],
+)
+def test_a_bad_command_is_answered_with_its_rule(start_board, line, words):
+    """The answer is JSON with an error that says what there is; the board goes on unchanged."""
+    with start_board() as board:
+        with pytest.raises(BoardFailed) as refusal:
+            board.command(line)
+        assert words in str(refusal.value)
+        assert board.card().read("ctrl_scratch") == 0x12345678
+
+
+def test_commands_may_come_in_pieces_and_in_packs(start_board):
+    """A line is a line however the bytes of it arrive."""
+    with start_board() as board:
+        for piece in ("sta", "ts\nsta", "ts\nstats\n"):
+            board._channel.sendall(piece.encode())
+        for _ in range(3):
+            assert "cycles" in json.loads(board._lines.readline())
+
+
+def test_the_next_control_client_is_served(start_board):
+    """One control client at a time; when it leaves the next one is served."""
+    with start_board() as board:
+        board.command("set stall 5")
+        board._channel.close()
+        board._lines.close()
+        board._channel = socket.socket(socket.AF_UNIX)
+        board._channel.settimeout(5)
+        board._channel.connect(str(board.control))
+        board._lines = board._channel.makefile("rw")
+        assert "cycles" in board.stats()
+
+
+def test_control_answers_while_dma_runs(start_board):
+    """Statistics can be had, and conditions set, in the middle of traffic."""
+    with start_board() as board:
+        card = board.card()
+        card.memory(1 << 32, 1 << 20)
+        card.write("pattern_control", 1)
+        card.program("c2h", [(1 << 32, 1 << 20)] * 100)
+        card.start("c2h")
+        card.read("ctrl_scratch")
+        seen = [board.set("stall", percent)["rq"]["tlps"] for percent in (10, 50, 0)]
+        assert seen == sorted(set(seen)), "the DMA goes on"
+        card.stop()
+
+
+@pytest.mark.parametrize("pace,most", [(100_000, 40_000), (1_000_000, 400_000)])
+def test_pace_holds_the_board_back(start_board, pace, most):
+    """With --pace the board runs no faster than asked for, idle or not."""
+    with start_board("--pace", pace) as board:
+        card = board.card()
+        card.memory(1 << 32, 1 << 20)
+        card.write("pattern_control", 1)
+        card.program("c2h", [(1 << 32, 1 << 20)] * 100)
+        card.start("c2h")
+        card.read("ctrl_scratch")
+        first = board.stats()["cycles"]
+        time.sleep(0.3)
+        assert 0.1 * most < board.stats()["cycles"] - first < most
+
+
+def test_the_executable_runs_from_any_directory(start_board, tmp_path, monkeypatch):
+    """Memory images lie beside the executable and are found from elsewhere; relative paths stay."""
+    monkeypatch.chdir(tmp_path)
+    with start_board("--stats", "here.json") as board:
+        assert board.card().read("ctrl_scratch") == 0x12345678
+    assert json.loads((tmp_path / "here.json").read_text())["mmio_reads"] == 1

@@ -1,0 +1,161 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Interface rules: a breach ends the board, is counted, or is let pass, as --rules says.
+
+Only breaches that this gateware can be brought to commit from outside are provoked here.
+"""
+
+import contextlib
+import json
+
+import pytest
+from board_client import (
+    C2H_GENERATE,
+    CAP_EXPRESS,
+    COMMAND,
+    DEVICE_CONTROL,
+    H2C_CHECK,
+    HIGH_MEMORY,
+    MEMORY_SPACE,
+    wait_until,
+)
+from vfio_client import BAR0
+
+
+def bus_master_off(card):
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", [(HIGH_MEMORY, 4096)])
+    card.config_write(COMMAND, MEMORY_SPACE, 2)
+    card.start("c2h")
+
+
+def write_across_4k(card):
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", [(HIGH_MEMORY + 4096 - 128, 256)])
+    card.start("c2h")
+
+
+def read_across_4k(card):
+    card.write("pattern_control", H2C_CHECK)
+    card.program("h2c", [(HIGH_MEMORY + 4096 - 128, 256)])
+    card.start("h2c")
+
+
+def eight_byte_read(card):
+    card.client.send_read(BAR0, 0x10000, 8)
+
+
+def one_byte_read(card):
+    card.client.send_read(BAR0, 0x10001, 1)
+
+
+def interrupt_while_disabled(card):
+    card.set_msi(False)
+    card.enable_interrupts("c2h")
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", [(HIGH_MEMORY, 4096)])
+    card.start("c2h")
+
+
+def odd_length(card):
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", [(HIGH_MEMORY, 72)])
+    card.start("c2h")
+
+
+def smaller_mps_during_dma(card):
+    """Writes that wait behind a stalled RQ keep the size that they were made with."""
+    card.enumerate(mps=512)
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", [(HIGH_MEMORY, 1 << 16)] * 64)
+    card.start("c2h")
+    card.read("ctrl_scratch")
+    control = card.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL
+    card.config_write(control, 0x2000, 2)  # MRRS 512, MPS 128
+
+
+BREACHES = {
+    bus_master_off: ("bus-master-off", "MWr 0x100000000 64 dw"),
+    write_across_4k: ("crosses-4k", "MWr 0x100000f80 64 dw"),
+    read_across_4k: ("crosses-4k", "MRd 0x100000f80 64 dw"),
+    eight_byte_read: ("completion-byte-count", "CplD low 0x000 1 dw bc 4"),
+    one_byte_read: ("completion-byte-count", "CplD low 0x000 1 dw bc 4"),
+    interrupt_while_disabled: ("msi-disabled", "MSI MWr"),
+    odd_length: ("tkeep-mismatch", "MWr 0x100000000 18 dw"),
+    smaller_mps_during_dma: ("payload-above-mps", "MWr 0x10000"),
+}
+each_breach = pytest.mark.parametrize("breach", BREACHES, ids=lambda breach: breach.__name__)
+
+
+def provoke(board, breach):
+    """Run `breach`; in fatal mode the board may be gone before it has ended."""
+    card = board.card()
+    card.memory(HIGH_MEMORY, 1 << 16)
+    with contextlib.suppress(ConnectionError):
+        breach(card)
+    return card
+
+
+@each_breach
+def test_fatal_ends_the_board_and_names_rule_and_tlp(start_board, breach, tmp_path):
+    """By default the board ends with status 1; its last word is the rule, the TLP and the time."""
+    rule, tlp = BREACHES[breach]
+    stats = tmp_path / "stats.json"
+    with start_board("--stall", 50, "--stats", stats, status=1) as board:
+        provoke(board, breach)
+        board.wait()
+    last = board.output.splitlines()[-1]
+    assert last.startswith(f"board: rule {rule} broken by {tlp}"), board.output
+    assert " ns: " in last
+    assert json.loads(stats.read_text())["violations"] == {rule: 1}
+
+
+@each_breach
+def test_warn_counts_and_goes_on(start_board, breach):
+    """With --rules warn the breach is named on stderr and counted; registers still answer."""
+    rule, tlp = BREACHES[breach]
+    with start_board("--stall", 50, "--rules", "warn", violations=[rule]) as board:
+        card = provoke(board, breach)
+        wait_until(lambda: board.stats()["violations"], f"a breach of {rule}")
+        assert set(board.stats()["violations"]) == {rule}
+        card.stop()
+        assert card.read("ctrl_scratch") == 0x12345678
+    assert f"rule {rule} broken by {tlp}" in board.output
+
+
+@each_breach
+def test_off_lets_it_pass(start_board, breach):
+    """With --rules off nothing is counted and nothing is said."""
+    with start_board("--stall", 50, "--rules", "off") as board:
+        card = provoke(board, breach)
+        card.read("ctrl_scratch")
+        card.stop()
+        card.read("ctrl_scratch")
+        assert board.stats()["violations"] == {}
+    assert board.output == ""
+
+
+def test_many_breaches_are_counted_but_not_all_told(start_board):
+    """A rule that every TLP breaks fills the count, not the terminal."""
+    with start_board("--rules", "warn", violations=["completion-byte-count"]) as board:
+        card = board.card()
+        for _ in range(50):
+            card.client.read(BAR0, 0x10000, 8)
+        assert board.stats()["violations"] == {"completion-byte-count": 50}
+    assert len(board.output.splitlines()) < 10
+
+
+def test_stopping_dma_and_then_bus_master_breaks_nothing(start_board):
+    """What a driver does when it goes: a posted stop, then COMMAND, which does not overtake."""
+    for _ in range(10):
+        with start_board() as board:
+            card = board.card()
+            card.memory(HIGH_MEMORY, 1 << 20)
+            card.write("pattern_control", C2H_GENERATE)
+            card.program("c2h", [(HIGH_MEMORY, 1 << 20)])
+            card.start("c2h")
+            wait_until(lambda: board.stats()["rq"]["tlps"] > 50, "some writes")  # noqa: B023
+            card.write("pcie_dma0_writer_enable", 0)
+            card.config_write(COMMAND, MEMORY_SPACE, 2)
+            card.read("ctrl_scratch")

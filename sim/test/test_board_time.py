@@ -1,0 +1,135 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Device time: what it measures, that it runs only while there is work, and that idle is free."""
+
+import time
+
+import pytest
+from board_client import HIGH_MEMORY, pattern
+from seeds import SHIFT
+
+TICK_NS = 4
+MOST_OVERHEAD = 24  # ticks that the gateware and both wires may add to a read
+
+
+def read_ticks(card, count=9, pause=0.0):
+    """The median device time between two reads of device time, in ticks.
+
+    The median, because now and then a DLLP or a skip stands in a TLP's way for a tick or two.
+    """
+    times = []
+    for _ in range(count):
+        times.append(card.device_time())
+        time.sleep(pause)
+    steps = sorted(b - a for a, b in zip(times, times[1:]))
+    return steps[len(steps) // 2]
+
+
+def test_a_read_takes_the_hosts_share_and_the_gateways(start_board):
+    """Back-to-back reads are --mmio-rtt plus a constant apart, exactly, for every --mmio-rtt."""
+    with start_board() as board:
+        card = board.card()
+        overhead = {}
+        for rtt in (0, 400, 704, 1000, 20_000):  # halves are whole ticks
+            board.set("mmio-rtt", rtt)
+            overhead[rtt] = read_ticks(card) - rtt // TICK_NS
+        assert len(set(overhead.values())) == 1, overhead
+        assert 2 < overhead[0] < MOST_OVERHEAD, overhead
+
+
+def test_the_option_and_the_command_set_the_same_time(start_board):
+    """--mmio-rtt has the effect of `set mmio-rtt`."""
+    with start_board("--mmio-rtt", 2000) as board:
+        card = board.card()
+        by_option = read_ticks(card)
+        board.set("mmio-rtt", 704)
+        assert by_option - read_ticks(card) == (2000 - 704) // TICK_NS
+
+
+def test_a_slow_host_does_not_lengthen_a_read(start_board):
+    """Wall time that the client spends between two reads is not device time."""
+    with start_board() as board:
+        card = board.card()
+        assert read_ticks(card, pause=0.02) == read_ticks(card)
+
+
+def test_time_stands_still_while_idle(start_board):
+    """Without work no cycle runs, connected or not, before and after DMA."""
+    with start_board() as board:
+
+        def idle_cycles():
+            time.sleep(0.05)  # what is under way ends
+            before = board.stats()["cycles"]
+            time.sleep(0.2)
+            return board.stats()["cycles"] - before
+
+        assert idle_cycles() == 0
+        card = board.card()
+        card.write("ctrl_scratch", 1)
+        assert idle_cycles() == 0
+        memory = card.memory(HIGH_MEMORY, 8192)
+        card.write("pattern_control", 1)
+        card.program("c2h", [(HIGH_MEMORY, 8192)])
+        card.start("c2h")
+        card.wait_data(memory, pattern(8192))
+        assert idle_cycles() > 0, "a started channel without descriptors is work"
+        card.stop()
+        assert idle_cycles() == 0
+
+
+def test_idle_costs_no_processor_time(start_board):
+    """A connected, idle board uses less than 1 % of a core."""
+    with start_board() as board:
+        board.card().read("ctrl_scratch")
+        time.sleep(0.05)
+        before = board.cpu_seconds()
+        time.sleep(2)
+        assert board.cpu_seconds() - before < 0.02
+
+
+@pytest.mark.parametrize("latency", [100, 200, 600, 2000, 10_000])
+def test_read_latency_is_from_last_rq_beat_to_first_rc_beat(start_board, latency):
+    """The first completion beat of a lone read is shown --read-latency after the request's beat."""
+    with start_board("--read-latency", latency, log=True) as board:
+        card = board.card()
+        card.memory(HIGH_MEMORY, 4096)
+        card.write("pattern_control", 2)
+        card.program("h2c", [(HIGH_MEMORY, 64)])
+        card.start("h2c")
+        card.h2c_check(2)
+    log = board.tlps()
+    [request], [completion] = log.on("RQ", "MRd"), log.on("RC", "CplD")
+    late = completion.ns - request.ns - latency
+    assert 0 <= late <= 2 * TICK_NS, f"{late} ns more than asked for"
+
+
+def test_no_completion_comes_before_its_request_can_have_arrived(start_board):
+    """At --read-latency 0 what remains is the wire: both TLPs' symbols must have crossed it."""
+    with start_board("--read-latency", 0, log=True) as board:
+        card = board.card()
+        card.memory(HIGH_MEMORY, 4096)
+        card.write("pattern_control", 2)
+        card.program("h2c", [(HIGH_MEMORY, 512)])
+        card.start("h2c")
+        card.h2c_check(16)
+    log = board.tlps()
+    [request], first = log.on("RQ", "MRd"), log.on("RC", "CplD")[0]
+    wire_ns = (24 + 20 + first.dwords * 4) / 7.877
+    assert wire_ns <= first.ns - request.ns <= wire_ns + 4 * TICK_NS
+
+
+def test_reads_repeat_to_the_nanosecond(start_board):
+    """A seed and the host's reads decide what happens at the pins, and when; wall time does not."""
+
+    def run(seed):
+        with start_board("--seed", seed, "--stall", 30, log=True) as board:
+            card = board.card()
+            for i in range(100):
+                card.mmio_read(0x10000 + 4 * i)
+        return board.tlps().tlps
+
+    first = run(SHIFT)
+    assert len(first) == 200
+    assert run(SHIFT) == first
+    assert run(SHIFT + 1) != first

@@ -1,0 +1,161 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""`make sim VM=0`: the whole way from sources to the table, and that planted faults end it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sim import results
+
+ROOT = Path(__file__).resolve().parents[2]
+LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
+SHORT_SET = {
+    "stock/mmio_read/4",
+    "stock/mmio_read/8",
+    "stock/mmio_write/4",
+    "stock/mmio_write/8",
+    "stock/c2h/mps256",
+    "stock/h2c/cpl256",
+    "stock/duplex/mps256",
+    "sim/wall",
+}
+
+
+def sim(*arguments, **more):
+    """Run `python -m sim.run --vm 0` with further arguments; returns the finished process."""
+    command = [sys.executable, "-m", "sim.run", "--vm", "0", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, **more)
+
+
+pytestmark = pytest.mark.usefixtures("results_kept")
+
+
+def test_the_short_set_ends_in_the_table_and_in_the_file():
+    """Every row of the short set is printed and recorded, with limit, ratio and conditions."""
+    done = sim()
+    assert done.returncode == 0, done.stderr
+    recorded = {entry["id"]: entry for entry in results.load()}
+    assert set(recorded) == SHORT_SET
+    assert all(name in done.stdout for name in SHORT_SET)
+    c2h = recorded["stock/c2h/mps256"]
+    assert c2h["ratio"] == pytest.approx(c2h["value"] / c2h["limit"])
+    assert c2h["ratio"] >= 0.98
+    assert c2h["conditions"]["compared_bytes"] >= 16 << 20
+    assert recorded["stock/mmio_read/8"]["value"] is None
+    assert "8 bytes" in recorded["stock/mmio_read/8"]["reason"]
+
+
+@pytest.mark.parametrize(
+    "fault, words",
+    [
+        ("flip-c2h:9000", "c2h"),  # in the c2h test, past the first buffers
+        ("flip-h2c:4000", "h2c"),
+        ("lose-msi:3", "interrupt"),
+        ("c2h-be:9000", "c2h"),
+    ],
+)
+def test_a_planted_fault_fails_the_run(fault, words):
+    """A flipped bit either way, a lost MSI and a wrong byte enable each end in exit status 1."""
+    done = sim("--fault", fault)
+    assert done.returncode == 1, done.stdout
+    assert words in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "example", ["scale", pytest.param("spinal_scale", marks=pytest.mark.spinal)]
+)
+def test_an_example_runs_in_the_user_slot(example):
+    """The example's own client sends data through the example's logic and compares it."""
+    done = sim("--example", example)
+    assert done.returncode == 0, done.stderr
+    assert "shift 31: 16 buffers right" in done.stdout
+
+
+def test_waves_are_written_with_their_layout():
+    """--waves leaves a wave file of the chosen window, and beside it the layout for it."""
+    waves = ROOT / "build" / "waves.fst"
+    waves.unlink(missing_ok=True)
+    done = sim("--waves", "--waves-to", "100000")
+    assert done.returncode == 0, done.stderr
+    assert waves.stat().st_size > 10_000
+    assert waves.with_suffix(".gtkw").read_text() == LAYOUT.read_text()
+
+
+def test_the_wave_layout_names_pins_that_exist():
+    """Every signal of the layout is a port of the hard block's model, or the activity pin."""
+    ports = (ROOT / "sim" / "board" / "pcie4" / "pcie_usp.sv").read_text()
+    names = re.findall(r"^TOP\.lanebox\.(\S+)$", LAYOUT.read_text(), re.MULTILINE)
+    assert len(names) > 20
+    for path in names:
+        scope, _, name = path.rpartition(".")
+        name = name.partition("[")[0]
+        assert (scope, name) == ("", "busy") or scope == "pcie_support.pcie_usp_i"
+        assert name == "busy" or re.search(rf"\b{name}\b", ports), path
+
+
+@pytest.mark.parametrize(
+    "arguments, status, words",
+    [
+        (["--mps", "300"], 2, "invalid choice"),
+        (["--example", "nonesuch"], 2, "there are"),
+        (["--fault", "nonesuch"], 1, "there are flip-c2h"),
+        (["--endpoint", "nonesuch"], 2, "invalid choice"),
+    ],
+)
+def test_bad_arguments_name_what_there_is(arguments, status, words):
+    """A wrong value ends before anything runs, and the message lists the right ones."""
+    done = sim(*arguments)
+    assert done.returncode == status
+    assert words in done.stderr
+
+
+def boards() -> set[str]:
+    """Command lines of all boards on this machine."""
+    found = set()
+    for entry in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = entry.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if line[0].endswith(b"/board"):
+            found.add(f"{entry.parent.name} {line[2].decode(errors='replace')}")
+    return found
+
+
+def test_an_interrupt_leaves_no_board_behind():
+    """Ctrl-C in the middle ends with 130, records nothing and stops the board."""
+    before = boards()
+    command = [sys.executable, "-m", "sim.run", "--vm", "0"]
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
+    )
+    deadline = time.monotonic() + 60
+    while not boards() - before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    started = boards() - before
+    assert started, "no board was seen within a minute"
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"interrupted" in errors
+    assert not boards() & started
+
+
+def test_results_json_has_the_stated_shape():
+    """Each row has the agreed keys, whatever its value."""
+    done = sim()
+    assert done.returncode == 0, done.stderr
+    document = json.loads(results.RESULTS.read_text())
+    assert document["schema"] == 1
+    keys = {"id", "value", "unit", "limit", "ratio", "binds", "violations", "bytes", "cycles"}
+    for entry in document["results"]:
+        assert keys | {"conditions", "commit"} <= set(entry)

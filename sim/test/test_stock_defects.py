@@ -1,0 +1,301 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What an endpoint must do and stock LitePCIe 2024.12 does not.
+
+Each test asserts the right behaviour and is an expected failure of the stock endpoint alone. A
+defect must show in the way that is known: anything else, right apart, is a plain failure. An
+endpoint added to ENDPOINTS has to pass them all.
+"""
+
+import random
+
+import pytest
+from board_builds import build_executable, register_map
+from board_client import (
+    C2H_GENERATE,
+    CAP_EXPRESS,
+    H2C_CHECK,
+    HIGH_MEMORY,
+    pattern,
+    slices,
+    wait_until,
+)
+from board_process import WatchedBoard
+
+ENDPOINTS = ["litepcie"]
+
+TOTAL = 64 * 1024
+DESCRIPTOR = 8192
+DEVICE_CONTROL_2 = 0x28
+TIMEOUT_50_TO_100_US = 1
+RECOVERY_CYCLES = 250_000  # 1 ms: ten times the longest completion timeout that was chosen
+
+
+class Defect(AssertionError):
+    """The known wrong behaviour was seen."""
+
+
+def stock_defect(reason):
+    """Run for every endpoint; the stock one is known to fail with a Defect, for `reason`."""
+    known = pytest.mark.xfail(raises=Defect, strict=True, reason=reason)
+    params = [pytest.param(e, marks=[known] if e == "litepcie" else []) for e in ENDPOINTS]
+    return pytest.mark.parametrize("endpoint", params, indirect=True)
+
+
+def judge(seen, right, known):
+    """Pass when `seen` is `right`, raise Defect when it is the `known` wrong, fail otherwise."""
+    if seen == right:
+        return
+    assert known(seen) if callable(known) else seen == known, f"neither right nor known: {seen}"
+    raise Defect(f"{seen} instead of {right}")
+
+
+@pytest.fixture
+def endpoint(request, tmp_path):
+    """Starts boards whose gateware has the endpoint under test; no rule ends them."""
+    program, csr = build_executable(request.param), register_map(request.param)
+
+    def start(*options):
+        options = ["--rules", "warn", *map(str, options)]
+        return WatchedBoard(program, csr, options, tmp_path / "tlp.log", violations=None)
+
+    return start
+
+
+def run_c2h(card, descriptors, interrupts="none"):
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", descriptors, interrupts)
+    card.start("c2h")
+
+
+def run_h2c(card, descriptors, interrupts="none"):
+    card.write("pattern_control", H2C_CHECK)
+    card.program("h2c", descriptors, interrupts)
+    card.start("h2c")
+
+
+# Interrupts ------------------------------------------------------------------------------------
+
+
+@stock_defect("the MSI leaves by its own pins while data waits in the RQ adapter")
+@pytest.mark.parametrize("mps", [128, 256, 512])
+@pytest.mark.parametrize("stall", [0, 20, 60])
+def test_a_c2h_interrupt_never_overtakes_its_data(endpoint, mps, stall):
+    """When the interrupt of a descriptor passes the pins, so has every byte of the descriptor."""
+    with endpoint("--stall", stall) as board:
+        card = board.card(mps=mps)
+        memory = card.memory(HIGH_MEMORY, TOTAL)
+        card.enable_interrupts("c2h")
+        run_c2h(card, slices(HIGH_MEMORY, TOTAL, DESCRIPTOR), "all")
+        card.wait_data(memory, pattern(TOTAL))
+        wait_until(lambda: board.stats()["msi"] == TOTAL // DESCRIPTOR, "the interrupts")
+    written, announced, overtaken = 0, 0, []
+    for tlp in board.tlps().on("RQ"):
+        if tlp.kind == "MSI":
+            announced += DESCRIPTOR
+            overtaken.append(max(0, announced - written))
+        else:
+            written += 4 * tlp.dwords
+    print(f"bytes overtaken at mps {mps}, stall {stall}: {overtaken}")
+    # The adapter holds at most 8 TLPs, and at least the one that is being sent.
+    judge(max(overtaken), 0, lambda worst: worst <= 8 * mps and min(overtaken) >= mps)
+
+
+@stock_defect("the h2c interrupt is raised when the last read request is issued")
+def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint):
+    """When the interrupt of a descriptor passes the pins, all of its completions have."""
+    with endpoint() as board:
+        card = board.card()
+        card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)
+        card.enable_interrupts("h2c")
+        run_h2c(card, slices(HIGH_MEMORY, TOTAL, DESCRIPTOR), "all")
+        assert card.h2c_check(TOTAL // 32) == 0
+        wait_until(lambda: board.stats()["msi"] == TOTAL // DESCRIPTOR, "the interrupts")
+    arrived, announced, missing = 0, 0, []
+    for tlp in board.tlps().tlps:
+        if tlp.kind == "MSI":
+            announced += DESCRIPTOR
+            missing.append(max(0, announced - arrived))
+        elif tlp.interface == "RC":
+            arrived += 4 * tlp.dwords
+    print(f"bytes missing when the interrupt fired: {missing}")
+    judge(max(missing), 0, lambda worst: DESCRIPTOR // 2 < worst <= DESCRIPTOR)
+
+
+# Reads that fail -------------------------------------------------------------------------------
+
+
+def reads_after_a_failure(endpoint, fault):
+    """Start h2c with its third read failing; (reads issued, reads of the whole run) at rest."""
+    with endpoint("--fault", f"{fault}:3") as board:
+        card = board.card()
+        control = card.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL_2
+        card.config_write(control, TIMEOUT_50_TO_100_US, 2)
+        card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)
+        run_h2c(card, slices(HIGH_MEMORY, TOTAL, DESCRIPTOR))
+        wait_until(lambda: board.stats()["faults"] == 1, "the fault")
+        end = board.stats()["cycles"] + RECOVERY_CYCLES
+        wait_until(lambda: board.stats()["cycles"] > end, "1 ms of device time")
+        return board.stats()["rq"]["tlps"], TOTAL // 512
+
+
+@stock_defect("a UR completion frees no tag, and nothing behind it is handed on")
+def test_a_refused_read_does_not_stop_the_others(endpoint):
+    """After one read was answered with Unsupported Request all others are issued."""
+    issued, whole = reads_after_a_failure(endpoint, "ur")
+    judge(issued, whole, 3 + 16)  # as many behind the failed one as there are tags
+
+
+@stock_defect("a read waits for its completion for ever, and so does what is behind it")
+def test_a_lost_completion_does_not_stop_the_others(endpoint):
+    """When a completion never comes, the others are issued, at the latest after the time-out."""
+    issued, whole = reads_after_a_failure(endpoint, "drop-completion")
+    judge(issued, whole, 3 + 16)
+
+
+# MMIO ------------------------------------------------------------------------------------------
+
+
+@stock_defect("byte enables of a write are ignored: the whole dword is stored")
+@pytest.mark.parametrize("offset,count", [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2)])
+def test_a_short_write_leaves_its_neighbours_alone(endpoint, offset, count):
+    """A write of one or two bytes changes these and no other byte of the dword."""
+    value, before = 0xDDCC >> 8 * (2 - count), 0x44332211
+    mask = ((1 << 8 * count) - 1) << 8 * offset
+    with endpoint() as board:
+        card = board.card()
+        card.mmio_write(0x10000, before)
+        card.mmio_write(0x10000 + offset, value, count)
+        seen = card.mmio_read(0x10000)
+    judge(hex(seen), hex(before & ~mask | value << 8 * offset), hex(value << 8 * offset))
+
+
+@stock_defect("an 8-byte write stores its first dword only")
+def test_an_8_byte_write_stores_both_dwords(endpoint):
+    """A write of two dwords reaches both."""
+    with endpoint() as board:
+        card = board.card()
+        card.mmio_write(0x10000, 0x1111_2222_3333_4444, 8)
+        seen = [card.mmio_read(0x10000), card.mmio_read(0x10004)]
+    judge(seen, [0x3333_4444, 0x1111_2222], [0x3333_4444, 0])
+
+
+def completion_of_a_read(endpoint, offset, count):
+    """The completion of one read of a word that holds 0x44332211 44332211, and what was read."""
+    with endpoint() as board:
+        card = board.card()
+        for at in (0x10000, 0x10004):
+            card.mmio_write(at, 0x4433_2211)
+        seen = card.mmio_read(0x10000 + offset, count)
+        assert board.stats()["mmio_errors"] == (1 if seen == (1 << 8 * count) - 1 else 0)
+    return board.tlps().on("CC")[-1], seen
+
+
+@stock_defect("an 8-byte read is answered with one dword and byte count 4")
+def test_an_8_byte_read_is_answered_with_two_dwords(endpoint):
+    """The completion has two dwords and byte count 8, and the host reads both."""
+    completion, seen = completion_of_a_read(endpoint, 0, 8)
+    judge(
+        (completion.dwords, completion.byte_count, hex(seen)),
+        (2, 8, "0x4433221144332211"),
+        (1, 4, "0xffffffffffffffff"),
+    )
+
+
+@stock_defect("a short read is answered with byte count 4 and the dword's address")
+@pytest.mark.parametrize("offset,count", [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2)])
+def test_a_short_read_is_answered_with_its_byte_count(endpoint, offset, count):
+    """Byte count is what was asked for, lower address the first byte's (base spec 2.2.9)."""
+    completion, seen = completion_of_a_read(endpoint, offset, count)
+    data = int.from_bytes(bytes.fromhex("11223344")[offset : offset + count], "little")
+    judge(
+        (completion.byte_count, completion.address & 0x7F, hex(seen)),
+        (count, offset, hex(data)),
+        (4, 0, "0x" + "ff" * count),
+    )
+
+
+@stock_defect("a read where nothing is mapped is answered with data and status 0")
+@pytest.mark.parametrize("offset", [0x11000, 0x1C000, 0x1FFFC])
+def test_an_unmapped_read_is_unsupported(endpoint, offset):
+    """A read of an address in the BAR where nothing is ends in Unsupported Request."""
+    with endpoint() as board:
+        seen = board.card().mmio_read(offset)
+    [completion] = board.tlps().on("CC")
+    judge((completion.kind, completion.status), ("Cpl", 1), ("CplD", 0))
+    assert seen == 0xFFFF_FFFF
+
+
+# Descriptors -----------------------------------------------------------------------------------
+
+
+def moved(endpoint, address_offset, length, direction):
+    """Loop `length` random bytes back with one side of it at `address_offset` into a page.
+
+    Returns (every byte right, no TLP across 4 KiB).
+    """
+    data = random.Random(length).randbytes(length)
+    at = {"h2c": 0, "c2h": 0, direction: address_offset}
+    with endpoint() as board:
+        card = board.card()
+        source, sink = card.memory(HIGH_MEMORY, TOTAL), card.memory(2 * HIGH_MEMORY, TOTAL)
+        source.data[at["h2c"] : at["h2c"] + length] = data
+        card.write("pcie_dma0_loopback_enable", 1)
+        card.program("h2c", [(source.address + at["h2c"], length)])
+        card.program("c2h", [(sink.address + at["c2h"], length)])
+        card.start("c2h", "h2c")
+        end = board.stats()["cycles"] + RECOVERY_CYCLES
+        wait_until(lambda: board.stats()["cycles"] > end, "1 ms of device time")
+        right = sink.data[at["c2h"] : at["c2h"] + length] == data
+    requests = [t for t in board.tlps().on("RQ") if t.kind in ("MRd", "MWr")]
+    return right, all(t.address % 4096 + 4 * t.dwords <= 4096 for t in requests)
+
+
+@stock_defect("requests are cut at MPS and MRRS from the start address, not at 4 KiB")
+@pytest.mark.parametrize("direction,offset", [("h2c", 64), ("h2c", 256), ("c2h", 64), ("c2h", 128)])
+def test_a_descriptor_that_crosses_4_kib_is_split(endpoint, direction, offset):
+    """Wherever a descriptor begins, no request crosses a 4 KiB boundary."""
+    judge(moved(endpoint, offset, DESCRIPTOR, direction), (True, True), (True, False))
+
+
+@stock_defect("completions that do not begin on a 32-byte word are packed wrongly")
+@pytest.mark.parametrize("length", [256, 512])
+def test_h2c_from_an_unaligned_address(endpoint, length):
+    """A descriptor may begin at any dword of host memory."""
+    judge(moved(endpoint, 4, length, "h2c"), (True, True), (False, True))
+
+
+@stock_defect("a length is cut to whole 32-byte words")
+@pytest.mark.parametrize("length", [4, 36, 72, 4100, 8200])
+def test_a_length_of_any_dwords(endpoint, length):
+    """A descriptor may have any number of dwords, and all of them are moved."""
+    judge(moved(endpoint, 0, length, "c2h"), (True, True), (False, True))
+
+
+# Receive side ----------------------------------------------------------------------------------
+
+
+@stock_defect("each completion costs two idle cycles, in which RC is held off")
+@pytest.mark.parametrize("size", [64, 128, 256])
+def test_completions_are_never_held_off(endpoint, size):
+    """RC is taken in every cycle: what a read brings has its place before it is issued."""
+    with endpoint("--completion-size", size) as board:
+        card = board.card()
+        card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)
+        run_h2c(card, slices(HIGH_MEMORY, TOTAL, DESCRIPTOR))
+        assert card.h2c_check(TOTAL // 32) == 0
+        stalls = board.stats()["rc"]["stalls"]
+    judge(stalls, 0, 2 * TOTAL // size)
+
+
+@stock_defect("reads are issued without regard to how many completions the hard block can hold")
+def test_fewer_than_64_completions_wait(endpoint):
+    """Without straddle the hard block holds fewer than 64 completions (rule rc-completions)."""
+    with endpoint("--completion-size", 64) as board:
+        card = board.card()
+        card.memory(HIGH_MEMORY, 4 * TOTAL).data[:] = pattern(4 * TOTAL)
+        run_h2c(card, slices(HIGH_MEMORY, 4 * TOTAL, DESCRIPTOR))
+        assert card.h2c_check(4 * TOTAL // 32) == 0
+        broken = set(board.stats()["violations"])
+    judge(broken, set(), {"rc-completions"})

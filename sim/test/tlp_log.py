@@ -1,0 +1,67 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The board's TLP log (`--tlp-log`) as objects.
+
+Times are those of the pins: the last beat on RQ and CC, the first beat shown on CQ and RC.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+LINE = re.compile(r"\s*(?P<ns>[\d.]+) ns (?P<interface>CQ|CC|RQ|RC) (?P<rest>.*)")
+REQUEST = re.compile(
+    r"(?P<msi>MSI )?(?P<kind>MRd|MWr|other) 0x(?P<address>[0-9a-f]+) (?P<dwords>\d+) dw "
+    r"be (?P<first_be>[0-9a-f])/(?P<last_be>[0-9a-f]) tag (?P<tag>\d+)"
+)
+COMPLETION = re.compile(
+    r"(?P<kind>CplD?) low 0x(?P<address>[0-9a-f]+) (?P<dwords>\d+) dw "
+    r"bc (?P<byte_count>\d+) tag (?P<tag>\d+) status (?P<status>\d+)"
+)
+
+
+@dataclass(frozen=True)
+class Tlp:
+    ns: float
+    interface: str  # CQ, CC, RQ or RC
+    kind: str  # MRd, MWr, MSI, Cpl, CplD
+    address: int  # the low bits of it for completions
+    dwords: int
+    tag: int
+    first_be: int = 0
+    last_be: int = 0
+    byte_count: int = 0
+    status: int = 0
+
+    @property
+    def enables(self):
+        return self.first_be, self.last_be
+
+
+def parse(line):
+    head = LINE.fullmatch(line)
+    assert head, f"no line of a TLP log: {line!r}"
+    found = REQUEST.fullmatch(head["rest"]) or COMPLETION.fullmatch(head["rest"])
+    assert found, f"no TLP: {line!r}"
+    fields = found.groupdict()
+    numbers = {
+        name: int(fields[name], 16 if name in ("address", "first_be", "last_be") else 10)
+        for name in fields
+        if name not in ("kind", "msi")
+    }
+    kind = "MSI" if fields.get("msi") else fields["kind"]
+    return Tlp(float(head["ns"]), head["interface"], kind, **numbers)
+
+
+class TlpLog:
+    """All TLPs of a run, in the order in which they passed the pins."""
+
+    def __init__(self, path: Path):
+        self.tlps = [parse(line) for line in path.read_text().splitlines()]
+
+    def on(self, interface, kind=None):
+        """The TLPs on one interface, of one kind if given."""
+        return [t for t in self.tlps if t.interface == interface and kind in (None, t.kind)]

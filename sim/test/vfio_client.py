@@ -1,0 +1,190 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A vfio-user client in the standard library, strict enough to test a server with.
+
+Every reply is matched by its message number, since a BAR read is answered later than the message
+behind it. Requests from the server are served whenever the client waits. Not made for speed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import struct
+import time
+
+VERSION, DMA_MAP, DMA_UNMAP, DEVICE_INFO, REGION_INFO = 1, 2, 3, 4, 5
+IRQ_INFO, SET_IRQS, REGION_READ, REGION_WRITE = 7, 8, 9, 10
+DMA_READ, DEVICE_RESET, REGION_WRITE_MULTI = 11, 13, 15
+
+FLAG_REPLY, FLAG_NO_REPLY, FLAG_ERROR = 0x1, 0x10, 0x20
+BAR0, CONFIG = 0, 7
+MSI = 1
+READABLE, WRITABLE = 1, 2
+UNMAP_ALL = 2
+IRQ_DATA_NONE, IRQ_DATA_EVENTFD, IRQ_ACTION_TRIGGER = 1, 4, 32
+
+HEADER = struct.Struct("<HHIII")  # id, command, size, flags, error
+ACCESS = struct.Struct("<QII")  # offset, region, count
+TIMEOUT = 20  # seconds of wall time after which a board that does not answer is broken
+
+
+class VfioClient:
+    """One connection. `memory_of(address, count)` answers the server's DMA_READ; without it the
+    client does not announce that it can be asked."""
+
+    def __init__(self, path, memory_of=None, greet=True):
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.connect(str(path))  # waits while the board's queue is full
+        self.socket.settimeout(TIMEOUT)
+        self.memory_of = memory_of
+        self.asked = 0  # DMA_READ requests served
+        self.capabilities = None
+        self._number = 0
+        self._replies = {}
+        if greet:
+            self.greet()
+
+    def close(self):
+        self.socket.close()
+
+    # Messages ----------------------------------------------------------------------------------
+
+    def send(self, command, body=b"", fds=(), flags=0, size=None):
+        """Send a request and return its number; `size` overrides the header's honest one."""
+        self._number = (self._number + 1) & 0x7FFF
+        size = HEADER.size + len(body) if size is None else size
+        message = HEADER.pack(self._number, command, size, flags, 0) + body
+        if fds:
+            socket.send_fds(self.socket, [message], fds)
+        else:
+            self.socket.sendall(message)
+        return self._number
+
+    def reply(self, number):
+        """Wait for the reply to request `number`; its error becomes an OSError."""
+        while number not in self._replies:
+            self._receive()
+        flags, error, body = self._replies.pop(number)
+        assert flags & FLAG_REPLY, f"message {number}: flags {flags:#x} of a reply lack its type"
+        if flags & FLAG_ERROR:
+            raise OSError(error, os.strerror(error))
+        return body
+
+    def call(self, command, body=b"", fds=()):
+        return self.reply(self.send(command, body, fds))
+
+    def _receive_exactly(self, count):
+        data = b""
+        while len(data) < count:
+            more = self.socket.recv(count - len(data))
+            if not more:
+                raise ConnectionError("the board closed the connection")
+            data += more
+        return data
+
+    def _receive(self):
+        number, command, size, flags, error = HEADER.unpack(self._receive_exactly(HEADER.size))
+        body = self._receive_exactly(size - HEADER.size)
+        if flags & 0xF == FLAG_REPLY:
+            self._replies[number] = (flags, error, body)
+        else:
+            self._serve(number, command, body)
+
+    def _serve(self, number, command, body):
+        assert command == DMA_READ and self.memory_of, f"unexpected request {command} of the board"
+        address, count = struct.unpack("<QQ", body)
+        answer = body + self.memory_of(address, count)
+        self.asked += 1
+        header = HEADER.pack(number, command, HEADER.size + len(answer), FLAG_REPLY, 0)
+        self.socket.sendall(header + answer)
+
+    def serve_for(self, seconds):
+        """Serve the board's requests until it has made none for `seconds`."""
+        while select.select([self.socket], [], [], seconds)[0]:
+            self._receive()
+
+    def closed_within(self, seconds):
+        """Has the board ended the connection? Replies that are still there are read first."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            if not select.select([self.socket], [], [], 0.05)[0]:
+                continue
+            try:
+                self._receive()
+            except ConnectionError:
+                return True
+        return False
+
+    # Requests ----------------------------------------------------------------------------------
+
+    def greet(self, capabilities=None):
+        if capabilities is None:
+            capabilities = {"max_msg_fds": 8}
+            if self.memory_of:
+                capabilities["max_data_xfer_size"] = 1 << 20
+        text = json.dumps({"capabilities": capabilities}).encode() + b"\0"
+        body = self.call(VERSION, struct.pack("<HH", 0, 1) + text)
+        self.capabilities = json.loads(body[4:].rstrip(b"\0"))["capabilities"]
+
+    def device_info(self):
+        """flags, number of regions, number of interrupt kinds."""
+        return struct.unpack("<IIII", self.call(DEVICE_INFO, struct.pack("<IIII", 16, 0, 0, 0)))[1:]
+
+    def region_info(self, index):
+        """flags and size."""
+        body = self.call(REGION_INFO, struct.pack("<IIIIQQ", 32, 0, index, 0, 0, 0))
+        _, flags, _, _, size, _ = struct.unpack("<IIIIQQ", body)
+        return flags, size
+
+    def irq_count(self, index):
+        body = self.call(IRQ_INFO, struct.pack("<IIII", 16, 0, index, 0))
+        return struct.unpack("<IIII", body)[3]
+
+    def read(self, region, offset, count):
+        return self.reply(self.send_read(region, offset, count))[ACCESS.size :]
+
+    def send_read(self, region, offset, count):
+        """A read without waiting for its reply, which `reply` then yields."""
+        return self.send(REGION_READ, ACCESS.pack(offset, region, count))
+
+    def read_many(self, region, offsets, count):
+        """Reads in flight together, sent as fast as the board takes them; their data in order."""
+        numbers = []
+        for offset in offsets:
+            while select.select([self.socket], [], [], 0)[0]:  # or the board could not answer
+                self._receive()
+            numbers.append(self.send_read(region, offset, count))
+        return [self.reply(number)[ACCESS.size :] for number in numbers]
+
+    def write(self, region, offset, data, posted=False):
+        body = ACCESS.pack(offset, region, len(data)) + data
+        if posted:
+            self.send(REGION_WRITE, body, flags=FLAG_NO_REPLY)
+        else:
+            self.call(REGION_WRITE, body)
+
+    def write_multi(self, writes):
+        """BAR0 writes in one message: [(offset, data), ...] with at most 8 bytes each."""
+        body = struct.pack("<Q", len(writes))
+        for offset, data in writes:
+            body += ACCESS.pack(offset, BAR0, len(data)) + data.ljust(8, b"\0")
+        self.call(REGION_WRITE_MULTI, body)
+
+    def map(self, address, size, fd=None, offset=0, flags=READABLE | WRITABLE):
+        body = struct.pack("<IIQQQ", 32, flags, offset, address, size)
+        self.call(DMA_MAP, body, [] if fd is None else [fd])
+
+    def unmap(self, address, size, flags=0):
+        self.call(DMA_UNMAP, struct.pack("<IIQQ", 24, flags, address, size))
+
+    def set_eventfd(self, fd, index=MSI, start=0, count=1):
+        flags = IRQ_DATA_EVENTFD | IRQ_ACTION_TRIGGER
+        fds = [] if fd is None else [fd]
+        self.call(SET_IRQS, struct.pack("<IIIII", 20, flags, index, start, count), fds)
+
+    def reset(self):
+        self.call(DEVICE_RESET)
