@@ -1,0 +1,81 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Formatters and linters over what git tracks, and the house rules that no linter knows.
+
+`python -m tools.lint --fix` mends what can be mended by machine. Exit status 1: something to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+C_SUFFIXES = {".cpp", ".hpp"}
+HEADED_SUFFIXES = {".py", ".c", ".h", ".cpp", ".hpp", ".sv", ".v", ".scala", ".sh"}
+HEADER = ("This file is part of Lanebox.", "Copyright (c)", "SPDX-License-Identifier:")
+HEADER_WITHIN = 5  # lines: a #! may come first
+UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fix", action="store_true", help="rewrite what can be mended")
+    fix = parser.parse_args().fix
+    files = tracked()
+    failed = [check_headers(files), check_words(files)]
+    failed.append(run(["ruff", "check", *(["--fix"] if fix else []), "."]))
+    style = [] if fix else ["--dry-run", "--Werror"]
+    sources = [str(p) for p in files if p.suffix in C_SUFFIXES]
+    failed.append(bool(sources) and run(["clang-format", "-i", *style, *sources]))
+    return int(any(failed))
+
+
+def tracked() -> list[Path]:
+    """Files that git tracks or would track."""
+    listing = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    paths = (Path(line) for line in listing.stdout.splitlines())
+    return [path for path in paths if (ROOT / path).is_file()]
+
+
+def run(command: list[str]) -> bool:
+    """Run a tool of this environment; true when it failed."""
+    tool = Path(sys.executable).with_name(command[0])
+    return subprocess.run([tool, *command[1:]], cwd=ROOT).returncode != 0
+
+
+def check_headers(files: list[Path]) -> bool:
+    """Every source file opens with project, copyright and licence."""
+    failed = False
+    for path in files:
+        if path.suffix not in HEADED_SUFFIXES:
+            continue
+        head = "\n".join((ROOT / path).read_text().splitlines()[:HEADER_WITHIN])
+        if not all(part in head for part in HEADER):
+            print(f"{path}:1: the three-line header is missing (see LICENSE and any other file)")
+            failed = True
+    return failed
+
+
+def check_words(files: list[Path]) -> bool:
+    """Nothing unfinished is left in a source file."""
+    failed = False
+    for path in files:
+        if path.suffix not in HEADED_SUFFIXES:
+            continue
+        for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
+            if UNFINISHED.search(line):
+                print(f"{path}:{number}: finish it or say it in the documentation: {line.strip()}")
+                failed = True
+    return failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
