@@ -8,7 +8,6 @@
 
 #include <array>
 #include <ctime>
-#include <set>
 #include <sstream>
 
 #include "json.hpp"
@@ -19,6 +18,8 @@ namespace {
 
 constexpr unsigned kBatch = 32;  // cycles between two looks at the sockets
 constexpr Time kLongestTravel = 50'000 * kNanosecond;
+constexpr const char *kLiveOptions[] = {"completion-size", "read-latency", "mmio-rtt", "stall",
+                                        "pace"};
 
 double cpu_seconds() {
     timespec time;
@@ -218,11 +219,15 @@ std::string Board::stats() const {
 }
 
 std::string Board::set(const std::string &name, const std::string &value) {
-    static const std::set<std::string> live = {"completion-size", "read-latency", "mmio-rtt",
-                                               "stall", "pace"};
-    if (!live.count(name))
-        return error_json("set " + name +
-                          ": there are completion-size, read-latency, mmio-rtt, stall, pace");
+    std::string live;
+    for (const char *option : kLiveOptions) {
+        if (name == option) return set_live(name, value);
+        live += (live.empty() ? "" : ", ") + std::string(option);
+    }
+    return error_json("set " + name + ": there are " + live);
+}
+
+std::string Board::set_live(const std::string &name, const std::string &value) {
     set_option(options_, name, value);
     root_.timing = timing_of(options_);
     hard_block_.set_stall(options_.stall_percent);

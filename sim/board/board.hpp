@@ -52,6 +52,7 @@ private:
     void run_batch();
     std::string command(const std::string &line);
     std::string set(const std::string &name, const std::string &value);
+    std::string set_live(const std::string &name, const std::string &value);
 
     Options options_;
     Rules rules_;

@@ -7,14 +7,11 @@ The known values were measured with another model of the same boundary; the limi
 sim/limits.py, which shares no code with the model.
 """
 
-import subprocess
-from pathlib import Path
-
 import pytest
 from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
+from model_probe import run
 
 from sim import limits
-from sim.board.build import BOARD
 
 TOTAL = 1 << 20
 CYCLE_NS = limits.CYCLE_NS
@@ -103,34 +100,25 @@ def test_h2c_keeps_the_limit_at_the_pins(start_board, size, mps):
     assert steady_rate(board.tlps().on("RC", "CplD")) < 1.001 * limit.value, limit
 
 
-@pytest.fixture(scope="module")
-def link_probe(tmp_path_factory):
-    """The link model alone, driven as hard as it can be."""
-    program = tmp_path_factory.mktemp("link") / "link_probe"
-    sources = [Path(__file__).parent / "link_probe.cpp", BOARD / "pcie4" / "link.cpp"]
-    flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{BOARD}"]
-    subprocess.run(["g++", *flags, *sources, "-o", program], check=True)
-
-    def measure(*arguments):
-        command = [program, *map(str, arguments)]
-        return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-
-    return measure
+def link_rate(kind, payload, mps, gap_ns):
+    """GB/s of payload over one direction of the link model alone, with `gap_ns` before each TLP."""
+    [rate] = run([f"link {kind} {payload} {mps} {gap_ns}"]).rates
+    return rate
 
 
 @pytest.mark.parametrize("kind", ["write", "completion"])
 @pytest.mark.parametrize("mps", [128, 256, 512])
-def test_a_saturated_link_carries_what_the_formula_says(link_probe, kind, mps):
+def test_a_saturated_link_carries_what_the_formula_says(kind, mps):
     """TLPs back to back, with DLLPs and skips between them, reach the wire rate of limits.py."""
     overhead = {"write": limits.WRITE_OVERHEAD, "completion": limits.COMPLETION_OVERHEAD}[kind]
     for payload in (4, 64, 128, 256, 512):
         if payload <= mps:
             wanted = limits.wire(payload, overhead, mps)
-            assert link_probe(kind, payload, mps, 0) == pytest.approx(wanted, rel=0.001), payload
+            assert link_rate(kind, payload, mps, 0) == pytest.approx(wanted, rel=0.001), payload
 
 
-def test_an_idle_link_delays_nothing(link_probe):
+def test_an_idle_link_delays_nothing():
     """With pauses of 1 us between TLPs the DLLPs and skips cost less than a tenth of a percent."""
     payload, gap = 256, 1000
     alone = gap + (payload + limits.WRITE_OVERHEAD) / limits.RAW
-    assert link_probe("write", payload, 256, gap) == pytest.approx(payload / alone, rel=0.001)
+    assert link_rate("write", payload, 256, gap) == pytest.approx(payload / alone, rel=0.001)

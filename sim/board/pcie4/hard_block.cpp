@@ -213,7 +213,7 @@ void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
         if (in.rc_ready) rc_source_.taken();
     }
     if (!rc_source_.active() && root_.completion_arrived(now) && !held_back()) {
-        bool overflow = root_.completions_waiting() >= kCompletionsInFlight;
+        bool overflow = root_.completions_waiting(now) >= kCompletionsInFlight;
         Tlp tlp = root_.take_completion();
         tlp.pins_at = now;
         rules_.check(!overflow, Rule::RcCompletions, tlp, "64 or more completions wait for RC");

@@ -266,6 +266,12 @@ void RootComplex::run(Time now) {
     }
 }
 
+size_t RootComplex::completions_waiting(Time now) const {
+    auto later = [](Time time, const Timed &timed) { return time < timed.at; };
+    auto end = std::upper_bound(completions_in_.begin(), completions_in_.end(), now, later);
+    return static_cast<size_t>(end - completions_in_.begin());
+}
+
 bool RootComplex::mmio_full() const {
     return mmio_.size() >= kMmioReads;
 }

@@ -57,7 +57,7 @@ public:
     const Tlp &next_request() const { return requests_in_.front().tlp; }
     Tlp take_completion() { return take(completions_in_); }
     Tlp take_request();
-    size_t completions_waiting() const { return completions_in_.size(); }
+    size_t completions_waiting(Time now) const;  // that have arrived
 
     bool idle() const;
     void reset();      // outstanding MMIO reads end with all ones

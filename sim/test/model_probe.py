@@ -1,0 +1,171 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Drive the hard-block model at its pins, without a gateware (model_probe.cpp).
+
+Descriptors are encoded and decoded here a second time, from PG213's tables and not from the C++.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from board_builds import ROOT
+
+from sim.board import build
+
+BEAT_DWORDS = 8
+MEMORY = 0x1_0000_0000  # 64 KiB of host memory, byte i holds i & 0xff
+RUN = 400  # cycles, longer than the default latencies
+
+
+@functools.cache
+def program() -> Path:
+    """The compiled probe, made once for the same sources."""
+    sources = [Path(__file__).with_suffix(".cpp"), *sorted(build.BOARD.glob("pcie4/*.cpp"))]
+    digest = hashlib.sha256()
+    for path in [*sources, *sorted(build.BOARD.glob("pcie4/*.hpp"))]:
+        digest.update(path.read_bytes())
+    directory = ROOT / "build" / "probe" / digest.hexdigest()[:16]
+    if not (directory / "probe").exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
+        flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{build.BOARD}"]
+        for path in sources:
+            subprocess.run(
+                [*compiler, *flags, "-c", path, "-o", directory / f"{path.stem}.o"], check=True
+            )
+        subprocess.run(["g++", *directory.glob("*.o"), "-o", directory / "probe.new"], check=True)
+        (directory / "probe.new").rename(directory / "probe")
+    return directory / "probe"
+
+
+@dataclass(frozen=True)
+class Beat:
+    last: bool
+    keep: int
+    byte_en: int
+    enables: int
+    data: tuple
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What came out: beats by interface, stored bytes, answers of host reads, broken rules."""
+
+    cq: list
+    rc: list
+    stored: dict
+    answers: list
+    broken: set
+    interrupts: int
+    rates: list
+
+
+def run(commands) -> Seen:
+    """Run `commands` from a reset block on, bus master, memory space and MSI enabled before."""
+    setup = ["config 4 2 6", "config 4a 2 1", "config 10 4 e0000000", "run 2"]
+    result = subprocess.run(
+        [program()], input="\n".join([*setup, *commands, ""]), text=True, capture_output=True
+    )
+    assert result.returncode == 0, result.stderr
+    return parse(result.stdout)
+
+
+def parse(text) -> Seen:
+    seen = Seen([], [], {}, [], set(), text.count("interrupt\n"), [])
+    for line in text.splitlines():
+        verb, *words = line.split()
+        if verb in ("cq", "rc"):
+            last, keep, byte_en, enables, *data = (int(word, 16) for word in words)
+            getattr(seen, verb).append(Beat(bool(last), keep, byte_en, enables, tuple(data)))
+        elif verb == "stored":
+            seen.stored[int(words[0], 16)] = int(words[1], 16)
+        elif verb == "answer":
+            seen.answers.append((words[0] == "1", int(words[1], 16)))
+        elif verb == "broken":
+            seen.broken.add(words[0])
+        elif verb != "interrupt":
+            seen.rates.append(float(verb))
+    return seen
+
+
+# Encoding, PG213 "Requester Request Descriptor" and "Completer Completion Descriptor" -----------
+
+
+def beats(interface, dwords, enables=()):
+    """Commands that offer the packet `dwords` beat by beat."""
+    commands = []
+    for at in range(0, len(dwords), BEAT_DWORDS):
+        part = dwords[at : at + BEAT_DWORDS]
+        last, keep = at + BEAT_DWORDS >= len(dwords), (1 << len(part)) - 1
+        padded = [*part, *[0] * (BEAT_DWORDS - len(part))]
+        commands.append(" ".join(f"{v:x}" for v in (last, keep, *enables, *padded)))
+    return [f"{interface} {command}" for command in commands]
+
+
+def request(write, address, dwords, first_be=0xF, last_be=None, tag=0, kind=None, payload=None):
+    """A memory request on RQ."""
+    if last_be is None:
+        last_be = 0xF if dwords > 1 else 0
+    kind = (1 if write else 0) if kind is None else kind
+    descriptor = [address & 0xFFFF_FFFC, address >> 32, dwords | kind << 11, tag]
+    if payload is None:
+        payload = [0x03020100 + 0x04040404 * i & 0xFFFF_FFFF for i in range(dwords)]
+    packet = descriptor + (payload if write else [])
+    return beats("rq", packet, (first_be, last_be))
+
+
+def completion(tag, byte_count, payload, low=0, status=0, dwords=None, requester=0xA0):
+    """A completion on CC."""
+    count = len(payload) if dwords is None else dwords
+    descriptor = [low | byte_count << 16, count | status << 11 | requester << 16, tag]
+    return beats("cc", descriptor + payload)
+
+
+# Decoding ---------------------------------------------------------------------------------------
+
+
+def packets(interface_beats):
+    """The packets of one interface, each a list of dwords."""
+    result, current = [], []
+    for beat in interface_beats:
+        current += beat.data[: bin(beat.keep).count("1")]
+        if beat.last:
+            result.append(current)
+            current = []
+    return result
+
+
+def decode_rc(dwords):
+    """Fields of PG213's "Requester Completion Descriptor", and the payload's bytes."""
+    return {
+        "low": dwords[0] & 0xFFF,
+        "error": dwords[0] >> 12 & 0xF,
+        "byte_count": dwords[0] >> 16 & 0x1FFF,
+        "done": dwords[0] >> 30 & 1,
+        "dwords": dwords[1] & 0x7FF,
+        "status": dwords[1] >> 11 & 7,
+        "tag": dwords[2] & 0xFF,
+        "data": b"".join(dword.to_bytes(4, "little") for dword in dwords[3:]),
+    }
+
+
+def decode_cq(dwords):
+    """Fields of PG213's "Completer Request Descriptor"."""
+    return {
+        "address": dwords[1] << 32 | dwords[0] & ~3,
+        "dwords": dwords[2] & 0x7FF,
+        "type": dwords[2] >> 11 & 0xF,
+        "requester": dwords[2] >> 16,
+        "tag": dwords[3] & 0xFF,
+        "function": dwords[3] >> 8 & 0xFF,
+        "bar": dwords[3] >> 16 & 7,
+        "aperture": dwords[3] >> 19 & 0x3F,
+        "payload": dwords[4:],
+    }
