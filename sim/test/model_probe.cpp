@@ -15,6 +15,7 @@
 //
 // Numbers are hexadecimal but for run and link. Host memory is 64 KiB at 0x100000000, byte i holds
 // i & 0xff. Rules are counted (warn) and printed at the end.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <iostream>
