@@ -98,7 +98,11 @@ def _throughput(way, name, report, at, limit, violations) -> Row:
         violations=violations,
         bytes=found["window_bytes"],
         cycles=report["window"]["cycles"],
-        conditions={**asdict(at), "compared_bytes": found["compared_bytes"]},
+        conditions={
+            **asdict(at),
+            "traffic": report["direction"],
+            "compared_bytes": found["compared_bytes"],
+        },
     )
 
 

@@ -10,7 +10,14 @@ from sim.errors import TestFailed
 from sim.measure import Conditions
 
 WAY = {"gb_per_s": 5.8, "bytes_per_cycle": 23.2, "window_bytes": 1 << 20, "compared_bytes": 1 << 24}
-REPORT = {"ok": True, "failures": [], "c2h": WAY, "h2c": WAY, "window": {"cycles": 45000}}
+REPORT = {
+    "ok": True,
+    "failures": [],
+    "direction": "both",
+    "c2h": WAY,
+    "h2c": WAY,
+    "window": {"cycles": 45000},
+}
 
 
 def access(op, size, value, reason=None):
