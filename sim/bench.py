@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from sim import artefacts, measure
+from sim import artefacts, measure, model
 from sim.card import Card
 from sim.errors import SimError
 from sim.measure import Conditions
@@ -23,10 +23,13 @@ from sim.results import RESULTS, Row, merge, row, table
 SIZE = "16M"  # compared in each direction, eight times round the ring
 SPEED_SECONDS = "5"
 IDLE_SECONDS = 2.0
+COST_SECONDS = "2"
+COST_TURNS = 2
 
 
 def bench(board: Path, util: Path, seed: int, endpoint: str = "litepcie") -> Iterator[Row]:
-    """Yield the rows of the full set, one board for each MPS."""
+    """Yield the rows of the full set: the model's own, then one board for each MPS."""
+    yield from model.rows()
     for mps in (128, 256, 512):
         with Card(board, util, Conditions(endpoint, mps=mps, seed=seed)) as card:
             yield measure.c2h(*_run(card, "dma_test", "--direction", "c2h", "--size", SIZE))
@@ -34,6 +37,7 @@ def bench(board: Path, util: Path, seed: int, endpoint: str = "litepcie") -> Ite
                 yield from _at_mps_256(card)
             if mps == 512:
                 yield _h2c(card, 512)
+    yield rules_cost(board, util, Conditions(endpoint, seed=seed))
 
 
 def _at_mps_256(card: Card) -> Iterator[Row]:
@@ -67,6 +71,21 @@ def duplex_and_speed(card: Card) -> Iterator[Row]:
         cycles=stats["cycles"],
         conditions={"cpu_seconds": stats["cpu_seconds"], "workload": "duplex, data compared"},
     )
+
+
+def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
+    """Speed with every rule checked and counted, as a share of the speed with none, in turns."""
+    cycles, seconds = {"off": 0, "warn": 0}, {"off": 0.0, "warn": 0.0}
+    for mode in ("off", "warn") * COST_TURNS:
+        with Card(board, util, at, ["--rules", mode]) as card:
+            card.run("dma_test", "--direction", "both", "--duration", COST_SECONDS)
+            stats = card.board.stats()
+        cycles[mode] += stats["cycles"]
+        seconds[mode] += stats["cpu_seconds"]
+    speed = {mode: cycles[mode] / seconds[mode] for mode in cycles}
+    conditions = {"cycles_per_second": speed, "workload": "duplex, data compared"}
+    ratio = speed["warn"] / speed["off"]
+    return row("sim/rules_cost", ratio, "of the speed", conditions=conditions)
 
 
 def idle(card: Card) -> Row:

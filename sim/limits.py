@@ -78,6 +78,14 @@ def h2c(
     )
 
 
+def cc(completion: int, mps: int) -> Limit:
+    """The card's answers to the host's reads, in completions of `completion` bytes (CC)."""
+    return _least(
+        wire=wire(completion, COMPLETION_OVERHEAD, mps),
+        interface=interface(completion, COMPLETION_DESCRIPTOR),
+    )
+
+
 def duplex(mps: int, mrrs: int) -> Limit:
     """Each way, when every byte read by the card is also written by it."""
     writes = math.ceil(mrrs / mps)

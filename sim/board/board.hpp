@@ -14,6 +14,8 @@
 #include "control.hpp"
 #include "gateware.hpp"
 #include "options.hpp"
+#include "pcie4/fault_script.hpp"
+#include "pcie4/peer.hpp"
 #include "vfio_user/server.hpp"
 
 namespace lanebox {
@@ -29,6 +31,7 @@ public:
 
 private:
     static constexpr uint64_t kBar0Bytes = 0x20000;
+    static constexpr Time kNever = ~Time{0};
 
     // Host
     bool memory_read(uint64_t address, void *data, size_t bytes) override;
@@ -44,6 +47,11 @@ private:
     unsigned config_bytes() const override { return ConfigSpace::kSize; }
 
     bool working() const;
+    void tick();
+    void strike();
+    bool link_up() const { return link_up_at_ == 0; }
+    void link_down(Time until);
+    void link_back();
     void travel();
     int client_fd() const;
     void serve_client();
@@ -51,6 +59,9 @@ private:
     int pace_timeout();
     void run_batch();
     std::string command(const std::string &line);
+    bool obey(const std::string &verb, std::istream &words);
+    void start_peer(std::istream &words);
+    void clear();
     std::string set(const std::string &name, const std::string &value);
     std::string set_live(const std::string &name, const std::string &value);
 
@@ -60,12 +71,15 @@ private:
     TlpLog log_;
     ConfigSpace config_;
     RootComplex root_;
+    Peer peer_;
+    FaultScript script_;
     HardBlock hard_block_;
     Gateware gateware_;
     vfio_user::GuestMemory memory_;
     vfio_user::Server server_;
     Control control_;
     bool quit_ = false;
+    Time link_up_at_ = 0;      // 0: it is up; kNever: the card was pulled out
     bool answered_ = false;    // a BAR read has been answered in this batch
     uint64_t cleared_at_ = 0;  // cycle of the last `clear`
     double cpu_cleared_ = 0;

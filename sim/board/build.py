@@ -62,7 +62,8 @@ def _gateware_sources(gateware: Path) -> list[Path]:
 
 
 def _board_sources() -> list[Path]:
-    return sorted(p for p in BOARD.rglob("*") if p.suffix in {".cpp", ".hpp", ".sv", ".v"})
+    files = (p for p in BOARD.rglob("*") if p.suffix in {".cpp", ".hpp", ".sv", ".v"})
+    return sorted(p for p in files if p.parent.name != "ideal")  # that is a program of its own
 
 
 def _version(program: str) -> str:

@@ -25,17 +25,22 @@ namespace {
 constexpr unsigned kResetCycles = 32;
 int user_data_key;  // its address is the key under which the instance finds its Gateware
 
-uint32_t size_code(unsigned bytes) {
-    uint32_t code = 0;  // 128 -> 0, 256 -> 1, ...
-    while (128u << code < bytes) code++;
+uint32_t exponent(unsigned value) {
+    uint32_t code = 0;
+    while (1u << code < value) code++;
     return code;
+}
+
+uint32_t size_code(unsigned bytes) {  // 128 -> 0, 256 -> 1, ...
+    return exponent(bytes / 128);
 }
 
 // cfg_* as pcie_usp.sv unpacks them.
 uint32_t pack(const ConfigSpace &config) {
     return size_code(config.mps()) | size_code(config.mrrs()) << 4 |
            uint32_t{config.msi_enabled()} << 8 | uint32_t{config.memory_enabled()} << 9 |
-           uint32_t{config.bus_master()} << 10 | uint32_t{config.rcb() == 128} << 11;
+           uint32_t{config.bus_master()} << 10 | uint32_t{config.rcb() == 128} << 11 |
+           exponent(config.link().width) << 12 | (config.link().generation - 1) << 15;
 }
 
 // Memory images are read by name from the current directory on the first evaluation; they lie
@@ -148,6 +153,10 @@ lanebox::Beat beat_in(bool valid, bool last, const svBitVecVal *data, int keep) 
     return beat;
 }
 
+int sequence_bits(const lanebox::SeqNum &number) {
+    return number.value | number.valid << 6;
+}
+
 }  // namespace
 
 extern "C" void *pcie4_bind() {
@@ -155,17 +164,20 @@ extern "C" void *pcie4_bind() {
 }
 
 extern "C" void pcie4_step(void *model, int in_flags, const svBitVecVal *rq_data, int rq_keep,
-                           int rq_enables, const svBitVecVal *cc_data, int cc_keep, int msi_int,
+                           int rq_user, const svBitVecVal *cc_data, int cc_keep, int msi_int,
                            int *out_flags, svBitVecVal *cq_data, int *cq_keep, int *cq_enables,
                            int *cq_byte_en, svBitVecVal *rc_data, int *rc_keep, int *rc_byte_en,
-                           int *config_state) {
+                           int *config_state, int *rq_state, int *fc_headers, int *fc_requests,
+                           int *fc_completions) {
     auto flag = [in_flags](int bit) { return (in_flags >> bit & 1) != 0; };
     lanebox::PinsIn in;
     in.np_req = static_cast<uint8_t>(in_flags & 3);
     in.rq = beat_in(flag(2), flag(3), rq_data, rq_keep);
     in.cc = beat_in(flag(4), flag(5), cc_data, cc_keep);
-    in.rq_first_be = static_cast<uint8_t>(rq_enables & 0xf);
-    in.rq_last_be = static_cast<uint8_t>(rq_enables >> 4 & 0xf);
+    in.rq_first_be = static_cast<uint8_t>(rq_user & 0xf);
+    in.rq_last_be = static_cast<uint8_t>(rq_user >> 4 & 0xf);
+    in.rq_seq_num = static_cast<uint8_t>(rq_user >> 8 & 0x3f);
+    in.fc_sel = static_cast<uint8_t>(in_flags >> 9 & 7);
     in.cq_ready = flag(6);
     in.rc_ready = flag(7);
     in.msi_int = static_cast<uint32_t>(msi_int);
@@ -177,8 +189,8 @@ extern "C" void pcie4_step(void *model, int in_flags, const svBitVecVal *rq_data
     *config_state = static_cast<int>(state);
     *out_flags = out.rq_ready | out.cc_ready << 1 | out.cq.valid << 2 | out.cq.last << 3 |
                  out.rc.valid << 4 | out.rc.last << 5 | out.msi_sent << 6 | out.msi_fail << 7 |
-                 (out.cq.valid && out.cq_first) << 8 | (out.rc.valid && out.rc_first) << 9 |
-                 out.np_credits << 16;
+                 (out.cq.valid && out.cq_first) << 8 | out.rc_sof << 9 | out.np_credits << 16 |
+                 (out.rc_eof0 | out.rc_eof1 << 4) << 24;
     memcpy(cq_data, out.cq.data.data(), sizeof out.cq.data);
     *cq_keep = out.cq.keep;
     *cq_enables = out.cq_first_be | out.cq_last_be << 4;
@@ -186,4 +198,9 @@ extern "C" void pcie4_step(void *model, int in_flags, const svBitVecVal *rq_data
     memcpy(rc_data, out.rc.data.data(), sizeof out.rc.data);
     *rc_keep = out.rc.keep;
     *rc_byte_en = static_cast<int>(out.rc_byte_en);
+    *rq_state = sequence_bits(out.seq_num[0]) | sequence_bits(out.seq_num[1]) << 7 |
+                out.tag_av << 14 | out.nph_av << 18 | out.npd_av << 22;
+    *fc_headers = out.fc.ph | out.fc.nph << 8 | out.fc.cplh << 16;
+    *fc_requests = out.fc.pd | out.fc.npd << 12;
+    *fc_completions = out.fc.cpld;
 }

@@ -21,9 +21,16 @@ enum Id {
     Mrrs,
     Rcb,
     CompletionSize,
+    SplitAt,
     ReadLatency,
+    IommuMiss,
+    WriteStall,
+    Reorder,
     MmioRtt,
     NpCredits,
+    Straddle,
+    LinkGeneration,
+    LinkWidth,
     Seed,
     Stall,
     WavesFile,
@@ -33,9 +40,12 @@ enum Id {
     Stats,
     Pace,
     Fault,
+    FaultScriptFile,
     RulesMode,
     Once
 };
+
+constexpr uint64_t kSecond = 1'000'000'000;  // in nanoseconds
 
 struct Row {
     const char *name, *argument, *text;
@@ -50,18 +60,31 @@ const Row kRows[] = {
     {"rcb", "64|128", "read completion boundary in Link Control (64)", Rcb},
     {"completion-size", "BYTES",
      "the host splits completions at this size, or at RCB (0: as MPS allows)", CompletionSize},
-    {"read-latency", "NS", "last RQ beat to first RC beat (600)", ReadLatency},
+    {"split", "size|rcb|mps|random",
+     "where completions end: as --completion-size says, RCB, MPS, any legal point (size)", SplitAt},
+    {"read-latency", "NS|uniform:LOW:HIGH|file:PATH",
+     "last RQ beat to first RC beat (600); a file has nanoseconds and a weight a line",
+     ReadLatency},
+    {"iommu-miss", "PERCENT:NS", "so many reads wait so long for their address (0:0)", IommuMiss},
+    {"write-stall", "PERCENT:NS", "after so many writes the host takes none for so long (0:0)",
+     WriteStall},
+    {"reorder", "on|off", "completions of different reads may overtake each other (on)", Reorder},
     {"mmio-rtt", "NS", "the host's own share of an MMIO read (700)", MmioRtt},
     {"np-credits", "1..32", "non-posted credits that the user may hold (32)", NpCredits},
+    {"straddle", nullptr, "RC straddle: two read completions may share a beat (stock: off)",
+     Straddle},
+    {"link-gen", "1|2|3", "what the link trains to: 2.5, 5 or 8 GT/s (3)", LinkGeneration},
+    {"link-width", "1|2|4|8", "lanes (8)", LinkWidth},
     {"seed", "N", "of everything random: power-on values, stalls (1)", Seed},
     {"stall", "PERCENT", "chance to hold back a ready or a new TLP, each cycle (0)", Stall},
     {"waves", "FILE.fst", "write waves (a board built with waves only)", WavesFile},
     {"waves-from", "NS", "device time at which waves begin", WavesFrom},
     {"waves-to", "NS", "device time at which waves end", WavesTo},
-    {"tlp-log", "FILE", "a line for each TLP", TlpLogFile},
+    {"tlp-log", "FILE", "a line for each TLP; *.pcapng: for Wireshark", TlpLogFile},
     {"stats", "FILE", "write statistics as JSON at the end", Stats},
     {"pace", "N", "run at most N cycles a second (0: as fast as it goes)", Pace},
     {"fault", "NAME[:N]", "plant a fault at the N-th opportunity; may be repeated", Fault},
+    {"faults", "FILE", "a script: at NS FAULT, tlp N FAULT, random FAULT RATE", FaultScriptFile},
     {"rules", "fatal|warn|off", "what a breach of an interface rule does (fatal)", RulesMode},
     {"once", nullptr, "end when the first client leaves", Once},
 };
@@ -90,6 +113,29 @@ unsigned one_of(const std::string &name, const char *text,
     throw std::invalid_argument("--" + name + " " + text + ": must be one of " + list);
 }
 
+Split split_of(const std::string &text) {
+    if (text == "size") return Split::Size;
+    if (text == "rcb") return Split::Rcb;
+    if (text == "mps") return Split::Mps;
+    if (text == "random") return Split::Random;
+    throw std::invalid_argument("--split " + text + ": must be one of size, rcb, mps, random");
+}
+
+bool on_or_off(const std::string &name, const std::string &text) {
+    if (text == "on" || text == "off") return text == "on";
+    throw std::invalid_argument("--" + name + " " + text + ": must be on or off");
+}
+
+// What `parse` refuses names the rule; here it gets the option and its value.
+template <typename Parse>
+auto named(const std::string &name, const std::string &value, Parse parse) {
+    try {
+        return parse();
+    } catch (const std::invalid_argument &error) {
+        throw std::invalid_argument("--" + name + " " + value + ": " + error.what());
+    }
+}
+
 Rules::Mode rules_mode(const std::string &text) {
     if (text == "fatal") return Rules::Mode::Fatal;
     if (text == "warn") return Rules::Mode::Warn;
@@ -97,8 +143,34 @@ Rules::Mode rules_mode(const std::string &text) {
     throw std::invalid_argument("--rules " + text + ": must be one of fatal, warn, off");
 }
 
+// The host's share of the options; false: the row is another one's.
+bool apply_timing(HostTiming &timing, const Row &row, const char *value) {
+    constexpr uint64_t kLongestMiss = 1'000'000, kLongestStall = 500'000;
+    std::string name = row.name;
+    switch (row.id) {
+        case CompletionSize:
+            timing.completion_size = one_of(name, value, {0, 64, 128, 256, 512});
+            return true;
+        case SplitAt: timing.split = split_of(value); return true;
+        case ReadLatency:
+            timing.read_latency = named(name, value, [&] { return Latency::parse(value); });
+            return true;
+        case IommuMiss:
+            timing.iommu_miss =
+                named(name, value, [&] { return Chance::parse(value, kLongestMiss); });
+            return true;
+        case WriteStall:
+            timing.write_stall =
+                named(name, value, [&] { return Chance::parse(value, kLongestStall); });
+            return true;
+        case Reorder: timing.reorder = on_or_off(name, value); return true;
+        case MmioRtt: timing.mmio_rtt = number(name, value, 0, kSecond) * kNanosecond; return true;
+        default: return false;
+    }
+}
+
 void apply(Options &options, const Row &row, const char *value) {
-    constexpr uint64_t kSecond = 1'000'000'000;
+    if (apply_timing(options.timing, row, value)) return;
     std::string name = row.name;
     switch (row.id) {
         case Socket: options.socket = value; break;
@@ -106,14 +178,12 @@ void apply(Options &options, const Row &row, const char *value) {
         case Mps: options.mps = one_of(name, value, {128, 256, 512}); break;
         case Mrrs: options.mrrs = one_of(name, value, {128, 256, 512, 1024, 2048, 4096}); break;
         case Rcb: options.rcb = one_of(name, value, {64, 128}); break;
-        case CompletionSize:
-            options.completion_size = one_of(name, value, {0, 64, 128, 256, 512});
-            break;
-        case ReadLatency: options.read_latency_ns = number(name, value, 0, kSecond); break;
-        case MmioRtt: options.mmio_rtt_ns = number(name, value, 0, kSecond); break;
         case NpCredits:
             options.np_credits = static_cast<unsigned>(number(name, value, 1, 32));
             break;
+        case Straddle: options.straddle = true; break;
+        case LinkGeneration: options.link.generation = one_of(name, value, {1, 2, 3}); break;
+        case LinkWidth: options.link.width = one_of(name, value, {1, 2, 4, 8}); break;
         case Seed: options.seed = number(name, value, 0, ~uint64_t{0}); break;
         case Stall:
             options.stall_percent = static_cast<unsigned>(number(name, value, 0, 99));
@@ -125,8 +195,10 @@ void apply(Options &options, const Row &row, const char *value) {
         case Stats: options.stats = value; break;
         case Pace: options.pace = number(name, value, 0, 1'000'000'000); break;
         case Fault: options.faults.push_back(value); break;
+        case FaultScriptFile: options.fault_script = value; break;
         case RulesMode: options.rules = rules_mode(value); break;
         case Once: options.once = true; break;
+        default: break;
     }
 }
 

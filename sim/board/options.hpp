@@ -17,11 +17,14 @@ namespace lanebox {
 struct Options {
     std::string socket, control, tlp_log, stats;
     unsigned mps = 512, mrrs = 512, rcb = 64, np_credits = 32, stall_percent = 0;
-    unsigned completion_size = 0;
-    uint64_t read_latency_ns = 600, mmio_rtt_ns = 700, seed = 1, pace = 0;
+    uint64_t seed = 1, pace = 0;
+    bool straddle = false;
+    LinkState link;
+    HostTiming timing;
     Rules::Mode rules = Rules::Mode::Fatal;
     Waves waves;
     std::vector<std::string> faults;
+    std::string fault_script;
     bool once = false, help = false;
 };
 

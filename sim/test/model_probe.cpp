@@ -9,12 +9,21 @@
 //   rq LAST KEEP FIRST_BE LAST_BE D0 .. D7    one beat, held until taken; cc LAST KEEP D0 .. D7
 //   msi                              one cycle of cfg_interrupt_msi_int
 //   read OFFSET BYTES                a host access to BAR0; write OFFSET BYTES VALUE
+//   offer LAST KEEP FIRST_BE LAST_BE D0 .. D7    one RQ beat for one cycle, taken or not
+//   seq NUMBER                       of the RQ packets that follow
 //   hold, take                       the user stops, goes on taking RC
+//   grant 0|1                        pcie_cq_np_req from now on
+//   stall PERCENT                    of the cycles the block is not ready
+//   busy NS                          after each write the host takes nothing for so long
+//   state FC_SEL                     the credit pins; they are printed
 //   run CYCLES
-//   link KIND PAYLOAD MPS GAP_NS     payload rate of one saturated direction, in GB/s
+//   link KIND PAYLOAD MPS GAP_NS [GENERATION WIDTH]    payload rate of one saturated direction,
+//                                    in GB/s; picoseconds of one TLP, and those that a wrong LCRC
+//                                    adds
 //
-// Numbers are hexadecimal but for run and link. Host memory is 64 KiB at 0x100000000, byte i holds
-// i & 0xff. Rules are counted (warn) and printed at the end.
+// With the argument `straddle` completions share beats. Numbers are hexadecimal but for run and
+// link. Host memory is 64 KiB at 0x100000000, byte i holds i & 0xff. Rules are counted (warn) and
+// printed at the end.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -58,11 +67,18 @@ private:
 
 class Bench {
 public:
+    explicit Bench(bool straddle) : block_{root_, config_, rules_, log_, settings(straddle)} {}
     void command(const std::string &line);
     void report() const;
 
 private:
+    static HardBlock::Settings settings(bool straddle);
+    static uint64_t next(std::istringstream &words);
+    bool drive(const std::string &verb, std::istringstream &words);
+    bool set(const std::string &verb, std::istringstream &words);
+    bool access(const std::string &verb, std::istringstream &words);
     PinsIn idle() const;
+    void print_state() const;
     void step(const PinsIn &in);
     void offer(PinsIn in);
     void print(const char *name, const Beat &beat, uint32_t byte_en, unsigned enables) const;
@@ -73,26 +89,46 @@ private:
     Faults faults_;
     TlpLog log_{""};
     RootComplex root_{memory_, config_, rules_, faults_};
-    HardBlock block_{root_, config_, rules_, log_, {}};
+    HardBlock block_;
     Time now_ = 0;
     PinsOut out_;
     bool rc_ready_ = true;
+    uint8_t np_req_ = 1, seq_num_ = 0, fc_sel_ = 0;
 };
+
+HardBlock::Settings Bench::settings(bool straddle) {
+    HardBlock::Settings settings;
+    settings.straddle = straddle;
+    return settings;
+}
 
 PinsIn Bench::idle() const {
     PinsIn in;
     in.cq_ready = true;
     in.rc_ready = rc_ready_;
-    in.np_req = 1;
+    in.np_req = np_req_;
+    in.rq_seq_num = seq_num_;
+    in.fc_sel = fc_sel_;
     return in;
 }
 
 void Bench::step(const PinsIn &in) {
+    if (out_.rc.valid && in.rc_ready)
+        print("rc", out_.rc, out_.rc_byte_en, out_.rc_sof | out_.rc_eof0 << 2 | out_.rc_eof1 << 6);
     block_.step(now_, in, out_);
     now_ += kCycle;
     if (out_.cq.valid)
         print("cq", out_.cq, out_.cq_byte_en, out_.cq_first_be | out_.cq_last_be << 4);
-    if (out_.rc.valid && rc_ready_) print("rc", out_.rc, out_.rc_byte_en, 0);
+    for (const SeqNum &number : out_.seq_num)
+        if (number.valid) printf("seq %x\n", number.value);
+}
+
+void Bench::print_state() const {
+    const FcPins &fc = out_.fc;
+    printf("state tag_av %u nph_av %u npd_av %u np_req_count %u", out_.tag_av, out_.nph_av,
+           out_.npd_av, out_.np_credits);
+    printf(" ph %u pd %u nph %u npd %u cplh %u cpld %u\n", fc.ph, fc.pd, fc.nph, fc.npd, fc.cplh,
+           fc.cpld);
 }
 
 void Bench::offer(PinsIn in) {
@@ -119,80 +155,121 @@ void Bench::command(const std::string &line) {
     std::istringstream words(line);
     std::string verb;
     words >> verb >> std::hex;
-    auto next = [&words] {
-        uint64_t value = 0;
-        words >> value;
-        return value;
-    };
-    auto beat = [&next](Beat &to) {
-        to.valid = true;
-        to.last = next();
-        to.keep = static_cast<uint8_t>(next());
-    };
+    if (drive(verb, words) || set(verb, words) || access(verb, words)) return;
+    words >> std::dec;
+    for (uint64_t cycles = next(words); cycles; cycles--) step(idle());
+}
+
+uint64_t Bench::next(std::istringstream &words) {
+    uint64_t value = 0;
+    words >> value;
+    return value;
+}
+
+// What the user drives at the pins; false: the verb is another one's.
+bool Bench::drive(const std::string &verb, std::istringstream &words) {
     PinsIn in = idle();
-    if (verb == "config") {
-        unsigned offset = static_cast<unsigned>(next()), bytes = static_cast<unsigned>(next());
-        uint64_t value = next();
-        config_.write(offset, &value, bytes);
-        root_.configure();
-    } else if (verb == "rq") {
-        beat(in.rq);
-        in.rq_first_be = static_cast<uint8_t>(next());
-        in.rq_last_be = static_cast<uint8_t>(next());
-        for (uint32_t &dword : in.rq.data) dword = static_cast<uint32_t>(next());
-        offer(in);
-    } else if (verb == "cc") {
-        beat(in.cc);
-        for (uint32_t &dword : in.cc.data) dword = static_cast<uint32_t>(next());
-        offer(in);
-    } else if (verb == "hold" || verb == "take") {
-        rc_ready_ = verb == "take";
-    } else if (verb == "msi") {
+    if (verb == "msi") {
         in.msi_int = 1;
         step(in);
+        return true;
+    }
+    bool request = verb == "rq" || verb == "offer";
+    if (!request && verb != "cc") return false;
+    Beat &beat = request ? in.rq : in.cc;
+    beat.valid = true;
+    beat.last = next(words);
+    beat.keep = static_cast<uint8_t>(next(words));
+    if (request) {
+        in.rq_first_be = static_cast<uint8_t>(next(words));
+        in.rq_last_be = static_cast<uint8_t>(next(words));
+    }
+    for (uint32_t &dword : beat.data) dword = static_cast<uint32_t>(next(words));
+    verb == "offer" ? step(in) : offer(in);
+    return true;
+}
+
+// What holds from now on.
+bool Bench::set(const std::string &verb, std::istringstream &words) {
+    if (verb == "hold" || verb == "take") {
+        rc_ready_ = verb == "take";
+    } else if (verb == "seq") {
+        seq_num_ = static_cast<uint8_t>(next(words));
+    } else if (verb == "grant") {
+        np_req_ = static_cast<uint8_t>(next(words));
+    } else if (verb == "stall") {
+        block_.set_stall(static_cast<unsigned>(next(words)));
+    } else if (verb == "busy") {
+        root_.timing.write_stall = {100, next(words) * kNanosecond};
+    } else if (verb == "state") {
+        fc_sel_ = static_cast<uint8_t>(next(words));
+        step(idle());
+        print_state();
+    } else {
+        return false;
+    }
+    return true;
+}
+
+// What the CPU does.
+bool Bench::access(const std::string &verb, std::istringstream &words) {
+    if (verb != "config" && verb != "read" && verb != "write") return false;
+    uint64_t offset = next(words);
+    unsigned bytes = static_cast<unsigned>(next(words));
+    uint64_t value = next(words);
+    if (verb == "config") {
+        config_.write(static_cast<unsigned>(offset), &value, bytes);
+        root_.configure();
     } else if (verb == "read") {
-        uint64_t offset = next();
-        unsigned bytes = static_cast<unsigned>(next());
         root_.mmio_read(offset, bytes, [bytes](const uint8_t *data, bool ok) {
             printf("answer %d ", ok);
             for (unsigned i = bytes; i-- > 0;) printf("%02x", data[i]);
             printf("\n");
         });
-    } else if (verb == "write") {
-        uint64_t offset = next();
-        unsigned bytes = static_cast<unsigned>(next());
-        uint64_t value = next();
-        root_.mmio_write(offset, &value, bytes);
     } else {
-        words >> std::dec;
-        for (uint64_t cycles = next(); cycles; cycles--) step(in);
+        root_.mmio_write(offset, &value, bytes);
     }
+    return true;
 }
 
-double link_rate(const std::string &kind, unsigned payload, unsigned mps, Time gap) {
+void link_rate(std::istringstream &words) {
+    std::string kind;
+    unsigned payload, mps;
+    Time gap;
+    words >> kind >> payload >> mps >> gap;
+    LinkState state;
+    words >> state.generation >> state.width;
     Tlp tlp;
     tlp.address = uint64_t{1} << 32;
-    tlp.type = kind == "write" ? TlpType::MemWrite : TlpType::Completion;
+    tlp.type = kind == "write"  ? TlpType::MemWrite
+               : kind == "read" ? TlpType::MemRead
+                                : TlpType::Completion;
     tlp.payload.assign(payload / 4, 0);
     constexpr unsigned kCount = 200'000;
     LinkDirection link;
+    if (words) link.train(state);
     link.set_mps(mps);
     Time at = 0;
     for (unsigned i = 0; i < kCount; i++) at = link.send(gap ? at + gap * kNanosecond : 0, tlp);
-    return static_cast<double>(kCount) * payload / (static_cast<double>(at) / kNanosecond);
+    double rate = static_cast<double>(kCount) * payload / (static_cast<double>(at) / kNanosecond);
+    LinkDirection corrupted = link;
+    corrupted.corrupt_next();
+    Time replay = corrupted.send(at, tlp) - link.send(at, tlp);
+    auto picoseconds = [](Time time) {
+        return static_cast<unsigned long long>(time * 1000 / kNanosecond);
+    };
+    printf("rate %.6f %llu %llu\n", rate, picoseconds(link.duration(tlp)), picoseconds(replay));
 }
 
 }  // namespace
 
-int main() {
-    Bench bench;
+int main(int argc, char **argv) {
+    Bench bench(argc > 1 && std::string(argv[1]) == "straddle");
     for (std::string line; std::getline(std::cin, line);) {
         std::istringstream words(line);
-        std::string verb, kind;
-        unsigned payload, mps;
-        Time gap;
-        if (words >> verb && verb == "link" && words >> kind >> payload >> mps >> gap)
-            printf("%.6f\n", link_rate(kind, payload, mps, gap));
+        std::string verb;
+        if (words >> verb && verb == "link")
+            link_rate(words);
         else
             bench.command(line);
     }

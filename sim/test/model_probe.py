@@ -12,7 +12,7 @@ import functools
 import hashlib
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from board_builds import ROOT
@@ -50,7 +50,7 @@ class Beat:
     last: bool
     keep: int
     byte_en: int
-    enables: int
+    enables: int  # RC: sof[1:0], eof_0[3:0], eof_1[3:0] from bit 0 up
     data: tuple
 
 
@@ -65,13 +65,20 @@ class Seen:
     broken: set
     interrupts: int
     rates: list
+    wire_ps: list = field(default_factory=list)  # of one TLP, beside each rate
+    replay_ps: list = field(default_factory=list)  # that a wrong LCRC adds
+    states: list = field(default_factory=list)  # the credit pins, by name
+    sequence: list = field(default_factory=list)  # pcie_rq_seq_num0/1, in order
 
 
-def run(commands) -> Seen:
+def run(commands, straddle=False) -> Seen:
     """Run `commands` from a reset block on, bus master, memory space and MSI enabled before."""
     setup = ["config 4 2 6", "config 4a 2 1", "config 10 4 e0000000", "run 2"]
     result = subprocess.run(
-        [program()], input="\n".join([*setup, *commands, ""]), text=True, capture_output=True
+        [program(), *(["straddle"] if straddle else [])],
+        input="\n".join([*setup, *commands, ""]),
+        text=True,
+        capture_output=True,
     )
     assert result.returncode == 0, result.stderr
     return parse(result.stdout)
@@ -90,8 +97,14 @@ def parse(text) -> Seen:
             seen.answers.append((words[0] == "1", int(words[1], 16)))
         elif verb == "broken":
             seen.broken.add(words[0])
-        elif verb != "interrupt":
-            seen.rates.append(float(verb))
+        elif verb == "seq":
+            seen.sequence.append(int(words[0], 16))
+        elif verb == "state":
+            seen.states.append(dict(zip(words[::2], map(int, words[1::2]))))
+        elif verb == "rate":
+            seen.rates.append(float(words[0]))
+            seen.wire_ps.append(int(words[1]))
+            seen.replay_ps.append(int(words[2]))
     return seen
 
 

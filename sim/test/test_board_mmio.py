@@ -4,11 +4,16 @@
 """Host accesses to BAR0: what they reach, and that each is one TLP with exact byte enables."""
 
 import random
+import subprocess
+import sys
 
 import pytest
+from board_builds import ROOT
 from board_client import BAR0_ADDRESS
 from seeds import each_seed
 from vfio_client import BAR0
+
+from sim.board.build import build_board
 
 SCRATCH_AT_RESET = 0x12345678
 IDENTIFIER = 0x800  # the text, one character a dword
@@ -132,3 +137,18 @@ def test_an_access_without_memory_space_reaches_nobody(start_board):
         assert card.read("ctrl_scratch") == SCRATCH_AT_RESET
         assert board.stats()["mmio_errors"] == 2
     assert len(board.tlps().on("CQ")) == 1
+
+
+def test_memories_begin_with_the_contents_of_their_files(start_board, tmp_path):
+    """What a .hex and a .bin file hold is what the host reads first; the rest is zero."""
+    (tmp_path / "zero.hex").write_text("cafef00d\n00000001 // second\n")
+    (tmp_path / "one.bin").write_bytes(bytes(range(8)))
+    command = [sys.executable, "targets/sim.py", "--build", "--output-dir", tmp_path / "gateware"]
+    files = ["--memory0", tmp_path / "zero.hex", "--memory1", tmp_path / "one.bin"]
+    subprocess.run([*command, *files], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+    program = build_board(tmp_path / "gateware", quiet=True)
+    with start_board(program=program) as board:
+        card = board.card()
+        first, second = (card.memories[name]["base"] for name in ("memory0", "memory1"))
+        assert [card.mmio_read(first + at) for at in (0, 4, 8)] == [0xCAFEF00D, 1, 0]
+        assert [card.mmio_read(second + at) for at in (0, 4, 8)] == [0x03020100, 0x07060504, 0]

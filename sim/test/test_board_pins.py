@@ -82,7 +82,7 @@ CASES = {
     ),
     "a tag used again before its last completion": (
         [MPS_128, "hold", *request(False, MEMORY, 128), f"run {RUN}", *request(False, MEMORY, 1)],
-        ["tag-in-use"],
+        ["tag-in-use", "rc-backpressure"],
     ),
     "a tag above 31": (request(False, MEMORY, 1, tag=32), ["tag-range"]),
     "a tag above 31, extended tags on": ([EXTENDED_TAGS, *request(False, MEMORY, 1, tag=200)], []),
@@ -117,8 +117,11 @@ CASES = {
         [MPS_128, *[c for tag in range(32) for c in request(False, MEMORY, 128, tag=tag)]],
         [],
     ),
-    "64 completions wait while RC is held": (held_reads(64), []),
-    "68 completions wait while RC is held": (held_reads(68), ["rc-completions"]),
+    "64 completions wait while RC is held": (held_reads(64), ["rc-backpressure"]),
+    "68 completions wait while RC is held": (
+        held_reads(68),
+        ["rc-completions", "rc-backpressure"],
+    ),
 }
 
 

@@ -52,17 +52,38 @@ void ConfigSpace::reset() {
     bytes_[0x79] = static_cast<uint8_t>((bytes_[0x79] & 0x8f) | size_code(power_.mrrs) << 4);
     set(0x7c, 0x00000083, 4, 0);  // link capabilities: 8 GT/s x8, no ASPM
     set(0x80, power_.rcb == 128 ? 8 : 0, 2, 0x00cb);
-    set(0x82, 0x1083, 2, 0);      // link status: 8 GT/s x8, slot clock
+    train(power_.link);
     set(0x94, 0x0000000f, 4, 0);  // completion timeout ranges
     set(0x98, 0, 2, 0x001f);
     set(0x9c, 0x0000000e, 4, 0);  // supported speeds
     set(0xa0, 3, 2, 0x000f);      // target link speed 8 GT/s
 }
 
+void ConfigSpace::train(const LinkState &link) {
+    power_.link = link;
+    set(0x82, 0x1000 | link.width << 4 | link.generation, 2, 0);  // link status, slot clock
+}
+
 uint32_t ConfigSpace::word(unsigned offset) const {
     uint32_t value;
     memcpy(&value, &bytes_[offset], sizeof value);
     return value;
+}
+
+Time ConfigSpace::completion_timeout() const {
+    unsigned chosen = byte(0x98);
+    if (chosen & 0x10) return 0;
+    switch (chosen & 0xf) {
+        case 1: return 100'000 * kNanosecond;
+        case 2: return 10'000'000 * kNanosecond;
+        case 5: return 55'000'000 * kNanosecond;
+        case 6: return 210'000'000 * kNanosecond;
+        case 9: return 900'000'000 * kNanosecond;
+        case 10: return 3'500'000'000 * kNanosecond;
+        case 13: return 13'000'000'000 * kNanosecond;
+        case 14: return 64'000'000'000 * kNanosecond;
+        default: return 50'000'000 * kNanosecond;
+    }
 }
 
 void ConfigSpace::read(unsigned offset, void *data, unsigned bytes) const {

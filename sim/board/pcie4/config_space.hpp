@@ -13,6 +13,8 @@
 #include <array>
 #include <cstdint>
 
+#include "pcie4/link.hpp"
+
 namespace lanebox {
 
 class ConfigSpace {
@@ -24,6 +26,7 @@ public:
         unsigned mrrs;  // bytes, Device Control's read request size
         unsigned rcb;   // bytes, 64 or 128
         unsigned bar0_bytes;
+        LinkState link = {};  // what the link trained to
     };
 
     explicit ConfigSpace(const Power &power);
@@ -32,9 +35,16 @@ public:
     void read(unsigned offset, void *data, unsigned bytes) const;
     void write(unsigned offset, const void *data, unsigned bytes);
 
+    // The link trained to another rate or width; Link Status says so.
+    void train(const LinkState &link);
+    const LinkState &link() const { return power_.link; }
+
+    // Device Control 2, the upper end of the range that was chosen; 0: the card waits for ever.
+    Time completion_timeout() const;
     bool memory_enabled() const { return byte(0x04) & 2; }
     bool bus_master() const { return byte(0x04) & 4; }
     bool msi_enabled() const { return byte(0x4a) & 1; }
+    bool relaxed_ordering() const { return byte(0x78) & 0x10; }
     bool extended_tags() const { return byte(0x79) & 1; }
     unsigned mps() const { return 128u << (byte(0x78) >> 5); }
     unsigned mrrs() const { return 128u << (byte(0x79) >> 4 & 7); }

@@ -30,18 +30,22 @@ std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar_aperture_bits) 
     return with_payload(
         {static_cast<uint32_t>(request.address) & ~3u, static_cast<uint32_t>(request.address >> 32),
          request.dwords | type << 11 | uint32_t{request.requester} << 16,
-         request.tag | kBar0Id << 16 | bar_aperture_bits << 19},
+         request.tag | kBar0Id << 16 | bar_aperture_bits << 19 |
+             uint32_t{request.attributes} << 28},
         request);
 }
 
 std::vector<uint32_t> encode_rc(const Tlp &completion) {
     uint32_t low = static_cast<uint32_t>(completion.address) & 0xfff;
-    uint32_t error = completion.status ? kErrorStatus : completion.poisoned ? kErrorPoisoned : 0;
+    uint32_t error = completion.rc_error   ? completion.rc_error
+                     : completion.status   ? kErrorStatus
+                     : completion.poisoned ? kErrorPoisoned
+                                           : 0;
     return with_payload(
         {low | error << 12 | completion.byte_count << 16 | (completion.request_done ? 1u << 30 : 0),
          completion.dwords | uint32_t{completion.status} << 11 |
              (completion.poisoned ? 1u << 14 : 0) | uint32_t{completion.requester} << 16,
-         completion.tag},
+         completion.tag | uint32_t{completion.attributes} << 28},
         completion);
 }
 
@@ -52,8 +56,11 @@ Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t las
     tlp.dwords = field(dwords[2], 0, 11);
     tlp.raw_type = static_cast<uint8_t>(field(dwords[2], 11, 4));
     tlp.poisoned = field(dwords[2], 15, 1);
-    tlp.requester = static_cast<uint16_t>(dwords[2] >> 16);
+    // Requester ID Enable is for root ports: an endpoint's requests carry what the host gave it.
+    bool own_id = field(dwords[3], 24, 1);
+    tlp.requester = own_id ? static_cast<uint16_t>(dwords[2] >> 16) : kCardId;
     tlp.tag = static_cast<uint8_t>(dwords[3]);
+    tlp.attributes = static_cast<uint8_t>(field(dwords[3], 28, 3));
     tlp.first_be = first_be;
     tlp.last_be = last_be;
     tlp.type = tlp.raw_type == kTypeMemRead    ? TlpType::MemRead
@@ -74,6 +81,7 @@ Tlp decode_cc(const std::vector<uint32_t> &dwords) {
     tlp.poisoned = field(dwords[1], 14, 1);
     tlp.requester = static_cast<uint16_t>(dwords[1] >> 16);
     tlp.tag = static_cast<uint8_t>(dwords[2]);
+    tlp.attributes = static_cast<uint8_t>(field(dwords[2], 28, 3));
     tlp.payload.assign(dwords.begin() + kCompletionDescriptorDwords, dwords.end());
     return tlp;
 }

@@ -8,40 +8,105 @@
 
 namespace lanebox {
 
+namespace {
+
+constexpr unsigned kByteCountError = 64;
+
+bool number(const std::string &text, uint64_t &value) {
+    bool hex = text.rfind("0x", 0) == 0;
+    std::string digits = hex ? text.substr(2) : text;
+    if (digits.empty() || digits.size() > (hex ? 15 : 18)) return false;
+    if (digits.find_first_not_of(hex ? "0123456789abcdefABCDEF" : "0123456789") !=
+        std::string::npos)
+        return false;
+    value = std::stoull(digits, nullptr, hex ? 16 : 10);
+    return true;
+}
+
+bool takes_argument(Event::Kind kind) {
+    return kind == Event::LinkDown || kind == Event::DeviceControl || kind == Event::Command;
+}
+
+Event event_of(Event::Kind kind, const std::string &spec) {
+    size_t colon = spec.find(':');
+    uint64_t argument = 0;
+    bool right = colon == std::string::npos
+                     ? !takes_argument(kind)
+                     : takes_argument(kind) && number(spec.substr(colon + 1), argument);
+    uint64_t highest = kind == Event::LinkDown ? 1'000'000'000 : 0xffff;
+    if (!right || argument > highest)
+        throw std::invalid_argument(
+            "fault '" + spec + "': " +
+            (takes_argument(kind) ? "needs a number up to " + std::to_string(highest) + " after ':'"
+                                  : "takes no argument"));
+    return {kind, argument};
+}
+
+}  // namespace
+
 const char *Faults::name(unsigned kind) {
-    static const char *const names[kKinds] = {"flip-c2h", "c2h-be", "flip-h2c",       "wrong-be",
-                                              "lose-msi", "ur",     "drop-completion"};
+    static const char *const names[] = {"flip-c2h",  "c2h-be",     "flip-h2c",        "wrong-be",
+                                        "lose-msi",  "ur",         "drop-completion", "ca",
+                                        "poison",    "unexpected", "duplicate",       "byte-count",
+                                        "replay-up", "replay-down"};
+    static_assert(sizeof names / sizeof *names == kKinds);
     return names[kind];
+}
+
+const char *Faults::event_name(unsigned kind) {
+    static const char *const names[] = {"hot-reset", "link-down", "remove",
+                                        "insert",    "devctl",    "command"};
+    static_assert(sizeof names / sizeof *names == Event::kKinds);
+    return names[kind];
+}
+
+Faults::Kind Faults::kind_of(const std::string &wanted) {
+    std::string known;
+    for (unsigned kind = 0; kind < kKinds; kind++) {
+        if (wanted == name(kind)) return static_cast<Kind>(kind);
+        known += std::string(kind ? ", " : "") + name(kind);
+    }
+    for (unsigned kind = 0; kind < Event::kKinds; kind++)
+        known += std::string(", ") + event_name(kind);
+    throw std::invalid_argument("fault '" + wanted + "' is unknown; there are " + known);
 }
 
 void Faults::arm(const std::string &spec) {
     size_t colon = spec.find(':');
     std::string wanted = spec.substr(0, colon);
+    for (unsigned kind = 0; kind < Event::kKinds; kind++)
+        if (wanted == event_name(kind))
+            return events_.push_back(event_of(static_cast<Event::Kind>(kind), spec));
+    Kind kind = kind_of(wanted);
     uint64_t count = 1;
-    if (colon != std::string::npos) {
-        std::string digits = spec.substr(colon + 1);
-        bool number = !digits.empty() && digits.size() < 19 &&
-                      digits.find_first_not_of("0123456789") == std::string::npos;
-        count = number ? std::stoull(digits) : 0;
-        if (count == 0)
-            throw std::invalid_argument("fault '" + spec +
-                                        "': the count after ':' must be 1 or more");
-    }
-    std::string known;
-    for (unsigned kind = 0; kind < kKinds; kind++) {
-        if (wanted == name(kind)) {
-            countdown_[kind] = count;
-            return;
-        }
-        known += std::string(kind ? ", " : "") + name(kind);
-    }
-    throw std::invalid_argument("fault '" + wanted + "' is unknown; there are " + known);
+    if (colon != std::string::npos && (!number(spec.substr(colon + 1), count) || count == 0))
+        throw std::invalid_argument("fault '" + spec + "': the count after ':' must be 1 or more");
+    countdown_[kind] = count;
+}
+
+void Faults::arm_random(const std::string &name, double rate) {
+    for (unsigned kind = 0; kind < Event::kKinds; kind++)
+        if (name == event_name(kind))
+            throw std::invalid_argument(
+                "fault '" + name + "' has no opportunities at which it could strike at random");
+    Kind kind = kind_of(name);
+    if (!(rate >= 0 && rate <= 1))
+        throw std::invalid_argument("fault '" + name + "': its rate must be from 0 to 1");
+    rate_[kind] = rate;
 }
 
 bool Faults::strikes(Kind kind) {
-    if (countdown_[kind] == 0 || --countdown_[kind] != 0) return false;
+    bool hit = countdown_[kind] != 0 && --countdown_[kind] == 0;
+    if (rate_[kind] > 0) hit |= static_cast<double>(random_() >> 11) * 0x1p-53 < rate_[kind];
+    struck_ += hit;
+    return hit;
+}
+
+Event Faults::take_event() {
+    Event event = events_.front();
+    events_.pop_front();
     struck_++;
-    return true;
+    return event;
 }
 
 void Faults::on_c2h_write(Tlp &write) {
@@ -50,7 +115,13 @@ void Faults::on_c2h_write(Tlp &write) {
 }
 
 void Faults::on_completion(Tlp &completion) {
-    if (completion.has_data() && strikes(FlipH2c)) completion.payload.back() ^= 1u << 17;
+    if (!completion.has_data()) return;
+    if (strikes(FlipH2c)) completion.payload.back() ^= 1u << 17;
+    if (strikes(Poison)) completion.poisoned = true;
+    if (strikes(ByteCount)) {
+        completion.byte_count += kByteCountError;
+        completion.rc_error = kRcByteCount;
+    }
 }
 
 void Faults::on_mmio_write(Tlp &write) {
@@ -63,8 +134,25 @@ bool Faults::lose_msi() {
 bool Faults::unsupported() {
     return strikes(Ur);
 }
+bool Faults::abort() {
+    return strikes(Ca);
+}
 bool Faults::drop_completion() {
     return strikes(DropCompletion);
+}
+bool Faults::unexpected() {
+    return strikes(Unexpected);
+}
+bool Faults::duplicate() {
+    return strikes(Duplicate);
+}
+
+bool Faults::replay_up() {
+    return strikes(ReplayUp);
+}
+
+bool Faults::replay_down() {
+    return strikes(ReplayDown);
 }
 
 }  // namespace lanebox

@@ -13,8 +13,9 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBar0ApertureBits = 17;     // 128 KiB
-constexpr unsigned kDefaultTags = 32;          // without extended tags
+constexpr unsigned kBar0ApertureBits = 17;  // 128 KiB
+constexpr unsigned kDefaultTags = 32;       // without extended tags
+constexpr unsigned kAllTags = 256;
 constexpr unsigned kCompletionsInFlight = 64;  // PG213, 256 bit without straddle
 constexpr Time kDrain = 256 * kCycle;          // longer than any path into the gateware
 constexpr Time kSettle = 4 * kCycle;           // for what leaves it: nothing comes after it
@@ -22,6 +23,10 @@ constexpr Time kSettle = 4 * kCycle;           // for what leaves it: nothing co
 void count_tlp(StreamCounters &counters, const Tlp &tlp) {
     counters.tlps++;
     counters.payload_bytes += tlp.payload_bytes();
+}
+
+uint8_t saturated(unsigned count) {  // as four pins show it: 15 stands for more, too
+    return static_cast<uint8_t>(std::min(count, 15u));
 }
 
 // Base specification 2.2.5: two quadword-aligned dwords may have holes, more may not.
@@ -42,18 +47,23 @@ HardBlock::HardBlock(RootComplex &root, const ConfigSpace &config, Rules &rules,
       rules_(rules),
       log_(log),
       settings_(settings),
-      random_(settings.seed) {
+      random_(settings.seed),
+      rc_source_(settings.straddle) {
     reset();
 }
 
 void HardBlock::reset() {
     rq_sink_.reset();
     cc_sink_.reset();
+    rq_offer_.reset();
+    cc_offer_.reset();
     cq_source_ = {};
-    rc_source_ = {};
-    rq_ready_ = cc_ready_ = false;
+    rc_source_ = CompletionSource(settings_.straddle);
+    rc_blocked_ = rq_ready_ = cc_ready_ = false;
     np_credits_ = 0;
-    tags_.clear();
+    reads_.reset();
+    sequence_.clear();
+    requests_shown_ = root_.requests_sent();
 }
 
 void HardBlock::clear_counters() {
@@ -75,10 +85,13 @@ void HardBlock::active(Time now, Time lasting) {
 // --- from the gateware ---------------------------------------------------------------------------
 
 void HardBlock::accept_rq(Time now, const PinsIn &in) {
+    bool kept = rq_offer_.kept(in.rq, rq_ready_);
     if (!in.rq.valid) {
         rules_.check(!rq_sink_.mid_packet(), Rule::TvalidGap, {}, "s_axis_rq_tvalid fell mid-TLP");
-        return;
+        kept |= rq_sink_.mid_packet();
     }
+    rules_.check(kept, Rule::OfferedBeat, {}, "a beat on RQ changed before it was taken");
+    if (!in.rq.valid) return;
     active(now, kSettle);
     if (!rq_ready_) {
         rq_.stalls++;
@@ -88,6 +101,7 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     if (!rq_sink_.mid_packet()) {
         rq_first_be_ = in.rq_first_be;
         rq_last_be_ = in.rq_last_be;
+        rq_seq_num_ = in.rq_seq_num;
     }
     if (!rq_sink_.accept(in.rq)) return;
     bool keep_broken = rq_sink_.keep_broken();
@@ -99,6 +113,7 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     check_request(tlp);
     count_tlp(rq_, tlp);
     log_.write("RQ", now, tlp);
+    sequence_.push_back(rq_seq_num_);
     root_.receive(std::move(tlp));
 }
 
@@ -120,15 +135,20 @@ void HardBlock::check_read(const Tlp &tlp) {
                  "length above Device Control's MRRS");
     rules_.check(tlp.tag < kDefaultTags || config_.extended_tags(), Rule::TagRange, tlp,
                  "tag above 31 while extended tags are off");
-    rules_.check(tags_.insert(tlp.tag).second, Rule::TagInUse, tlp,
+    rules_.check(reads_.reserve(tlp, config_.rcb()), Rule::TagInUse, tlp,
                  "the tag belongs to a read that is outstanding");
+    rules_.check(reads_.fits(), Rule::CompletionSpace, tlp,
+                 "outstanding reads may bring more than 256 headers or 2048 data credits");
 }
 
 void HardBlock::accept_cc(Time now, const PinsIn &in) {
+    bool kept = cc_offer_.kept(in.cc, cc_ready_);
     if (!in.cc.valid) {
         rules_.check(!cc_sink_.mid_packet(), Rule::TvalidGap, {}, "s_axis_cc_tvalid fell mid-TLP");
-        return;
+        kept |= cc_sink_.mid_packet();
     }
+    rules_.check(kept, Rule::OfferedBeat, {}, "a beat on CC changed before it was taken");
+    if (!in.cc.valid) return;
     active(now, kSettle);
     if (!cc_ready_) {
         cc_.stalls++;
@@ -185,9 +205,9 @@ void HardBlock::show_cq(Time now, const PinsIn &in, PinsOut &out) {
         cq_.stalls += !in.cq_ready;
         if (in.cq_ready) cq_source_.taken();
     }
-    bool credit = root_.request_arrived(now) && (root_.next_request().posted() || np_credits_ > 0);
-    if (!cq_source_.active() && credit && !held_back()) {
-        Tlp tlp = root_.take_request();
+    bool reads = np_credits_ > 0;
+    if (!cq_source_.active() && root_.request_arrived(now, reads) && !held_back()) {
+        Tlp tlp = root_.take_request(now, reads);
         tlp.pins_at = now;
         if (!tlp.posted()) np_credits_--;
         cq_first_be_ = tlp.first_be;
@@ -206,31 +226,65 @@ void HardBlock::show_cq(Time now, const PinsIn &in, PinsOut &out) {
 }
 
 void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
-    if (rc_source_.active()) {
+    if (rc_source_.showing()) {
         active(now, kDrain);
         rc_.beats += in.rc_ready;
         rc_.stalls += !in.rc_ready;
-        if (in.rc_ready) rc_source_.taken();
+        if (in.rc_ready)
+            rc_source_.taken();
+        else if (!rc_blocked_)
+            rules_.flag(Rule::RcBackPressure, rc_last_, "m_axis_rc_tready was low");
+        rc_blocked_ = !in.rc_ready;
     }
-    if (!rc_source_.active() && root_.completion_arrived(now) && !held_back()) {
-        bool overflow = root_.completions_waiting(now) >= kCompletionsInFlight;
-        Tlp tlp = root_.take_completion();
-        tlp.pins_at = now;
-        rules_.check(!overflow, Rule::RcCompletions, tlp, "64 or more completions wait for RC");
-        if (tlp.request_done) tags_.erase(tlp.tag);
-        count_tlp(rc_, tlp);
-        log_.write("RC", now, tlp);
-        rc_source_.load(encode_rc(tlp), kCompletionDescriptorDwords);
-    }
-    out.rc = rc_source_.beat();
-    out.rc_first = rc_source_.first();
-    out.rc_byte_en = rc_source_.byte_enables();
+    while (rc_source_.room() && root_.completion_arrived(now) && !held_back()) load_rc(now);
+    const RcBeat &shown = rc_source_.show();
+    out.rc = shown.beat;
+    out.rc_sof = shown.sof;
+    out.rc_eof0 = shown.eof0;
+    out.rc_eof1 = shown.eof1;
+    out.rc_byte_en = shown.byte_en;
+}
+
+void HardBlock::load_rc(Time now) {
+    bool overflow = !settings_.straddle && root_.completions_waiting(now) >= kCompletionsInFlight;
+    Tlp tlp = root_.take_completion();
+    tlp.pins_at = now;
+    rules_.check(!overflow, Rule::RcCompletions, tlp, "64 or more completions wait for RC");
+    reads_.release(tlp);
+    count_tlp(rc_, tlp);
+    log_.write("RC", now, tlp);
+    rc_source_.load(encode_rc(tlp), kCompletionDescriptorDwords);
+    rc_last_ = std::move(tlp);
 }
 
 void HardBlock::show_ready(Time now, PinsOut &out) {
-    bool room = !root_.transmit_full(now);
-    out.rq_ready = rq_ready_ = room && !held_back();
-    out.cc_ready = cc_ready_ = room && !held_back();
+    out.rq_ready = rq_ready_ = !root_.transmit_full(now, true) && !held_back();
+    out.cc_ready = cc_ready_ = !root_.transmit_full(now, false) && !held_back();
+}
+
+// From here on no completion of the user's passes the request (PG213, pcie_rq_seq_num).
+void HardBlock::show_sequence(PinsOut &out) {
+    for (SeqNum &shown : out.seq_num) {
+        shown = {};
+        if (requests_shown_ == root_.requests_sent() || sequence_.empty()) continue;
+        shown = {sequence_.front(), true};
+        sequence_.pop_front();
+        requests_shown_++;
+    }
+}
+
+void HardBlock::show_credits(const PinsIn &in, PinsOut &out) {
+    unsigned tags = config_.extended_tags() ? kAllTags : kDefaultTags;
+    out.tag_av = saturated(tags - std::min(tags, reads_.reads()));
+    Credits reads = root_.upstream_credits.available(CreditType::NonPosted);
+    out.nph_av = saturated(reads.headers);
+    out.npd_av = saturated(reads.data);
+    uint64_t changes = root_.upstream_credits.changes() + root_.downstream_credits.changes();
+    if (changes != fc_changes_ || in.fc_sel != fc_select_)
+        fc_ = fc_pins(root_.upstream_credits, root_.downstream_credits, in.fc_sel);
+    fc_changes_ = changes;
+    fc_select_ = in.fc_sel;
+    out.fc = fc_;
 }
 
 void HardBlock::step(Time now, const PinsIn &in, PinsOut &out) {
@@ -241,6 +295,8 @@ void HardBlock::step(Time now, const PinsIn &in, PinsOut &out) {
     show_cq(now, in, out);
     show_rc(now, in, out);
     show_ready(now, out);
+    show_sequence(out);
+    show_credits(in, out);
 }
 
 }  // namespace lanebox

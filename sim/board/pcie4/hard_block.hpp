@@ -3,14 +3,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // The UltraScale+ PCIE4 block at its user pins: TLPs to and from beats, PG213's rules, credits
-// towards the user, MSI, counters. 256 bit, no straddle, client tags.
+// towards the user, MSI, counters. 256 bit, client tags.
 //
-// Not modelled: RC straddle, parity, AER, messages, functions other than 0, transmit credits.
+// Not modelled: parity, AER, messages, functions other than 0.
 #pragma once
 
+#include <deque>
 #include <random>
-#include <set>
 
+#include "pcie4/completion_source.hpp"
+#include "pcie4/completion_space.hpp"
 #include "pcie4/pins.hpp"
 #include "pcie4/root_complex.hpp"
 #include "pcie4/stream.hpp"
@@ -28,6 +30,7 @@ public:
         unsigned np_credits = 32;    // completer request credits that the user may hold
         unsigned stall_percent = 0;  // chance that a ready or a new TLP is held back for a cycle
         uint64_t seed = 0;
+        bool straddle = false;  // two read completions may share a beat on RC
     };
 
     HardBlock(RootComplex &root, const ConfigSpace &config, Rules &rules, TlpLog &log,
@@ -61,7 +64,10 @@ private:
     void take_interrupt(Time now, const PinsIn &in, PinsOut &out);
     void show_cq(Time now, const PinsIn &in, PinsOut &out);
     void show_rc(Time now, const PinsIn &in, PinsOut &out);
+    void load_rc(Time now);
     void show_ready(Time now, PinsOut &out);
+    void show_sequence(PinsOut &out);
+    void show_credits(const PinsIn &in, PinsOut &out);
     bool held_back();
     void active(Time now, Time lasting);
 
@@ -73,13 +79,23 @@ private:
     std::mt19937_64 random_;
 
     BeatSink rq_sink_, cc_sink_;
-    BeatSource cq_source_, rc_source_;
+    OfferWatch rq_offer_, cc_offer_;
+    BeatSource cq_source_;
+    CompletionSource rc_source_;
+    bool rc_blocked_ = false;                   // the beat on show was refused before
+    Tlp rc_last_;                               // the last one that began on RC
     bool rq_ready_ = false, cc_ready_ = false;  // as the gateware saw them in the cycle that ends
     uint8_t rq_first_be_ = 0, rq_last_be_ = 0;
     uint8_t cq_first_be_ = 0, cq_last_be_ = 0;
     unsigned np_credits_ = 0;
-    std::set<uint8_t> tags_;  // of the card's outstanding reads
-    Time quiet_from_ = 0;     // the gateware has dealt with all that it was shown
+    CompletionSpace reads_;  // of the card
+    uint8_t rq_seq_num_ = 0;
+    std::deque<uint8_t> sequence_;  // numbers of requests that the user does not know sent yet
+    uint64_t requests_shown_ = 0;   // as sent, like RootComplex::requests_sent
+    FcPins fc_;                     // for fc_select_ after fc_changes_ of the credits
+    unsigned fc_select_ = ~0u;
+    uint64_t fc_changes_ = 0;
+    Time quiet_from_ = 0;  // the gateware has dealt with all that it was shown
     StreamCounters cq_, cc_, rq_, rc_;
 };
 

@@ -5,30 +5,80 @@
 #include "pcie4/link.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace lanebox {
 
 namespace {
 
-constexpr unsigned kLanes = 8;
-constexpr unsigned kStpBytes = 4;   // start token, carries the sequence number
-constexpr unsigned kLcrcBytes = 4;  // Gen3 TLPs have no end token
+constexpr unsigned kDllpBytes = 8;  // start and end symbols, or a token, around 6 bytes
+constexpr unsigned kLcrcBytes = 4;
+
+// What the two encodings differ in. 8b/10b frames a TLP by a start and an end symbol and has a
+// sequence number of 2 bytes; with 128b/130b a start token of 4 bytes carries it, and no end.
+struct Encoding {
+    Time symbol;            // one byte on every lane
+    unsigned internal;      // symbol times of the receiver's own delay in the acknowledge limit
+    unsigned framing;       // bytes around header, payload and LCRC
+    unsigned skip_period;   // symbol times; 128b/130b: 370 blocks of 16
+    unsigned skip_symbols;  // on every lane
+    unsigned skip_bytes;    // and once: the end of data stream token
+};
+
+constexpr Encoding kEncodings[] = {{4 * kNanosecond, 19, 1 + 2 + 1, 1538, 4, 0},
+                                   {2 * kNanosecond, 70, 1 + 2 + 1, 1538, 4, 0},
+                                   {kSymbol, 115, 4, 370 * 16, 16, 4}};
+
+const Encoding &encoding(unsigned generation) {
+    return kEncodings[generation - 1];
+}
 
 unsigned header_bytes(const Tlp &tlp) {
     bool three_dwords = tlp.type == TlpType::Completion || tlp.address >> 32 == 0;
     return three_dwords ? 12 : 16;
 }
 
+// The factor of tables 3-7 to 3-9, in tenths, by payload size and width.
+unsigned acknowledge_factor(unsigned mps, unsigned width) {
+    if (mps > 256) return width > 8 ? 20 : 10;
+    return width <= 4 ? 14 : width <= 8 ? 25 : 30;
+}
+
 }  // namespace
 
+LinkDirection::LinkDirection() {
+    schedule();
+    dllps_.next = dllps_.interval;
+    skip_.next = skip_.interval;
+}
+
+void LinkDirection::schedule() {
+    constexpr unsigned kTlpOverhead = 28;  // of the largest TLP, as the tables assume it
+    const Encoding &line = encoding(state_.generation);
+    unsigned factor = acknowledge_factor(mps_, state_.width);
+    unsigned limit = (mps_ + kTlpOverhead) * factor / (10 * state_.width) + line.internal;
+    symbol_ = line.symbol;
+    dllps_.interval = limit * symbol_;
+    dllps_.length = bytes(2 * kDllpBytes);
+    skip_.interval = line.skip_period * symbol_;
+    skip_.length = line.skip_symbols * symbol_ + bytes(line.skip_bytes);
+}
+
 void LinkDirection::set_mps(unsigned mps) {
-    dllps_.interval = (mps <= 128 ? 163 : mps <= 256 ? 203 : 182) * kSymbol;
+    mps_ = mps;
+    schedule();
+}
+
+void LinkDirection::train(const LinkState &state) {
+    if (state_ == state) return;
+    state_ = state;
+    schedule();
 }
 
 Time LinkDirection::duration(const Tlp &tlp) const {
     if (!rate_limited_) return 0;
-    unsigned bytes = kStpBytes + header_bytes(tlp) + tlp.payload_bytes() + kLcrcBytes;
-    return bytes * kSymbol / kLanes;
+    unsigned framing = encoding(state_.generation).framing;
+    return bytes(framing + header_bytes(tlp) + tlp.payload_bytes() + kLcrcBytes);
 }
 
 void LinkDirection::run_periodic(Periodic &event, Time until) {
@@ -40,12 +90,18 @@ void LinkDirection::run_periodic(Periodic &event, Time until) {
     }
 }
 
+// The NAK with what both ends take to make and to read it.
+Time LinkDirection::replay() const {
+    return encoding(state_.generation).internal * symbol_ + bytes(kDllpBytes);
+}
+
 Time LinkDirection::send(Time ready, const Tlp &tlp) {
     if (!rate_limited_) return free_at_ = std::max(free_at_, ready);
     Time start = std::max(ready, free_at_);
     run_periodic(dllps_, start);
     run_periodic(skip_, start);
     free_at_ = std::max(ready, free_at_) + duration(tlp);
+    if (std::exchange(corrupt_next_, false)) free_at_ += replay() + duration(tlp);
     return free_at_;
 }
 

@@ -5,39 +5,63 @@
 // One direction of the link: when the last byte of a TLP has crossed it.
 //
 // Time on the wire comes from what is sent: framing, header, payload and LCRC of each TLP, an
-// acknowledge and a credit update DLLP once per acknowledge latency limit (base specification,
-// table 3-9, 8.0 GT/s x8), and a skip ordered set every 1538 symbol times. What is sent is never
-// interrupted; DLLPs and skips that fall into idle time cost nothing.
-// Not modelled: replays, power states, lanes other than 8, rates other than 8 GT/s.
+// acknowledge and a credit update DLLP once per acknowledge latency limit (base specification
+// 3.5.3.1), and skip ordered sets (4.2.7) at the encoding's own period. What is sent is never
+// interrupted; DLLPs and skips that fall into idle time cost nothing. A corrupted TLP is sent
+// twice, with a NAK between; what was sent meanwhile is not counted, it is sent again in the same
+// time. Not modelled: power states, the training sequence itself: a new rate or width holds at
+// once.
 #pragma once
 
 #include "pcie4/tlp.hpp"
 
 namespace lanebox {
 
+struct LinkState {
+    unsigned generation = 3;  // 1 to 3: 2.5, 5 and 8 GT/s
+    unsigned width = 8;       // lanes
+    bool operator==(const LinkState &other) const {
+        return generation == other.generation && width == other.width;
+    }
+};
+
 class LinkDirection {
 public:
+    LinkDirection();
+
     // The acknowledge latency limit depends on the programmed MPS, in bytes.
     void set_mps(unsigned mps);
+    void train(const LinkState &state);
     // false: bytes take no time, for measuring what the interface alone allows.
     void set_rate_limited(bool limited) { rate_limited_ = limited; }
 
     // Put a TLP on the wire no earlier than `ready`; returns when its last byte has arrived.
     Time send(Time ready, const Tlp &tlp);
-    // What `send` would take on an idle link.
+    // The next TLP arrives with a wrong LCRC: the receiver refuses it, and the sender sends it
+    // again.
+    void corrupt_next() { corrupt_next_ = true; }
+    // What `send` would take on an idle link, and what any number of bytes would.
     Time duration(const Tlp &tlp) const;
+    Time bytes(unsigned count) const { return count * symbol_ / state_.width; }
     Time free_at() const { return free_at_; }
+    // How long a receiver may wait before it returns credits.
+    Time update_latency() const { return dllps_.interval; }
 
 private:
     struct Periodic {
         Time interval, length, next;
     };
+    void schedule();
     void run_periodic(Periodic &event, Time until);
 
-    bool rate_limited_ = true;
+    Time replay() const;
+
+    bool rate_limited_ = true, corrupt_next_ = false;
+    LinkState state_;
+    unsigned mps_ = 128;
+    Time symbol_ = kSymbol;
     Time free_at_ = 0;
-    Periodic dllps_{203 * kSymbol, 2 * kSymbol, 203 * kSymbol};
-    Periodic skip_{1538 * kSymbol, 4 * kSymbol, 1538 * kSymbol};
+    Periodic dllps_{}, skip_{};
 };
 
 }  // namespace lanebox

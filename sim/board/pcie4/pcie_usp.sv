@@ -51,17 +51,19 @@ module pcie_usp (
     // Credits.
     output reg [5:0] pcie_cq_np_req_count,
     input  [1:0]   pcie_cq_np_req,
-    output [3:0]   pcie_rq_tag_av,
-    output [3:0]   pcie_tfc_nph_av, pcie_tfc_npd_av,
-    output [7:0]   cfg_fc_ph, cfg_fc_nph, cfg_fc_cplh,
-    output [11:0]  cfg_fc_pd, cfg_fc_npd, cfg_fc_cpld,
+    output reg [3:0] pcie_rq_tag_av,
+    output reg [5:0] pcie_rq_seq_num0, pcie_rq_seq_num1,
+    output reg     pcie_rq_seq_num_vld0 = 1'b0, pcie_rq_seq_num_vld1 = 1'b0,
+    output reg [3:0] pcie_tfc_nph_av, pcie_tfc_npd_av,
+    output reg [7:0] cfg_fc_ph, cfg_fc_nph, cfg_fc_cplh,
+    output reg [11:0] cfg_fc_pd, cfg_fc_npd, cfg_fc_cpld,
     input  [2:0]   cfg_fc_sel,
 
     // Status.
     output         cfg_phy_link_down,
     output [1:0]   cfg_phy_link_status,
-    output [2:0]   cfg_negotiated_width,
-    output [1:0]   cfg_current_speed,
+    output reg [2:0] cfg_negotiated_width = 3'd3,
+    output reg [1:0] cfg_current_speed = 2'd2,
     output reg [1:0] cfg_max_payload = 2'd0,
     output reg [2:0] cfg_max_read_req = 3'd2,
     output reg [15:0] cfg_function_status = 16'd0,
@@ -136,20 +138,21 @@ module pcie_usp (
     import "DPI-C" context function chandle pcie4_bind();
     import "DPI-C" function void pcie4_step(
         input chandle model,
-        input int in_flags,            // {rc_ready, cq_ready, cc_last, cc_valid, rq_last, rq_valid, np_req[1:0]}
-        input bit [255:0] rq_data, input int rq_keep, input int rq_enables,
+        input int in_flags,            // {fc_sel[2:0], reset, rc_ready, cq_ready, cc_last, cc_valid, rq_last, rq_valid, np_req[1:0]}
+        input bit [255:0] rq_data, input int rq_keep,
+        input int rq_user,             // {seq_num[5:0], last_be[3:0], first_be[3:0]}
         input bit [255:0] cc_data, input int cc_keep,
         input int msi_int,
         output int out_flags,          // see the assignments below
         output bit [255:0] cq_data, output int cq_keep, output int cq_enables, output int cq_byte_en,
         output bit [255:0] rc_data, output int rc_keep, output int rc_byte_en,
-        output int config_state);
+        output int config_state,
+        output int rq_state,           // {npd_av, nph_av, tag_av, vld1, seq_num1, vld0, seq_num0}
+        output int fc_headers, output int fc_requests, output int fc_completions);
 
     assign user_clk             = sys_clk_gt;
     assign phy_rdy_out          = 1'b1;
     assign cfg_phy_link_status  = 2'b11;  // link up, DL initialised
-    assign cfg_negotiated_width = 3'd3;   // x8
-    assign cfg_current_speed    = 2'd2;   // 8 GT/s
     assign cfg_ltssm_state      = 6'h10;  // L0
 
     // The gateware is held in reset for a few cycles after the card's own reset, as silicon does.
@@ -163,6 +166,7 @@ module pcie_usp (
     assign  s_axis_cc_tready = {4{cc_ready}};
 
     int         out_flags, cq_keep, cq_enables, cq_byte_en, rc_keep, rc_byte_en, config_state;
+    int         rq_state, fc_headers, fc_requests, fc_completions;
     bit [255:0] cq_data, rc_data;
 
     always @(posedge user_clk) begin
@@ -180,13 +184,14 @@ module pcie_usp (
         // Bound on the first clock, when the C++ side has been told of its instance.
         if (model == null) model = pcie4_bind();
         pcie4_step(model,
-            {23'd0, user_reset | ~sys_reset, m_axis_rc_tready, m_axis_cq_tready, s_axis_cc_tlast, s_axis_cc_tvalid,
+            {20'd0, cfg_fc_sel, user_reset | ~sys_reset, m_axis_rc_tready, m_axis_cq_tready, s_axis_cc_tlast, s_axis_cc_tvalid,
              s_axis_rq_tlast, s_axis_rq_tvalid, pcie_cq_np_req},
-            s_axis_rq_tdata, {24'd0, s_axis_rq_tkeep}, {24'd0, s_axis_rq_tuser[7:0]},
+            s_axis_rq_tdata, {24'd0, s_axis_rq_tkeep},
+            {18'd0, s_axis_rq_tuser[61:60], s_axis_rq_tuser[27:24], s_axis_rq_tuser[7:0]},
             s_axis_cc_tdata, {24'd0, s_axis_cc_tkeep},
             cfg_interrupt_msi_int,
             out_flags, cq_data, cq_keep, cq_enables, cq_byte_en, rc_data, rc_keep, rc_byte_en,
-            config_state);
+            config_state, rq_state, fc_headers, fc_requests, fc_completions);
 
         rq_ready               <= out_flags[0];
         cc_ready               <= out_flags[1];
@@ -204,7 +209,15 @@ module pcie_usp (
         m_axis_cq_tuser <= {47'd0, out_flags[8], cq_byte_en, cq_enables[7:0]};
         m_axis_rc_tdata <= rc_data;
         m_axis_rc_tkeep <= rc_keep[7:0];
-        m_axis_rc_tuser <= {42'd0, out_flags[9], rc_byte_en};
+        // The same of RC: byte enables, then sof 0 and 1, eof 0 and 1 (PG213 "Sideband Signals").
+        m_axis_rc_tuser <= {33'd0, out_flags[31:24], out_flags[10:9], rc_byte_en};
+
+        {pcie_rq_seq_num_vld0, pcie_rq_seq_num0} <= rq_state[6:0];
+        {pcie_rq_seq_num_vld1, pcie_rq_seq_num1} <= rq_state[13:7];
+        {pcie_tfc_npd_av, pcie_tfc_nph_av, pcie_rq_tag_av} <= rq_state[25:14];
+        {cfg_fc_cplh, cfg_fc_nph, cfg_fc_ph} <= fc_headers[23:0];
+        {cfg_fc_npd, cfg_fc_pd}              <= fc_requests[23:0];
+        cfg_fc_cpld                          <= fc_completions[11:0];
 
         // mmenable leaves its power-on value here: LitePCIe's glue wakes up on its change only.
         cfg_interrupt_msi_mmenable <= 12'd0;
@@ -213,5 +226,7 @@ module pcie_usp (
         cfg_max_payload            <= config_state[1:0];
         cfg_max_read_req           <= config_state[6:4];
         cfg_rcb_status             <= {3'd0, config_state[11]};
+        cfg_negotiated_width       <= config_state[14:12];
+        cfg_current_speed          <= config_state[16:15];
     end
 endmodule

@@ -24,18 +24,36 @@ struct PinsIn {
     Beat rq, cc;
     uint8_t rq_first_be = 0, rq_last_be = 0;  // s_axis_rq_tuser[7:0]
     bool cq_ready = false, rc_ready = false;
-    uint32_t msi_int = 0;  // cfg_interrupt_msi_int
-    uint8_t np_req = 0;    // pcie_cq_np_req, bit 0: one more credit
+    uint32_t msi_int = 0;    // cfg_interrupt_msi_int
+    uint8_t np_req = 0;      // pcie_cq_np_req, bit 0: one more credit
+    uint8_t rq_seq_num = 0;  // s_axis_rq_tuser[61:60,27:24]
+    uint8_t fc_sel = 0;      // cfg_fc_sel
+};
+
+// cfg_fc_*: posted, non-posted and completion credits, as cfg_fc_sel chooses.
+struct FcPins {
+    uint8_t ph = 0, nph = 0, cplh = 0;
+    uint16_t pd = 0, npd = 0, cpld = 0;
+};
+
+struct SeqNum {  // pcie_rq_seq_num0 or 1 with its vld
+    uint8_t value = 0;
+    bool valid = false;
 };
 
 struct PinsOut {
     Beat cq, rc;
     uint8_t cq_first_be = 0, cq_last_be = 0;
-    bool cq_first = false, rc_first = false;  // first beat of a TLP
+    bool cq_first = false;  // first beat of a TLP
+    uint8_t rc_sof = 0, rc_eof0 = 0, rc_eof1 = 0;
     uint32_t cq_byte_en = 0, rc_byte_en = 0;  // payload bytes of the beat
     bool rq_ready = false, cc_ready = false;
     bool msi_sent = false, msi_fail = false;
-    uint8_t np_credits = 0;  // pcie_cq_np_req_count
+    uint8_t np_credits = 0;          // pcie_cq_np_req_count
+    uint8_t tag_av = 0;              // pcie_rq_tag_av
+    uint8_t nph_av = 0, npd_av = 0;  // pcie_tfc_nph_av, pcie_tfc_npd_av
+    std::array<SeqNum, 2> seq_num{};
+    FcPins fc;
 };
 
 }  // namespace lanebox

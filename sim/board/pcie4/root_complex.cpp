@@ -12,13 +12,16 @@ namespace lanebox {
 
 namespace {
 
-constexpr Time kMmioTimeout = 50'000 * kNanosecond;   // the shortest a real root complex waits
-constexpr uint16_t kHostId = 0x00a0;                  // bus 0, device 20: any value but the card's
-constexpr Time kTransmitBuffer = 2048 * kSymbol / 8;  // 2 KiB of wire time behind the user pins
-constexpr unsigned kPostedCredits = 64;               // TLPs that the receive buffer takes
-constexpr unsigned kNonPostedCredits = 64;
+constexpr Time kMmioTimeout = 50'000 * kNanosecond;  // the shortest a real root complex waits
+constexpr uint16_t kHostId = 0x00a0;                 // bus 0, device 20: any value but the card's
+constexpr unsigned kTransmitBuffer = 2048;           // bytes behind the user pins
+constexpr size_t kTransmitTlps = 32;                 // that wait for credits
 constexpr unsigned kMmioReads = 32;  // in flight: few enough that the last one meets its deadline
 constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for the link
+
+bool of_user(const Tlp &tlp) {  // a request from RQ
+    return tlp.type != TlpType::Completion && !tlp.interrupt;
+}
 
 }  // namespace
 
@@ -28,48 +31,55 @@ Tlp RootComplex::take(std::deque<Timed> &queue) {
     return tlp;
 }
 
-Tlp RootComplex::take_request() {
-    Tlp tlp = take(requests_in_);
-    --(tlp.posted() ? posted_in_ : non_posted_in_);
+size_t RootComplex::deliverable(Time now, bool reads) const {
+    for (size_t i = 0; i < requests_in_.size() && requests_in_[i].at <= now; i++)
+        if (reads || requests_in_[i].tlp.posted()) return i;
+    return kNone;
+}
+
+Tlp RootComplex::take_request(Time now, bool reads) {
+    auto found = requests_in_.begin() + static_cast<std::ptrdiff_t>(deliverable(now, reads));
+    Tlp tlp = std::move(found->tlp);
+    requests_in_.erase(found);
+    downstream_credits.release(tlp, now + upstream.update_latency());
     return tlp;
 }
 
 // --- the CPU's side ------------------------------------------------------------------------------
 
-void RootComplex::mmio_read(uint64_t offset, unsigned bytes, ReadDone done) {
-    counters.mmio_reads++;
-    while (mmio_.count(next_tag_)) next_tag_++;
-    uint8_t tag = next_tag_++;
+Tlp RootComplex::host_request(TlpType type, uint64_t offset, unsigned bytes) const {
     uint64_t address = config_.bar0() + offset;
     ByteEnables enables = byte_enables(address, bytes);
     Tlp tlp;
-    tlp.type = TlpType::MemRead;
+    tlp.type = type;
     tlp.address = address & ~uint64_t{3};
     tlp.dwords = enables.dwords;
     tlp.first_be = enables.first;
     tlp.last_be = enables.last;
     tlp.requester = kHostId;
-    tlp.tag = tag;
-    Time ready = now_ + timing.mmio_rtt / 2;
-    requests_out_.push_back({ready, std::move(tlp)});
-    mmio_[tag] = {address, bytes, kNotSent, std::move(done)};
+    return tlp;
+}
+
+void RootComplex::mmio_read(uint64_t offset, unsigned bytes, ReadDone done) {
+    counters.mmio_reads++;
+    while (mmio_.count(next_tag_)) next_tag_++;
+    Tlp tlp = host_request(TlpType::MemRead, offset, bytes);
+    tlp.tag = next_tag_++;
+    mmio_[tlp.tag] = {config_.bar0() + offset, bytes, kNotSent, std::move(done)};
+    requests_out_.push_back({now_ + timing.mmio_rtt / 2, std::move(tlp)});
 }
 
 void RootComplex::mmio_write(uint64_t offset, const void *data, unsigned bytes) {
     counters.mmio_writes++;
-    uint64_t address = config_.bar0() + offset;
-    ByteEnables enables = byte_enables(address, bytes);
-    Tlp tlp;
-    tlp.type = TlpType::MemWrite;
-    tlp.address = address & ~uint64_t{3};
-    tlp.dwords = enables.dwords;
-    tlp.first_be = enables.first;
-    tlp.last_be = enables.last;
-    tlp.requester = kHostId;
-    tlp.payload.assign(enables.dwords, 0);
-    memcpy(reinterpret_cast<uint8_t *>(tlp.payload.data()) + (address & 3), data, bytes);
+    Tlp tlp = host_request(TlpType::MemWrite, offset, bytes);
+    tlp.payload.assign(tlp.dwords, 0);
+    memcpy(reinterpret_cast<uint8_t *>(tlp.payload.data()) + (offset & 3), data, bytes);
     faults_.on_mmio_write(tlp);
     requests_out_.push_back({now_ + timing.mmio_rtt / 2, std::move(tlp)});
+}
+
+void RootComplex::request(Tlp request) {
+    others_out_.push_back({now_, std::move(request)});
 }
 
 void RootComplex::finish(MmioRead read, const Tlp *completion, Time at) {
@@ -100,12 +110,54 @@ void RootComplex::expire_reads() {
 // --- the card's requests and completions ---------------------------------------------------------
 
 void RootComplex::receive(Tlp tlp) {
-    Time at = upstream.send(tlp.pins_at, tlp);
-    upstream_.push_back({at, std::move(tlp)});
+    received_++;
+    if (!link_up_) {
+        requests_sent_ += of_user(tlp);
+        return;
+    }
+    transmit_bytes_ += tlp.payload_bytes();
+    transmit_.push_back(std::move(tlp));
+    send_upstream();
 }
 
-bool RootComplex::transmit_full(Time now) const {
-    return upstream.free_at() > now + kTransmitBuffer;
+// In order, as the block keeps them; only completions need no credit and pass what waits for one.
+void RootComplex::send_upstream() {
+    bool blocked = false;
+    for (auto tlp = transmit_.begin(); tlp != transmit_.end();) {
+        blocked |= !upstream_credits.allows(*tlp);
+        if (blocked && tlp->type != TlpType::Completion) {
+            ++tlp;
+            continue;
+        }
+        upstream_credits.consume(*tlp);
+        requests_sent_ += of_user(*tlp);
+        if (faults_.replay_up()) upstream.corrupt_next();
+        transmit_bytes_ -= tlp->payload_bytes();
+        Time at = upstream.send(std::max(tlp->pins_at, now_), *tlp);
+        upstream_.push_back({at, std::move(*tlp)});
+        if (upstream_.back().tlp.relaxed()) overtake();
+        tlp = transmit_.erase(tlp);
+    }
+}
+
+// Base specification, ordering table: a posted request with relaxed ordering may pass whatever is
+// before it. It changes places with what is on its way, as far as chance says.
+void RootComplex::overtake() {
+    if (!timing.reorder || !config_.relaxed_ordering() || !upstream_.back().tlp.posted()) return;
+    for (size_t i = upstream_.size() - 1; i > 0 && random_() % 2; i--) {
+        std::swap(upstream_[i].tlp, upstream_[i - 1].tlp);
+        counters.overtaken++;
+    }
+}
+
+bool RootComplex::stalled() const {
+    return now_ < writes_from_ && upstream_.front().tlp.posted();
+}
+
+bool RootComplex::transmit_full(Time now, bool requests) const {
+    bool waiting = transmit_bytes_ >= kTransmitBuffer || transmit_.size() >= kTransmitTlps;
+    if (requests && waiting) return true;
+    return upstream.free_at() > now + upstream.bytes(kTransmitBuffer);
 }
 
 void RootComplex::handle(Tlp tlp) {
@@ -118,6 +170,10 @@ void RootComplex::handle(Tlp tlp) {
 }
 
 void RootComplex::card_writes(Tlp &write) {
+    if (Time stall = timing.write_stall.sample(random_)) {
+        writes_from_ = now_ + stall;
+        counters.write_stalls++;
+    }
     if (write.interrupt) {
         if (faults_.lose_msi()) return;
         ++(host_.interrupt() ? counters.msi : counters.msi_lost);
@@ -147,55 +203,15 @@ bool RootComplex::store(const Tlp &write) {
 }
 
 void RootComplex::card_reads(const Tlp &read) {
-    if (faults_.drop_completion()) return;
+    if (faults_.drop_completion()) return completer_.lose(read);
     std::vector<uint32_t> data(read.dwords);
     bool mapped = host_.memory_read(read.address, data.data(), read.dwords * 4);
     if (!mapped) counters.unmapped++;
-    if (!mapped || faults_.unsupported()) return refuse_read(read);
+    if (!mapped || faults_.unsupported())
+        return completer_.refuse(read, CplStatus::UnsupportedRequest, now_);
+    if (faults_.abort()) return completer_.refuse(read, CplStatus::CompleterAbort, now_);
     counters.bytes_read += read.dwords * 4;
-    complete_read(read, data);
-}
-
-// No answer leaves before its request has arrived, however short a latency was asked for.
-void RootComplex::answer(const Tlp &read, Tlp completion) {
-    Time earliest = now_ + downstream.duration(completion);
-    Time at = std::max(read.pins_at + timing.read_latency, earliest);
-    completions_out_.push_back({at, std::move(completion)});
-}
-
-void RootComplex::refuse_read(const Tlp &read) {
-    Tlp completion;
-    completion.type = TlpType::Completion;
-    completion.address = (read.address + first_enabled(read.first_be)) & 0xfff;
-    completion.status = static_cast<uint8_t>(CplStatus::UnsupportedRequest);
-    completion.byte_count = bytes_enabled(read.first_be, read.last_be, read.dwords);
-    completion.tag = read.tag;
-    completion.request_done = true;
-    answer(read, std::move(completion));
-}
-
-void RootComplex::complete_read(const Tlp &read, const std::vector<uint32_t> &data) {
-    unsigned mps = config_.mps();
-    unsigned chunk = timing.completion_size ? std::min(timing.completion_size, mps) : mps;
-    chunk = std::max(chunk, config_.rcb());
-    unsigned skip = first_enabled(read.first_be);
-    unsigned bytes = bytes_enabled(read.first_be, read.last_be, read.dwords);
-    for (unsigned at = 0; at < read.dwords;) {
-        uint64_t address = read.address + at * 4;
-        unsigned to_boundary = chunk - static_cast<unsigned>(address % chunk);
-        unsigned count = std::min(read.dwords - at, to_boundary / 4);
-        Tlp completion;
-        completion.type = TlpType::Completion;
-        completion.address = (at ? address : address + skip) & 0xfff;
-        completion.dwords = count;
-        completion.byte_count = at ? bytes + skip - at * 4 : bytes;
-        completion.tag = read.tag;
-        completion.request_done = at + count == read.dwords;
-        completion.payload.assign(data.begin() + at, data.begin() + at + count);
-        faults_.on_completion(completion);
-        answer(read, std::move(completion));
-        at += count;
-    }
+    completer_.complete(read, data, now_);
 }
 
 bool RootComplex::completion_right(const MmioRead &read, const Tlp &completion) {
@@ -215,6 +231,8 @@ bool RootComplex::completion_right(const MmioRead &read, const Tlp &completion) 
 }
 
 void RootComplex::card_completes(const Tlp &completion) {
+    auto other = answers_.find(completion.requester);
+    if (other != answers_.end()) return other->second(completion);
     auto entry = mmio_.find(completion.tag);
     rules_.check(entry != mmio_.end(), Rule::UnexpectedCpl, completion,
                  "no read with this tag is outstanding");
@@ -227,37 +245,64 @@ void RootComplex::card_completes(const Tlp &completion) {
 
 // --- the link ------------------------------------------------------------------------------------
 
-bool RootComplex::request_credit(const Tlp &request) const {
-    return request.posted() ? posted_in_ < kPostedCredits : non_posted_in_ < kNonPostedCredits;
+bool RootComplex::due(std::deque<Timed> &queue) {
+    if (queue.empty()) return false;
+    Timed &next = queue.front();
+    if (next.at > now_ + downstream.duration(next.tlp)) return false;
+    bool allowed = downstream_credits.allows(next.tlp);
+    next.held |= !allowed;
+    return allowed;
 }
 
-void RootComplex::send_downstream() {
-    for (;;) {
-        auto due = [this](const std::deque<Timed> &queue) {
-            return !queue.empty() &&
-                   queue.front().at <= now_ + downstream.duration(queue.front().tlp);
-        };
-        bool completion = due(completions_out_);
-        bool request = due(requests_out_) && request_credit(requests_out_.front().tlp);
-        if (completion && request)
-            completion = completions_out_.front().at <= requests_out_.front().at;
-        else if (!completion && !request)
-            return;
-        auto &from = completion ? completions_out_ : requests_out_;
-        Time ready = from.front().at;
-        Tlp tlp = take(from);
-        Time start = ready - std::min(ready, downstream.duration(tlp));
-        Time at = downstream.send(completion ? start : ready, tlp);
-        if (!completion) ++(tlp.posted() ? posted_in_ : non_posted_in_);
-        if (tlp.type == TlpType::MemRead) mmio_.at(tlp.tag).deadline = at + kMmioTimeout;
-        (completion ? completions_in_ : requests_in_).push_back({at, std::move(tlp)});
+void RootComplex::send(Time ready, Tlp tlp) {
+    bool completion = tlp.type == TlpType::Completion;
+    downstream_credits.consume(tlp);
+    if (faults_.replay_down()) downstream.corrupt_next();
+    Time at = downstream.send(ready, tlp);
+    if (tlp.type == TlpType::MemRead && tlp.requester == kHostId)
+        mmio_.at(tlp.tag).deadline = at + kMmioTimeout;
+    (completion ? completions_in_ : requests_in_).push_back({at, std::move(tlp)});
+}
+
+// The hard block's own word, which crosses no link; it waits behind what has come over it.
+bool RootComplex::report(Tlp end) {
+    Time at = completions_in_.empty() ? now_ : std::max(now_, completions_in_.back().at);
+    completions_in_.push_back({at, std::move(end)});
+    return true;
+}
+
+// What has been ready for longest; completions win a draw. false: nothing is to be sent now.
+bool RootComplex::send_next() {
+    std::deque<Timed> *from = nullptr;
+    for (auto *queue : {&requests_out_, &others_out_})
+        if (due(*queue) && (!from || queue->front().at < from->front().at)) from = queue;
+    if (!completer_.empty() && (!from || completer_.next_at() <= from->front().at)) {
+        Time ready = completer_.next_at(), duration = downstream.duration(completer_.next());
+        bool timeout = completer_.next().rc_error == kRcTimeout;
+        if (ready <= now_ + (timeout ? 0 : duration)) {
+            if (timeout) return report(completer_.take());
+            send(ready - std::min(ready, duration), completer_.take());
+            return true;
+        }
     }
+    if (!from) return false;
+    Time ready = from->front().held ? std::max(from->front().at, now_) : from->front().at;
+    send(ready, take(*from));
+    return true;
 }
 
 void RootComplex::run(Time now) {
     now_ = now;
-    while (arrived(upstream_, now)) handle(take(upstream_));
-    if (!completions_out_.empty() || !requests_out_.empty()) send_downstream();
+    upstream_credits.update(now);
+    downstream_credits.update(now);
+    if (!transmit_.empty()) send_upstream();
+    while (arrived(upstream_, now) && !stalled()) {
+        Time latency = downstream.update_latency();
+        upstream_credits.release(upstream_.front().tlp, now + latency);
+        handle(take(upstream_));
+    }
+    while (send_next()) {
+    }
     if (!mmio_.empty()) expire_reads();
     while (!finished_.empty() && finished_.front().at <= now) {
         Finished finished = std::move(finished_.front());
@@ -277,22 +322,30 @@ bool RootComplex::mmio_full() const {
 }
 
 bool RootComplex::idle() const {
-    return upstream_.empty() && completions_out_.empty() && requests_out_.empty() &&
-           completions_in_.empty() && requests_in_.empty() && finished_.empty() && mmio_.empty();
+    return transmit_.empty() && upstream_.empty() && completer_.empty() && requests_out_.empty() &&
+           others_out_.empty() && completions_in_.empty() && requests_in_.empty() &&
+           finished_.empty() && mmio_.empty();
 }
 
 void RootComplex::configure() {
+    upstream.train(config_.link());
+    downstream.train(config_.link());
     upstream.set_mps(config_.mps());
     downstream.set_mps(config_.mps());
 }
 
 void RootComplex::reset() {
     upstream_.clear();
-    completions_out_.clear();
+    completer_.reset();
     requests_out_.clear();
+    others_out_.clear();
+    writes_from_ = 0;
     completions_in_.clear();
     requests_in_.clear();
-    posted_in_ = non_posted_in_ = 0;
+    transmit_.clear();
+    transmit_bytes_ = 0;
+    upstream_credits.reset();
+    downstream_credits.reset();
     for (auto &[tag, read] : mmio_) finish(std::move(read), nullptr, now_);
     mmio_.clear();
     configure();

@@ -13,6 +13,11 @@ namespace {
 
 constexpr uint64_t kReportsPerRule = 3;  // then only counted: one bug can break a rule every TLP
 
+std::string report(Rule rule, const Tlp &tlp, const std::string &detail) {
+    return std::string("rule ") + rule_name(rule) + " broken by " + describe(tlp) + " at " +
+           std::to_string(tlp.pins_at / kNanosecond) + " ns: " + detail;
+}
+
 }  // namespace
 
 const char *rule_name(Rule rule) {
@@ -30,18 +35,24 @@ const char *rule_name(Rule rule) {
                                         "unexpected-completion",
                                         "completion-byte-count",
                                         "completion-error-form",
-                                        "rc-completions"};
+                                        "rc-completions",
+                                        "completion-space",
+                                        "rc-backpressure",
+                                        "offered-beat"};
     static_assert(sizeof names / sizeof *names == static_cast<unsigned>(Rule::kCount));
     return names[static_cast<unsigned>(rule)];
 }
 
 void Rules::broken(Rule rule, const Tlp &tlp, const std::string &detail) {
     if (mode_ == Mode::Off) return;
-    uint64_t seen = ++counts_[static_cast<unsigned>(rule)];
-    std::string text = std::string("rule ") + rule_name(rule) + " broken by " + describe(tlp) +
-                       " at " + std::to_string(tlp.pins_at / kNanosecond) + " ns: " + detail;
-    if (mode_ == Mode::Fatal) throw RuleBroken(text);
-    if (seen <= kReportsPerRule) fprintf(stderr, "board: %s\n", text.c_str());
+    if (mode_ == Mode::Warn) return count(rule, tlp, detail);
+    ++counts_[static_cast<unsigned>(rule)];
+    throw RuleBroken(report(rule, tlp, detail));
+}
+
+void Rules::count(Rule rule, const Tlp &tlp, const std::string &detail) {
+    if (++counts_[static_cast<unsigned>(rule)] <= kReportsPerRule)
+        fprintf(stderr, "board: %s\n", report(rule, tlp, detail).c_str());
 }
 
 uint64_t Rules::total() const {

@@ -30,6 +30,9 @@ enum class Rule : unsigned {
     CplByteCount,     // base specification 2.2.9: byte count, length and lower address
     CplErrorForm,     // PG213: UR and CA completions carry the request's five dwords
     RcCompletions,    // PG213: without straddle fewer than 64 completions in flight
+    CompletionSpace,  // PG213: outstanding reads fit 256 headers and 2048 data credits
+    RcBackPressure,   // the receive side never blocks: only warns, the block bears it
+    OfferedBeat,      // AXI4-Stream: what is offered stays as it is until it is taken
     kCount,
 };
 
@@ -47,6 +50,10 @@ public:
 
     // Count a breach; in fatal mode throws RuleBroken with rule, TLP and detail.
     void broken(Rule rule, const Tlp &tlp, const std::string &detail);
+    // Count what silicon bears and what costs it speed; never fatal.
+    void flag(Rule rule, const Tlp &tlp, const char *detail) {
+        if (mode_ != Mode::Off) count(rule, tlp, detail);
+    }
     void check(bool holds, Rule rule, const Tlp &tlp, const char *detail) {
         if (!holds && mode_ != Mode::Off) broken(rule, tlp, detail);
     }
@@ -57,6 +64,8 @@ public:
     Mode mode() const { return mode_; }
 
 private:
+    void count(Rule rule, const Tlp &tlp, const std::string &detail);
+
     Mode mode_;
     std::array<uint64_t, static_cast<unsigned>(Rule::kCount)> counts_{};
 };

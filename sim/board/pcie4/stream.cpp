@@ -45,6 +45,14 @@ uint32_t BeatSource::disabled(size_t dword, uint8_t enables) const {
     return shown ? (~uint32_t{enables} & 0xf) << 4 * (dword - position_) : 0;
 }
 
+// Only the dwords that tkeep covers are part of the offer.
+bool OfferWatch::same(const Beat &beat) const {
+    if (!beat.valid || beat.last != refused_.last || beat.keep != refused_.keep) return false;
+    for (unsigned i = 0; i < kBeatDwords; i++)
+        if ((beat.keep >> i & 1) && beat.data[i] != refused_.data[i]) return false;
+    return true;
+}
+
 bool BeatSink::accept(const Beat &beat) {
     if (dwords_.empty()) {
         keep_broken_ = false;

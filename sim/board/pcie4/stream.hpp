@@ -33,6 +33,26 @@ private:
     uint8_t first_be_ = 0xf, last_be_ = 0xf;
 };
 
+// Notices when what is offered changes or disappears before it has been taken.
+class OfferWatch {
+public:
+    // One clock edge; false when the beat refused at the edge before is not offered any more.
+    bool kept(const Beat &beat, bool taken) {
+        bool kept = !refused_.valid || same(beat);
+        if (!beat.valid || taken)
+            refused_.valid = false;
+        else
+            refused_ = beat;
+        return kept;
+    }
+    void reset() { refused_.valid = false; }
+
+private:
+    bool same(const Beat &beat) const;
+
+    Beat refused_;
+};
+
 // Collects accepted beats into packets.
 class BeatSink {
 public:

@@ -19,6 +19,11 @@ enum class TlpType : uint8_t { MemRead, MemWrite, Completion, Other };
 // Completion status, PCIe base specification 2.2.9.
 enum class CplStatus : uint8_t { Success = 0, UnsupportedRequest = 1, CompleterAbort = 4 };
 
+// Error codes of PG213's "Requester Completion Descriptor" that no field of the completion implies.
+constexpr uint8_t kRcByteCount = 3, kRcInvalidTag = 6, kRcTimeout = 9;
+
+constexpr uint16_t kCardId = 0x0100;  // bus 1, device 0: the model has one card on one bus
+
 struct Tlp {
     TlpType type = TlpType::Other;
     uint64_t address = 0;  // byte address of the first dword (requests); low 12 bits (completions)
@@ -27,7 +32,9 @@ struct Tlp {
     uint8_t last_be = 0;     // 0 when dwords == 1
     uint8_t tag = 0;
     uint16_t requester = 0;
+    uint8_t attributes = 0;     // bit 0 no snoop, bit 1 relaxed ordering, bit 2 ID-based ordering
     uint8_t status = 0;         // completions only, a CplStatus when legal
+    uint8_t rc_error = 0;       // completions only: what the hard block reports beside the status
     unsigned byte_count = 0;    // completions only: bytes left including this one
     bool request_done = false;  // completions only: the last one of its request
     bool poisoned = false;
@@ -39,6 +46,7 @@ struct Tlp {
     bool has_data() const { return !payload.empty(); }
     unsigned payload_bytes() const { return static_cast<unsigned>(payload.size()) * 4; }
     bool posted() const { return type == TlpType::MemWrite; }
+    bool relaxed() const { return attributes & 2; }
 };
 
 // What a human reads in logs and rule reports, e.g. "MWr 0x1000 64 dw tag 3".

@@ -4,22 +4,70 @@
 
 #include "pcie4/tlp_log.hpp"
 
-#include <cerrno>
 #include <cstring>
-#include <stdexcept>
+
+#include "pcie4/trace_file.hpp"
+#include "pcie4/trace_pcapng.hpp"
 
 namespace lanebox {
 
-TlpLog::TlpLog(const std::string &path) {
-    if (path.empty()) return;
-    file_.reset(fopen(path.c_str(), "we"));
-    if (!file_) throw std::runtime_error("cannot write TLP log " + path + ": " + strerror(errno));
+namespace {
+
+// When the requests that wait for completions were made, by tag.
+class Latencies {
+public:
+    void request(uint8_t tag, Time at) { since_[tag] = at; }
+    // False for a completion that no request asked for. The last one of a request ends it.
+    bool completion(const Tlp &tlp, Time at, Time &latency) {
+        Time since = since_[tlp.tag];
+        if (since == kNone) return false;
+        unsigned covered = tlp.dwords * 4 - static_cast<unsigned>(tlp.address & 3);
+        if (tlp.status || tlp.byte_count <= covered) since_[tlp.tag] = kNone;
+        latency = at - since;
+        return true;
+    }
+    Latencies() { since_.fill(kNone); }
+
+private:
+    static constexpr Time kNone = ~Time{0};
+    std::array<Time, 256> since_;
+};
+
+class TextTrace : public TlpLog::Sink {
+public:
+    explicit TextTrace(const std::string &path) : file_(open_trace(path)) {}
+
+    void write(const char *interface, Time at, const Tlp &tlp) override {
+        fprintf(file_.get(), "%12.3f ns %s %s", nanoseconds(at), interface, describe(tlp).c_str());
+        Latencies &reads = strcmp(interface, "RQ") && strcmp(interface, "RC") ? host_ : card_;
+        Time latency;
+        if (tlp.type == TlpType::MemRead)
+            reads.request(tlp.tag, at);
+        else if (tlp.type == TlpType::Completion && reads.completion(tlp, at, latency))
+            fprintf(file_.get(), " latency %.3f ns", nanoseconds(latency));
+        fputc('\n', file_.get());
+    }
+
+private:
+    static double nanoseconds(Time time) { return static_cast<double>(time) / kNanosecond; }
+
+    TraceFile file_;
+    Latencies host_, card_;  // whose reads they are: a tag is unique for its requester only
+};
+
+bool ends_with(const std::string &text, const std::string &tail) {
+    return text.size() >= tail.size() &&
+           text.compare(text.size() - tail.size(), tail.size(), tail) == 0;
 }
 
-void TlpLog::write(const char *interface, Time at, const Tlp &tlp) {
-    if (!file_) return;
-    fprintf(file_.get(), "%12.3f ns %s %s\n", static_cast<double>(at) / kNanosecond, interface,
-            describe(tlp).c_str());
+std::unique_ptr<TlpLog::Sink> make_sink(const std::string &path) {
+    if (path.empty()) return nullptr;
+    if (ends_with(path, ".pcapng")) return std::make_unique<PcapngTrace>(path);
+    return std::make_unique<TextTrace>(path);
 }
+
+}  // namespace
+
+TlpLog::TlpLog(const std::string &path) : sink_(make_sink(path)) {}
 
 }  // namespace lanebox

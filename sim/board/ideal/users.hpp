@@ -1,0 +1,98 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// User logic that no gateware beats: it offers a beat every cycle, takes every beat at once, and
+// answers a request in the cycle after it came. Payloads are checked; a wrong dword throws.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <vector>
+
+#include "pcie4/hard_block.hpp"
+
+namespace lanebox {
+
+// Every dword of host memory and of the card holds a number that its address gives.
+inline uint32_t pattern(uint64_t address) {
+    return static_cast<uint32_t>(address / 4 * 2654435761u);
+}
+
+constexpr uint64_t kAbove4G = uint64_t{1} << 32;  // requests have the long header
+constexpr uint64_t kWindow = 1 << 20;             // addresses go round in as many bytes
+
+class User {
+public:
+    virtual ~User() = default;
+    // What the host does before the clock edge, and what the user drives at it, having seen `out`.
+    virtual void host(RootComplex &) {}
+    virtual void drive(const PinsOut &out, PinsIn &in) = 0;
+};
+
+// RQ: writes of `bytes` without end.
+class Writer : public User {
+public:
+    explicit Writer(unsigned bytes) : bytes_(bytes) {}
+    void drive(const PinsOut &out, PinsIn &in) override;
+
+private:
+    unsigned bytes_;
+    uint64_t written_ = 0;
+    BeatSource rq_;
+};
+
+// RC: reads of `kReadBytes` in flight, as many as `reads`; completions are taken as they come.
+class Reader : public User {
+public:
+    static constexpr unsigned kReadBytes = 512;
+    Reader(unsigned reads, bool straddle);
+    void drive(const PinsOut &out, PinsIn &in) override;
+
+private:
+    void request(const PinsOut &out, PinsIn &in);
+    void take_beat(const PinsOut &out);
+    void take_straddled(const PinsOut &out);
+    void append(const PinsOut &out, unsigned from, unsigned to);
+    void finish_packet();
+
+    bool straddle_;
+    std::deque<uint8_t> free_tags_;
+    std::array<uint64_t, 256> next_address_{};  // expected, by tag
+    uint64_t asked_ = 0;
+    BeatSource rq_;
+    std::vector<uint32_t> packet_;
+};
+
+// CC: reads of `bytes` by a requester behind the root, answered at once.
+class Answerer : public User {
+public:
+    Answerer(RootComplex &root, unsigned bytes);
+    void host(RootComplex &root) override;
+    void drive(const PinsOut &out, PinsIn &in) override;
+
+private:
+    void check(const Tlp &completion);
+
+    unsigned bytes_;
+    std::deque<uint8_t> free_tags_;
+    uint64_t asked_ = 0;
+    std::array<uint64_t, 256> address_{};
+    std::deque<std::vector<uint32_t>> answers_;
+    BeatSource cc_;
+};
+
+// CQ: writes of `bytes` by the host, taken as they come.
+class Target : public User {
+public:
+    explicit Target(unsigned bytes) : bytes_(bytes) {}
+    void host(RootComplex &root) override;
+    void drive(const PinsOut &out, PinsIn &in) override;
+
+private:
+    unsigned bytes_;
+    uint64_t sent_ = 0, taken_ = 0;
+    BeatSink cq_;
+};
+
+}  // namespace lanebox

@@ -1,0 +1,62 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The root complex as completer: what a read of the card is answered with, in which pieces, when.
+//
+// Each completion has a latency of its own, counted from the read's last RQ beat, and never leaves
+// before its predecessor of the same read: completions of different reads overtake each other and
+// interleave as their latencies fall, those of one read stay in order. With `reorder` off reads are
+// answered in the order in which they were asked.
+#pragma once
+
+#include <map>
+
+#include "pcie4/config_space.hpp"
+#include "pcie4/faults.hpp"
+#include "pcie4/host_timing.hpp"
+#include "pcie4/link.hpp"
+
+namespace lanebox {
+
+class Completer {
+public:
+    Completer(const ConfigSpace &config, const HostTiming &timing, const LinkDirection &downstream,
+              Faults &faults, Random &random)
+        : config_(config),
+          timing_(timing),
+          downstream_(downstream),
+          faults_(faults),
+          random_(random) {}
+
+    void complete(const Tlp &read, const std::vector<uint32_t> &data, Time now);
+    void refuse(const Tlp &read, CplStatus status, Time now);
+
+    // No answer: the hard block ends the read when its completion timeout is over.
+    void lose(const Tlp &read);
+
+    // What waits for the link, by the time at which its last byte should have crossed it.
+    bool empty() const { return waiting_.empty(); }
+    Time next_at() const { return waiting_.begin()->first; }
+    const Tlp &next() const { return waiting_.begin()->second; }
+    Tlp take();
+    void reset();
+
+private:
+    void begin(const Tlp &read);
+    void answer(Tlp completion, Time now);
+    static Tlp stray(const Tlp &completion);
+    unsigned piece(uint64_t address, unsigned bytes);
+
+    const ConfigSpace &config_;
+    const HostTiming &timing_;
+    const LinkDirection &downstream_;
+    Faults &faults_;
+    Random &random_;
+
+    Time translated_ = 0;  // when the read at hand has its address translated
+    Time not_before_ = 0;  // the time of the completion that the next one must not overtake
+    std::multimap<Time, Tlp> waiting_;
+};
+
+}  // namespace lanebox

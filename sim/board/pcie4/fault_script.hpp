@@ -1,0 +1,46 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Faults by a script, one a line:
+//
+//   at NS FAULT [ARGUMENT]      armed when device time has come to NS nanoseconds
+//   tlp N FAULT [ARGUMENT]      armed when the card has sent N TLPs on RQ and CC
+//   random FAULT RATE           strikes at each of its opportunities with a chance of RATE, 0 to 1
+//
+// '#' begins a comment. Device time runs only while there is work, so `at` never strikes an idle
+// card.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pcie4/faults.hpp"
+
+namespace lanebox {
+
+class FaultScript {
+public:
+    // Throws std::invalid_argument with file, line and rule. No path: no script.
+    FaultScript(const std::string &path, Faults &faults);
+
+    void run(Time now, uint64_t tlps) {
+        if (now >= next_time_ || tlps >= next_tlp_) arm(now, tlps);
+    }
+
+private:
+    struct Line {
+        bool by_time;
+        uint64_t when;  // Time or number of TLPs
+        std::string fault;
+    };
+    void read_line(std::vector<std::string> words);
+    void arm(Time now, uint64_t tlps);
+    void find_next();
+
+    Faults &faults_;
+    std::vector<Line> lines_;
+    uint64_t next_time_ = ~uint64_t{0}, next_tlp_ = ~uint64_t{0};
+};
+
+}  // namespace lanebox

@@ -1,0 +1,52 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// How long the host takes: a distribution of latencies, and rare events that add to it.
+//
+// Every draw comes from the caller's generator, and only when there is something to draw: a fixed
+// latency leaves the sequence of the others as it was.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "pcie4/units.hpp"
+
+namespace lanebox {
+
+using Random = std::mt19937_64;
+
+class Latency {
+public:
+    explicit Latency(Time fixed) : steps_{{fixed, fixed, 1}} {}
+    // "600", "uniform:LOW:HIGH" or "file:PATH" in nanoseconds; a file has a latency and a weight
+    // a line. Throws std::invalid_argument that names what is wrong, the line and the rule.
+    static Latency parse(const std::string &spec);
+
+    Time sample(Random &random) const;
+
+private:
+    struct Step {
+        Time low, high;  // nanosecond steps from low to high are equally likely
+        uint64_t weights_so_far;
+    };
+
+    Latency() = default;
+    static Latency from_file(const std::string &path);
+
+    std::vector<Step> steps_;
+};
+
+// Something that happens with a chance of `percent` and then takes `lasts`.
+struct Chance {
+    double percent = 0;
+    Time lasts = 0;
+
+    // "PERCENT:NS"; percent may have a fraction, `longest` bounds the nanoseconds.
+    static Chance parse(const std::string &spec, uint64_t longest);
+    Time sample(Random &random) const;  // 0 when it does not happen
+};
+
+}  // namespace lanebox

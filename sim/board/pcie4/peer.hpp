@@ -1,0 +1,78 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Another device behind the root complex that reads and writes the card's BAR, as an NVMe drive
+// does: whole requests back to back or paced, many tags, every completion checked.
+//
+// Requests walk from `offset` in steps of their size and begin again there at the end of the 4 KiB
+// page. A write puts peer_pattern() of each dword's offset in the BAR there; a read counts the
+// dwords that hold something else as mismatches, which is no error: a register is not memory.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "pcie4/root_complex.hpp"
+
+namespace lanebox {
+
+uint32_t peer_pattern(uint64_t offset);
+
+class Peer {
+public:
+    struct Job {
+        bool write = false;
+        uint64_t offset = 0;
+        unsigned size = 4;  // bytes of a request
+        uint64_t count = 0;
+        unsigned tags = 1;  // reads in flight
+        Time gap = 0;       // from one request to the next at the earliest
+    };
+    struct Counters {
+        uint64_t issued = 0, completed = 0, bytes = 0;
+        uint64_t errors = 0;      // completions that the specification forbids, or with a status
+        uint64_t timeouts = 0;    // reads without an answer
+        uint64_t mismatches = 0;  // dwords that were not what the peer writes
+        Time first = 0, last = 0;
+    };
+
+    Peer(RootComplex &root, const ConfigSpace &config, Rules &rules);
+
+    // Throws std::invalid_argument with the rule that the job breaks. Counts begin anew.
+    void start(const Job &job, uint64_t bar_bytes);
+    void run(Time now);
+    bool idle() const { return left_ == 0 && reads_.empty(); }
+    void reset();  // what is under way is lost: reads in flight are errors
+
+    const Counters &counters() const { return counters_; }
+
+private:
+    struct Read {
+        uint64_t next;  // address of what is still to come
+        unsigned left;  // bytes
+        Time deadline;
+    };
+
+    void issue();
+    bool may_issue() const;
+    Tlp request(uint64_t address) const;
+    void answered(const Tlp &completion);
+    std::string wrong(const Read &read, const Tlp &completion) const;
+    void compare(const Read &read, const Tlp &completion);
+    void finish(uint8_t tag);
+    void expire();
+
+    RootComplex &root_;
+    const ConfigSpace &config_;
+    Rules &rules_;
+    Job job_;
+    Counters counters_;
+    uint64_t left_ = 0, at_ = 0;
+    Time now_ = 0, next_at_ = 0;
+    std::map<uint8_t, Read> reads_;
+    std::vector<uint8_t> free_tags_;
+};
+
+}  // namespace lanebox

@@ -1,0 +1,43 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows `model/STREAM/BYTES`: what the model allows users that no gateware beats, and the limit.
+
+They show that the model is neither faster than the link nor slower: its time on the wire comes from
+events, the limit from a formula, and the two share no constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sim import limits
+from sim.board.ideal import build
+from sim.results import Row, row
+
+
+def rows() -> Iterator[Row]:
+    """Measure and yield a row for each stream and payload."""
+    for stream, by_size in build.rates().items():
+        for size, found in by_size.items():
+            yield row(
+                f"model/{stream}/{size}",
+                found["gb_per_s"],
+                "GB/s",
+                limit(stream, int(size), found["mps"]),
+                violations=found["violations"],
+                bytes=found["bytes"],
+                cycles=found["cycles"],
+                conditions={"endpoint": "ideal user", "mps": found["mps"]},
+            )
+
+
+def limit(stream: str, size: int, mps: int) -> limits.Limit:
+    """The limit of one stream for TLPs of `size` bytes, with reads enough in flight on RC."""
+    return {
+        "rq": lambda: limits.c2h(size, mps),
+        "rc": lambda: limits.h2c(size, mps, tags=0, mrrs=0, rtt_ns=0),
+        "rc_straddle": lambda: limits.h2c(size, mps, tags=0, mrrs=0, rtt_ns=0, straddle=True),
+        "cc": lambda: limits.cc(size, mps),
+        "cq": lambda: limits.mmio_write(size, mps),
+    }[stream]()

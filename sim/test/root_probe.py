@@ -1,0 +1,118 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Drive the root complex alone, without hard block and gateware (root_probe.cpp)."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from board_builds import ROOT
+
+from sim.board import build
+
+
+@functools.cache
+def program() -> Path:
+    """The compiled probe, made once for the same sources."""
+    sources = [Path(__file__).with_suffix(".cpp"), *sorted(build.BOARD.glob("pcie4/*.cpp"))]
+    digest = hashlib.sha256()
+    for path in [*sources, *sorted(build.BOARD.glob("pcie4/*.hpp"))]:
+        digest.update(path.read_bytes())
+    directory = ROOT / "build" / "probe" / digest.hexdigest()[:16]
+    if not (directory / "root_probe").exists():
+        directory.mkdir(parents=True, exist_ok=True)
+        compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
+        flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{build.BOARD}"]
+        objects = []
+        for path in sources:
+            objects.append(directory / f"root_{path.stem}.o")
+            subprocess.run([*compiler, *flags, "-c", path, "-o", objects[-1]], check=True)
+        subprocess.run(["g++", *objects, "-o", directory / "root_probe.new"], check=True)
+        (directory / "root_probe.new").rename(directory / "root_probe")
+    return directory / "root_probe"
+
+
+PEER = ("issued", "completed", "bytes", "errors", "timeouts", "mismatches", "ticks", "busy")
+
+
+@dataclass(frozen=True)
+class Completion:
+    ns: int
+    tag: int
+    low: int
+    dwords: int
+    byte_count: int
+    status: int
+    error: int
+    poisoned: bool
+    done: bool
+    data: bytes
+
+
+@dataclass
+class Seen:
+    """What happened, in order.
+
+    stored: (ns, address, bytes); answers: (ns, ok) of host reads; full: the transmit buffer;
+    requests: (ns, write, address, dwords, tag, data); peer: its counts, in the order of PEER.
+    """
+
+    completions: list = field(default_factory=list)
+    stored: list = field(default_factory=list)
+    answers: list = field(default_factory=list)
+    full: list = field(default_factory=list)
+    requests: list = field(default_factory=list)
+    peer: list = field(default_factory=list)
+
+    def peer_counts(self):
+        return dict(zip(PEER, self.peer[-len(PEER) :]))
+
+    def of(self, tag):
+        return [c for c in self.completions if c.tag == tag]
+
+
+def payload(text):
+    dwords = [text[at : at + 8] for at in range(0, len(text), 8)]
+    return b"".join(int(dword, 16).to_bytes(4, "little") for dword in dwords)
+
+
+def run(*commands, refused=False):
+    """What the root complex did; with `refused` the error that it ended with."""
+    setup = ["config 4 2 6", "config 10 4 e0000000"]
+    result = subprocess.run(
+        [program()], input="\n".join([*setup, *commands, ""]), text=True, capture_output=True
+    )
+    if refused:
+        assert result.returncode == 1, result.stdout
+        return result.stderr
+    assert result.returncode == 0, result.stderr
+    seen = Seen()
+    for line in result.stdout.splitlines():
+        verb, *words = line.split()
+        if verb == "completion":
+            ns, tag, low, dwords, count, status, error, poisoned, done = map(int, words[:9])
+            data = payload(words[9][:-1])
+            seen.completions.append(
+                Completion(
+                    ns, tag, low, dwords, count, status, error, poisoned == 1, done == 1, data
+                )
+            )
+        elif verb == "stored":
+            seen.stored.append((int(words[0]), int(words[1], 16), int(words[2])))
+        elif verb == "answer":
+            seen.answers.append((int(words[0]), words[1] == "1"))
+        elif verb == "request":
+            ns, write, address, dwords, tag, data = words
+            numbers = int(ns), write == "1", int(address, 16), int(dwords), int(tag)
+            seen.requests.append((*numbers, payload(data[:-1])))
+        elif verb == "peer":
+            seen.peer.append(int(words[0]))
+        else:
+            seen.full.append(words[0] == "1")
+    return seen

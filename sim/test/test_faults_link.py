@@ -1,0 +1,178 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The whole card fails: resets, a link that goes, a card that is pulled out, settings rewritten."""
+
+import pytest
+from board_client import (
+    BAR0_ADDRESS,
+    BAR0_REGISTER,
+    C2H_GENERATE,
+    CAP_EXPRESS,
+    COMMAND,
+    DEVICE_CAPABILITIES,
+    DEVICE_CONTROL,
+    HIGH_MEMORY,
+    pattern,
+    slices,
+    wait_until,
+)
+
+TOTAL = 64 * 1024
+ONES = 0xFFFF_FFFF
+IDENTIFIERS = 0x9038_10EE
+RELAXED = 0x10
+
+
+def start_c2h(card, size=TOTAL):
+    memory = card.memory(HIGH_MEMORY, size)
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", slices(HIGH_MEMORY, size, 4096))
+    card.start("c2h")
+    return memory
+
+
+def works(card):
+    """Enumerate and move data, on a connection that may have memory mapped already."""
+    card.enumerate()
+    card.client.unmap(HIGH_MEMORY, TOTAL)
+    card.wait_data(start_c2h(card), pattern(TOTAL))
+
+
+def leave(board, card):
+    card.close()
+    board._clients.remove(card)
+
+
+def test_a_hot_reset_under_traffic(start_board):
+    """The card falls back to its state at power on; after an enumeration it works again."""
+    with start_board("--fault", "lose-msi:1") as board:
+        card = board.card()
+        start_c2h(card)
+        board.command("fault hot-reset")
+        assert card.config_read(0) == IDENTIFIERS
+        assert card.config_read(BAR0_REGISTER) == 0 and card.config_read(COMMAND, 2) == 0
+        assert card.mmio_read(card.address("ctrl_scratch")) == ONES
+        works(card)
+
+
+def test_the_link_goes_and_comes_back(start_board):
+    """While it is down everything reads as ones; then the card is as after power on."""
+    with start_board("--pace", "1000000") as board:
+        card = board.card()
+        start_c2h(card)
+        board.command("fault link-down:2000000")  # half a second of wall time at this pace
+        assert card.config_read(0) == ONES
+        assert card.mmio_read(card.address("ctrl_scratch")) == ONES
+        card.config_write(BAR0_REGISTER, BAR0_ADDRESS)  # reaches nobody
+        wait_until(lambda: card.config_read(0) == IDENTIFIERS, "the link")
+        assert card.config_read(BAR0_REGISTER) == 0
+        works(card)
+
+
+def test_a_card_that_is_pulled_out(start_board):
+    """All ones from configuration space and BAR, nothing completes, and the board stays alive."""
+    with start_board() as board:
+        card = board.card()
+        memory = start_c2h(card)
+        board.command("fault remove")
+        seen = memory.data[:]
+        for offset in (0, COMMAND, 0x34, 0xFFC):
+            assert card.config_read(offset) == ONES
+        assert card.config_read(0, 1) == 0xFF
+        assert card.mmio_read(card.address("ctrl_scratch")) == ONES
+        assert card.mmio_read(0x10000, 8) == (1 << 64) - 1
+        card.write("ctrl_scratch", 1)
+        stats = board.stats()
+        assert memory.data[:] == seen
+        card.client.reset()
+        assert card.config_read(0) == ONES and board.stats()["cq"] == stats["cq"]
+        leave(board, card)
+        assert board.connect().read(7, 0, 4) == b"\xff" * 4
+
+
+def test_a_card_that_is_put_back(start_board):
+    """`insert` powers it up: the next client enumerates and uses it."""
+    with start_board() as board:
+        card = board.card()
+        start_c2h(card)
+        board.command("fault remove")
+        leave(board, card)
+        board.command("fault insert")
+        works(board.card())
+
+
+def test_reads_in_flight_end_with_ones(start_board):
+    """A host that waits for the card when it is pulled out is not left waiting."""
+    with start_board("--mmio-rtt", "1000000", "--pace", "20000") as board:
+        card = board.card()
+        number = card.client.send_read(0, card.address("ctrl_scratch"), 4)
+        wait_until(lambda: board.stats()["mmio_reads"] == 1, "the read")
+        board.command("fault remove")
+        board.command("set pace 0")
+        assert card.client.reply(number)[16:] == b"\xff" * 4
+        assert board.stats()["completion_timeouts"] == 0
+
+
+def test_a_peer_loses_its_reads_with_the_card(start_board):
+    """What another device had in flight ends as errors."""
+    with start_board() as board:
+        board.card()
+        board.command("peer read 0x10000 4 100000000 32")
+        board.command("fault remove")
+        counts = board.stats()["peer"]
+        assert not counts["busy"] and counts["completed"] + counts["errors"] <= counts["issued"]
+
+
+def test_a_script_resets_in_the_middle(start_board, tmp_path):
+    """An event of a script strikes at its TLP, whatever the card is doing."""
+    path = tmp_path / "faults"
+    path.write_text("tlp 30 hot-reset\n")
+    with start_board("--faults", path, log=True) as board:
+        card = board.card()
+        start_c2h(card)
+        wait_until(lambda: board.stats()["faults"] == 1, "the reset")
+        assert card.config_read(COMMAND, 2) == 0
+    assert 30 <= len(board.tlps().on("RQ")) <= 32
+
+
+@pytest.mark.parametrize("mps,code", [(128, 0), (512, 2)])
+def test_device_control_rewritten_while_running(start_board, tmp_path, mps, code):
+    """MPS changes under a running channel: stock's new payloads obey it, every byte is right."""
+    path = tmp_path / "faults"
+    path.write_text(f"tlp 30 devctl {RELAXED | code << 5 | 2 << 12:#x}\n")
+    with start_board("--faults", path, "--rules", "warn", log=True, violations=None) as board:
+        card = board.card(mps=256)
+        card.wait_data(start_c2h(card), pattern(TOTAL))
+        control = card.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL
+        assert card.config_read(control, 2) >> 5 & 7 == code
+        broken = board.stats()["violations"]
+    sizes = [4 * t.dwords for t in board.tlps().on("RQ", "MWr")]
+    print(f"MPS 256 to {mps}: {sizes.count(256)} writes of 256, rules broken: {broken}")
+    assert sizes[:20] == [256] * 20 and sizes[-20:] == [mps] * 20
+
+
+def test_bus_master_cleared_while_running(start_board):
+    """Requests after it break the rule that stock does not keep; the board goes on."""
+    with start_board("--rules", "warn", "--pace", "400000", violations=None) as board:
+        card = board.card()
+        start_c2h(card, 1 << 20)
+        board.command("fault command:2")
+        board.command("set pace 0")
+        wait_until(lambda: board.stats()["violations"].get("bus-master-off", 0) > 0, "the breach")
+        card.client.reset()
+        leave(board, card)
+        works(board.card())
+
+
+def test_a_function_level_reset_is_not_offered(start_board):
+    """Device Capabilities do not advertise it, so that writing Initiate FLR changes nothing."""
+    with start_board() as board:
+        card = board.card()
+        express = card.capabilities()[CAP_EXPRESS]
+        assert not card.config_read(express + DEVICE_CAPABILITIES) >> 28 & 1
+        before = card.config_read(express + DEVICE_CONTROL, 2)
+        card.write("ctrl_scratch", 0x1234)
+        card.config_write(express + DEVICE_CONTROL, before | 1 << 15, 2)
+        assert card.config_read(express + DEVICE_CONTROL, 2) == before
+        assert card.read("ctrl_scratch") == 0x1234

@@ -1,0 +1,120 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Completions that go wrong: what the root complex sends, and that the board goes on after it.
+
+What stock LitePCIe makes of them is its own affair: the card may wedge, and a reset brings it back.
+"""
+
+import pytest
+from board_client import H2C_CHECK, HIGH_MEMORY, pattern, slices, wait_until
+from root_probe import run
+
+TOTAL = 32 * 1024
+UR, CA = 1, 4
+BYTE_COUNT, INVALID_TAG, TIMEOUT = 3, 6, 9  # PG213, error codes of the RC descriptor
+
+
+def answers(fault, *settings):
+    """Completions of two reads of 256 bytes, tags 1 and 2, in pieces of 64."""
+    asked = ["mrd 1000 64 1", "mrd 2000 64 2"]
+    return run("size 64", *settings, f"fault {fault}", *asked, "run 4000").completions
+
+
+def whole(completions, tag):
+    return b"".join(c.data for c in completions if c.tag == tag) == bytes(range(256))
+
+
+@pytest.mark.parametrize("fault,status", [("ur", UR), ("ca", CA)])
+def test_a_refused_read_is_one_completion_without_data(fault, status):
+    """The second read ends with its status, byte count and tag; the first is answered."""
+    seen = answers(f"{fault}:2")
+    [refusal] = [c for c in seen if c.status]
+    assert (refusal.status, refusal.tag, refusal.dwords) == (status, 2, 0)
+    assert (refusal.byte_count, refusal.low, refusal.done, refusal.data) == (256, 0, True, b"")
+    assert whole(seen, 1)
+
+
+def test_poison_marks_one_completion():
+    """The EP bit is set on one; the hard block reports it, and the data is there."""
+    seen = answers("poison:3")
+    assert [c.poisoned for c in seen] == [i == 2 for i in range(8)]
+    assert whole(seen, 1) and whole(seen, 2)
+
+
+def test_an_unexpected_completion_is_one_too_many():
+    """A tag that nobody has in use, with the hard block's word for it."""
+    seen = answers("unexpected:3")
+    [stray] = [c for c in seen if c.tag not in (1, 2)]
+    assert (stray.tag, stray.error, len(seen)) == (1 ^ 0x80, INVALID_TAG, 9)
+    assert whole(seen, 1) and whole(seen, 2)
+
+
+def test_a_duplicate_comes_after_the_original():
+    """The last completion of the first read comes again: its tag is free by then."""
+    seen = answers("duplicate")
+    last, again = [c for c in seen if c.tag == 1][-2:]
+    assert (last.error, again.error, len(seen)) == (0, INVALID_TAG, 9)
+    assert (last.data, last.byte_count) == (again.data, again.byte_count)
+    assert whole(seen, 2)
+
+
+def test_a_wrong_byte_count_is_above_what_is_left():
+    """One completion says 64 bytes more than there are."""
+    seen = answers("byte-count:2")
+    assert [c.byte_count for c in seen[:4]] == [256, 192 + 64, 128, 64]
+    assert [c.error for c in seen] == [0, BYTE_COUNT, 0, 0, 0, 0, 0, 0]
+
+
+def test_a_dropped_completion_is_a_read_without_answer():
+    """Nothing comes for the second read."""
+    seen = answers("drop-completion:2")
+    assert {c.tag for c in seen} == {1} and whole(seen, 1)
+
+
+def start_h2c(card):
+    memory = card.memory(HIGH_MEMORY, TOTAL)
+    memory.data[:] = pattern(TOTAL)
+    card.write("pattern_control", H2C_CHECK)
+    card.program("h2c", slices(HIGH_MEMORY, TOTAL, 4096))
+    card.start("h2c")
+    return memory
+
+
+@pytest.mark.parametrize(
+    "fault", ["ur", "ca", "poison", "unexpected", "duplicate", "byte-count", "drop-completion"]
+)
+def test_the_next_client_works(start_board, fault):
+    """Whatever the gateware made of it, the board serves the next client from a reset on."""
+    with start_board("--fault", f"{fault}:3", "--rules", "warn", violations=None) as board:
+        card = board.card()
+        start_h2c(card)
+        wait_until(lambda: board.stats()["faults"] == 1, "the fault")
+        end = board.stats()["cycles"] + 10_000
+        wait_until(
+            lambda: board.stats()["cycles"] > end or not busy(board), "the gateware's answer"
+        )
+        beats, wrong = card.read("pattern_h2c_beats"), card.read("pattern_h2c_errors")
+        print(f"{fault}: {beats} of {TOTAL // 32} beats, {wrong} wrong")
+        card.client.reset()
+        card.close()
+        board._clients.remove(card)
+        card = board.card()
+        start_h2c(card)
+        assert card.h2c_check(TOTAL // 32) == 0
+
+
+def busy(board):
+    before = board.stats()["cycles"]
+    return any(board.stats()["cycles"] != before for _ in range(20))
+
+
+@pytest.mark.parametrize("chosen,after", [(1, 100_000), (0, 50_000_000), (0x10, None)])
+def test_a_lost_completion_times_out(chosen, after):
+    """After Device Control 2's time the hard block ends the read: error code 9, no data."""
+    asked = [f"config 98 1 {chosen:x}", "fault drop-completion", "mrd 1000 64 1"]
+    seen = run(*asked, f"run {(after or 200_000) + 20}").completions
+    assert [(c.tag, c.error, c.done, c.data) for c in seen] == (
+        [(1, TIMEOUT, True, b"")] if after else []
+    )
+    assert all(after <= c.ns <= after + 8 for c in seen)

@@ -1,0 +1,55 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The model between ideal users and an ideal host: it allows what the link does, and no more."""
+
+import subprocess
+
+import pytest
+
+from sim import model
+from sim.board.ideal import build
+from sim.results import table
+
+# GB/s on Gen3 x8 at 256 bit and 250 MHz, as the design states them; 128 B on RQ at MPS 128.
+DESIGN = {
+    "rq": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.42},
+    "rc": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.48},
+    "rc_straddle": {64: 5.93, 128: 6.73, 256: 7.22, 512: 7.48},
+    "cc": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.48},
+    "cq": {64: 5.33, 128: 6.40, 256: 7.11, 512: 7.42},
+}
+CELLS = [(stream, size) for stream, sizes in DESIGN.items() for size in sizes]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return {row.id: row for row in model.rows()}
+
+
+@pytest.mark.parametrize("stream, size", CELLS)
+def test_each_cell_is_reached_and_not_exceeded(rows, stream, size):
+    """Every stream carries what design and limits.py say, within half a percent, at every size."""
+    row = rows[f"model/{stream}/{size}"]
+    assert row.value == pytest.approx(DESIGN[stream][size], rel=0.005)
+    assert row.value == pytest.approx(row.limit, rel=0.005)
+    assert row.violations == 0
+
+
+def test_every_cell_has_a_row(rows):
+    """The rows are those of the table, and print as one."""
+    assert set(rows) == {f"model/{stream}/{size}" for stream, size in CELLS}
+    assert "model/rc_straddle/512" in table(list(rows.values()))
+
+
+def test_a_rate_does_not_depend_on_how_long_it_is_measured(rows):
+    """Buffers are full or empty before the window begins: twice the time, the same rate."""
+    longer = build.rates(200_000)
+    for (stream, size), row in zip(CELLS, rows.values()):
+        assert longer[stream][str(size)]["gb_per_s"] == pytest.approx(row.value, rel=0.001)
+
+
+def test_a_wrong_argument_is_refused():
+    """The program says how it is called."""
+    done = subprocess.run([build.build(), "none"], capture_output=True, text=True)
+    assert done.returncode == 2 and "usage" in done.stderr

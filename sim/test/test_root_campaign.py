@@ -1,0 +1,167 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Random campaigns: the real gateware under a host that answers late, in pieces and out of order.
+
+Every round draws the host's behaviour and the descriptors from the seed in the test's name, which
+LANEBOX_SEED shifts; all bytes of host memory are compared with an image of what they must be.
+"""
+
+import random
+import time
+
+import pytest
+from board_client import HIGH_MEMORY, assert_same, wait_until
+from seeds import each_seed
+
+PAGE = 4096
+WORD = 32
+TOTAL = 2 << 20  # each of source and sink
+SETTLED = 100_000  # cycles: the host has taken all that passed the pins, however it stalled
+SECONDS = 25
+SOAK_TLPS = 1_000_000
+SOAK_SECONDS = 180
+# Stock LitePCIe holds RC off and asks for more than the block can hold: test_stock_defects.py.
+KNOWN = {"rc-completions", "rc-backpressure", "completion-space"}
+
+
+def host(rng):
+    """One host: [(live option, value)]."""
+    low = rng.choice([0, 100, 600])
+    latency = rng.choice([str(low), f"uniform:{low}:{low + rng.choice([50, 500, 3000])}"])
+    return [
+        ("read-latency", latency),
+        ("iommu-miss", rng.choice(["0:0", "1:2000", "10:500"])),
+        ("split", rng.choice(["rcb", "mps", "random", "random"])),
+        ("stall", rng.choice(["0", "0", "20", "60"])),
+        ("reorder", rng.choice(["on", "on", "off"])),
+        ("write-stall", rng.choice(["0:0", "0:0", "0.1:20000", "2:1000"])),
+    ]
+
+
+def pieces(rng, address, total):
+    """Descriptors that cover `total` bytes: whole pages, at most 256 of them."""
+    found, at = [], 0
+    while at < total:
+        size = min(PAGE * rng.randint(2, 4), total - at)
+        found.append((address + at, size))
+        at += size
+    return found
+
+
+class Campaign:
+    """A board, its card and an image of the sink; a round moves random bytes through the card."""
+
+    def __init__(self, board, rng, mps, mrrs):
+        self.board, self.rng = board, rng
+        # Of its own: when a job is over depends on wall time, what the rounds do must not.
+        self.peer_rng = random.Random(0)
+        self.card = board.card(mps=mps, mrrs=mrrs)
+        self.source = self.card.memory(HIGH_MEMORY, TOTAL)
+        self.sink = self.card.memory(HIGH_MEMORY + 2 * TOTAL, TOTAL)
+        self.image = bytearray(TOTAL)
+        self.moved = 0
+
+    def peer(self):
+        """Another device reads the card's memory meanwhile, and finds what it wrote there."""
+        counts = self.board.stats()["peer"]
+        wrong = [counts[name] for name in ("errors", "mismatches", "timeouts")]
+        assert wrong == [0, 0, 0], f"the peer: {counts}"
+        if counts["busy"]:
+            return
+        verb = "read" if counts["issued"] else "write"  # the first job fills the page
+        count, tags, gap = (
+            self.peer_rng.choice(c) for c in ([1024, 5000], [1, 8, 64], [0, 100, 2000])
+        )
+        self.board.command(f"peer {verb} 0x10000 4 {count} {tags} {gap}")
+
+    def round(self, total, settings=None):
+        rng, card = self.rng, self.card
+        settings = host(rng) if settings is None else settings
+        for name, value in settings:
+            self.board.set(name, value)
+        first = rng.randrange(0, TOTAL - total + 1, PAGE)
+        to = rng.randrange(0, TOTAL - total + 1, PAGE)
+        data = rng.randbytes(total)
+        self.source.data[first : first + total] = data
+        self.image[to : to + total] = data
+        card.write("pcie_dma0_loopback_enable", 1)
+        card.program("h2c", pieces(rng, self.source.address + first, total), "none")
+        card.program("c2h", pieces(rng, self.sink.address + to, total), "none")
+        self.peer()
+        before = self.board.stats()["rq"]["payload_bytes"]
+        card.start("c2h", "h2c")
+        done = lambda: self.board.stats()["rq"]["payload_bytes"] - before >= total  # noqa: E731
+        wait_until(done, f"{total} bytes through the card with {settings}", 20)
+        end = bytes(self.image[to : to + total])
+        until = self.board.stats()["cycles"] + SETTLED
+        wait_until(
+            lambda: self.sink.data[to : to + total] == end or self.board.stats()["cycles"] > until,
+            "the bytes on their way to host memory",
+        )
+        card.stop()
+        try:
+            assert_same(self.sink.data[:], bytes(self.image))
+        except AssertionError as error:
+            raise AssertionError(f"with {settings}: {error}") from None
+        self.moved += total
+
+
+def campaign(start_board, seed, seconds, tlps=None, **sizes):
+    """Rounds until `seconds` are over, or as many TLPs have passed RQ and RC; (writes, answers)."""
+    rng = random.Random(seed)
+    mps = sizes.get("mps") or rng.choice([128, 256, 512])
+    mrrs = sizes.get("mrrs") or rng.choice([128, 256, 512])
+    options = ["--seed", seed, "--rules", "warn", *sizes.get("options", [])]
+    print(f"seed {seed}, mps {mps}, mrrs {mrrs}", *options)
+    deadline = time.monotonic() + seconds
+    with start_board(*options, violations=None) as board:
+        run = Campaign(board, rng, mps, mrrs)
+        while time.monotonic() < deadline:
+            run.round(rng.randrange(64 * 1024, TOTAL + 1, PAGE))
+            stats = board.stats()
+            sent, answered = stats["rq"]["tlps"], stats["rc"]["tlps"]
+            if tlps and min(sent, answered) >= tlps:
+                break
+        assert set(stats["violations"]) <= KNOWN, stats["violations"]
+        assert stats["unmapped"] == 0
+    print(f"{run.moved >> 20} MiB, {sent} TLPs on RQ, {answered} on RC, {stats['cycles']} cycles")
+    return sent, answered
+
+
+@each_seed(1)
+def test_everything_at_random(start_board, seed):
+    """25 s of random latencies, splits and stalls: every byte of the sink is right every round."""
+    sent, answered = campaign(start_board, seed, SECONDS)
+    assert min(sent, answered) > 10_000
+
+
+@pytest.mark.soak
+@each_seed(1)
+def test_a_million_tlps_each_way(start_board, seed):
+    """A million TLPs each way, within three minutes."""
+    sent, answered = campaign(start_board, seed, SOAK_SECONDS, SOAK_TLPS, mps=128, mrrs=128)
+    assert min(sent, answered) >= SOAK_TLPS
+
+
+def test_the_campaign_notices_one_bit(start_board):
+    """One flipped bit of one completion, somewhere in the first rounds, ends the campaign."""
+    with pytest.raises(AssertionError, match="1 of .* bytes differ"):
+        campaign(start_board, 1, SECONDS, options=["--fault", "flip-h2c:5000"])
+
+
+@each_seed(2)
+def test_answers_out_of_order_are_put_in_order(start_board, seed):
+    """Completions overtake each other and interleave; stock LitePCIe's channel is in order."""
+    options = ["--seed", seed, "--read-latency", "uniform:200:3000", "--split", "rcb"]
+    with start_board(*options, "--rules", "warn", log=True, violations=None) as board:
+        rng = random.Random(seed)
+        run = Campaign(board, rng, 256, 512)
+        run.round(64 * 1024, settings=[])
+    log = board.tlps()
+    asked = [t.tag for t in log.on("RQ", "MRd")]
+    ended = [t.tag for t in log.on("RC") if t.byte_count == 4 * t.dwords]
+    changes = sum(a.tag != b.tag for a, b in zip(log.on("RC"), log.on("RC")[1:]))
+    print(f"{len(asked)} reads, {sum(a != b for a, b in zip(asked, ended))} not in their turn")
+    assert sorted(asked) == sorted(ended) and asked != ended
+    assert changes > 2 * len(asked), "completions of different reads do not interleave"

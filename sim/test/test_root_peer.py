@@ -1,0 +1,213 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A peer requester reads and writes the card's BAR, and finds every completion that is wrong."""
+
+import pytest
+from board_client import wait_until
+from root_probe import run
+
+from sim.board.process import BoardFailed
+
+BAR0 = 0xE000_0000
+MEMORY0, PAGE = 0x10000, 4096
+MPS_512 = "config 78 1 50"  # Device Control
+
+
+def peer_pattern(offset, count=4):
+    """What the peer writes to `count` bytes from `offset` of the BAR."""
+    dwords = ((at // 4 + 1) * 0x9E3779B1 & 0xFFFF_FFFF for at in range(offset, offset + count, 4))
+    return b"".join(dword.to_bytes(4, "little") for dword in dwords)
+
+
+# Alone, with completions made by hand ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [4, 64, 128, 512])
+def test_writes_walk_through_their_page(size):
+    """Requests of the size asked for follow each other, and begin again at the page's end."""
+    count = 2 * PAGE // size + 1
+    seen = run(
+        MPS_512, f"peer write {MEMORY0:x} {size} {count} 1", f"run {count * 400}", "peer-stats"
+    )
+    assert [(w, a - BAR0, d) for _, w, a, d, _, _ in seen.requests] == [
+        (True, MEMORY0 + i * size % PAGE, size // 4) for i in range(count)
+    ]
+    assert all(data == peer_pattern(a - BAR0, size) for _, _, a, _, _, data in seen.requests)
+    counts = seen.peer_counts()
+    assert counts["bytes"] == count * size and counts["completed"] == count and not counts["busy"]
+
+
+def test_flat_out_is_the_link():
+    """Writes of 512 bytes leave back to back: 7.4 GB/s of payload."""
+    seen = run(MPS_512, f"peer write {MEMORY0:x} 512 200 1", "run 40000")
+    first, last = seen.requests[60][0], seen.requests[-1][0]
+    assert (199 - 60) * 512 / (last - first) == pytest.approx(7.42, rel=0.02)
+
+
+def test_a_gap_paces():
+    """Requests are at least as far apart as asked for."""
+    times = [r[0] for r in run(f"peer read {MEMORY0:x} 4 20 32 1000", "run 30000").requests]
+    assert len(times) == 20 and all(1000 <= b - a <= 1016 for a, b in zip(times[1:], times[2:]))
+
+
+@pytest.mark.parametrize("tags", [1, 7, 256])
+def test_no_more_reads_than_tags(tags):
+    """So many reads are in flight, each with a tag of its own, and no more."""
+    seen = run(f"peer read {MEMORY0:x} 4 1000 {tags}", "run 20000")
+    arrived = len(seen.requests)
+    assert arrived == tags and {r[4] for r in seen.requests} == set(range(tags))
+
+
+def one_read(size, *completions, offset=MEMORY0, refused=False):
+    """A read of `size` bytes, answered with (low, byte count, dwords, pattern offset)."""
+    answers = [f"pcpl 0 {low} {count} {dwords} {at:x}" for low, count, dwords, at in completions]
+    asked = f"peer read {offset:x} {size} 1 1"
+    return run(MPS_512, asked, "run 1000", *answers, "run 1000", "peer-stats", refused=refused)
+
+
+@pytest.mark.parametrize(
+    "offset,pieces", [(0, [512]), (0, [128] * 4), (4, [124, 256, 128]), (64, [64, 384, 60])]
+)
+def test_right_completions_are_taken(offset, pieces):
+    """Any split at 128-byte boundaries is right."""
+    at, size, parts = MEMORY0 + offset, sum(pieces), []
+    for piece in pieces:
+        parts.append((at & 0x7F, size - (at - MEMORY0 - offset), piece // 4, at))
+        at += piece
+    counts = one_read(size, *parts, offset=MEMORY0 + offset).peer_counts()
+    assert (counts["completed"], counts["bytes"], counts["mismatches"]) == (1, size, 0)
+
+
+@pytest.mark.parametrize(
+    "size,completion,rule",
+    [
+        (256, (0, 252, 64, MEMORY0), "bytes left: 256"),
+        (256, (4, 256, 64, MEMORY0), "lower address must be 0"),
+        (256, (0, 256, 16, MEMORY0), "it ends inside 128 aligned bytes"),
+        (256, (0, 256, 65, MEMORY0), "its length does not fit the 256 bytes left"),
+    ],
+)
+def test_a_wrong_completion_breaks_a_rule(size, completion, rule):
+    """Byte count, lower address, split and length: the report says which, and what was right."""
+    error = one_read(size, completion, refused=True)
+    assert "rule completion-byte-count broken" in error and rule in error
+
+
+def test_a_completion_above_mps_breaks_a_rule():
+    """The card may not send more than Device Control allows."""
+    asked = ["config 78 1 10", f"peer read {MEMORY0:x} 256 1 1", "run 1000"]
+    error = run(*asked, f"pcpl 0 0 256 64 {MEMORY0:x}", "run 1000", refused=True)
+    assert "payload above MPS" in error
+
+
+def test_an_unasked_completion_breaks_a_rule():
+    """A tag that is not in flight is named."""
+    error = run(f"pcpl 9 0 4 1 {MEMORY0:x}", "run 1000", refused=True)
+    assert "rule unexpected-completion broken" in error and "tag 9" in error
+
+
+def test_data_in_the_wrong_order_is_seen():
+    """Two halves of a read that were exchanged are 64 dwords that differ."""
+    parts = [(0, 256, 32, MEMORY0 + 128), (0, 128, 32, MEMORY0)]
+    counts = one_read(256, *parts).peer_counts()
+    assert (counts["completed"], counts["mismatches"]) == (1, 64)
+
+
+def test_a_read_without_an_answer_ends():
+    """After a millisecond it is counted, and the next one takes its tag."""
+    asked = f"peer read {MEMORY0:x} 4 2 1"
+    counts = run(asked, "run 1100000", f"pcpl 0 4 4 1 {MEMORY0 + 4:x}", "run 1000", "peer-stats")
+    counts = counts.peer_counts()
+    assert (counts["timeouts"], counts["completed"], counts["busy"]) == (1, 1, 0)
+
+
+# With the gateware -------------------------------------------------------------------------------
+
+
+def peer(board, command):
+    """Run a job to its end; its counts."""
+    board.command(f"peer {command}")
+    wait_until(lambda: not board.stats()["peer"]["busy"], f"the end of peer {command}")
+    return board.stats()["peer"]
+
+
+@pytest.mark.parametrize("tags", [1, 8, 32, 256])
+def test_dwords_come_back_as_written(start_board, tags):
+    """What the peer wrote, the CPU and the peer read; reads in flight change nothing."""
+    with start_board() as board:
+        card = board.card()
+        assert peer(board, f"write {MEMORY0} 4 1024 1")["bytes"] == PAGE
+        for offset in (MEMORY0, MEMORY0 + 0x7FC, MEMORY0 + PAGE - 4):
+            assert card.mmio_read(offset).to_bytes(4, "little") == peer_pattern(offset)
+        counts = peer(board, f"read {MEMORY0} 4 2048 {tags}")
+        assert (counts["completed"], counts["bytes"]) == (2048, 8192)
+        assert (counts["errors"], counts["mismatches"], counts["timeouts"]) == (0, 0, 0)
+        print(f"{tags} tags: {counts['ticks'] / 2048:.1f} ticks a read")
+
+
+def test_a_mismatch_is_seen(start_board):
+    """A dword that the CPU changed is the one that differs."""
+    with start_board() as board:
+        card = board.card()
+        peer(board, f"write {MEMORY0} 4 1024 1")
+        card.mmio_write(MEMORY0 + 0x100, 0)
+        card.read("ctrl_scratch")
+        assert peer(board, f"read {MEMORY0} 4 1024 16")["mismatches"] == 1
+
+
+def test_the_cpu_gets_its_answers_beside_the_peer(start_board):
+    """Two requesters with the same tags are told apart by their ids."""
+    with start_board() as board:
+        card = board.card()
+        board.command(f"peer read {MEMORY0} 4 20000 32")
+        while board.stats()["peer"]["busy"]:
+            assert card.read("ctrl_scratch") == 0x12345678
+        counts = board.stats()["peer"]
+        assert (counts["completed"], counts["errors"]) == (20000, 0)
+
+
+@pytest.mark.parametrize("size", [8, 64, 512])
+def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_board, size):
+    """LitePCIe 2024.12 answers every read with one dword: an error each, and the board goes on."""
+    with start_board("--rules", "warn", violations=["completion-byte-count"]) as board:
+        card = board.card()
+        counts = peer(board, f"read {MEMORY0} {size} 200 16")
+        assert (counts["completed"], counts["errors"], counts["timeouts"]) == (0, 200, 0)
+        assert card.read("ctrl_scratch") == 0x12345678
+
+
+@pytest.mark.parametrize(
+    "command,rule",
+    [
+        ("peer", "peer read|write OFFSET SIZE COUNT TAGS [GAP_NS]"),
+        ("peer erase 0 4 1 1", "peer read|write"),
+        ("peer read 0 6 1 1", "multiple of 4 from 4 to 512 (MRRS)"),
+        ("peer read 0 1024 1 1", "512 (MRRS)"),
+        ("peer write 0 512 1 1", "256 (MPS)"),
+        ("peer read 131072 4 1 1", "in the BAR"),
+        ("peer read 4092 8 1 1", "inside its 4 KiB page"),
+        ("peer read 0 4 0 1", "COUNT must be 1"),
+        ("peer read 0 4 1 257", "from 1 to 256"),
+    ],
+)
+def test_a_job_that_cannot_be_is_refused(start_board, command, rule):
+    """The answer names the rule, and nothing was sent."""
+    with start_board() as board:
+        board.card(mps=256)
+        with pytest.raises(BoardFailed) as refusal:
+            board.command(command)
+        assert rule in str(refusal.value)
+        assert board.stats()["peer"]["issued"] == 0
+
+
+def test_a_reset_ends_a_job(start_board):
+    """Reads in flight at a device reset are errors, and the peer is idle."""
+    with start_board() as board:
+        card = board.card()
+        board.command(f"peer read {MEMORY0} 4 100000000 32")
+        card.client.reset()
+        counts = board.stats()["peer"]
+        assert not counts["busy"] and 0 < counts["errors"] <= 32
+        card.enumerate()
+        assert peer(board, f"read {MEMORY0} 4 100 8")["completed"] == 100
