@@ -13,6 +13,7 @@ RUN     := .venv/bin/python -m
 SIM_OPTIONS := \
 	$(if $(VM),--vm $(VM)) $(if $(MPS),--mps $(MPS)) $(if $(MRRS),--mrrs $(MRRS)) \
 	$(if $(RCB),--rcb $(RCB)) $(if $(SEED),--seed $(SEED)) $(if $(KERNEL),--kernel $(KERNEL)) \
+	$(if $(MEMORY0),--memory0 $(MEMORY0)) $(if $(MEMORY1),--memory1 $(MEMORY1)) \
 	$(if $(EXAMPLE),--example $(EXAMPLE)) $(if $(ENDPOINT),--endpoint $(ENDPOINT)) \
 	$(if $(WAVES),--waves) $(if $(WAVES_FROM),--waves-from $(WAVES_FROM)) \
 	$(if $(WAVES_TO),--waves-to $(WAVES_TO)) $(if $(ACCEL),--accel $(ACCEL)) $(if $(TLP_LOG),--tlp-log $(TLP_LOG))
@@ -55,9 +56,10 @@ lint:
 	@$(RUN) tools.lint
 
 setup:
-	@$(PREPARE) sim guest spinal
+	@$(PREPARE) sim guest spinal readers
 	@.venv/bin/python targets/sim.py --build >/dev/null
 	@$(RUN) sim.guest.run --prepare
+	@$(RUN) sim.differential.environment
 
 clean:
-	@rm -rf build/sim build/board build/software build/driver build/spinal build/tests
+	@rm -rf build/sim build/board build/software build/driver build/spinal build/cocotb build/ideal build/probe

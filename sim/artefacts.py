@@ -35,8 +35,16 @@ class Artefacts:
         return self.gateware / "include"
 
 
-def build(endpoint: str, example: Example | None = None, waves: bool = False) -> Artefacts:
-    """Gateware and board for `endpoint`, with `example` in the user slot."""
+def build(
+    endpoint: str,
+    example: Example | None = None,
+    waves: bool = False,
+    memories: dict[int, str] | None = None,
+) -> Artefacts:
+    """Gateware and board for `endpoint`, with `example` in the user slot.
+
+    `memories`: files with the contents of memory 0 and 1 (.hex, .coe, .bin; see mmio/memory.py).
+    """
     gateware = BUILD / ("sim" if example is None else f"sim-{example.name}")
     command = [
         sys.executable, str(ROOT / "targets" / "sim.py"), "--build",
@@ -44,6 +52,8 @@ def build(endpoint: str, example: Example | None = None, waves: bool = False) ->
     ]  # fmt: skip
     if example is not None:
         command += ["--user", example.user]
+    for number, file in (memories or {}).items():
+        command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)
     return Artefacts(endpoint, example, gateware, build_board(gateware, waves))
 

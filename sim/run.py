@@ -37,9 +37,10 @@ LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
 SIZE = "16M"  # compared in each direction
 DEVICE = "/dev/litepcie0"
 GUEST_SECONDS = 180
-# A free-running ring is 2 MiB: at this speed software has 160 ms to keep up with it, so that a
-# guest on a loaded machine does not lose buffers. Device time, and so every result, is unaffected.
-GUEST_PACE = 400_000  # cycles a second
+# Cycles a second. A free-running ring is 2 MiB: at the first pace software has 160 ms to keep up
+# with it. On a machine too busy for that the run is repeated, slower. Device time, and so every
+# result, is unaffected.
+GUEST_PACES = (400_000, 200_000, 100_000)
 
 TESTS = {
     "mmio": ("mmio_bench", "--count", "200"),
@@ -116,12 +117,14 @@ def _run_client(client: Path, device: str) -> None:
 
 def in_guest(plan: Plan) -> list[Row]:
     """The short set in a guest, on LitePCIe's driver."""
-    commands, files = _commands(plan.built)
-    with plan.board("--pace", str(GUEST_PACE)) as board:
-        result = plan.run_guest(board, commands, files, timeout=GUEST_SECONDS, live=True)
+    for pace in GUEST_PACES:
+        result, stats, memory = _boot(plan, pace)
         reports = _reports(result)
-        stats = board.stats()
-        memory = board.resident_bytes() >> 20
+        if not _fell_behind(reports):
+            break
+        print(f"sim: the guest fell behind at {pace:,} cycles/s: again, slower", file=sys.stderr)
+    for report in reports.values():
+        measure.check(report)
     if result.rc:
         raise TestFailed(f"the guest's commands ended with status {result.rc}")
     print(
@@ -133,6 +136,20 @@ def in_guest(plan: Plan) -> list[Row]:
     at = measure.negotiated(plan.at, host, result.mps, result.mrrs)
     shares = {name: measure.share(stats["violations"], name) for name in reports}
     return rows_of(reports, at, shares)
+
+
+def _boot(plan: Plan, pace: int) -> tuple[guest_run.Result, dict, int]:
+    """One guest; its result, the board's counters and the MiB that the board took."""
+    commands, files = _commands(plan.built)
+    with plan.board("--pace", str(pace)) as board:
+        result = plan.run_guest(board, commands, files, timeout=GUEST_SECONDS, live=True)
+        return result, board.stats(), board.resident_bytes() >> 20
+
+
+def _fell_behind(reports: dict[str, dict]) -> bool:
+    """Whether software lost buffers because the card, which nobody can hold, was faster."""
+    ways = [report.get(way) or {} for report in reports.values() for way in ("c2h", "h2c")]
+    return any(way.get("lost_buffers") or way.get("late_buffers") for way in ways)
 
 
 def _commands(built: artefacts.Artefacts) -> tuple[list[str], list[tuple[Path, str]]]:
@@ -150,12 +167,8 @@ def _commands(built: artefacts.Artefacts) -> tuple[list[str], list[tuple[Path, s
 
 def _reports(result: guest_run.Result) -> dict[str, dict]:
     """What came back; the commands after the first that failed were not run."""
-    reports = {}
-    for name in TESTS:
-        text = result.files.get(f"{name}.json")
-        if text:
-            reports[name] = measure.check(json.loads(text))
-    return reports
+    files = {name: result.files.get(f"{name}.json") for name in TESTS}
+    return {name: json.loads(text) for name, text in files.items() if text}
 
 
 def shell(plan: Plan) -> int:
@@ -183,6 +196,8 @@ def parse() -> argparse.Namespace:
     add("--seed", type=int, default=defaults.seed, help="of everything random (1)")
     add("--endpoint", choices=sorted(measure.PREFIX), default=defaults.endpoint)
     add("--example", metavar="NAME", help=f"logic in the user slot: {', '.join(examples.names())}")
+    add("--memory0", metavar="FILE", help="contents at BAR0 + 0x10000: .hex, .coe or .bin (zeros)")
+    add("--memory1", metavar="FILE", help="contents at BAR0 + 0x14000 (zeros)")
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
     add("--accel", choices=("tcg", "kvm"), default="tcg", help="tcg")
     add("--waves", action="store_true", help=f"write {WAVES.relative_to(ROOT)} and its layout")
@@ -190,7 +205,7 @@ def parse() -> argparse.Namespace:
     add("--waves-to", metavar="NS", default=WAVES_TO, help=f"and at which they end ({WAVES_TO})")
     add("--fault", action="append", default=[], metavar="NAME[:N]",
         help="plant a fault, to see that it is noticed (sim/README.md)")  # fmt: skip
-    add("--tlp-log", metavar="FILE", help="a line for each TLP")
+    add("--tlp-log", metavar="FILE", help="a line for each TLP; FILE.pcapng: the TLPs themselves")
     return parser.parse_args()
 
 
@@ -208,10 +223,21 @@ def board_extras(args: argparse.Namespace) -> list[str]:
     return extras
 
 
+def trace_hint(path: str) -> str:
+    """What can be done with the recorded trace."""
+    if not path.endswith(".pcapng"):
+        return f"TLPs: {path}"
+    return (
+        f"TLPs: .venv/bin/python -m sim.trace {path} (--text, --perfetto), or "
+        f"wireshark -X lua_script:sim/trace/lanebox_tlp.lua {path}"
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Build, measure, print."""
     example = examples.find(args.example) if args.example else None
-    built = artefacts.build(args.endpoint, example, args.waves)
+    memories = {n: file for n, file in enumerate([args.memory0, args.memory1]) if file}
+    built = artefacts.build(args.endpoint, example, args.waves, memories)
     at = Conditions(
         args.endpoint, mps=args.mps, mrrs=args.mrrs, rcb=args.rcb, seed=args.seed,
         read_latency_ns=args.read_latency, mmio_rtt_ns=args.mmio_rtt,
@@ -231,6 +257,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"\nrecorded in {RESULTS.relative_to(ROOT)}")
     if args.waves:
         print("waves: gtkwave build/waves.fst build/waves.gtkw")
+    if args.tlp_log:
+        print(trace_hint(args.tlp_log))
     return 0
 
 

@@ -242,7 +242,7 @@ def test_an_unknown_group_is_a_usage_error(capsys):
     """The message lists the groups."""
     with pytest.raises(SystemExit):
         prepare.main(["gest"])
-    assert "sim, guest, spinal" in capsys.readouterr().err
+    assert "sim, guest, spinal, readers" in capsys.readouterr().err
 
 
 def test_a_failed_step_is_no_traceback(monkeypatch, capsys):

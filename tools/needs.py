@@ -5,7 +5,8 @@
 
 Promises: a package is named only as the answer to a question that failed, so that a tool which was
 installed in another way counts; the questions of all groups together take well under 0.2 s.
-Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL.
+Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL;
+`readers` are programs that others wrote, which tests ask what they make of our output.
 """
 
 from __future__ import annotations
@@ -133,6 +134,11 @@ NEEDS = {
     "spinal": [
         Need("Java compiler >= 17", java_compiler, ("default-jdk-headless",)),
         Need("Maven", programs("mvn"), ("maven",)),
+    ],
+    "readers": [
+        Need("tshark", programs("tshark"), ("tshark",)),
+        Need("lspci", programs("lspci"), ("pciutils",)),
+        Need("groff", programs("groff"), ("groff-base",)),
     ],
 }
 

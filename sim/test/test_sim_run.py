@@ -159,3 +159,12 @@ def test_results_json_has_the_stated_shape():
     keys = {"id", "value", "unit", "limit", "ratio", "binds", "violations", "bytes", "cycles"}
     for entry in document["results"]:
         assert keys | {"conditions", "commit"} <= set(entry)
+
+
+def test_a_wrong_memory_file_is_named_with_its_rule(tmp_path):
+    """The run ends before anything is built, with the file's name, line and value."""
+    wrong = tmp_path / "wrong.hex"
+    wrong.write_text("cafef00d\nno number\n")
+    done = sim("--memory0", str(wrong))
+    assert done.returncode == 1
+    assert "wrong.hex" in done.stderr and "no number" in done.stderr

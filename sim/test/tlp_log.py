@@ -20,6 +20,7 @@ REQUEST = re.compile(
 COMPLETION = re.compile(
     r"(?P<kind>CplD?) low 0x(?P<address>[0-9a-f]+) (?P<dwords>\d+) dw "
     r"bc (?P<byte_count>\d+) tag (?P<tag>\d+) status (?P<status>\d+)"
+    r"(?: latency (?P<latency>[\d.]+) ns)?"
 )
 
 
@@ -35,6 +36,7 @@ class Tlp:
     last_be: int = 0
     byte_count: int = 0
     status: int = 0
+    latency: float | None = None  # of a completion: ns since its request
 
     @property
     def enables(self):
@@ -50,10 +52,11 @@ def parse(line):
     numbers = {
         name: int(fields[name], 16 if name in ("address", "first_be", "last_be") else 10)
         for name in fields
-        if name not in ("kind", "msi")
+        if name not in ("kind", "msi", "latency")
     }
     kind = "MSI" if fields.get("msi") else fields["kind"]
-    return Tlp(float(head["ns"]), head["interface"], kind, **numbers)
+    latency = float(fields["latency"]) if fields.get("latency") else None
+    return Tlp(float(head["ns"]), head["interface"], kind, **numbers, latency=latency)
 
 
 class TlpLog:

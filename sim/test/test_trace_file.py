@@ -1,0 +1,88 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The board's trace writer given TLPs that our boards do not send (trace_probe.cpp)."""
+
+import subprocess
+from pathlib import Path
+
+import pcapng_file
+import pytest
+from test_trace_tshark import as_text, dissected
+
+from sim.board.build import BOARD, CXX_FLAGS
+from sim.trace.tlp import load, matched
+
+PROBE = Path(__file__).with_name("trace_probe.cpp")
+SOURCES = [BOARD / "pcie4" / f"{name}.cpp" for name in ("tlp_log", "trace_pcapng", "tlp")]
+CARD = 0x0100
+
+TEXT = """\
+       4.000 ns RQ MRd 0x100000000 2 dw be e/7 tag 7
+       8.000 ns CQ MRd 0xe0000000 1 dw be e/0 tag 7
+      12.000 ns RC CplD low 0xf81 1 dw bc 6 tag 7 status 0 latency 8.000 ns
+      16.000 ns CC CplD low 0xf81 5 dw bc 3 tag 7 status 1 latency 8.000 ns
+      20.000 ns RC CplD low 0xf81 1 dw bc 3 tag 7 status 0 latency 16.000 ns
+      24.000 ns RC CplD low 0xf81 1 dw bc 3 tag 7 status 0
+      28.000 ns RQ MWr 0xfffffffc 1024 dw be e/7 tag 255
+      32.000 ns RQ other 0x0 0 dw be e/0 tag 1
+"""
+PACKETS = [  # header's dwords, dwords of payload
+    ("RQ", (0x2000_0002, CARD << 16 | 0x077E, 1, 0), 0),
+    ("CQ", (0x0000_0001, 0x0000_070E, 0xE000_0000), 0),
+    ("RC", (0x4A00_0001, 6, CARD << 16 | 0x0701), 1),
+    ("CC", (0x0A00_0000, CARD << 16 | 1 << 13 | 3, 0x0000_0701), 0),
+    ("RC", (0x4A00_0001, 3, CARD << 16 | 0x0701), 1),
+    ("RC", (0x4A00_0001, 3, CARD << 16 | 0x0701), 1),
+    ("RQ", (0x4004_7000, 0x1234_FF7E, 0xFFFF_FFFC), 1024),
+    ("RQ", (0x3000_0000, CARD << 16 | 0x010E, 0, 0), 0),
+]
+
+
+@pytest.fixture(scope="module")
+def write(tmp_path_factory):
+    """Runs the probe on a file of this name."""
+    folder = tmp_path_factory.mktemp("probe")
+    flags = [*CXX_FLAGS.split(), "-Werror", f"-I{BOARD}", "-o", folder / "probe"]
+    subprocess.run(["g++", *flags, PROBE, *SOURCES], check=True)
+
+    def run(name):
+        subprocess.run([folder / "probe", folder / name], check=True)
+        return folder / name
+
+    return run
+
+
+def test_text(write):
+    """Latencies by side and tag, none for a duplicate; a refusal at the pins has its 5 dwords."""
+    assert write("trace.log").read_text() == TEXT
+
+
+def test_pcapng(write):
+    """Every header as the wire has it: form, attributes, poison, IDs, no data in a refusal."""
+    _, packets = pcapng_file.read(write("trace.pcapng").read_bytes())
+    expected = []
+    for i, (interface, header, count) in enumerate(PACKETS):
+        payload = bytes([10, 11, 12, 13] if interface == "RC" else [1, 2, 3, 4]) * count
+        data = pcapng_file.dwords(*header, payload=payload)
+        expected.append((interface, 4 * i + 4, 1 if interface in ("CQ", "RC") else 2, data))
+    assert packets == expected
+
+
+def test_no_file_costs_nothing(write):
+    """Without a name nothing is written."""
+    probe = write("unused").with_name("probe")
+    folder = probe.parent / "empty"
+    folder.mkdir()
+    subprocess.run([probe], check=True, cwd=folder)
+    assert list(folder.iterdir()) == []
+
+
+def test_both_decoders_match_by_side_and_tag(write):
+    """Python and Wireshark: the latencies that the text has, the duplicate without one."""
+    path = write("trace.pcapng")
+    latencies = [tlp.latency for tlp, _ in matched(load(path))]
+    assert latencies == [None, None, 8, 8, 16, None, None, None]
+    seen = [fields.get("latency") for _, _, fields in dissected(path)]
+    assert [x and float(x) for x in seen] == latencies
+    assert as_text(*dissected(path)[4]).startswith("      20.000 ns RC CplD low 0x001 1 dw bc 3")

@@ -1,0 +1,193 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The recorded TLPs are those that the run was made of, byte for byte as the wire has them."""
+
+import struct
+import subprocess
+import sys
+
+import pcapng_file
+import pytest
+from board_builds import ROOT
+from pcapng_file import dwords
+from trace_run import NOWHERE, PAGE, SCRATCH, recording
+
+from sim.trace import pcapng
+from sim.trace.tlp import decode, load, matched
+
+INBOUND, OUTBOUND = 1, 2
+CARD, HOST = 0x0100, 0x0000
+
+
+@pytest.fixture(scope="module")
+def read():
+    run = recording()
+    interfaces, packets = pcapng_file.read(run.path.read_bytes())
+    return run, interfaces, packets
+
+
+def on(packets, name, *first_bytes):
+    """(header's dwords, payload) of the packets on one interface with one of these formats."""
+    found = []
+    for interface, _, _, data in packets:
+        if interface == name and data[0] in first_bytes:
+            count = 4 if data[0] & 0x20 else 3
+            found.append((struct.unpack_from(f">{count}I", data), data[4 * count :]))
+    return found
+
+
+def test_interfaces_and_times(read):
+    """Five interfaces of link type USER0 with nanoseconds; TLPs on the clock's edges, in order."""
+    _, interfaces, packets = read
+    assert list(interfaces) == ["CQ", "CC", "RQ", "RC", "MSI"]
+    assert {(each["link"], each[9]) for each in interfaces.values()} == {(147, b"\x09")}
+    times = [ticks for _, ticks, _, _ in packets]
+    assert times == sorted(times) and not any(ns % 4 for ns in times)
+    directions = {name: flags for name, _, flags, _ in packets}
+    assert directions == {"CQ": INBOUND, "RC": INBOUND, "CC": OUTBOUND, "RQ": OUTBOUND,
+                          "MSI": OUTBOUND}  # fmt: skip
+
+
+def test_host_accesses(read):
+    """A write's and a read's header and data, and the completion, have every field in its place."""
+    run, _, packets = read
+    writes = [(h, data) for h, data in on(packets, "CQ", 0x40) if h[2] == run.scratch]
+    [(header, data)] = writes
+    requester = header[1] >> 16
+    assert header[0] == 0x4000_0001 and header[1] & 0xFF == 0x0F
+    assert data == SCRATCH[1].to_bytes(4, "little")
+    [(request, _)] = on(packets, "CQ", 0x00)
+    [(answer, data)] = on(packets, "CC", 0x4A)
+    tag = request[1] >> 8 & 0xFF
+    assert request == (0x0000_0001, requester << 16 | tag << 8 | 0x0F, run.scratch)
+    assert answer == (0x4A00_0001, CARD << 16 | 4, requester << 16 | tag << 8 | run.scratch & 0x7F)
+    assert data == SCRATCH[1].to_bytes(4, "little")
+
+
+def test_reads_of_the_card(read):
+    """Reads below 4 GiB have three dwords, above four; completions carry the memory's bytes."""
+    run, _, packets = read
+    low, high = on(packets, "RQ", 0x00), on(packets, "RQ", 0x20)
+    assert [h[2] for h, _ in low] == list(range(run.sources[0], run.sources[0] + PAGE, 512))
+    wanted = [*range(run.sources[1], run.sources[1] + PAGE, 512), NOWHERE]
+    assert [h[2] << 32 | h[3] for h, _ in high] == wanted
+    assert {(h[0] & 0x3FF, h[1] & 0xFF, h[1] >> 16) for h, _ in low + high} == {(128, 0xFF, CARD)}
+    answers = on(packets, "RC", 0x4A)
+    assert b"".join(data for _, data in answers) == b"".join(run.data)
+    assert [h[1] for h, _ in answers] == [HOST << 16 | 512, HOST << 16 | 256] * (PAGE // 256)
+    assert {len(data) // 4 for _, data in answers} == {h[0] & 0x3FF for h, _ in answers} == {64}
+
+
+def test_writes_of_the_card(read):
+    """Writes carry the data to where it belongs, in three or four dwords of header."""
+    run, _, packets = read
+    for kind, sink, data in ((0x60, run.sinks[0], run.data[0]), (0x40, run.sinks[1], run.data[1])):
+        writes = on(packets, "RQ", kind)
+        assert b"".join(payload for _, payload in writes) == data
+        assert [h[-1] for h, _ in writes] == [(sink + at) & ~0 & 0xFFFF_FFFF
+                                              for at in range(0, PAGE, 256)]  # fmt: skip
+
+
+def test_a_refusal_has_no_data(read):
+    """A completion with Unsupported Request is a Cpl: header only, length 0, all bytes left."""
+    _, _, packets = read
+    [(header, data)] = on(packets, "RC", 0x0A)
+    assert data == b"" and header[0] == 0x0A00_0000
+    assert header[1] == HOST << 16 | 1 << 13 | 512
+
+
+def test_interrupts_have_an_interface_of_their_own(read):
+    """The hard block's own writes are not among the gateware's."""
+    _, _, packets = read
+    assert [h[0] for h, _ in on(packets, "MSI", 0x40)] == [0x4000_0001] * 2
+
+
+def test_the_projects_reader_agrees(read):
+    """sim.trace sees the same packets as the reader of this test."""
+    run, _, packets = read
+    assert list(pcapng.packets(run.path)) == [(n, t, data) for n, t, _, data in packets]
+
+
+# Crafted files ---------------------------------------------------------------------------------
+
+READ = dwords(0x0000_0001, 0x0100_070F, 0x1000)
+ANSWER = dwords(0x4A00_0001, 0x0000_0004, 0x0100_0700, payload=b"\x01\x02\x03\x04")
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+@pytest.mark.parametrize(("resolution", "ticks"), [(9, 5_000), (12, 5_000_000), (6, 5)])
+def test_either_byte_order_and_any_resolution(tmp_path, order, resolution, ticks):
+    """What another tool saved again reads the same."""
+    path = tmp_path / "trace.pcapng"
+    path.write_bytes(pcapng_file.write([("RQ", ticks, READ)], order, resolution=resolution))
+    assert list(pcapng.packets(path)) == [("RQ", 5_000, READ)]
+
+
+def test_a_cut_off_file_yields_what_was_written(tmp_path, capsys):
+    """A trace of a board that was killed ends inside a block: the packets before it count."""
+    path = tmp_path / "trace.pcapng"
+    whole = pcapng_file.write([("RQ", 4, READ), ("RC", 8, ANSWER)])
+    for missing in (1, 10, 40):
+        path.write_bytes(whole[:-missing])
+        assert [p[0] for p in pcapng.packets(path)] == ["RQ"]
+        assert "cut off" in capsys.readouterr().err
+
+
+def test_what_is_no_trace_is_refused(tmp_path):
+    """A text log, an empty header and an Ethernet capture are named as what they are not."""
+    path = tmp_path / "trace"
+    path.write_text("     864.000 ns CQ MWr 0xe0002020 1 dw be f/0 tag 0\n")
+    with pytest.raises(pcapng.TraceError, match="TLP_LOG=NAME.pcapng"):
+        list(pcapng.packets(path))
+    path.write_bytes(pcapng_file.write([], link=1))
+    with pytest.raises(pcapng.TraceError, match="link type 1"):
+        list(pcapng.packets(path))
+    path.write_bytes(pcapng_file.write([("RQ", 4, READ[:8])]))
+    with pytest.raises(pcapng.TraceError, match="shorter than a header"):
+        list(load(path))
+
+
+def test_lengths_that_are_written_as_zero():
+    """1024 dwords and 4096 bytes are 0 on the wire; a Cpl's 0 dwords are none."""
+    write = decode("RQ", 0, dwords(0x6000_0000, 0x0100_00FF, 1, 0, payload=bytes(4096)))
+    assert (write.kind, write.dwords, write.address) == ("MWr", 1024, 1 << 32)
+    assert (write.payload, write.poisoned) == (bytes(4096), False)
+    refusal = decode("RC", 0, dwords(0x0A00_0000, 1 << 13, 0x0100_0700))
+    assert (refusal.kind, refusal.dwords, refusal.byte_count) == ("Cpl", 0, 4096)
+
+
+def test_completions_find_their_request():
+    """By side and tag: the last one frees the tag, an unasked one has no latency."""
+    part = dwords(0x4A00_0001, 0x0000_0008, 0x0100_0700, payload=bytes(4))
+    trace = [("CQ", 2, READ), ("RQ", 4, READ), ("RC", 10, part), ("RC", 14, ANSWER),
+             ("RC", 18, ANSWER), ("CC", 22, ANSWER)]  # fmt: skip
+    latencies = [t.latency for t, _ in matched(decode(*packet) for packet in trace)]
+    assert latencies == [None, None, 6, 10, None, 20]
+
+
+def convert(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "sim.trace", *map(str, arguments)],
+        capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+
+
+def test_summary():
+    """The counts of the run, and that every read but none of the completions is left over."""
+    run = recording()
+    result = convert(run.path)
+    lines = {tuple(line.split()[:4]) for line in result.stdout.splitlines()}
+    assert {("RQ", "MWr", "32", "8,192"), ("RC", "CplD", "32", "8,192")} <= lines
+    assert "reads by the card: 17, of which 17 ended" in result.stdout
+    assert "that refuse: 1, that nothing asked for: 0; poisoned TLPs: 0" in result.stdout
+
+
+def test_a_converter_that_fails_leaves_nothing(tmp_path):
+    """Exit status 1, one line, no output file."""
+    bad, out = tmp_path / "bad", tmp_path / "out"
+    bad.write_bytes(b"no trace at all")
+    result = convert(bad, "--text", "-o", out)
+    assert result.returncode == 1 and list(tmp_path.iterdir()) == [bad]
+    assert result.stderr.startswith("trace: ") and len(result.stderr.splitlines()) == 1
+    assert convert(tmp_path / "missing").returncode == 1

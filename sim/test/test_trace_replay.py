@@ -1,0 +1,138 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A recorded host side, played again, meets the same card; a changed recording is noticed."""
+
+import subprocess
+import sys
+
+import pcapng_file
+import pytest
+from board_builds import ROOT
+from pcapng_file import dwords
+from trace_run import recording
+
+from sim.trace import pcapng
+from sim.trace.host_memory import HostMemory
+from sim.trace.tlp import decode
+
+
+def replay(path, *options):
+    result = subprocess.run(
+        [sys.executable, "-m", "sim.trace.replay", path, *options],
+        capture_output=True, text=True, cwd=ROOT, timeout=120,
+    )  # fmt: skip
+    return result.returncode, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("options", [[], ["--read-latency", "3000"]], ids=["same", "slower"])
+def test_the_card_does_the_same_again(options):
+    """Every completion, read, write with its data and interrupt, whatever the host's latency."""
+    status, out, err = replay(recording().path, *options)
+    assert (status, err) == (0, "")
+    assert "compared 1 completions, 2 interrupts, 17 reads, 32 writes\ndifferences: 0" in out
+
+
+def changed(tmp_path, interface, edit, which=0):
+    """The recording with one of an interface's packets edited."""
+    packets = list(pcapng.packets(recording().path))
+    index = [i for i, packet in enumerate(packets) if packet[0] == interface][which]
+    data = bytearray(packets[index][2])
+    edit(data)
+    packets[index] = (interface, packets[index][1], bytes(data))
+    path = tmp_path / "changed.pcapng"
+    path.write_bytes(pcapng_file.write(packets))
+    return path
+
+
+def flip(at):
+    def edit(data):
+        data[at] ^= 0x40
+
+    return edit
+
+
+@pytest.mark.parametrize(
+    "interface,edit,what",
+    [
+        ("CC", flip(-1), "completion 0: recorded"),
+        ("RQ", flip(7), "read 0: recorded"),  # byte enables
+        ("RC", flip(-1), "write 0: recorded"),  # the loopback now has other data
+    ],
+)
+def test_a_changed_recording_is_noticed(tmp_path, interface, edit, what):
+    """One flipped bit on CC, RQ or RC is exactly one difference, and exit status 1."""
+    status, out, err = replay(changed(tmp_path, interface, edit))
+    assert (status, err) == (1, "")
+    assert what in out and out.splitlines()[-1] == "differences: 1"
+
+
+def test_another_host_request_is_another_run(tmp_path):
+    """A changed value of the first write (the scratch register) comes back in the completion."""
+    status, out, _ = replay(changed(tmp_path, "CQ", flip(-1)))
+    assert status == 1 and "completion 0: recorded" in out
+
+
+def test_values_that_depend_on_time_are_left_out(tmp_path):
+    """--ignore takes a register's data out of the comparison, and refuses a name that is none."""
+    path = changed(tmp_path, "CC", flip(-1))
+    assert replay(path, "--ignore", "ctrl_")[0] == 0
+    status, _, err = replay(path, "--ignore", "nothing_like_it")
+    assert status == 1 and "--ignore nothing_like_it" in err
+
+
+def test_a_request_that_no_client_can_make(tmp_path):
+    """Byte enables with a hole cannot be asked of the board, and the trace is refused."""
+
+    def hole(data):
+        data[7] = 0x05
+
+    status, _, err = replay(changed(tmp_path, "CQ", hole))
+    assert status == 1 and "1 to 8 adjacent bytes" in err
+
+
+# Memory ----------------------------------------------------------------------------------------
+
+READ = dwords(0x0000_0002, 0x0100_00FF, 0x1FF8)
+WRITE = 0x4000_0002, 0x0100_00FF, 0x1FF8
+
+
+def memory_of(*trace):
+    return HostMemory(decode(name, 4 * i, data) for i, (name, data) in enumerate(trace))
+
+
+def answer(count, *values):
+    data = b"".join(value.to_bytes(4, "little") for value in values)
+    return dwords(0x4A00_0000 | len(values), count, 0x0100_0000 | 0x78, payload=data)
+
+
+def test_memory_is_what_the_card_read_first():
+    """In pieces as they came; what the card wrote before it read is no part of it."""
+    memory = memory_of(
+        ("RQ", READ), ("RC", answer(8, 1)), ("RC", answer(4, 2)),
+        ("RQ", dwords(*WRITE, payload=bytes([3] * 8))), ("RQ", READ),
+        ("RC", answer(8, 0x03030303, 0x03030303)),
+    )  # fmt: skip
+    [(address, data)] = memory.regions()
+    assert (address, data) == (0x1000, bytes(4096 - 8) + b"\1\0\0\0\2\0\0\0")
+
+
+def test_byte_enables_of_a_write_count():
+    """A byte that was not written keeps what the host had put there."""
+    write = dwords(0x4000_0002, 0x0100_007E, 0x1FF8, payload=bytes([3] * 8))
+    memory = memory_of(("RQ", write), ("RQ", READ), ("RC", answer(8, 0x03030305, 0x06030303)))
+    [(_, data)] = memory.regions()
+    assert data[-8:] == b"\5\0\0\0\0\0\0\6"
+
+
+def test_adjacent_pages_are_one_region():
+    """And a gap begins another one."""
+    pages = [dwords(0x4000_0001, 0x0100_000F, page, payload=bytes(4)) for page in (0x3000, 0, 4096)]
+    memory = memory_of(*(("RQ", page) for page in pages))
+    assert [(a, len(d)) for a, d in memory.regions()] == [(0, 8192), (0x3000, 4096)]
+
+
+def test_a_host_that_rewrote_its_memory_is_refused():
+    """The time at which it did is not in the trace."""
+    with pytest.raises(pcapng.TraceError, match="rewrote its memory"):
+        memory_of(("RQ", READ), ("RC", answer(8, 1, 2)), ("RQ", READ), ("RC", answer(8, 1, 3)))

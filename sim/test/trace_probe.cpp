@@ -1,0 +1,61 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Writes TLPs that no board of ours sends to the trace named on the command line (test_trace_file).
+
+#include "pcie4/tlp_log.hpp"
+
+using lanebox::kNanosecond;
+using lanebox::Tlp;
+using lanebox::TlpType;
+
+namespace {
+
+Tlp request(TlpType type, uint64_t address, unsigned dwords, uint8_t tag) {
+    Tlp tlp;
+    tlp.type = type;
+    tlp.address = address;
+    tlp.dwords = dwords;
+    tlp.first_be = 0xe;
+    tlp.last_be = dwords > 1 ? 0x7 : 0;
+    tlp.tag = tag;
+    if (type == TlpType::MemWrite) tlp.payload.assign(dwords, 0x04030201);
+    return tlp;
+}
+
+Tlp completion(unsigned dwords, unsigned byte_count, uint8_t tag, uint8_t status = 0) {
+    Tlp tlp;
+    tlp.type = TlpType::Completion;
+    tlp.address = 0xf81;
+    tlp.dwords = dwords;
+    tlp.byte_count = byte_count;
+    tlp.tag = tag;
+    tlp.status = status;
+    tlp.payload.assign(dwords, 0x0d0c0b0a);
+    return tlp;
+}
+
+}  // namespace
+
+int main(int argc, char **argv) {
+    lanebox::TlpLog log(argc > 1 ? argv[1] : "");
+    auto write = [&log, at = uint64_t{0}](const char *interface, const Tlp &tlp) mutable {
+        log.write(interface, (at += 4) * kNanosecond, tlp);
+    };
+    // One tag for both sides: a completion finds the request of its own.
+    write("RQ", request(TlpType::MemRead, 0x1'0000'0000, 2, 7));
+    write("CQ", request(TlpType::MemRead, 0xe000'0000, 1, 7));
+    write("RC", completion(1, 6, 7));     // 3 of 6 bytes: the address ends in 1
+    write("CC", completion(5, 3, 7, 1));  // refused: the request's information is no payload
+    write("RC", completion(1, 3, 7));
+    write("RC", completion(1, 3, 7));  // a duplicate, which nothing waits for
+    Tlp odd = request(TlpType::MemWrite, 0xffff'fffc, 1024, 0xff);
+    odd.poisoned = true;
+    odd.attributes = 7;
+    odd.requester = 0x1234;
+    write("RQ", odd);
+    Tlp message = request(TlpType::Other, 0, 0, 1);
+    message.raw_type = 12;
+    write("RQ", message);
+}

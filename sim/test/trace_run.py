@@ -1,0 +1,66 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A short run of the board whose every TLP is known, recorded as text and as pcapng.
+
+Host accesses, a page each way below and above 4 GiB with an interrupt, and a read that is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from board_builds import ROOT, build_executable, register_map
+from board_client import BAR0_ADDRESS, HIGH_MEMORY, slices, wait_until
+from board_process import WatchedBoard
+
+FOLDER = ROOT / "build" / "tests" / "trace"
+LOW_MEMORY = 0x1000_0000
+NOWHERE = 0x7_0000_0000
+PAGE = 4096
+SCRATCH = 0x1234_5678, 0xCAFE_F00D
+
+
+@dataclass(frozen=True)
+class Recording:
+    path: Path
+    data: list[bytes]  # through the DMA's loopback, by page
+    sources: list[int]
+    sinks: list[int]
+    scratch: int  # the bus address of the register that the host wrote and read
+
+
+@functools.cache
+def recording(suffix: str = "pcapng") -> Recording:
+    """Recorded once a session; the file's suffix is what the board goes by."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    path = FOLDER / f"run.{suffix}"
+    rng = random.Random(3)
+    pages = [rng.randbytes(PAGE) for _ in range(2)]
+    sources, sinks = [LOW_MEMORY, HIGH_MEMORY + PAGE], [HIGH_MEMORY, LOW_MEMORY + 2 * PAGE]
+    with WatchedBoard(build_executable(), register_map(), ["--seed", "3"], path) as board:
+        card = board.card(mps=256, mrrs=512)
+        card.write("ctrl_scratch", SCRATCH[1])
+        assert card.read("ctrl_scratch") == SCRATCH[1]
+        card.enable_interrupts("c2h")
+        for data, source, sink in zip(pages, sources, sinks):
+            _loopback(card, data, source, sink)
+        card.program("h2c", [(NOWHERE, 512)])
+        card.start("h2c")
+        wait_until(lambda: board.stats()["rc"]["tlps"] == 2 * PAGE // 256 + 1, "the refusal")
+    return Recording(path, pages, sources, sinks, BAR0_ADDRESS + card.address("ctrl_scratch"))
+
+
+def _loopback(card, data, source, sink):
+    memories = card.memory(source, PAGE), card.memory(sink, PAGE)
+    memories[0].data[:] = data
+    card.write("pcie_dma0_loopback_enable", 1)
+    card.program("h2c", slices(source, PAGE, PAGE))
+    card.program("c2h", slices(sink, PAGE, PAGE))
+    card.start("c2h", "h2c")
+    card.wait_data(memories[1], data)
+    card.wait_interrupt()
+    card.stop()

@@ -1,0 +1,99 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Packets of a pcapng file, as the board writes it and as Wireshark saves it again.
+
+Promises: both byte orders, any time resolution in powers of ten; a file whose end was cut off (a
+board that was killed) yields the packets before the cut. Does not read compressed files.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim.errors import SimError
+
+SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
+BYTE_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
+LINK_TYPE_USER0 = 147
+OPTION_NAME, OPTION_RESOLUTION = 2, 9
+MICROSECONDS = 6  # what a file without the option means
+
+
+class TraceError(SimError):
+    """The file is no trace of TLPs; the text says why, and what to do next."""
+
+
+@dataclass(frozen=True)
+class Interface:
+    name: str
+    link_type: int
+    resolution: int  # times are multiples of 10^-resolution s
+
+
+def packets(path: Path) -> Iterator[tuple[str, int, bytes]]:
+    """(interface's name, nanoseconds, bytes) of every packet, in the order of the file."""
+    interfaces: list[Interface] = []
+    for kind, order, body in _blocks(path):
+        if kind == SECTION:
+            interfaces = []
+        elif kind == INTERFACE:
+            interfaces.append(_interface(path, body, order))
+        elif kind == PACKET:
+            number, high, low, captured = struct.unpack_from(order + "IIII", body)
+            interface = interfaces[number]
+            ticks = high << 32 | low
+            shift = 9 - interface.resolution
+            ns = ticks * 10**shift if shift >= 0 else ticks // 10**-shift
+            yield interface.name, ns, body[20 : 20 + captured]
+
+
+def _blocks(path: Path) -> Iterator[tuple[int, str, bytes]]:
+    """(type, byte order, what stands between the two lengths) of every block."""
+    order = ""
+    with open(path, "rb") as file:
+        while head := file.read(12):
+            if head[:4] == b"\x0a\x0d\x0d\x0a":
+                order = BYTE_ORDER.get(head[8:12], "")
+            if not order:
+                raise TraceError(
+                    f"{path} is no pcapng: record a trace with --tlp-log NAME.pcapng "
+                    "(make sim TLP_LOG=NAME.pcapng)"
+                )
+            rest = b""
+            if len(head) == 12:
+                kind, length = struct.unpack_from(order + "II", head)
+                rest = file.read(length - 12)
+            if len(head) < 12 or len(rest) < length - 12:
+                print(f"{path}: the end is cut off inside a block", file=sys.stderr)
+                return
+            yield kind, order, (head[8:] + rest)[:-4]
+
+
+def _interface(path: Path, body: bytes, order: str) -> Interface:
+    (link_type,) = struct.unpack_from(order + "H", body)
+    options = dict(_options(body[8:], order))
+    name = options.get(OPTION_NAME, b"").decode(errors="replace")
+    if link_type != LINK_TYPE_USER0:
+        raise TraceError(
+            f"{path}: interface {name!r} has link type {link_type}, and a trace of TLPs has "
+            f"{LINK_TYPE_USER0} (USER0): this capture is not from the board"
+        )
+    resolution = options.get(OPTION_RESOLUTION, bytes([MICROSECONDS]))[0]
+    if resolution & 0x80:
+        raise TraceError(f"{path}: times of interface {name!r} are in powers of two, not of ten")
+    return Interface(name, link_type, resolution)
+
+
+def _options(data: bytes, order: str) -> Iterator[tuple[int, bytes]]:
+    at = 0
+    while at + 4 <= len(data):
+        code, length = struct.unpack_from(order + "HH", data, at)
+        if code == 0:
+            return
+        yield code, data[at + 4 : at + 4 + length]
+        at += 4 + (length + 3) // 4 * 4

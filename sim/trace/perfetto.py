@@ -1,0 +1,143 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A trace as a timeline: Trace Event JSON, which Perfetto and chrome://tracing open.
+
+One track for each interface with a slice for each TLP, one for each tag with a slice from request
+to last completion, flows between the two, and counters of outstanding reads.
+
+A trace knows one time of a TLP: the last beat on RQ and CC, the first on CQ and RC. Its slice is as
+long as its beats need without a stall, and never reaches into the slice before it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import TextIO
+
+from sim.trace.tlp import Read, Tlp, matched
+
+CYCLE_NS = 4  # user_clk
+BEAT_BYTES = 32
+DESCRIPTOR_BYTES = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12, "MSI": 0}
+TRACKS = {"CQ": 1, "CC": 2, "RQ": 3, "RC": 4, "MSI": 5}
+LAST_BEAT = {"RQ", "CC", "MSI"}  # the time is that of the last beat
+PID = 1
+
+Event = dict[str, object]
+
+
+def write(tlps: Iterable[Tlp], out: TextIO) -> None:
+    """One JSON object, an event a line."""
+    out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
+    for number, event in enumerate(events(tlps)):
+        out.write((",\n" if number else "") + json.dumps(event))
+    out.write("\n]}\n")
+
+
+def events(tlps: Iterable[Tlp]) -> Iterator[Event]:
+    """All events, in the order of the TLPs."""
+    yield from _tracks()
+    open_reads: dict[tuple[str, int], Read] = {}
+    busy_until = dict.fromkeys(TRACKS, 0)
+    now = flows = 0
+    flow_of: dict[int, int] = {}
+    for tlp, read in matched(tlps):
+        now = tlp.ns
+        begin, end = _span(tlp, busy_until[tlp.interface])
+        busy_until[tlp.interface] = end
+        yield _slice(tlp, begin, end)
+        if read is None:
+            continue
+        key = tlp.side, tlp.tag
+        if tlp is read.request:
+            if key in open_reads:  # the tag was used again too early
+                yield _read_ends(open_reads[key], now)
+            open_reads[key] = read
+            flow_of[id(read)] = flows = flows + 1
+            yield _read_begins(read)
+            yield _flow("s", flows, tlp, begin)
+        else:
+            yield _flow("f" if read.done else "t", flow_of[id(read)], tlp, begin)
+            if read.done:
+                yield _read_ends(read, now)
+                del open_reads[key], flow_of[id(read)]
+        if tlp is read.request or read.done:
+            yield _outstanding(tlp.side, now, sum(side == tlp.side for side, _ in open_reads))
+    for read in open_reads.values():
+        yield _read_ends(read, now)
+
+
+def _tracks() -> Iterator[Event]:
+    yield {"ph": "M", "pid": PID, "name": "process_name", "args": {"name": "card"}}
+    for name, tid in TRACKS.items():
+        track = {"ph": "M", "pid": PID, "tid": tid}
+        yield {**track, "name": "thread_name", "args": {"name": name}}
+        yield {**track, "name": "thread_sort_index", "args": {"sort_index": tid}}
+
+
+def _span(tlp: Tlp, free_from: int) -> tuple[int, int]:
+    """First and end of the TLP's beats, in ns."""
+    length = DESCRIPTOR_BYTES[tlp.interface] + len(tlp.payload)
+    beats = max(1, -(-length // BEAT_BYTES))
+    if tlp.interface in LAST_BEAT:
+        return min(tlp.ns, max(free_from, tlp.ns - beats * CYCLE_NS)), tlp.ns
+    begin = max(free_from, tlp.ns)
+    return begin, max(begin, tlp.ns + beats * CYCLE_NS)
+
+
+def _at(ns: int) -> float:
+    """The format counts in microseconds."""
+    return ns / 1000
+
+
+def _slice(tlp: Tlp, begin: int, end: int) -> Event:
+    args: Event = {"tag": tlp.tag, "dwords": tlp.dwords, "requester": f"{tlp.requester:04x}"}
+    if tlp.is_completion:
+        args.update(status=tlp.status, byte_count=tlp.byte_count, lower_address=tlp.address)
+        if tlp.latency is not None:
+            args["latency_ns"] = tlp.latency
+        name = f"{tlp.kind} tag {tlp.tag}"
+    else:
+        args.update(address=f"0x{tlp.address:x}", first_be=tlp.first_be, last_be=tlp.last_be)
+        name = f"{tlp.kind} 0x{tlp.address:x}"
+    return {
+        "ph": "X", "pid": PID, "tid": TRACKS[tlp.interface], "cat": tlp.kind, "name": name,
+        "ts": _at(begin), "dur": _at(end - begin), "args": args,
+    }  # fmt: skip
+
+
+def _flow(phase: str, number: int, tlp: Tlp, begin: int) -> Event:
+    event: Event = {
+        "ph": phase, "pid": PID, "tid": TRACKS[tlp.interface], "cat": f"{tlp.side} read",
+        "name": "read", "id": number, "ts": _at(begin),
+    }  # fmt: skip
+    if phase == "f":
+        event["bp"] = "e"  # bound to the slice that holds this time, not to the next one
+    return event
+
+
+def _tag_event(phase: str, read: Read, ns: int) -> Event:
+    request = read.request
+    return {
+        "ph": phase, "pid": PID, "tid": TRACKS[request.interface], "cat": f"{request.side} read",
+        "name": f"{request.side} tag {request.tag}", "id": f"{request.side} {request.tag}",
+        "ts": _at(ns),
+    }  # fmt: skip
+
+
+def _read_begins(read: Read) -> Event:
+    request = read.request
+    args = {"address": f"0x{request.address:x}", "dwords": request.dwords}
+    return {**_tag_event("b", read, request.ns), "args": args}
+
+
+def _read_ends(read: Read, ns: int) -> Event:
+    args = {"completions": len(read.completions), "complete": read.done}
+    return {**_tag_event("e", read, ns), "args": args}
+
+
+def _outstanding(side: str, ns: int, count: int) -> Event:
+    name = f"outstanding reads of the {side}"
+    return {"ph": "C", "pid": PID, "name": name, "ts": _at(ns), "args": {"reads": count}}
