@@ -1,0 +1,145 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The gateware on cocotbext-pcie's UltraScale+ device and root complex, as one cocotb test.
+
+Runs on cocotb 1.9 and 2. What to do is in the file $LANEBOX_PLAN (JSON: seed, length, split, csr),
+what software saw is written to outcome.json in the current directory.
+"""
+
+import json
+import logging
+import os
+
+import cocotb
+from cocotb.triggers import ClockCycles, First, RisingEdge, Timer
+from cocotbext.axi import AxiStreamBus, MemoryRegion
+from cocotbext.pcie.core import RootComplex
+from cocotbext.pcie.core.caps import PciCapId
+from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
+
+from sim.differential.execute import NotReached, execute
+from sim.differential.operations import MEMORIES, PIECE, Plan
+
+BAR0_SIZE = 128 * 1024
+NS_READ, NS_AWAIT, NS_POLL = 50_000, 400_000, 1_000
+
+SIGNALS = """user_clk user_reset user_lnk_up phy_rdy_out sys_reset pcie_cq_np_req
+    pcie_cq_np_req_count cfg_phy_link_down cfg_negotiated_width cfg_current_speed cfg_max_payload
+    cfg_max_read_req cfg_function_status cfg_rcb_status cfg_interrupt_msi_enable
+    cfg_interrupt_msi_mmenable cfg_interrupt_msi_select cfg_interrupt_msi_int
+    cfg_interrupt_msi_pending_status cfg_interrupt_msi_pending_status_data_enable
+    cfg_interrupt_msi_pending_status_function_num cfg_interrupt_msi_sent cfg_interrupt_msi_fail
+    cfg_interrupt_msi_attr cfg_interrupt_msi_function_number""".split()
+
+
+def make_device(block):
+    """The device behind the pins of `block`, configured as LitePCIe does the vendor's core."""
+    buses = {
+        f"{name}_bus": AxiStreamBus.from_prefix(block, f"{side}_axis_{name}")
+        for name, side in (("rq", "s"), ("rc", "m"), ("cq", "m"), ("cc", "s"))
+    }
+    device = UltraScalePlusPcieDevice(
+        pcie_generation=3, pcie_link_width=8, user_clk_frequency=250e6, alignment="dword",
+        pf_count=1, max_payload_size=512, enable_client_tag=True, enable_extended_tag=True,
+        pf0_msi_enable=True, pf0_msi_count=1, **buses,
+        **{name: getattr(block, name) for name in SIGNALS},
+    )  # fmt: skip
+    device.functions[0].configure_bar(0, BAR0_SIZE)
+    return device
+
+
+def quiet(*parts):
+    """Errors only: enumeration warns of each slot without a card, and every beat is a line else."""
+    logging.getLogger("cocotb.pcie").setLevel(logging.ERROR)
+    for part in parts:
+        part.log.setLevel(logging.ERROR)
+
+
+class CocotbHost:
+    """The host's side of sim/differential/execute.py on cocotbext-pcie's root complex."""
+
+    def __init__(self, root, card):
+        self.root, self.card, self.messages = root, card, 0
+        self.memories = {address: MemoryRegion(PIECE) for address in MEMORIES}
+        for address, region in self.memories.items():
+            root.mem_address_space.register_region(region, address)
+        self.bar = card.bar_addr[0]
+
+    async def start(self):
+        await self.card.enable_device()
+        await self.card.set_master()
+        await self.card.alloc_irq_vectors(1, 1)
+        self.card.msi_vectors[0].cb.append(self._message)
+
+    async def _message(self):
+        self.messages += 1
+
+    def interrupts(self):
+        return self.messages
+
+    async def config_read(self, capability, offset, size):
+        data = await self.card.capability_read(PciCapId(capability), offset, size)
+        return int.from_bytes(data, "little")
+
+    async def link(self, mps, mrrs):
+        control = await self.config_read(PciCapId.EXP, 8, 2)
+        sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
+        await self.card.capability_write_word(PciCapId.EXP, 8, control & ~0x70E0 | sizes)
+        self.root.max_payload_size = mps.bit_length() - 8
+
+    async def read(self, offset, size):
+        try:
+            data = await self.root.mem_read(self.bar + offset, size, timeout=NS_READ)
+        except Exception as refused:  # whatever it is: a processor sees all ones
+            cocotb.log.info("read of %d at %#x: %r", size, offset, refused)
+            data = b"\xff" * size
+        return int.from_bytes(data, "little")
+
+    async def read_many(self, offsets, size):
+        tasks = [cocotb.start_soon(self.read(offset, size)) for offset in offsets]
+        return [await task for task in tasks]
+
+    async def write(self, offset, value, size):
+        await self.root.mem_write(self.bar + offset, value.to_bytes(size, "little"))
+
+    def fill(self, address, data):
+        base = max(base for base in MEMORIES if base <= address)
+        self.memories[base][address - base : address - base + len(data)] = data
+
+    def peek(self, address, size):
+        base = max(base for base in MEMORIES if base <= address)
+        return bytes(self.memories[base][address - base : address - base + size])
+
+    async def until(self, condition):
+        for _ in range(NS_AWAIT // NS_POLL):
+            if condition():
+                return
+            await Timer(NS_POLL, "ns")
+        raise NotReached
+
+
+@cocotb.test()
+async def carry_out(dut):
+    """Enumerate the card, do what the plan says, write down what was seen."""
+    block = dut.pcie_support.pcie_usp_i
+    dut.pcie_x8_rst_n.value = 0
+    with open(os.environ["LANEBOX_PLAN"]) as file:
+        plan = json.load(file)
+    root = RootComplex()
+    root.split_on_all_rcb = plan["split"]
+    device = make_device(block)
+    quiet(root, device, device.rq_sink, device.rc_source, device.cq_source, device.cc_sink)
+    root.make_port().connect(device)
+    await Timer(200, "ns")
+    dut.pcie_x8_rst_n.value = 1
+    await First(RisingEdge(block.user_lnk_up), Timer(10, "us"))
+    await ClockCycles(block.user_clk, 100)
+    await root.enumerate()
+    host = CocotbHost(root, root.find_device(device.functions[0].pcie_id))
+    await host.start()
+    outcome = await execute(Plan(plan["csr"], plan["seed"], plan["length"]).build(), host)
+    outcome["bar"] = host.bar
+    await ClockCycles(block.user_clk, 500)
+    with open("outcome.json", "w") as file:
+        json.dump(outcome, file)

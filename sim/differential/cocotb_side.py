@@ -1,0 +1,86 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Runs a plan against the gateware on cocotbext-pcie's models, from outside cocotb.
+
+The compiled simulation is kept under build/cocotb/ by content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+from sim.differential.environment import (
+    CACHE,
+    ROOT,
+    alone,
+    cocotb_version,
+    interpreter,
+    verilator_version,
+)
+from sim.errors import BuildError
+from tools.progress import StepError, run
+
+HERE = Path(__file__).resolve().parent
+RECORDER = HERE / "pin_recorder.sv"
+SIMULATE = HERE / "cocotb_simulate.py"
+
+
+def gateware_sources(gateware: Path) -> list[Path]:
+    listing = gateware / "gateware" / "sources.txt"
+    if not listing.exists():
+        raise BuildError(f"{listing} is missing: run targets/sim.py --build first")
+    return [Path(line) for line in listing.read_text().split()]
+
+
+def build(gateware: Path) -> tuple[Path, Path]:
+    """The environment's Python and the directory of the compiled simulation."""
+    model = [ROOT / "sim" / "board" / "pcie4" / "primitives.v", HERE / "pcie_usp_stub.sv", RECORDER]
+    sources = [*gateware_sources(gateware), *model]
+    with alone():
+        python = interpreter()
+        digest = hashlib.sha256(f"{python} {cocotb_version()} {verilator_version()}".encode())
+        for path in [*sources, SIMULATE]:
+            digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+        directory = CACHE / f"simulation-{digest.hexdigest()[:16]}"
+        if not directory.exists():
+            _compile(python, directory, sources)
+    return python, directory
+
+
+def _compile(python: Path, directory: Path, sources: list[Path]) -> None:
+    staging = directory.with_name(f"{directory.name}.new")
+    shutil.rmtree(staging, ignore_errors=True)
+    # Verilator's own default is -Os; the runner has no word for it, make has.
+    options = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 -j2"
+    cache = " OBJCACHE=ccache" if shutil.which("ccache") else ""
+    environment = dict(os.environ, MAKEFLAGS=options + cache)
+    command = [python, SIMULATE, "build", staging, *sources]
+    run(command, "cocotb: compile the gateware", tie=True, env=environment)
+    staging.rename(directory)
+
+
+def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool) -> dict:
+    """Run the plan in `directory`; returns what software saw, `pins.txt` there has the beats.
+
+    `split`: the root complex completes reads in pieces of 64 B, not in as few as it can.
+    """
+    csr = json.loads((gateware / "csr.json").read_text())
+    plan = directory / "plan.json"
+    plan.write_text(json.dumps({"csr": csr, "seed": seed, "length": length, "split": split}))
+    for image in (gateware / "gateware").glob("*.init"):
+        shutil.copy(image, directory)
+    python, simulation = build(gateware)
+    environment = dict(os.environ, LANEBOX_PLAN=str(plan), LANEBOX_ROOT=str(ROOT))
+    environment.pop("PYTEST_CURRENT_TEST", None)  # or the runner takes itself for a part of pytest
+    command = [python, SIMULATE, "test", simulation, directory]
+    output = run(command, "cocotb: run", tie=True, env=environment)
+    outcome = directory / "outcome.json"
+    if not outcome.exists():
+        tail = "\n".join(output.splitlines()[-40:])
+        raise StepError(f"cocotbext-pcie's side did not reach the end of the plan:\n{tail}")
+    return json.loads(outcome.read_text())

@@ -1,0 +1,86 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Python environment of the independent model, apart from the project's own.
+
+Promises: build/cocotb/venv-<content> has the packages of tools/requirements-cocotb.txt and the
+cocotb that goes with this machine's Verilator; made once, reused while both stay the same.
+`python -m sim.differential.environment` makes it ahead of the tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from sim.errors import BuildError
+from tools.progress import run
+
+ROOT = Path(__file__).resolve().parents[2]
+CACHE = ROOT / "build" / "cocotb"
+REQUIREMENTS = ROOT / "tools" / "requirements-cocotb.txt"
+
+# cocotb 2 needs calls that Verilator has since 5.032 (Debian 13); 1.9.2 is for those before it.
+COCOTB_2_FROM = (5, 32)
+COCOTB_1, COCOTB_2 = "1.9.2", "2.1.0"
+
+
+def verilator_version() -> tuple[int, int]:
+    """(5, 6) for "Verilator 5.006 ..."."""
+    path = shutil.which("verilator")
+    if not path:
+        raise BuildError("verilator is not installed; `make setup` installs what is missing")
+    text = subprocess.run([path, "--version"], capture_output=True, text=True).stdout
+    found = re.search(r"(\d+)\.(\d+)", text)
+    if not found:
+        raise BuildError(f"{path} --version says {text!r}: no version, so no cocotb for it")
+    return int(found.group(1)), int(found.group(2))
+
+
+def cocotb_version() -> str:
+    return COCOTB_2 if verilator_version() >= COCOTB_2_FROM else COCOTB_1
+
+
+@contextlib.contextmanager
+def alone():
+    """One process at a time makes what lies under build/cocotb; the others then find it made."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def interpreter() -> Path:
+    """The environment's Python, made if it is not there. Call it inside `alone`."""
+    content = REQUIREMENTS.read_text() + cocotb_version() + sys.version
+    venv = CACHE / f"venv-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
+    ready = venv / "ready"
+    if not ready.exists():
+        # Made in place, since an environment cannot be moved; `ready` is written last of all.
+        shutil.rmtree(venv, ignore_errors=True)
+        _make(venv)
+        ready.touch()
+    return venv / "bin" / "python"
+
+
+def _make(venv: Path) -> None:
+    run([sys.executable, "-m", "venv", venv], "cocotb: Python environment", tie=True)
+    # An installed pip's notice of a newer one would be taken for an error's last line.
+    environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
+    run(
+        [venv / "bin" / "python", "-m", "pip", "install", "-q", f"cocotb=={cocotb_version()}",
+         "-r", REQUIREMENTS],
+        "cocotb: packages", tie=True, env=environment,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    with alone():
+        print(interpreter())

@@ -1,0 +1,130 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What `pin_recorder.sv` wrote, as TLPs: every field of descriptor and tuser, under PG213's names.
+
+Knows nothing of either model, only the tables of PG213 (chapters "Descriptor formats", 256 bit).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+DATA_DWORDS = 8
+CHANNELS = ("CQ", "CC", "RQ", "RC")
+
+# (name, lowest bit, bits) in the descriptor's dwords put side by side.
+REQUEST = (
+    ("address_type", 0, 2), ("address", 2, 62), ("dwords", 64, 11), ("type", 75, 4),
+)  # fmt: skip
+CQ = (
+    *REQUEST, ("requester", 80, 16), ("tag", 96, 8), ("function", 104, 8), ("bar", 112, 3),
+    ("aperture", 115, 6), ("tc", 121, 3), ("attributes", 124, 3),
+)  # fmt: skip
+RQ = (
+    *REQUEST, ("poisoned", 79, 1), ("requester", 80, 16), ("tag", 96, 8), ("completer", 104, 16),
+    ("requester_enable", 120, 1), ("tc", 121, 3), ("attributes", 124, 3), ("ecrc", 127, 1),
+)  # fmt: skip
+CC = (
+    ("low_address", 0, 7), ("address_type", 8, 2), ("byte_count", 16, 13), ("locked", 29, 1),
+    ("dwords", 32, 11), ("status", 43, 3), ("poisoned", 46, 1), ("requester", 48, 16),
+    ("tag", 64, 8), ("completer", 72, 16), ("completer_enable", 88, 1), ("tc", 89, 3),
+    ("attributes", 92, 3), ("ecrc", 95, 1),
+)  # fmt: skip
+RC = (
+    ("low_address", 0, 12), ("error", 12, 4), ("byte_count", 16, 13), ("locked", 29, 1),
+    ("completed", 30, 1), ("dwords", 32, 11), ("status", 43, 3), ("poisoned", 46, 1),
+    ("requester", 48, 16), ("tag", 64, 8), ("completer", 72, 16), ("tc", 89, 3),
+    ("attributes", 92, 3),
+)  # fmt: skip
+DESCRIPTORS = {"CQ": (4, CQ), "CC": (3, CC), "RQ": (4, RQ), "RC": (3, RC)}
+
+# tuser: what counts in a TLP's first beat, and what belongs to each beat.
+FIRST_USER = {
+    "CQ": (("first_be", 0, 4), ("last_be", 4, 4), ("tph", 42, 11)),
+    "CC": (),
+    "RQ": (("first_be", 0, 4), ("last_be", 4, 4), ("address_offset", 8, 3), ("tph", 12, 12),
+           ("sequence", 24, 4)),
+    "RC": (),
+}  # fmt: skip
+BEAT_USER = {
+    "CQ": (("byte_enables", 8, 32), ("start", 40, 1), ("discontinue", 41, 1), ("parity", 53, 32)),
+    "CC": (("discontinue", 0, 1), ("parity", 1, 32)),
+    "RQ": (("discontinue", 11, 1), ("parity", 28, 32)),
+    "RC": (("byte_enables", 0, 32), ("start", 32, 2), ("end", 34, 8), ("discontinue", 42, 1),
+           ("parity", 43, 32)),
+}  # fmt: skip
+
+# cfg_* outputs as pin_recorder.sv puts them side by side.
+CONFIG = (
+    ("max_payload", 0, 2), ("max_read_req", 2, 3), ("function_status", 5, 16),
+    ("rcb_status", 21, 1), ("msi_enable", 22, 4), ("negotiated_width", 26, 3),
+    ("current_speed", 29, 2),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Packet:
+    """One TLP: `fields` has numbers, of beats' fields a tuple with one number for each beat."""
+
+    channel: str
+    cycle: int
+    fields: dict
+    payload: tuple  # dwords that tkeep covers behind the descriptor
+    keep: tuple  # tkeep of each beat
+
+    def __getattr__(self, name):
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise AttributeError(f"{self.channel} has no field {name}") from None
+
+
+class Observation:
+    """What one side let be seen: packets in the order of the pins, messages, software's view."""
+
+    def __init__(self, directory: Path, outcome: dict):
+        self.outcome = outcome
+        self.packets: list[Packet] = []
+        self.messages: list[tuple[int, int, int]] = []  # sent, fail, cfg_interrupt_msi_int
+        self.configs: list[dict] = []  # each change of cfg_* outputs
+        open_beats: dict = {channel: [] for channel in CHANNELS}
+        for line in (directory / "pins.txt").read_text().splitlines():
+            channel, cycle, *rest = line.split()
+            if channel == "MSI":
+                self.messages.append((int(rest[0]), int(rest[1]), int(rest[2], 16)))
+                continue
+            if channel == "CFG":
+                pins = int(rest[0], 16)
+                self.configs.append({name: _bits(pins, low, n) for name, low, n in CONFIG})
+                continue
+            beat = [int(rest[0])] + [int(text, 16) for text in rest[1:]]
+            open_beats[channel].append(beat)
+            if beat[0]:
+                self.packets.append(_packet(channel, int(cycle), open_beats[channel]))
+                open_beats[channel] = []
+        self.unfinished = [channel for channel in CHANNELS if open_beats[channel]]
+
+    def on(self, channel: str) -> list[Packet]:
+        return [packet for packet in self.packets if packet.channel == channel]
+
+
+def _bits(value: int, low: int, count: int) -> int:
+    return value >> low & ((1 << count) - 1)
+
+
+def _packet(channel: str, cycle: int, beats: list) -> Packet:
+    head, table = DESCRIPTORS[channel]
+    dwords = []
+    for _, keep, _, data in beats:
+        dwords += [_bits(data, 32 * i, 32) for i in range(DATA_DWORDS) if keep >> i & 1]
+    descriptor = sum(dword << 32 * i for i, dword in enumerate(dwords[:head]))
+    fields = {name: _bits(descriptor, low, count) for name, low, count in table}
+    if "address" in fields:
+        fields["address"] <<= 2
+    for name, low, count in FIRST_USER[channel]:
+        fields[name] = _bits(beats[0][2], low, count)
+    for name, low, count in BEAT_USER[channel]:
+        fields[name] = tuple(_bits(user, low, count) for _, _, user, _ in beats)
+    return Packet(channel, cycle, fields, tuple(dwords[head:]), tuple(beat[1] for beat in beats))

@@ -1,0 +1,63 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Every beat that passes the hard block's user pins, as one line of `pins.txt` in the current
+// directory: interface, cycle, tlast, tkeep, tuser, tdata. Bound into any module `pcie_usp`, so that
+// two models of it are read by the same eyes. A beat that is offered and not taken is not written.
+// Configuration outputs are written when they change, interrupts when they have been answered.
+
+module pin_recorder (
+    input         clk, reset,
+    input [255:0] rq_data, input [7:0] rq_keep, input [61:0] rq_user,
+    input         rq_last, rq_valid, rq_ready,
+    input [255:0] rc_data, input [7:0] rc_keep, input [74:0] rc_user,
+    input         rc_last, rc_valid, rc_ready,
+    input [255:0] cq_data, input [7:0] cq_keep, input [87:0] cq_user,
+    input         cq_last, cq_valid, cq_ready,
+    input [255:0] cc_data, input [7:0] cc_keep, input [32:0] cc_user,
+    input         cc_last, cc_valid, cc_ready,
+    input [31:0]  msi_int, input msi_sent, msi_fail,
+    input [31:0]  config_pins
+);
+    integer file  = 0;
+    integer cycle = 0;
+    reg [31:0] config_written = 32'hffff_ffff;  // what no configuration is
+
+    wire rq = rq_valid & rq_ready;
+    wire rc = rc_valid & rc_ready;
+    wire cq = cq_valid & cq_ready;
+    wire cc = cc_valid & cc_ready;
+
+    always @(posedge clk) if (!reset) begin
+        cycle = cycle + 1;
+        // Opened with the first beat: by then the process is where its run belongs.
+        if (file == 0 && (rq | rc | cq | cc)) file = $fopen("pins.txt", "w");
+        if (cq) $fwrite(file, "CQ %0d %b %h %h %h\n", cycle, cq_last, cq_keep, cq_user, cq_data);
+        if (cc) $fwrite(file, "CC %0d %b %h %h %h\n", cycle, cc_last, cc_keep, cc_user, cc_data);
+        if (rq) $fwrite(file, "RQ %0d %b %h %h %h\n", cycle, rq_last, rq_keep, rq_user, rq_data);
+        if (rc) $fwrite(file, "RC %0d %b %h %h %h\n", cycle, rc_last, rc_keep, rc_user, rc_data);
+        if (msi_sent | msi_fail)
+            $fwrite(file, "MSI %0d %b %b %h\n", cycle, msi_sent, msi_fail, msi_int);
+        if (file != 0 && config_pins != config_written) begin
+            $fwrite(file, "CFG %0d %h\n", cycle, config_pins);
+            config_written = config_pins;
+        end
+    end
+endmodule
+
+// A ready of four equal bits is as good as its lowest one.
+bind pcie_usp pin_recorder recorder (
+    .clk(user_clk), .reset(user_reset),
+    .rq_data(s_axis_rq_tdata), .rq_keep(s_axis_rq_tkeep), .rq_user(s_axis_rq_tuser),
+    .rq_last(s_axis_rq_tlast), .rq_valid(s_axis_rq_tvalid), .rq_ready(s_axis_rq_tready),
+    .rc_data(m_axis_rc_tdata), .rc_keep(m_axis_rc_tkeep), .rc_user(m_axis_rc_tuser),
+    .rc_last(m_axis_rc_tlast), .rc_valid(m_axis_rc_tvalid), .rc_ready(m_axis_rc_tready),
+    .cq_data(m_axis_cq_tdata), .cq_keep(m_axis_cq_tkeep), .cq_user(m_axis_cq_tuser),
+    .cq_last(m_axis_cq_tlast), .cq_valid(m_axis_cq_tvalid), .cq_ready(m_axis_cq_tready),
+    .cc_data(s_axis_cc_tdata), .cc_keep(s_axis_cc_tkeep), .cc_user(s_axis_cc_tuser),
+    .cc_last(s_axis_cc_tlast), .cc_valid(s_axis_cc_tvalid), .cc_ready(s_axis_cc_tready),
+    .msi_int(cfg_interrupt_msi_int), .msi_sent(cfg_interrupt_msi_sent),
+    .msi_fail(cfg_interrupt_msi_fail),
+    .config_pins({1'b0, cfg_current_speed, cfg_negotiated_width, cfg_interrupt_msi_enable,
+                  cfg_rcb_status[0], cfg_function_status, cfg_max_read_req, cfg_max_payload}));

@@ -1,0 +1,157 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What must hold on each side by itself, where two right models may differ from one another.
+
+Completions of one read together give its bytes once, in order, each with the right address and
+count (base specification 2.3.1.1); an answer belongs to a request that waits for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sim.differential.observation import Observation, Packet
+
+READ = 0
+# What all completions of a read must have alike, and both models too.
+COMMON = ("error", "locked", "status", "poisoned", "requester", "completer", "tc", "attributes")
+# Of an error completion its numbers are compared as they are.
+REFUSAL = ("error", "status", "dwords", "byte_count", "low_address", "byte_enables", "start")
+
+
+def enables(packet: Packet) -> list[int]:
+    """Byte enables of each payload dword, as a request's first and last enables mean them."""
+    count = len(packet.payload)
+    if count == 0:
+        return []
+    if "first_be" not in packet.fields:
+        return [0xF] * count
+    middle = [0xF] * (count - 2)
+    return [packet.first_be, *middle, packet.last_be][:count] if count > 1 else [packet.first_be]
+
+
+def enabled_bytes(packet: Packet) -> bytes:
+    """The payload's bytes that count."""
+    data = b""
+    for dword, mask in zip(packet.payload, enables(packet)):
+        lanes = dword.to_bytes(4, "little")
+        data += bytes(lane for i, lane in enumerate(lanes) if mask >> i & 1)
+    return data
+
+
+def answers(side: Observation) -> list[Packet]:
+    """CC's packets, each with the number of the CQ read that it answers (-1: of none)."""
+    waiting: dict = {}
+    reads, answered = 0, []
+    for packet in side.packets:
+        if packet.channel == "CQ" and packet.type == READ:
+            waiting[packet.requester, packet.tag] = reads
+            reads += 1
+        elif packet.channel == "CC":
+            read = waiting.pop((packet.requester, packet.tag), -1)
+            answered.append(replace(packet, fields={**packet.fields, "answers": read}))
+    return answered
+
+
+def completions_of_reads(side: Observation) -> list[dict]:
+    """For each read on RQ what RC gave it: data, common fields, and what is wrong in its form."""
+    reads: list = []
+    waiting: dict = {}
+    for packet in side.packets:
+        if packet.channel == "RQ" and packet.type == READ:
+            waiting[packet.tag] = _Read(packet)
+            reads.append(waiting[packet.tag])
+        elif packet.channel == "RC":
+            read = waiting.get(packet.tag)
+            if read is None:
+                reads.append(_Read(None))
+                reads[-1].faults.append(f"a completion for tag {packet.tag}, which no read has")
+                continue
+            read.add(packet)
+            if packet.completed:
+                del waiting[packet.tag]
+    return [read.result() for read in reads]
+
+
+class _Read:
+    """One read and its completions so far."""
+
+    def __init__(self, request: Packet | None):
+        self.request = request
+        self.data = b""
+        self.common: list = []
+        self.faults: list = []
+        self.ends: set = set()
+        self.refusals: list = []
+        self.completed = False
+
+    def add(self, packet: Packet) -> None:
+        """The card reads whole dwords only, so bytes and dwords go together."""
+        if packet.status:
+            return self.refuse(packet)
+        left = self.request.dwords * 4 - len(self.data)
+        address = self.request.address + len(self.data)
+        covered = _lane_bytes(packet)
+        self._must("byte_count", packet.byte_count, left)
+        self._must("low_address", packet.low_address, address & 0xFFF)
+        self._must("dwords", packet.dwords * 4, len(packet.payload) * 4)
+        self._must("byte_enables", len(covered), len(packet.payload) * 4)
+        lanes = sum(bin(mask).count("1") for mask in packet.byte_enables)
+        self._must("byte_enables of all lanes", lanes, len(covered))  # none for the descriptor
+        self._must("completed", packet.completed, int(left == packet.dwords * 4))
+        self._must("start", packet.start, (1,) + (0,) * (len(packet.start) - 1))
+        self._must("discontinue", any(packet.discontinue), False)
+        self._must("keep", packet.keep, _whole(len(packet.payload) + 3))
+        common = tuple(packet.fields[name] for name in COMMON)
+        if common not in self.common:
+            self.common.append(common)
+        self.ends.add(_end_flags(packet))
+        self.data += covered
+
+    def refuse(self, packet: Packet) -> None:
+        """An error completion is the last one and has no data; its numbers are for comparing."""
+        self._must("completed", packet.completed, 1)
+        self._must("payload", packet.payload, ())
+        self.refusals.append(packet)
+
+    def _must(self, name: str, got, right) -> None:
+        if got != right:
+            self.faults.append(f"{name} {got}, not {right}")
+
+    def result(self) -> dict:
+        result = {"data": self.data.hex(), "faults": tuple(self.faults[:1])}
+        for i, name in enumerate(COMMON):
+            result[name] = tuple(common[i] for common in self.common)
+        for name in REFUSAL:
+            result[f"refusal.{name}"] = tuple(packet.fields[name] for packet in self.refusals)
+        result["end"] = tuple(sorted(self.ends))
+        return result
+
+
+def _end_flags(packet: Packet) -> str:
+    """is_eof: "none" set, "right" (the last beat, the place of its last dword), or what it is."""
+    last = packet.keep[-1].bit_length() - 1
+    right = (0,) * (len(packet.keep) - 1) + (1 | last << 1,)
+    if not any(packet.fields["end"]):
+        return "none"
+    return "right" if packet.fields["end"] == right else str(packet.fields["end"])
+
+
+def _whole(dwords: int) -> tuple:
+    """tkeep of each beat of a packet without holes."""
+    return tuple((1 << min(8, dwords - at)) - 1 for at in range(0, dwords, 8))
+
+
+def _lane_bytes(packet: Packet) -> bytes:
+    """The payload bytes that tuser's byte enables cover, in lane order, descriptor apart."""
+    data, at = b"", 0
+    for mask, keep in zip(packet.byte_enables, packet.keep):
+        for lane in range(8):
+            if not keep >> lane & 1:
+                continue
+            if at >= 3:
+                dword = packet.payload[at - 3].to_bytes(4, "little")
+                data += bytes(dword[i] for i in range(4) if mask >> (4 * lane + i) & 1)
+            at += 1
+    return data

@@ -1,0 +1,121 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Our side of the differential proof: a plan on the board, with the pins recorded.
+
+The board is built as always, from the same gateware with one file more: the recorder.
+"""
+
+import contextlib
+import json
+import shutil
+import time
+from pathlib import Path
+
+from board_client import Card
+from vfio_client import BAR0
+
+from sim.board.build import build_board
+from sim.board.process import BoardProcess
+from sim.differential.cocotb_side import RECORDER, gateware_sources
+from sim.differential.execute import NotReached, execute
+from sim.differential.operations import MEMORIES, PIECE, Plan
+
+BAR0_REGISTER, EXPRESS = 0x10, 0x10
+AWAIT_SECONDS = 5
+
+
+def instrumented(gateware: Path, directory: Path) -> Path:
+    """A folder that a board can be built from: the gateware's files, the recorder listed too."""
+    folder = directory / "gateware"
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = [str(path) for path in [*gateware_sources(gateware), RECORDER]]
+    (folder / "sources.txt").write_text("\n".join(lines) + "\n")
+    for image in (gateware / "gateware").glob("*.init"):
+        shutil.copy(image, folder)
+    return directory
+
+
+def _in_directory(board: Path, directory: Path) -> Path:
+    """A command that runs the board where its recorder shall write."""
+    script = directory / "board.sh"
+    script.write_text(f'#!/bin/sh\ncd "{directory}" && exec "{board}" "$@"\n')
+    script.chmod(0o755)
+    return script
+
+
+class BoardHost:
+    """The host's side of sim/differential/execute.py on the board, coroutines in name only."""
+
+    def __init__(self, card: Card):
+        self.card = card
+        self.offsets = card.capabilities()
+        self.memories = {address: card.memory(address, PIECE) for address in MEMORIES}
+        self.messages = 0
+
+    def interrupts(self):
+        self.messages += self.card.interrupts()
+        return self.messages
+
+    async def config_read(self, capability, offset, size):
+        return self.card.config_read(self.offsets[capability] + offset, size)
+
+    async def link(self, mps, mrrs):
+        control = self.offsets[EXPRESS] + 8
+        sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
+        value = self.card.config_read(control, 2) & ~0x70E0 | sizes
+        self.card.config_write(control, value, 2)
+
+    async def read(self, offset, size):
+        return self.card.mmio_read(offset, size)
+
+    async def read_many(self, offsets, size):
+        data = self.card.client.read_many(BAR0, offsets, size)
+        return [int.from_bytes(one, "little") for one in data]
+
+    async def write(self, offset, value, size):
+        self.card.mmio_write(offset, value, size)
+
+    def fill(self, address, data):
+        base = max(base for base in MEMORIES if base <= address)
+        self.memories[base].data[address - base : address - base + len(data)] = data
+
+    def peek(self, address, size):
+        base = max(base for base in MEMORIES if base <= address)
+        return self.memories[base].data[address - base : address - base + size]
+
+    async def until(self, condition):
+        deadline = time.monotonic() + AWAIT_SECONDS
+        while not condition():
+            if time.monotonic() > deadline:
+                raise NotReached
+            time.sleep(0.001)
+
+
+def observe(gateware: Path, directory: Path, seed: int, length: int, bar: int,
+            split: bool = False) -> dict:  # fmt: skip
+    """Run the plan on a board with the BAR at `bar`; the same result as cocotb_side.observe."""
+    options = ["--rules", "warn", "--mps", "512", "--completion-size", "64" if split else "0"]
+    csr = json.loads((gateware / "csr.json").read_text())
+    board = build_board(instrumented(gateware, directory / "sources"), quiet=True)
+    command = _in_directory(board, directory)
+    with contextlib.ExitStack() as at_end:
+        # The client leaves last: its leaving resets configuration space, which the pins would show.
+        leave = at_end.enter_context(contextlib.ExitStack())
+        process = at_end.enter_context(BoardProcess(command, options))
+        card = Card(process.socket, csr)
+        leave.callback(card.close)
+        card.enumerate(mps=512, mrrs=512)
+        card.config_write(BAR0_REGISTER, bar)
+        outcome = _run(execute(Plan(csr, seed, length).build(), BoardHost(card)))
+        outcome["violations"] = process.stats()["violations"]
+    return outcome
+
+
+def _run(coroutine) -> dict:
+    """The result of a coroutine that never waits for another one."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("the board's host has waited: its coroutines must not")
