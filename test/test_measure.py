@@ -79,10 +79,10 @@ def test_a_guests_stores_are_not_sold_as_the_cards_limit():
 
 
 def test_broken_rules_are_shared_out_by_what_can_break_them():
-    """Completions answer MMIO reads; everything else on the card's side is DMA."""
-    broken = {"completion-byte-count": 2, "rc-completions": 5}
-    assert measure.share(broken, "mmio") == 2
-    assert measure.share(broken, "h2c") == 5
+    """Completions answer MMIO reads, RC serves the card's reads, everything else is DMA."""
+    broken = {"completion-byte-count": 2, "rc-completions": 5, "crosses-4k": 1}
+    shares = {name: measure.share(broken, name) for name in ("mmio", "c2h", "h2c", "duplex")}
+    assert shares == {"mmio": 2, "c2h": 1, "h2c": 6, "duplex": 6}
 
 
 def test_the_board_gets_the_conditions_that_the_row_states():
