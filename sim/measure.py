@@ -73,6 +73,14 @@ def share(violations: dict[str, int], name: str) -> int:
     return {"mmio": mmio, "c2h": others}.get(name, reads + others)
 
 
+def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None]:
+    """What each of several tests broke; None where more than one of them may have done it."""
+    reading = [name for name in names if name in ("h2c", "duplex")]
+    found = {name: share(violations, name) for name in names}
+    unclear = len(reading) > 1 and any(found[name] for name in reading)
+    return {name: None if unclear and name in reading else found[name] for name in names}
+
+
 def check(report: dict) -> dict:
     """The report itself, if the test passed and compared what it moved."""
     if not report.get("ok"):

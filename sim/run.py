@@ -134,8 +134,7 @@ def in_guest(plan: Plan) -> list[Row]:
     )
     host = f"guest {plan.guest.kernel.release}"
     at = measure.negotiated(plan.at, host, result.mps, result.mrrs)
-    shares = {name: measure.share(stats["violations"], name) for name in reports}
-    return rows_of(reports, at, shares)
+    return rows_of(reports, at, measure.shares(stats["violations"], list(reports)))
 
 
 def _boot(plan: Plan, pace: int) -> tuple[guest_run.Result, dict, int]:

@@ -85,6 +85,15 @@ def test_broken_rules_are_shared_out_by_what_can_break_them():
     assert shares == {"mmio": 2, "c2h": 1, "h2c": 6, "duplex": 6}
 
 
+def test_a_count_that_two_tests_share_is_nobodys():
+    """A number that cannot be told apart is left out rather than shown twice."""
+    names = ["mmio", "c2h", "h2c", "duplex"]
+    broken = {"completion-byte-count": 2, "rc-backpressure": 5}
+    assert measure.shares(broken, names) == {"mmio": 2, "c2h": 0, "h2c": None, "duplex": None}
+    assert measure.shares({}, names) == dict.fromkeys(names, 0)
+    assert measure.shares(broken, ["h2c"]) == {"h2c": 5}
+
+
 def test_the_board_gets_the_conditions_that_the_row_states():
     """What is written into a result is what the board was started with."""
     options = Conditions(mps=128, read_latency_ns=1000).board_options()
