@@ -18,6 +18,8 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+import sysconfig
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +27,7 @@ from pathlib import Path
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 VERILATOR = (5, 6)
 JAVA = 17
+PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def programs(*names: str) -> Callable[[], bool]:
@@ -100,6 +103,13 @@ def python_modules() -> bool:
     return all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
 
 
+def python_library() -> bool:
+    """Look for this Python as a shared library, which a simulator loads; Debian packs it apart."""
+    architecture = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
+    places = (sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{architecture}", "/usr/lib")
+    return any(Path(place, f"lib{PYTHON}.so.1.0").exists() for place in places if place)
+
+
 def debian_keyring() -> bool:
     """Look for the keys that the packages of QEMU and the guest's kernel are signed with."""
     return Path(os.environ.get("DEBIAN_KEYRING", KEYRING)).exists()
@@ -139,6 +149,7 @@ NEEDS = {
         Need("tshark", programs("tshark"), ("tshark",)),
         Need("lspci", programs("lspci"), ("pciutils",)),
         Need("groff", programs("groff"), ("groff-base",)),
+        Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],
 }
 
