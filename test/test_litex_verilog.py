@@ -6,7 +6,6 @@
 
 import importlib
 import re
-import shutil
 import subprocess
 
 import pytest
@@ -102,7 +101,6 @@ def test_litex_is_itself_again_afterwards():
     assert blocks(emit()) == [] and emit().count("always @(*)") == before.count("always @(*)")
 
 
-@pytest.mark.skipif(shutil.which("verilator") is None, reason="verilator is not installed")
 def test_verilator_finds_one_driver_per_signal(tmp_path):
     """Verilator warns neither of a second driver nor of a block that never runs."""
     with simulation_verilog():
