@@ -20,6 +20,7 @@ TICK_NS      = 4     # One tick of device time is one cycle.
 # PCIe ---------------------------------------------------------------------------------------------
 
 LINK_SPEED      = "gen3"
+REFCLK_FREQ     = 100e6
 BAR0_SIZE       = 0x20000
 ADDRESS_WIDTH   = 64    # Of host memory, as seen by the DMA.
 READ_TAGS       = 16    # Reads in flight: 16 x 512 B cover 1 us of round trip at Gen3 x8.
@@ -65,3 +66,55 @@ DWORDS_PER_BEAT = DATA_WIDTH//DWORD_WIDTH
 def stream_layout():
     """The h2c and c2h streams between the DMA and the user slot: one beat of `data` per cycle."""
     return dma_layout(DATA_WIDTH)
+
+# The hard block's pins: gateware/spinal/src/main/scala/lanebox/pcie/HardBlock.scala says what each
+# field means. A TLP is a packet, but on `rc`, where `start` and `end` tell.
+
+_BEAT = [("data", DATA_WIDTH), ("keep", DWORDS_PER_BEAT)]
+
+def cq_layout():
+    return [*_BEAT, ("first_be", 4), ("last_be", 4), ("byte_enable", DATA_WIDTH//8),
+        ("start", 1), ("discontinue", 1)]
+
+def cc_layout():
+    return [*_BEAT]
+
+def rq_layout():
+    return [*_BEAT, ("first_be", 4), ("last_be", 4), ("sequence", 6)]
+
+def rc_layout():
+    end = [("valid", 1), ("dword", 3)]
+    return [*_BEAT, ("byte_enable", DATA_WIDTH//8), ("start_0", 1), ("start_1", 1),
+        ("end_0", end), ("end_1", end), ("discontinue", 1)]
+
+def sequence_layout():
+    return [("number_0", 6), ("valid_0", 1), ("number_1", 6), ("valid_1", 1)]
+
+def link_settings_layout():
+    return [("max_payload", 3), ("max_read_request", 3), ("rcb_128", 1), ("bus_master", 1)]
+
+def cfg_mgmt_layout():
+    return [("address", 10), ("read", 1), ("data", 32), ("done", 1)]
+
+# Between the endpoint and its clients: gateware/spinal/src/main/scala/lanebox/pcie/Requests.scala
+# says what each field means.
+
+def request_layout():
+    return [("write", 1), ("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4),
+        ("attributes", 3), ("context", 16), ("data", DATA_WIDTH)]
+
+def read_data_layout():
+    return [("data", DATA_WIDTH), ("dwords", 11), ("context", 16), ("error", 3)]
+
+def requester_layout():
+    return [("id", 16), ("tag", 8), ("traffic_class", 3), ("attributes", 3), ("function", 8)]
+
+def target_request_layout():
+    return [("write", 1), ("bar", 3), ("offset", 32), ("dwords", 11), ("first_be", 4),
+        ("last_be", 4), ("address", 64), ("requester", requester_layout()), ("data", DATA_WIDTH)]
+
+def target_completion_layout():
+    return [("requester", requester_layout()), ("status", 3), ("lower_address", 7),
+        ("byte_count", 13), ("dwords", 11), ("final_", 1),
+        ("request", [("address", 64), ("dwords", 11), ("first_be", 4), ("last_be", 4)]),
+        ("data", DATA_WIDTH)]

@@ -22,6 +22,7 @@ from lanebox.led import Leds
 from lanebox.mmio.memory import BLANK_IMAGE
 from lanebox.pcie.counters import PcieCounters
 from lanebox.pcie.endpoint import make_endpoint
+from lanebox.pcie.tlp_events import header_events
 from lanebox.phy.hard_block import UserClock, make_hard_block
 from lanebox.user.loopback import Loopback
 from lanebox.user.slot import make_occupant, occupant_sources
@@ -90,12 +91,7 @@ class LaneboxSoC(SoCMini):
 
         # Device time and counters -----------------------------------------------------------------
         self.device_time   = DeviceTime()
-        self.pcie_counters = PcieCounters({
-            "cq": self.pcie_phy.req_source,
-            "cc": self.pcie_phy.cmp_sink,
-            "rq": self.pcie_phy.req_sink,
-            "rc": self.pcie_phy.cmp_source,
-        }, self.device_time.time)
+        self.pcie_counters = PcieCounters(header_events(self.pcie_phy), self.device_time.time)
 
         # Status -----------------------------------------------------------------------------------
         self.activity = Activity(

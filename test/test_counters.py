@@ -19,6 +19,7 @@ from stream_model import simulate, wait
 from lanebox.device_time import DeviceTime
 from lanebox.layouts import DATA_WIDTH
 from lanebox.pcie.counters import COUNTERS, PcieCounters
+from lanebox.pcie.tlp_events import HeaderEvents
 
 STREAMS    = ("cq", "rq")
 BEAT_BYTES = DATA_WIDTH//8
@@ -96,7 +97,8 @@ def run(seed, tlp_count, snapshots):
     rng     = random.Random(seed)
     clock   = DeviceTime(with_csr=False)
     streams = {name: stream.Endpoint(phy_layout(DATA_WIDTH)) for name in STREAMS}
-    dut     = PcieCounters(streams, clock.time, with_csr=False)
+    watched = {name: HeaderEvents(endpoint) for name, endpoint in streams.items()}
+    dut     = PcieCounters(watched, clock.time, with_csr=False)
     dut.submodules += clock
     events, traffic = {}, []
     for name, endpoint in streams.items():
@@ -193,7 +195,7 @@ def test_control_register_pulses_once(control, latches, clears):
     """Bit 0 of control takes one snapshot and bit 1 clears once; neither stays on."""
     endpoint = stream.Endpoint(phy_layout(DATA_WIDTH))
     clock    = DeviceTime(with_csr=False)
-    bench    = CsrBench(PcieCounters({"rq": endpoint}, clock.time))
+    bench    = CsrBench(PcieCounters({"rq": HeaderEvents(endpoint)}, clock.time))
     bench.submodules += clock
     snapshots, clear_pulses = [], []
 

@@ -4,8 +4,7 @@
 
 """Performance counters on the PHY's four TLP streams CQ, CC, RQ and RC.
 
-They only watch: no handshake passes through them. Bytes are those of the TLP header's length
-field, so a TLP of one dword counts four whatever its byte enables say. What the hard block does
+They only watch, through TlpEvents: no handshake passes through them. What the hard block does
 below the streams (credits, replays, link state) is not seen here.
 """
 
@@ -14,10 +13,6 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from lanebox.layouts import COUNTER_WIDTH
-
-# Fields of the first dword of a TLP header (PCIe base specification, 2.2.1).
-TLP_LENGTH    = slice(0, 10)  # In dwords, 0 means 1024.
-TLP_WITH_DATA = 30
 
 COUNTERS = {
     "beats":         "Beats accepted.",
@@ -31,49 +26,25 @@ COUNTERS = {
 # Stream monitor -----------------------------------------------------------------------------------
 
 class StreamMonitor(LiteXModule):
-    """Count the beats, stalls, TLPs and payload bytes of one TLP stream.
-
-    Events pass one register before they are counted, so that neither the handshake nor the data
-    path carries a 64-bit adder. `time` must be late by that one cycle too.
-    """
-    def __init__(self, stream, time):
+    """Count the events of one TLP stream. `time` must be as late as the events are."""
+    def __init__(self, events, time):
         self.clear = Signal() # i
         for name in COUNTERS:
             setattr(self, name, Signal(COUNTER_WIDTH, name=name)) # o
 
         # # #
 
-        # Events -----------------------------------------------------------------------------------
-        accepted = Signal()
-        in_tlp   = Signal()
-        self.comb += accepted.eq(stream.valid & stream.ready)
-        self.sync += If(accepted, in_tlp.eq(~stream.last))
-
-        beat, stall, start = Signal(), Signal(), Signal()
-        with_data          = Signal()
-        length             = Signal(10)
-        self.sync += [
-            beat.eq(accepted),
-            stall.eq(stream.valid & ~stream.ready),
-            start.eq(accepted & ~in_tlp),
-            with_data.eq(stream.dat[TLP_WITH_DATA]),
-            length.eq(stream.dat[TLP_LENGTH]),
-        ]
-
-        # Counts -----------------------------------------------------------------------------------
-        payload = Signal(13)
-        self.comb += If(start & with_data, payload.eq(Cat(C(0, 2), length, length == 0)))
         for counter, increment in [
-            (self.beats,         beat),
-            (self.stalls,        stall),
-            (self.tlps,          start),
-            (self.payload_bytes, payload),
+            (self.beats,         events.beat),
+            (self.stalls,        events.stall),
+            (self.tlps,          events.tlps),
+            (self.payload_bytes, events.payload),
         ]:
             # An event in the cycle of a clear belongs to the new interval: it is not lost.
             self.sync += counter.eq(Mux(self.clear, 0, counter) + increment)
 
         seen = Signal()
-        self.sync += If(beat,
+        self.sync += If(events.beat,
             seen.eq(1),
             self.last.eq(time),
             If(self.clear | ~seen, self.first.eq(time)),
@@ -86,13 +57,13 @@ class StreamMonitor(LiteXModule):
 # PCIe counters ------------------------------------------------------------------------------------
 
 class PcieCounters(LiteXModule):
-    """The counters of several streams, read through a snapshot.
+    """The counters of several streams, `events` by name, read through a snapshot.
 
     A snapshot copies every counter and the device time at one clock edge, so the values of one
     snapshot belong together. With `clear` in the same write the counters start again at that
     edge: nothing is lost between two intervals.
     """
-    def __init__(self, streams, time, with_csr=True):
+    def __init__(self, events, time, with_csr=True):
         self.snapshot = Signal() # i
         self.clear    = Signal() # i
         self.latched  = {}       # o, by name
@@ -104,8 +75,9 @@ class PcieCounters(LiteXModule):
         self.sync += time_late.eq(time)
         self._latch("time", time_late)
 
-        for prefix, stream in streams.items():
-            monitor = StreamMonitor(stream, time_late)
+        for prefix, watched in events.items():
+            monitor = StreamMonitor(watched, time_late)
+            self.add_module(name=f"{prefix}_events", module=watched)
             self.add_module(name=prefix, module=monitor)
             self.comb += monitor.clear.eq(self.clear)
             for name in COUNTERS:

@@ -1,0 +1,139 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What happens on a TLP stream, cycle by cycle, for those who count it.
+
+Every event comes one cycle late, out of a register: neither the handshake nor the data path
+carries what is done with it. Payload is that of the length field, so a TLP of one dword counts
+four bytes whatever its byte enables say.
+"""
+
+from litex.gen import *
+from migen import *
+
+# Fields of a TLP header's first dword (PCIe base specification, 2.2.1).
+HEADER_LENGTH    = slice(0, 10)  # In dwords, 0 means 1024.
+HEADER_WITH_DATA = 30
+
+# Fields of PG213's descriptors, from the first bit of the beat on.
+REQUEST_LENGTH    = slice(64, 75) # In dwords.
+REQUEST_TYPE      = slice(75, 79)
+MEMORY_WRITE      = 1
+COMPLETION_LENGTH = slice(32, 43)
+STRADDLED         = 128           # The first bit of a second completion in the same beat.
+
+class TlpEvents(LiteXModule):
+    """`beat` and `stall`, the TLPs that begin and their payload bytes."""
+    def __init__(self, stream):
+        self.beat    = Signal()    # o, a beat was accepted.
+        self.stall   = Signal()    # o, a beat was offered and not accepted.
+        self.tlps    = Signal(2)   # o, as many began in the beat.
+        self.payload = Signal(14)  # o, bytes of these.
+
+        # # #
+
+        self.accepted = Signal()
+        self.first    = Signal(reset=1)
+        self.comb += self.accepted.eq(stream.valid & stream.ready)
+        self.sync += [
+            If(self.accepted, self.first.eq(stream.last)),
+            self.beat.eq(self.accepted),
+            self.stall.eq(stream.valid & ~stream.ready),
+        ]
+
+class HeaderEvents(TlpEvents):
+    """A stream of TLPs with the headers of the base specification, as LitePCIe's PHYs have them."""
+    def __init__(self, stream):
+        TlpEvents.__init__(self, stream)
+
+        # # #
+
+        length = Signal(10)
+        data   = Signal()
+        self.sync += [
+            self.tlps.eq(self.accepted & self.first),
+            data.eq(stream.dat[HEADER_WITH_DATA]),
+            length.eq(stream.dat[HEADER_LENGTH]),
+        ]
+        self.comb += If(self.tlps[0] & data,
+            self.payload.eq(Cat(C(0, 2), length, length == 0)))
+
+class RequestEvents(TlpEvents):
+    """CQ or RQ: a descriptor of four dwords in front."""
+    def __init__(self, stream):
+        TlpEvents.__init__(self, stream)
+
+        # # #
+
+        length = Signal(11)
+        write  = Signal()
+        self.sync += [
+            self.tlps.eq(self.accepted & self.first),
+            write.eq(stream.data[REQUEST_TYPE] == MEMORY_WRITE),
+            length.eq(stream.data[REQUEST_LENGTH]),
+        ]
+        self.comb += If(self.tlps[0] & write, self.payload.eq(Cat(C(0, 2), length)))
+
+class CompletionEvents(TlpEvents):
+    """CC: a descriptor of three dwords in front."""
+    def __init__(self, stream):
+        TlpEvents.__init__(self, stream)
+
+        # # #
+
+        length = Signal(11)
+        self.sync += [
+            self.tlps.eq(self.accepted & self.first),
+            length.eq(stream.data[COMPLETION_LENGTH]),
+        ]
+        self.comb += If(self.tlps[0], self.payload.eq(Cat(C(0, 2), length)))
+
+class StraddledEvents(TlpEvents):
+    """RC with straddle: one completion may begin at dword 0 and one at dword 4 of the same beat."""
+    def __init__(self, stream):
+        TlpEvents.__init__(self, stream)
+
+        # # #
+
+        # A sole completion is start_0 wherever it begins: behind the end of another, at dword 4.
+        open_   = Signal() # One is still going on when the beat begins.
+        low     = stream.data[COMPLETION_LENGTH]
+        high    = stream.data[STRADDLED:][COMPLETION_LENGTH]
+        lengths = [Signal(11), Signal(11)]
+        starts  = [Signal(), Signal()]
+        self.sync += [
+            If(self.accepted,
+                # As many have ended as had begun, unless the last one goes on. Without straddle
+                # `last` tells.
+                open_.eq(~stream.last & ((open_ + stream.start_0 + stream.start_1) !=
+                    (stream.end_0.valid + stream.end_1.valid))),
+            ),
+            starts[0].eq(self.accepted & stream.start_0),
+            starts[1].eq(self.accepted & stream.start_1),
+            lengths[0].eq(Mux(open_, high, low)),
+            lengths[1].eq(high),
+        ]
+        self.comb += [
+            self.tlps.eq(starts[0] + starts[1]),
+            self.payload.eq(Cat(C(0, 2), Mux(starts[0], lengths[0], 0))
+                + Cat(C(0, 2), Mux(starts[1], lengths[1], 0))),
+        ]
+
+def header_events(phy):
+    """The four streams of one of LitePCIe's PHYs."""
+    return {
+        "cq": HeaderEvents(phy.req_source),
+        "cc": HeaderEvents(phy.cmp_sink),
+        "rq": HeaderEvents(phy.req_sink),
+        "rc": HeaderEvents(phy.cmp_source),
+    }
+
+def descriptor_events(phy):
+    """The four streams of Pcie4Phy."""
+    return {
+        "cq": RequestEvents(phy.cq),
+        "cc": CompletionEvents(phy.cc),
+        "rq": RequestEvents(phy.rq),
+        "rc": StraddledEvents(phy.rc),
+    }
