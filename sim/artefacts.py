@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sim.board.build import build_board
+from sim.endpoints import DEFAULT
 from sim.errors import BuildError
 from sim.examples import Example
 
@@ -45,7 +46,8 @@ def build(
 
     `memories`: files with the contents of memory 0 and 1 (.hex, .coe, .bin; see mmio/memory.py).
     """
-    gateware = BUILD / ("sim" if example is None else f"sim-{example.name}")
+    variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
+    gateware = BUILD / "-".join(["sim", *variant])
     command = [
         sys.executable, str(ROOT / "targets" / "sim.py"), "--build",
         "--endpoint", endpoint, "--output-dir", str(gateware),

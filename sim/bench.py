@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sim import artefacts, measure, model
 from sim.card import Card
+from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
 from sim.measure import Conditions
 from sim.results import RESULTS, Row, merge, row, table
@@ -27,7 +28,7 @@ COST_SECONDS = "2"
 COST_TURNS = 2
 
 
-def bench(board: Path, util: Path, seed: int, endpoint: str = "litepcie") -> Iterator[Row]:
+def bench(board: Path, util: Path, seed: int, endpoint: str = DEFAULT) -> Iterator[Row]:
     """Yield the rows of the full set: the model's own, then one board for each MPS."""
     yield from model.rows()
     for mps in (128, 256, 512):
@@ -100,7 +101,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m sim.bench", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--endpoint", default="litepcie", help="PCIe endpoint (litepcie)")
+    parser.add_argument("--endpoint", choices=sorted(ENDPOINTS), default=DEFAULT)
     parser.add_argument("--seed", type=int, default=1, help="of everything random (1)")
     args = parser.parse_args()
     started = time.monotonic()

@@ -12,11 +12,9 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 
 from sim import limits
+from sim.endpoints import DEFAULT, ENDPOINTS, Endpoint
 from sim.errors import TestFailed
 from sim.results import Row, row
-
-READ_TAGS = {"litepcie": 16}  # of each endpoint, as gateware/layouts.py builds it
-PREFIX = {"litepcie": "stock/"}
 
 # Rules (sim/board/pcie4/rules.cpp) that only an answer to the host, only a read by the card breaks.
 OF_MMIO = ("unexpected-completion", "completion-byte-count", "completion-error-form")
@@ -34,7 +32,7 @@ OF_READS = (
 class Conditions:
     """Under which a row was measured; it goes into the row."""
 
-    endpoint: str = "litepcie"
+    endpoint: str = DEFAULT
     host: str = "client"  # or the guest's kernel
     user: str = "loopback"  # what is in the user slot
     mps: int = 256
@@ -50,14 +48,19 @@ class Conditions:
         """Bytes of a full read completion."""
         return min(self.completion_size or self.mps, self.mps)
 
+    @property
+    def card(self) -> Endpoint:
+        """What the endpoint is like."""
+        return ENDPOINTS[self.endpoint]
+
     def board_options(self) -> list[str]:
-        """The board's command line for these conditions. The stock endpoint breaks some rules."""
+        """The board's command line for these conditions."""
         return [
             "--mps", str(self.mps), "--mrrs", str(self.mrrs), "--rcb", str(self.rcb),
             "--completion-size", str(self.completion_size),
             "--read-latency", str(self.read_latency_ns), "--mmio-rtt", str(self.mmio_rtt_ns),
             "--seed", str(self.seed),
-            "--rules", "warn" if self.endpoint == "litepcie" else "fatal",
+            "--rules", self.card.rules,
         ]  # fmt: skip
 
 
@@ -97,7 +100,9 @@ def c2h(report: dict, at: Conditions, violations: int | None) -> Row:
 
 def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
     """Reads by the card, by the host's completion size."""
-    limit = limits.h2c(at.completion, at.mps, READ_TAGS[at.endpoint], at.mrrs, at.read_latency_ns)
+    limit = limits.h2c(
+        at.completion, at.mps, at.card.tags, at.mrrs, at.read_latency_ns, straddle=at.card.straddle
+    )
     return _throughput("h2c", f"h2c/cpl{at.completion}", report, at, limit, violations)
 
 
@@ -111,7 +116,7 @@ def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
 def _throughput(way, name, report, at, limit, violations) -> Row:
     found = check(report)[way]
     return row(
-        PREFIX.get(at.endpoint, "") + name,
+        at.card.prefix + name,
         found["gb_per_s"],
         "GB/s",
         limit,
@@ -142,7 +147,7 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
     size, write = found["size_bytes"], found["op"] == "write"
     limit = _write_limit(size, at) if write else limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
     return row(
-        PREFIX.get(at.endpoint, "") + found["id"],
+        at.card.prefix + found["id"],
         found["value"],
         found["unit"],
         limit,

@@ -22,6 +22,7 @@ from pathlib import Path
 from sim import artefacts, examples, measure
 from sim.board.process import BoardProcess
 from sim.card import Card
+from sim.endpoints import ENDPOINTS
 from sim.errors import SimError, TestFailed
 from sim.guest import run as guest_run
 from sim.guest.packages import SetupError
@@ -193,7 +194,7 @@ def parse() -> argparse.Namespace:
     add("--mmio-rtt", type=int, default=defaults.mmio_rtt_ns, metavar="NS",
         help="the host's share of an MMIO read (700)")  # fmt: skip
     add("--seed", type=int, default=defaults.seed, help="of everything random (1)")
-    add("--endpoint", choices=sorted(measure.PREFIX), default=defaults.endpoint)
+    add("--endpoint", choices=sorted(ENDPOINTS), default=defaults.endpoint)
     add("--example", metavar="NAME", help=f"logic in the user slot: {', '.join(examples.names())}")
     add("--memory0", metavar="FILE", help="contents at BAR0 + 0x10000: .hex, .coe or .bin (zeros)")
     add("--memory1", metavar="FILE", help="contents at BAR0 + 0x14000 (zeros)")

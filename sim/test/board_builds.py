@@ -10,14 +10,15 @@ import sys
 from pathlib import Path
 
 from sim.board.build import build_board
+from sim.endpoints import DEFAULT
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 @functools.cache
-def build_gateware(endpoint="litepcie"):
+def build_gateware(endpoint=DEFAULT):
     """The gateware's folder, built when its sources have changed."""
-    output = ROOT / "build" / ("sim" if endpoint == "litepcie" else f"sim-{endpoint}")
+    output = ROOT / "build" / ("sim" if endpoint == DEFAULT else f"sim-{endpoint}")
     command = [sys.executable, str(ROOT / "targets" / "sim.py"), "--build"]
     result = subprocess.run(
         [*command, "--endpoint", endpoint, "--output-dir", str(output)],
@@ -29,12 +30,12 @@ def build_gateware(endpoint="litepcie"):
 
 
 @functools.cache
-def build_executable(endpoint="litepcie"):
+def build_executable(endpoint=DEFAULT):
     """The board's executable."""
     return build_board(build_gateware(endpoint), quiet=True)
 
 
 @functools.cache
-def register_map(endpoint="litepcie"):
+def register_map(endpoint=DEFAULT):
     """csr.json as LiteX wrote it."""
     return json.loads((build_gateware(endpoint) / "csr.json").read_text())

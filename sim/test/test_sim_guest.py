@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from sim import artefacts, results
+from sim.endpoints import DEFAULT
 from sim.guest import run as guest_run
 from sim.measure import Conditions
 from sim.run import Plan
@@ -67,7 +68,7 @@ WARM_UP = 128 * 256  # buffers of 8 KiB in which the stock utility compares noth
 
 def stock_dma_test(pace):
     """LitePCIe's own utility in a guest: buffers compared, errors, and whether it fell behind."""
-    built = artefacts.build("litepcie")
+    built = artefacts.build(DEFAULT)
     stock = artefacts.stock_utility(built.headers)
     plan = Plan(built, Conditions(), [], guest_run.prepare(None, built.headers))
     seconds = int((WARM_UP + 3000) * 8192 / (pace * 23.2)) + 5

@@ -28,6 +28,7 @@ from pathlib import Path
 
 from sim import artefacts
 from sim.board.process import BoardProcess
+from sim.endpoints import DEFAULT
 from sim.errors import SimError
 from sim.test.vfio_client import BAR0, CONFIG, VfioClient
 from sim.trace.host_memory import HostMemory
@@ -233,7 +234,7 @@ def parse() -> argparse.Namespace:
 
 def run(args: argparse.Namespace) -> int:
     recorded = Recorded(args.file)
-    built = artefacts.build("litepcie")
+    built = artefacts.build(DEFAULT)
     ignored = addresses(built.gateware, args.ignore, recorded.bar0)
     options = ["--read-latency", args.read_latency] if args.read_latency else []
     played = play(recorded, built.board, args.mps, args.mrrs, options)

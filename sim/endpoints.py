@@ -1,0 +1,29 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The PCIe endpoints that gateware can be built with, as far as a measurement must know them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """`prefix` begins the ids of its rows; `rules` is what a broken rule does on its board."""
+
+    name: str
+    prefix: str
+    tags: int  # reads in flight, as gateware/layouts.py builds it
+    straddle: bool  # two read completions may share a beat on RC
+    rules: str
+
+
+ENDPOINTS = {
+    entry.name: entry
+    for entry in (
+        # The stock endpoint breaks some rules.
+        Endpoint("litepcie", "stock/", tags=16, straddle=False, rules="warn"),
+    )
+}
+DEFAULT = "litepcie"
