@@ -1,0 +1,57 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Function level reset: from the hard block's request to its acknowledgement (PG213, "cfg_flr")."""
+
+from litex.gen import *
+from litex.gen.genlib.misc import WaitTimer
+from migen import *
+
+from lanebox.layouts import SYS_CLK_FREQ
+
+DRAIN_SECONDS = 20e-3 # Twice the endpoint's completion timeout; the host waits 100 ms.
+RESET_CYCLES  = 16
+
+
+class FunctionLevelReset(LiteXModule):
+    """Stop at a TLP boundary, wait for what is outstanding, reset everything, acknowledge.
+
+    An answer that arrives after the reset would be nobody's, or a later read's: hence the wait. It
+    is bounded, because the host's own patience is.
+    """
+    def __init__(self, drain_seconds=DRAIN_SECONDS):
+        self.in_process = Signal() # i
+        self.idle       = Signal() # i, nothing is half sent or awaited.
+        self.stop       = Signal() # o
+        self.reset      = Signal() # o
+        self.done       = Signal() # o, one cycle.
+        self.busy       = Signal() # o, time has to run on.
+
+        # # #
+
+        self.drain = drain = WaitTimer(int(drain_seconds*SYS_CLK_FREQ))
+        self.hold  = hold  = WaitTimer(RESET_CYCLES)
+        self.fsm   = fsm   = FSM(reset_state="RUN")
+        fsm.act("RUN",
+            If(self.in_process, NextState("DRAIN"))
+        )
+        fsm.act("DRAIN",
+            self.stop.eq(1),
+            drain.wait.eq(1),
+            If(self.idle | drain.done, NextState("RESET"))
+        )
+        fsm.act("RESET",
+            self.stop.eq(1),
+            self.reset.eq(1),
+            hold.wait.eq(1),
+            If(hold.done,
+                self.done.eq(1),
+                NextState("ACKNOWLEDGED")
+            )
+        )
+        # The request falls some cycles after its acknowledgement.
+        fsm.act("ACKNOWLEDGED",
+            If(~self.in_process, NextState("RUN"))
+        )
+        self.comb += self.busy.eq(~fsm.ongoing("RUN"))
