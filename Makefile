@@ -13,13 +13,14 @@ RUN     := .venv/bin/python -m
 SIM_OPTIONS := \
 	$(if $(VM),--vm $(VM)) $(if $(MPS),--mps $(MPS)) $(if $(MRRS),--mrrs $(MRRS)) \
 	$(if $(RCB),--rcb $(RCB)) $(if $(SEED),--seed $(SEED)) $(if $(KERNEL),--kernel $(KERNEL)) \
+	$(if $(DRIVER),--driver $(DRIVER)) \
 	$(if $(MEMORY0),--memory0 $(MEMORY0)) $(if $(MEMORY1),--memory1 $(MEMORY1)) \
 	$(if $(EXAMPLE),--example $(EXAMPLE)) $(if $(ENDPOINT),--endpoint $(ENDPOINT)) \
 	$(if $(WAVES),--waves) $(if $(WAVES_FROM),--waves-from $(WAVES_FROM)) \
 	$(if $(WAVES_TO),--waves-to $(WAVES_TO)) $(if $(ACCEL),--accel $(ACCEL)) $(if $(TLP_LOG),--tlp-log $(TLP_LOG))
 
 GUEST := $(if $(filter 0,$(VM)),,guest)
-SCALA := $(if $(filter spinal%,$(EXAMPLE)),spinal)
+SCALA := $(if $(filter litepcie,$(ENDPOINT)),$(if $(filter spinal%,$(EXAMPLE)),spinal),spinal)
 
 .PHONY: help sim shell bench test soak lint setup clean
 
@@ -42,24 +43,25 @@ shell:
 	@$(RUN) sim.run --shell $(SIM_OPTIONS)
 
 bench:
-	@$(PREPARE) sim
+	@$(PREPARE) sim spinal
 	@$(RUN) sim.bench $(if $(SEED),--seed $(SEED))
 
 test: lint setup
-	@$(RUN) pytest -q -m "not soak" $(PYTEST_OPTIONS)
+	@$(RUN) pytest -q -m "not soak" --durations=10 $(PYTEST_OPTIONS)
 
 soak: setup
 	@$(RUN) pytest -q -m soak $(PYTEST_OPTIONS)
 
 lint:
-	@$(PREPARE) sim
+	@$(PREPARE) sim spinal
 	@$(RUN) tools.lint
 
 setup:
-	@$(PREPARE) sim guest spinal readers
+	@$(PREPARE) sim guest spinal readers synthesis
 	@.venv/bin/python targets/sim.py --build >/dev/null
 	@$(RUN) sim.guest.run --prepare
 	@$(RUN) sim.differential.environment
 
 clean:
-	@rm -rf build/sim build/board build/software build/driver build/spinal build/cocotb build/ideal build/probe
+	@rm -rf build/sim build/board build/software build/driver build/spinal build/cocotb build/ideal build/probe \
+		build/ku5p build/as02mc04 build/rk_xcku5p build/synthesis

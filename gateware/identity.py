@@ -13,15 +13,16 @@ from pathlib import Path
 
 SOURCE_SUFFIXES = (".py", ".v", ".sv", ".scala", ".sbt", ".properties")
 GENERATED       = ("__pycache__", "target", "build", ".bsp", ".idea")
+TESTS           = ("test",) # Which gateware it is does not depend on them.
 DIGEST_SHOWN    = 12
 
 def source_files(folder, pattern="**/*"):
-    """The source files in `folder` in a fixed order, leaving out what tools generate there."""
+    """The source files in `folder` in a fixed order, without tests and what tools generate."""
     folder = Path(folder)
     return sorted(
         path for path in folder.glob(pattern)
         if path.suffix in SOURCE_SUFFIXES and path.is_file()
-        and not set(GENERATED) & set(path.relative_to(folder).parts)
+        and not {*GENERATED, *TESTS} & set(path.relative_to(folder).parts)
     )
 
 def source_digest(*groups):
@@ -39,7 +40,10 @@ def source_digest(*groups):
             digest.update(path.read_bytes())
     return digest.hexdigest()
 
+def gateware_digest(occupant_sources):
+    """SHA-256 over this gateware with this user logic, as hexadecimal text."""
+    return source_digest(source_files(Path(__file__).parent), occupant_sources)
+
 def identifier(target, occupant_sources):
     """The text of the identifier memory for the target called `target` with this user logic."""
-    gateware = source_files(Path(__file__).parent)
-    return f"Lanebox {target} {source_digest(gateware, occupant_sources)[:DIGEST_SHOWN]}"
+    return f"Lanebox {target} {gateware_digest(occupant_sources)[:DIGEST_SHOWN]}"

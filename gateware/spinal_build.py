@@ -4,14 +4,16 @@
 
 """Verilog from SpinalHDL, generated on demand and once per state of the Scala sources.
 
-Needs a JDK, and sbt or Maven: without sbt its launcher is fetched by its Maven coordinates, pinned
-by version and checksum. What is fetched stays in build/sbt, what is generated in build/spinal; the
-source tree is not touched.
+sbt compiles, once per state of the sources; the compiled generator is then run without sbt, once
+per component and set of parameters. Needs a JDK, and sbt or Maven: without sbt its launcher is
+fetched by its Maven coordinates, pinned by version and checksum. What is fetched stays in
+build/sbt, what is made in build/spinal; the source tree is not touched.
 """
 
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,14 +30,26 @@ OUTPUT  = BUILD/"spinal"
 LAUNCHER        = ("org.scala-sbt", "sbt-launch", "1.12.14")
 LAUNCHER_SHA256 = "1750c8fb61c2d2f82da40b2cd9014f4d8a1bd49a361402ea5b1cec061ed66578"
 
+DIGEST_SHOWN = 12
+LINES_SHOWN  = 20
+
+STACK = re.compile(r"(\[error\] )?\s+at ")
+
+# For programs that run for a second: the time goes into starting them.
+SHORT_RUN = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
 # Tools --------------------------------------------------------------------------------------------
 
 def _run(what, command, **options):
+    """The output of `command`; a RuntimeError with its end if it fails."""
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         **options)
     if result.returncode:
-        end = "\n".join(result.stdout.splitlines()[-20:])
+        # A stack trace is longer than what is shown, and its message stands before it.
+        lines = [line for line in result.stdout.splitlines() if not STACK.match(line)]
+        end   = "\n".join(lines[-LINES_SHOWN:])
         raise RuntimeError(f"{what} failed with status {result.returncode}:\n{end}")
+    return result.stdout
 
 def _require(program, package):
     if shutil.which(program) is None:
@@ -67,7 +81,14 @@ def _sbt():
         return ["sbt", *options], environment
     return ["java", "-Xmx2g", *options, "-jar", str(_fetch_launcher())], environment
 
-# Generation ---------------------------------------------------------------------------------------
+def _export(commands, folder):
+    """The classpath that sbt prints last when it runs `commands` in `folder`, as a list."""
+    sbt, environment = _sbt()
+    output = _run("sbt", [*sbt, *commands], cwd=folder, env=environment)
+    paths  = [line for line in output.splitlines() if not line.startswith("[")]
+    return paths[-1].split(os.pathsep)
+
+# Compilation --------------------------------------------------------------------------------------
 
 @contextmanager
 def _lock():
@@ -77,35 +98,106 @@ def _lock():
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
-def _copy_project(scala):
+def _sources(*scopes):
+    """The project's files, of its sources only those of `scopes`: main, test."""
+    definition = [PROJECT/"build.sbt", *source_files(PROJECT/"project")]
+    return definition + [file for scope in scopes for file in source_files(PROJECT/"src"/scope)]
+
+def _copy_project(name, scopes, scala=()):
     """The project with the sources `scala` beside its own; sbt's earlier results stay there."""
-    copy = OUTPUT/"project"
+    copy = OUTPUT/name
     shutil.rmtree(copy/"src", ignore_errors=True)
-    shutil.copytree(PROJECT, copy, dirs_exist_ok=True)
+    for file in _sources(*scopes):
+        target = copy/file.relative_to(PROJECT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(file, target)
     for file in scala:
         shutil.copy(file, copy/"src"/"main"/"scala"/file.name)
     return copy
 
-def generate(component, folder):
-    """The Verilog file of `component`, whose Scala sources are in `folder`.
+def _is_complete(classpath):
+    return classpath.exists() and all(
+        Path(entry).exists() for entry in classpath.read_text().split(os.pathsep))
 
-    The object lanebox.<component>Verilog writes it: an App with the output folder as argument.
+def _compile(name, digest, commands, copy_project):
+    """The classpath that `commands` of sbt end with, a text; sbt runs if there is none.
+
+    Classes are kept per digest of the sources: going back to an earlier state costs nothing.
     """
-    scala   = source_files(folder, pattern="*.scala")
-    digest  = source_digest(source_files(PROJECT), scala)
-    verilog = OUTPUT/f"{component}-{digest[:12]}"/f"{component}.v"
+    kept      = OUTPUT/f"{name}-{digest[:DIGEST_SHOWN]}"
+    classpath = kept/"classpath"
+    if not _is_complete(classpath):
+        print(f"sbt {'; '.join(commands)} (the first time sbt fetches itself and what that needs, "
+            "up to 180 MB)", file=sys.stderr, flush=True)
+        project = copy_project()
+        entries = _export(commands, project)
+        shutil.rmtree(kept, ignore_errors=True)
+        kept.mkdir()
+        for number, entry in enumerate(entries):
+            if Path(entry).is_relative_to(project):
+                entries[number] = str(kept/Path(entry).name)
+                shutil.copytree(entry, entries[number])
+        # Last of all: without it an interrupted run counts as none.
+        classpath.write_text(os.pathsep.join(entries))
+    return classpath.read_text()
+
+def compile_tests():
+    """The digest of the project with its ScalaTest suites, and the classpath to run them with."""
+    digest = source_digest(_sources("main", "test"))
+    with _lock():
+        return digest, _compile("test", digest, ["Test/compile", "export Test/fullClasspath"],
+            lambda: _copy_project("project-test", ["main", "test"]))
+
+def formatter():
+    """The command that formats Scala sources: scalafmt, as build.sbt pins it."""
+    with _lock():
+        classpath = _compile("format", source_digest(_sources()),
+            ["export format/Runtime/managedClasspath"], lambda: _copy_project("project-format", []))
+    return ["java", *SHORT_RUN, "-cp", classpath, "org.scalafmt.cli.Cli",
+        "--config", str(PROJECT/".scalafmt.conf"), "--non-interactive"]
+
+# Generation ---------------------------------------------------------------------------------------
+
+def _arguments(name, value):
+    """`name=value` as Scala reads it, once for each value of a list."""
+    if isinstance(value, (list, tuple)):
+        return [word for each in value for word in _arguments(name, each)]
+    if isinstance(value, bool):
+        value = str(value).lower()
+    if not isinstance(value, (int, str)):
+        raise ValueError(f"parameter {name} is {value!r}: a generator takes whole numbers, truth "
+            "values, text and lists of these")
+    return [f"{name}={value}"]
+
+def generate(component, folder=None, **parameters):
+    """The Verilog file of `component`, whose Scala sources are in `folder` or the project's own.
+
+    The object lanebox.<component>Verilog writes it: an App with the output folder as its first
+    argument and a `name=value` for each of `parameters`, in the order of their names. Memory
+    contents that SpinalHDL puts into files lie beside the Verilog file.
+    """
+    arguments = [word for item in sorted(parameters.items()) for word in _arguments(*item)]
+    scala     = source_files(folder, pattern="*.scala") if folder is not None else []
+    digest    = source_digest(_sources("main"), scala)
+    key       = hashlib.sha256("\0".join([digest, *arguments]).encode()).hexdigest()
+    verilog   = OUTPUT/f"{component}-{key[:DIGEST_SHOWN]}"/f"{component}.v"
     with _lock():
         if not verilog.exists():
-            print(f"SpinalHDL: generating {component} (the first time sbt fetches itself and "
-                "SpinalHDL, about 180 MB)", file=sys.stderr, flush=True)
-            command, environment = _sbt()
-            # Into a folder of its own first: an interrupted run leaves no half a file behind.
-            fresh = OUTPUT/"fresh"
-            shutil.rmtree(fresh, ignore_errors=True)
-            fresh.mkdir()
-            _run(f"generating {component}",
-                [*command, f"runMain lanebox.{component}Verilog {fresh}"],
-                cwd=_copy_project(scala), env=environment)
-            shutil.rmtree(verilog.parent, ignore_errors=True)
-            fresh.rename(verilog.parent)
+            classpath = _compile("main", digest, ["compile", "export Runtime/fullClasspath"],
+                lambda: _copy_project("project", ["main"], scala))
+            _generate(component, arguments, classpath, verilog.parent)
     return verilog
+
+def _generate(component, arguments, classpath, folder):
+    """Run the generator, into a folder of its own first: half a run leaves no half a file."""
+    _require("java", "default-jdk-headless")
+    fresh = OUTPUT/"fresh"
+    shutil.rmtree(fresh, ignore_errors=True)
+    fresh.mkdir()
+    _run(" ".join([f"generating {component}", *arguments]), ["java", *SHORT_RUN, "-cp", classpath,
+        f"lanebox.{component}Verilog", str(fresh), *arguments], cwd=fresh)
+    if not (fresh/f"{component}.v").exists():
+        raise RuntimeError(f"lanebox.{component}Verilog wrote no {component}.v: the names of the "
+            "component and of the object must agree")
+    shutil.rmtree(folder, ignore_errors=True)
+    fresh.rename(folder)

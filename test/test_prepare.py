@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tools import prepare
-from tools.needs import Need
+from tools.needs import NEEDS, Need
 from tools.progress import StepError
 
 WIDGET = Need("widget", lambda: False, ("widget-ng", "widget-dev"))
@@ -142,6 +142,8 @@ def steps(monkeypatch, tmp_path):
 
     def run(argv, what, **_):
         step = "venv" if "venv" in argv else "project" if "--editable" in argv else "packages"
+        if "-r" in argv and argv[-1] != prepare.LOCK:
+            step = Path(argv[-1]).stem
         done.append(step)
         if step == "venv":
             # A virtual environment without pip's files, which is enough to be recognised by.
@@ -153,10 +155,10 @@ def steps(monkeypatch, tmp_path):
     return done
 
 
-def made(steps):
+def made(steps, *groups):
     """Which steps this call took."""
     steps.clear()
-    prepare.make_venv()
+    prepare.make_venv(list(groups))
     return list(steps)
 
 
@@ -192,7 +194,7 @@ def test_an_interrupted_installation_is_not_trusted(steps, monkeypatch):
 
     monkeypatch.setattr(prepare, "run", broken)
     with pytest.raises(KeyboardInterrupt):
-        prepare.make_venv()
+        prepare.make_venv([])
     monkeypatch.setattr(prepare, "run", whole)
     assert made(steps) == ["venv", "packages", "project"]
     assert not (prepare.VENV / "half").exists()
@@ -217,6 +219,17 @@ def test_a_moved_venv_is_made_anew(steps, monkeypatch):
     monkeypatch.setattr(prepare, "VENV", moved / ".venv")
     monkeypatch.setattr(prepare, "LOCK", moved / "tools" / "requirements.lock")
     assert made(steps) == ["venv", "packages", "project"]
+
+
+def test_packages_of_a_group_are_installed_when_it_is_asked_for(steps):
+    """Into the same .venv, once per state of their lock file; groups without one need nothing."""
+    lock = prepare.LOCK.with_name("requirements-synthesis.lock")
+    lock.write_text("yosys==1\n")
+    assert made(steps, "sim") == ["venv", "packages", "project"]
+    assert made(steps, "sim", "synthesis") == ["requirements-synthesis"]
+    assert made(steps, "sim", "synthesis") == []
+    lock.write_text("yosys==2\n")
+    assert made(steps, "synthesis") == ["requirements-synthesis"]
 
 
 # What cannot work ---------------------------------------------------------------------------------
@@ -259,9 +272,13 @@ def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
 # The lock file ------------------------------------------------------------------------------------
 
 
-def test_every_locked_package_has_a_version_and_hashes():
+LOCKS = [prepare.LOCK, *prepare.group_locks(list(NEEDS)).values()]
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_every_locked_package_has_a_version_and_hashes(lock):
     """pip takes nothing else, whatever the index offers."""
-    text = prepare.LOCK.read_text()
+    text = lock.read_text()
     entries = re.findall(r"^[a-zA-Z].*(?:\n    --hash.*)*", text, re.MULTILINE)
     assert entries
     for entry in entries:
@@ -270,10 +287,9 @@ def test_every_locked_package_has_a_version_and_hashes():
     assert "://" not in text
 
 
-def test_the_lock_file_has_what_is_asked_for():
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
+def test_the_lock_file_has_what_is_asked_for(lock):
     """Version by version; a change in requirements.txt must be locked."""
-    asked = re.findall(
-        r"^[\w.-]+==\S+", prepare.LOCK.with_suffix(".txt").read_text(), re.MULTILINE
-    )
-    locked = re.findall(r"^[\w.-]+==[\w.]+", prepare.LOCK.read_text(), re.MULTILINE)
+    asked = re.findall(r"^[\w.-]+==\S+", lock.with_suffix(".txt").read_text(), re.MULTILINE)
+    locked = re.findall(r"^[\w.-]+==[\w.]+", lock.read_text(), re.MULTILINE)
     assert asked and set(asked) <= set(locked)

@@ -5,6 +5,8 @@
 """spinal_build.py"""
 
 import os
+import re
+import shutil
 import stat
 
 import pytest
@@ -36,36 +38,108 @@ def scala(tmp_path):
     return folder
 
 
-def fake_sbt(tools, log):
-    """An sbt that notes its arguments and writes the component that it is asked for."""
-    tools("java")
-    tools("sbt", f'echo "$@" >> {log}\nfor last; do :; done\n'
-        'echo "module Block; endmodule" > "${last##* }/Block.v"')
+def fake_tools(tools, log, folder):
+    """An sbt and a java that note their arguments; the latter writes the component asked for."""
+    classes = folder/"spinal"/"project"/"target"/"classes"
+    tools("sbt", f'echo "sbt $@" >> {log}\n/bin/mkdir -p {classes}\n'
+        f'echo "[info] done compiling"; echo "{classes}:{folder/"bin"}"')
+    tools("java", f'echo "java $@" >> {log}\nset -- "$@"\n'
+        'while [ "${1%Verilog}" = "$1" ]; do shift; done\n'
+        'echo "module Block; endmodule" > "$2/Block.v"')
 
 
-def test_generated_once_per_state_of_the_sources(tools, scala, tmp_path):
+@pytest.fixture
+def log(tools, tmp_path):
+    """The tools are there, and write what they are asked for into this file."""
+    fake_tools(tools, tmp_path/"log", tmp_path)
+    return tmp_path/"log"
+
+
+def runs(log, tool):
+    return [line for line in log.read_text().splitlines() if line.startswith(tool)]
+
+
+def test_generated_once_per_state_of_the_sources(scala, log):
     """The same Scala is generated once; changed Scala again, and the old result stays valid."""
-    log = tmp_path/"log"
-    fake_sbt(tools, log)
     first = spinal_build.generate("Block", scala)
     assert first.read_text() == "module Block; endmodule\n"
     assert spinal_build.generate("Block", scala) == first
-    assert log.read_text().count("runMain lanebox.BlockVerilog") == 1
+    assert len(runs(log, "java")) == 1 and "lanebox.BlockVerilog" in runs(log, "java")[0]
 
     (scala/"Block.scala").write_text("class Block // changed")
     second = spinal_build.generate("Block", scala)
     assert second != first and first.exists()
-    assert log.read_text().count("runMain") == 2
+    assert len(runs(log, "java")) == 2 and len(runs(log, "sbt")) == 2
 
 
-def test_the_project_gets_the_sources_of_the_block_alone(tools, scala, tmp_path):
-    """The copy that is compiled has the project and this block, not the block before it."""
-    fake_sbt(tools, tmp_path/"log")
+def test_compiled_once_for_all_parameters(scala, log):
+    """Parameters reach the generator as name=value; another value is another file, without sbt."""
+    files = {spinal_build.generate("Block", scala, tags=tags, straddle=True) for tags in (32, 64)}
+    assert len(files) == 2
+    assert len(runs(log, "sbt")) == 1
+    assert [line.split()[-2:] for line in runs(log, "java")] == [
+        ["straddle=true", "tags=32"], ["straddle=true", "tags=64"]]
+    assert spinal_build.generate("Block", scala, straddle=True, tags=64) in files
+    assert len(runs(log, "java")) == 2
+
+
+def test_a_list_is_one_word_for_each_value(scala, log):
+    """In its order, which may matter: the generator sees the name several times."""
+    spinal_build.generate("Block", scala, window=["0,b", "0,a"], axi=False)
+    assert runs(log, "java")[0].split()[-3:] == ["axi=false", "window=0,b", "window=0,a"]
+
+
+def test_a_parameter_that_scala_cannot_read_is_refused(scala):
+    """Anything else would arrive as Python writes it."""
+    with pytest.raises(ValueError, match=r"parameter size is 1\.5"):
+        spinal_build.generate("Block", scala, size=1.5)
+
+
+def test_tests_of_the_project_do_not_generate_again(log, monkeypatch, tmp_path):
+    """The project's own component needs no folder; its tests are no part of it, its sources are."""
+    project = tmp_path/"own"
+    shutil.copytree(spinal_build.PROJECT, project)
+    monkeypatch.setattr(spinal_build, "PROJECT", project)
+    first = spinal_build.generate("Block")
+    suite = project/"src"/"test"/"scala"/"NewTest.scala"
+    suite.parent.mkdir(parents=True, exist_ok=True)
+    suite.write_text("class NewTest")
+    assert spinal_build.generate("Block") == first
+    (project/"src"/"main"/"scala"/"New.scala").write_text("class New")
+    assert spinal_build.generate("Block") != first
+    assert not (spinal_build.OUTPUT/"project"/"src"/"test").exists()
+
+
+def test_classes_that_went_missing_are_compiled_again(scala, log):
+    """A classpath that names files which are no longer there is not used."""
     spinal_build.generate("Block", scala)
-    (scala/"Block.scala").rename(scala/"Other.scala")
+    for folder in spinal_build.OUTPUT.glob("main-*"):
+        shutil.rmtree(folder/"classes")
+    spinal_build.generate("Block", scala, other=1)
+    assert len(runs(log, "sbt")) == 2
+
+
+def test_what_was_generated_needs_no_tools(scala, log, monkeypatch, tmp_path):
+    """A machine without Java builds what another one generated."""
+    first = spinal_build.generate("Block", scala)
+    monkeypatch.setenv("PATH", str(tmp_path/"nothing"))
+    assert spinal_build.generate("Block", scala) == first
+
+
+def test_a_component_under_another_name_is_refused(scala, log):
+    """The file is named after the component, and nothing else is taken for it."""
+    with pytest.raises(RuntimeError, match="OtherVerilog wrote no Other.v"):
+        spinal_build.generate("Other", scala)
+
+
+def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
+    """The copy that is compiled has the project and this block, not the block before it."""
+    spinal_build.generate("Block", scala)
+    (scala/"Block.scala").rename(scala/"Neighbour.scala")
     spinal_build.generate("Block", scala)
     main = spinal_build.OUTPUT/"project"/"src"/"main"/"scala"
-    assert {path.name for path in main.rglob("*.scala")} == {"Other.scala", "LaneboxConfig.scala"}
+    assert {path.name for path in main.glob("*.scala")} == {"Neighbour.scala"}
+    assert (main/"lanebox"/"LaneboxConfig.scala").exists()
     assert (spinal_build.OUTPUT/"project"/"build.sbt").exists()
 
 
@@ -81,13 +155,22 @@ def test_a_missing_tool_is_named_with_its_package(tools, scala, present, missing
         spinal_build.generate("Block", scala)
 
 
-def test_a_failed_run_shows_its_end_and_leaves_nothing(tools, scala):
+def test_a_failed_compilation_shows_its_end_and_leaves_nothing(tools, scala):
     """The error has sbt's last lines; the next call tries again."""
     tools("java")
     tools("sbt", "echo '[error] no such thing'; exit 3")
     for _ in range(2):
         with pytest.raises(RuntimeError, match="status 3(.|\n)*no such thing"):
             spinal_build.generate("Block", scala)
+
+
+def test_a_broken_rule_is_shown_without_the_stack(tools, scala, log):
+    """The message is shown, although the stack trace behind it is longer than what is shown."""
+    tools("java", "echo 'requirement failed: 3 tags'\n"
+        "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '\\tat f\\n[error]  at g\\n'; done; exit 1")
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="generating Block tags=3(.|\n)*failed: 3 tags$"):
+            spinal_build.generate("Block", scala, tags=3)
 
 
 def test_a_wrong_launcher_is_refused_and_removed(tools, scala, tmp_path):
@@ -98,3 +181,11 @@ def test_a_wrong_launcher_is_refused_and_removed(tools, scala, tmp_path):
     with pytest.raises(RuntimeError, match="has the SHA-256 .*; it must be 1750c8fb"):
         spinal_build.generate("Block", scala)
     assert not os.path.exists(jar) and not (tmp_path/"ran").exists()
+
+
+def test_editors_and_make_lint_use_the_same_formatter():
+    """scalafmt's version stands in build.sbt, where it is fetched, and in .scalafmt.conf."""
+    project = spinal_build.PROJECT
+    fetched = re.search(r'scalafmtVersion = "(.*?)"', (project/"build.sbt").read_text())
+    said    = re.search(r"version = (.*)", (project/".scalafmt.conf").read_text())
+    assert fetched.group(1) == said.group(1)

@@ -14,6 +14,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from lanebox import spinal_build
+
 ROOT = Path(__file__).resolve().parents[1]
 C_SUFFIXES = {".cpp", ".hpp"}
 HEADED_SUFFIXES = {".py", ".c", ".h", ".cpp", ".hpp", ".sv", ".v", ".scala", ".sh"}
@@ -32,6 +34,7 @@ def main() -> int:
     style = [] if fix else ["--dry-run", "--Werror"]
     sources = [str(p) for p in files if p.suffix in C_SUFFIXES]
     failed.append(bool(sources) and run(["clang-format", "-i", *style, *sources]))
+    failed.append(check_scala([p for p in files if p.suffix == ".scala"], fix))
     return int(any(failed))
 
 
@@ -49,6 +52,22 @@ def run(command: list[str]) -> bool:
     """Run a tool of this environment; true when it failed."""
     tool = Path(sys.executable).with_name(command[0])
     return subprocess.run([tool, *command[1:]], cwd=ROOT).returncode != 0
+
+
+def check_scala(files: list[Path], fix: bool) -> bool:
+    """The Scala sources are as scalafmt writes them."""
+    try:
+        command = spinal_build.formatter()
+    except RuntimeError as error:
+        print(f"scalafmt: {error}")
+        return True
+    mode = [] if fix else ["--test"]
+    command += [*mode, *map(str, files)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        lines = (done.stdout + done.stderr).splitlines()
+        print("\n".join(line for line in lines if line and not line.startswith("Looking for")))
+    return done.returncode != 0
 
 
 def check_headers(files: list[Path]) -> bool:

@@ -6,7 +6,8 @@
 Promises: a package is named only as the answer to a question that failed, so that a tool which was
 installed in another way counts; the questions of all groups together take well under 0.2 s.
 Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL;
-`readers` are programs that others wrote, which tests ask what they make of our output.
+`readers` are programs that others wrote, which tests ask what they make of our output; `synthesis`
+brings Python packages, too (tools/requirements-synthesis.lock).
 """
 
 from __future__ import annotations
@@ -150,6 +151,9 @@ NEEDS = {
         Need("lspci", programs("lspci"), ("pciutils",)),
         Need("groff", programs("groff"), ("groff-base",)),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
+    ],
+    "synthesis": [
+        Need("Tcl, to check the vendor tool's scripts", programs("tclsh"), ("tcl",)),
     ],
 }
 

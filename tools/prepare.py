@@ -171,14 +171,22 @@ def content_hash(*paths: Path) -> str:
     return digest.hexdigest()
 
 
-def wanted_stamps() -> dict[str, str]:
-    """What the stamps in .venv must say: for its packages, and for the project itself in it.
+def group_locks(groups: list[str]) -> dict[str, Path]:
+    """The lock files of those groups that have Python packages of their own."""
+    locks = {group: LOCK.with_name(f"requirements-{group}.lock") for group in groups}
+    return {group: lock for group, lock in locks.items() if lock.exists()}
+
+
+def wanted_stamps(groups: list[str]) -> dict[str, str]:
+    """What the stamps in .venv must say: its packages, the project itself, those of the groups.
 
     Programs in a virtual environment name its place, so that a moved one is as good as none.
     """
+    extra = group_locks(groups).items()
     return {
         ".lanebox-packages": f"{VENV} {content_hash(LOCK)}\n",
         ".lanebox-project": f"{VENV} {content_hash(ROOT / 'setup.py', ROOT / 'pyproject.toml')}\n",
+        **{f".lanebox-{group}": f"{VENV} {content_hash(lock)}\n" for group, lock in extra},
     }
 
 
@@ -200,25 +208,32 @@ def venv_runs() -> bool:
     return False
 
 
-def make_venv() -> None:
-    """Make .venv what the lock file says, with the project itself in it, editable."""
-    packages, project = wanted_stamps().items()
+def make_venv(groups: list[str]) -> None:
+    """Make .venv what the lock files say, with the project itself in it, editable."""
+    packages, project, *extra = wanted_stamps(groups).items()
     pip = [VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install"]
     if not (stamped(*packages) and venv_runs()):
         shutil.rmtree(VENV, ignore_errors=True)
         # In somebody else's virtual environment, the Python below it is the one that stays.
         base = getattr(sys, "_base_executable", None) or sys.executable
         run([base, "-m", "venv", VENV], "Python environment .venv")
-        run(
-            [*pip, "--require-hashes", "--only-binary", ":all:", "-r", LOCK],
-            f"pip: packages of {LOCK.relative_to(ROOT)}", note=pip_downloads(),
-        )  # fmt: skip
+        install_locked(pip, LOCK)
         (VENV / packages[0]).write_text(packages[1])
     if not stamped(*project):
         if (ROOT / "setup.py").exists():
             local = ["--no-deps", "--no-build-isolation", "--no-index", "--editable", ROOT]
             run([*pip, *local], "pip: lanebox")
         (VENV / project[0]).write_text(project[1])
+    for stamp, lock in zip(extra, group_locks(groups).values()):
+        if not stamped(*stamp):
+            install_locked(pip, lock)
+            (VENV / stamp[0]).write_text(stamp[1])
+
+
+def install_locked(pip: list, lock: Path) -> None:
+    """Install what a lock file has, and nothing without a hash."""
+    options = ["--require-hashes", "--only-binary", ":all:", "-r", lock]
+    run([*pip, *options], f"pip: packages of {lock.relative_to(ROOT)}", note=pip_downloads())
 
 
 def pip_downloads() -> Callable[[str], str | None]:
@@ -266,8 +281,8 @@ def check(groups: list[str]) -> bool:
             complete = complete and found
             hint = f"  (package {need.packages[-1]})" if need.packages and not found else ""
             print(f"{'ok' if found else 'missing':8} {group:7} {need.what}{hint}")
-    ready = all(stamped(*stamp) for stamp in wanted_stamps().items()) and venv_runs()
-    print(f"{'ok' if ready else 'missing':8} {'python':7} .venv as tools/requirements.lock says")
+    ready = all(stamped(*stamp) for stamp in wanted_stamps(groups).items()) and venv_runs()
+    print(f"{'ok' if ready else 'missing':8} {'python':7} .venv as the lock files in tools/ say")
     return complete and ready
 
 
@@ -289,7 +304,7 @@ def main(argv: list[str] | None = None) -> int:
         with open(ROOT / "build" / ".prepare.lock", "w") as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)  # a second `make` waits here
             meet(groups)
-            make_venv()
+            make_venv(groups)
     except (PrepareError, StepError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return 1

@@ -9,13 +9,15 @@ import spinal.core._
 /** The one elaboration config, for generation and tests alike.
   *
   * Reset is synchronous, as in LiteX; SpinalHDL's own default is asynchronous. The header has
-  * neither date nor revision: the same sources give the same bytes.
+  * neither date nor revision: the same sources give the same bytes. Modules inside a component
+  * begin with its name, since several generated files meet in one design.
   */
 object LaneboxConfig {
   def apply(targetDirectory: String): SpinalConfig = SpinalConfig(
     targetDirectory = targetDirectory,
     defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC),
     headerWithDate = false,
-    headerWithRepoHash = false
+    headerWithRepoHash = false,
+    privateNamespace = true
   )
 }

@@ -1,0 +1,14 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox
+
+import spinal.core._
+import spinal.core.sim._
+
+/** A component compiled for simulation, as it is generated for the FPGA: synchronous reset. */
+object LaneboxSim {
+  def apply[T <: Component](component: => T): SimCompiled[T] =
+    SimConfig.withConfig(LaneboxConfig(targetDirectory = "tmp")).compile(component)
+}

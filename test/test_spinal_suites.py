@@ -1,0 +1,46 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The ScalaTest suites of gateware/spinal, one test each.
+
+A suite that passed is not run again before its sources, the seed or the tools change: `--fresh`
+runs it all the same.
+"""
+
+import re
+
+import pytest
+from spinal_suites import SUITES, TESTS, Runner
+
+pytestmark = pytest.mark.spinal
+
+
+@pytest.fixture(scope="module")
+def runner(request):
+    """Compiles once, and runs the suites that were asked for, as many at a time as there are
+    processors."""
+    wanted = [item.callspec.params["suite"] for item in request.session.items
+        if item.module is request.module and "suite" in getattr(item, "fixturenames", ())]
+    with Runner(wanted, fresh=request.config.getoption("fresh")) as runner:
+        yield runner
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_suite(suite, runner, record_property):
+    """Every test of the suite passes, and there is at least one."""
+    result = runner.result(suite)
+    record_property("duration", result.seconds)
+    assert result.passed, result.text
+    assert result.tests > 0, f"{suite} has no test"
+
+
+def test_every_suite_is_found_by_its_name():
+    """A class of tests is alone in a file of its name, and all of them are run."""
+    for file in TESTS.rglob("*.scala"):
+        text   = file.read_text()
+        suites = re.findall(r"class (\w+)[^{]* extends Any\w*Suite", text)
+        assert suites in ([], [file.stem]), file
+        if suites:
+            package = re.search(r"^package (.*)$", text, re.MULTILINE).group(1)
+            assert f"{package}.{file.stem}" in SUITES
