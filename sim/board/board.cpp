@@ -6,11 +6,11 @@
 
 #include <poll.h>
 
-#include <array>
 #include <cstring>
 #include <ctime>
 #include <iomanip>
 #include <sstream>
+#include <utility>
 
 #include "json.hpp"
 
@@ -18,7 +18,10 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBatch = 32;  // cycles between two looks at the sockets
+constexpr unsigned kBatch = 32;        // cycles between two looks at the sockets
+constexpr unsigned kVectorBytes = 16;  // of the MSI-X table (base specification 7.7.2.6)
+constexpr unsigned kDeviceControl = 0x78;
+constexpr uint16_t kInitiateFlr = 0x8000;
 constexpr Time kLongestTravel = 50'000 * kNanosecond;
 constexpr const char *kLiveOptions[] = {
     "completion-size", "read-latency", "mmio-rtt", "stall",    "pace",      "split",
@@ -55,14 +58,26 @@ std::string error_json(const std::string &text) {
     return Json().string("error", text).text();
 }
 
+// The table and the pending bits must lie inside their BAR.
+void check_msix(const ConfigSpace &config) {
+    const ConfigSpace::Msix &msix = config.msix();
+    if (!msix.vectors) return;
+    uint64_t bytes = config.bar(msix.bar).bytes;
+    uint64_t table_end = msix.table + uint64_t{msix.vectors} * kVectorBytes;
+    uint64_t pending_end = msix.pending + uint64_t{(msix.vectors + 63) / 64} * 8;
+    if (table_end > bytes || pending_end > bytes)
+        throw std::invalid_argument("--msix: table or pending bits do not fit into BAR" +
+                                    std::to_string(msix.bar));
+}
+
 }  // namespace
 
 Board::Board(const Options &options)
     : options_(options),
       rules_(options.rules),
       log_(options.tlp_log),
-      config_({options.mps, options.mrrs, options.rcb, static_cast<unsigned>(kBar0Bytes),
-               options.link}),
+      config_({options.mps, options.mrrs, options.rcb, kBar0Bytes, options.link, options.bar2,
+               options.flr, options.msix}),
       root_(*this, config_, rules_, faults_),
       peer_(root_, config_, rules_),
       script_(options.fault_script, faults_),
@@ -71,6 +86,8 @@ Board::Board(const Options &options)
       gateware_(hard_block_, config_, options.waves, options.seed),
       server_(options.socket, *this, memory_),
       control_(options.control, [this](const std::string &line) { return command(line); }) {
+    check_msix(config_);
+    msix_.resize(options.msix.vectors);
     root_.timing = options.timing;
     root_.seed(options.seed);
     faults_.seed(options.seed);
@@ -92,29 +109,58 @@ bool Board::interrupt() {
     return server_.interrupt();
 }
 
+// One that the board programmed into the table itself; the others go to memory.
+std::optional<unsigned> Board::vector_of(uint64_t address, uint32_t data) {
+    uint64_t vector = (address - kMessages) / kVectorBytes;
+    bool known = vector < msix_.size() && address % kVectorBytes == 0 && data == vector &&
+                 msix_[vector].programmed;
+    if (!known) return {};
+    return static_cast<unsigned>(vector);
+}
+
+// QEMU gives all eventfds back for a moment whenever the guest enables another vector: what comes
+// meanwhile waits.
+bool Board::interrupt(unsigned vector) {
+    msix_[vector].pending = !server_.interrupt(vector);
+    return !msix_[vector].pending;
+}
+
 // --- vfio_user::Device ---------------------------------------------------------------------------
 
-void Board::bar_read(uint64_t offset, unsigned bytes, ReadDone done) {
-    if (!link_up() || !config_.memory_enabled()) {  // no function claims the address
-        std::array<uint8_t, 8> ones;
-        ones.fill(0xff);
+// Does a function claim addresses in the BARs?
+bool Board::reachable() const {
+    return link_up() && config_.memory_enabled() && config_.power_state() == PowerState::D0;
+}
+
+void Board::bar_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) {
+    if (!reachable()) {
+        std::vector<uint8_t> ones(bytes, 0xff);
         root_.counters.mmio_errors++;
         return done(ones.data());
     }
-    root_.mmio_read(offset, bytes, [this, done = std::move(done)](const uint8_t *data, bool) {
+    root_.mmio_read(bar, offset, bytes, [this, done = std::move(done)](const uint8_t *data, bool) {
         answered_ = true;
         done(data);
     });
 }
 
-void Board::bar_write(uint64_t offset, const void *data, unsigned bytes) {
-    if (link_up() && config_.memory_enabled())
-        root_.mmio_write(offset, data, bytes);
+void Board::bar_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) {
+    if (reachable())
+        root_.mmio_write(bar, offset, data, bytes);
     else
         root_.counters.mmio_errors++;
 }
 
+// The host that resets the bus waits for the end before it asks; a function in reset or between
+// two power states has the root repeat the request until it answers.
+void Board::settle() {
+    while (hot_reset_ ||
+           (link_up() && (config_.flr_in_process() || config_.power_change_pending())))
+        tick();
+}
+
 void Board::config_read(unsigned offset, void *data, unsigned bytes) {
+    settle();
     config_.read(offset, data, bytes);
     if (!link_up()) memset(data, 0xff, bytes);
 }
@@ -129,29 +175,81 @@ void Board::travel() {
         tick();
 }
 
+void Board::write_config(unsigned offset, const void *data, unsigned bytes) {
+    bool in_reset = config_.flr_in_process();
+    config_.write(offset, data, bytes);
+    if (config_.flr_in_process() && !in_reset) {
+        hard_block_.begin_flr(gateware_.now());
+        peer_.reset();
+    }
+    root_.configure();
+}
+
 void Board::config_write(unsigned offset, const void *data, unsigned bytes) {
+    settle();
     travel();
     if (!link_up()) return;
-    bool was_master = config_.bus_master();
-    config_.write(offset, data, bytes);
-    root_.configure();
+    bool was_master = config_.bus_master(), was_reachable = reachable();
+    write_config(offset, data, bytes);
     // The gateware sees cfg_* a clock later and passes it through two synchronisers.
     for (unsigned i = 0; i < 8; i++) tick();
     if (config_.bus_master() && !was_master) server_.look_for_private_copy();
+    for (unsigned i = 0; reachable() && !was_reachable && i < msix_.size(); i++)
+        if (msix_[i].used) program_vector(i);
 }
 
-void Board::reset() {
+// As an operating system does, which the client hides: it keeps the table for itself.
+void Board::msix_vector(unsigned vector, bool used) {
+    Vector &entry = msix_[vector];
+    bool was_used = std::exchange(entry.used, used);
+    if (reachable() && (used || was_used)) program_vector(vector);
+    if (used && entry.pending) interrupt(vector);
+}
+
+void Board::program_vector(unsigned vector) {
+    bool used = msix_[vector].used;
+    msix_[vector].programmed = true;
+    uint64_t address = kMessages + uint64_t{vector} * kVectorBytes;
+    const uint32_t entry[] = {static_cast<uint32_t>(address), static_cast<uint32_t>(address >> 32),
+                              vector, used ? 0u : 1u};
+    uint64_t offset = options_.msix.table + uint64_t{vector} * kVectorBytes;
+    for (unsigned i = 0; i < 4; i++)
+        root_.mmio_write(options_.msix.bar, offset + 4 * i, &entry[i], sizeof entry[i]);
+}
+
+void Board::power_cycle() {
     config_.reset();
     root_.reset();
     peer_.reset();
     gateware_.reset();
+    msix_.assign(msix_.size(), {});
+}
+
+// By function level reset where the card offers one, as an operating system prefers it.
+bool Board::reset() {
+    settle();
+    if (!config_.flr_offered() || !link_up()) {
+        power_cycle();
+        return true;
+    }
+    uint16_t control;
+    config_.read(kDeviceControl, &control, sizeof control);
+    control |= kInitiateFlr;
+    config_write(kDeviceControl, &control, sizeof control);
+    settle();
+    if (!hard_block_.flr_late()) return true;
+    fprintf(stderr, "board: the card did not end its function level reset within 100 ms\n");
+    power_cycle();
+    return false;
 }
 
 // --- the main loop -------------------------------------------------------------------------------
 
 bool Board::working() const {
     bool retraining = !link_up() && link_up_at_ != kNever;
-    return retraining || gateware_.busy() || !peer_.idle() || !hard_block_.idle(gateware_.now());
+    bool asked = config_.flr_in_process() || config_.power_change_pending();  // and not answered
+    return retraining || asked || gateware_.busy() || !peer_.idle() ||
+           !hard_block_.idle(gateware_.now());
 }
 
 void Board::tick() {
@@ -159,32 +257,44 @@ void Board::tick() {
     gateware_.tick();
     script_.run(gateware_.now(), root_.received());
     if (faults_.event_waiting()) strike();
-    if (!link_up() && gateware_.now() >= link_up_at_) link_back();
+    if (link_up()) return;
+    root_.run(gateware_.now());  // no hard block does it; the host gets its last answers
+    if (gateware_.now() >= link_up_at_) link_back();
 }
 
-// Surprise down resets the card; what was under way is lost, and the host gets all ones.
-void Board::link_down(Time until) {
+// What was under way is lost, and the host gets all ones; the gateware is in reset all the while.
+void Board::link_down(Time until, ConfigSpace::Reset kind) {
     link_up_at_ = until;
     root_.set_link_up(false);
-    reset();
+    config_.reset(kind);
+    root_.reset();
+    peer_.reset();
+    gateware_.link_down(hot_reset_);
 }
 
 void Board::link_back() {
     link_up_at_ = 0;
+    hot_reset_ = false;
     root_.set_link_up(true);
+    gateware_.link_up();
 }
 
 void Board::strike() {
     while (faults_.event_waiting()) {
         Event event = faults_.take_event();
         auto value = static_cast<uint16_t>(event.argument);
+        Time until = gateware_.now() + event.argument * kNanosecond;
         switch (event.kind) {
-            case Event::HotReset: reset(); break;
-            case Event::LinkDown: link_down(gateware_.now() + event.argument * kNanosecond); break;
-            case Event::Remove: link_down(kNever); break;
+            case Event::HotReset:
+                if (!link_up()) break;  // there is nobody to hear it
+                hot_reset_ = true;
+                link_down(until, ConfigSpace::Reset::Hot);
+                break;
+            case Event::LinkDown: link_down(until, ConfigSpace::Reset::Hot); break;
+            case Event::Remove: link_down(kNever, ConfigSpace::Reset::Power); break;
             case Event::Insert: link_back(); break;
-            case Event::DeviceControl: config_.write(0x78, &value, sizeof value); break;
-            case Event::Command: config_.write(0x04, &value, sizeof value); break;
+            case Event::DeviceControl: write_config(kDeviceControl, &value, sizeof value); break;
+            case Event::Command: write_config(0x04, &value, sizeof value); break;
             case Event::kKinds: break;
         }
         root_.configure();
@@ -304,17 +414,25 @@ void Board::clear() {
     cpu_cleared_ = cpu_seconds();
 }
 
-// peer read|write OFFSET SIZE COUNT TAGS [GAP_NS]
+// peer read|write [bar0|bar2] OFFSET SIZE COUNT TAGS [GAP_NS]
 void Board::start_peer(std::istream &words) {
     std::string kind;
     Peer::Job job;
-    words >> kind >> std::setbase(0) >> job.offset >> job.size >> job.count >> job.tags;
+    words >> kind >> std::ws;
+    if (words.peek() == 'b') {
+        std::string bar;
+        words >> bar;
+        if (bar != "bar0" && bar != "bar2") words.setstate(std::ios::failbit);
+        job.bar = bar == "bar2" ? 2 : 0;
+    }
+    words >> std::setbase(0) >> job.offset >> job.size >> job.count >> job.tags;
     if (!words || (kind != "read" && kind != "write"))
-        throw std::invalid_argument("must be peer read|write OFFSET SIZE COUNT TAGS [GAP_NS]");
+        throw std::invalid_argument(
+            "must be peer read|write [bar0|bar2] OFFSET SIZE COUNT TAGS [GAP_NS]");
     uint64_t gap = 0;
     if (words >> gap) job.gap = gap * kNanosecond;
     job.write = kind == "write";
-    peer_.start(job, kBar0Bytes);
+    peer_.start(job);
 }
 
 // false: there is no such command.

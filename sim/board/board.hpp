@@ -9,7 +9,9 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "control.hpp"
 #include "gateware.hpp"
@@ -31,28 +33,45 @@ public:
 
 private:
     static constexpr uint64_t kBar0Bytes = 0x20000;
+    static constexpr uint64_t kMessages = 0xfee00000;  // where the board lets vectors write to
     static constexpr Time kNever = ~Time{0};
 
     // Host
     bool memory_read(uint64_t address, void *data, size_t bytes) override;
     bool memory_write(uint64_t address, const void *data, size_t bytes) override;
     bool interrupt() override;
+    std::optional<unsigned> vector_of(uint64_t address, uint32_t data) override;
+    bool interrupt(unsigned vector) override;
     // vfio_user::Device
-    void bar_read(uint64_t offset, unsigned bytes, ReadDone done) override;
-    void bar_write(uint64_t offset, const void *data, unsigned bytes) override;
+    void bar_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) override;
+    void bar_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) override;
     void config_read(unsigned offset, void *data, unsigned bytes) override;
     void config_write(unsigned offset, const void *data, unsigned bytes) override;
-    void reset() override;
-    uint64_t bar0_bytes() const override { return kBar0Bytes; }
+    bool reset() override;
+    void left() override { power_cycle(); }
+    uint64_t bar_bytes(unsigned bar) const override { return config_.bar(bar).bytes; }
     unsigned config_bytes() const override { return ConfigSpace::kSize; }
+    unsigned msix_vectors() const override { return options_.msix.vectors; }
+    void msix_vector(unsigned vector, bool used) override;
+
+    struct Vector {
+        bool used = false;        // the client listens to it
+        bool programmed = false;  // the gateware's table has the board's address
+        bool pending = false;     // it was raised while nobody listened
+    };
 
     bool working() const;
     void tick();
     void strike();
     bool link_up() const { return link_up_at_ == 0; }
-    void link_down(Time until);
+    bool reachable() const;
+    void link_down(Time until, ConfigSpace::Reset kind);
     void link_back();
     void travel();
+    void settle();
+    void write_config(unsigned offset, const void *data, unsigned bytes);
+    void power_cycle();
+    void program_vector(unsigned vector);
     int client_fd() const;
     void serve_client();
     void wait(int signal_fd, int timeout_ms);
@@ -79,7 +98,9 @@ private:
     vfio_user::Server server_;
     Control control_;
     bool quit_ = false;
-    Time link_up_at_ = 0;      // 0: it is up; kNever: the card was pulled out
+    Time link_up_at_ = 0;     // 0: it is up; kNever: the card was pulled out
+    bool hot_reset_ = false;  // the host itself holds the link down
+    std::vector<Vector> msix_;
     bool answered_ = false;    // a BAR read has been answered in this batch
     uint64_t cleared_at_ = 0;  // cycle of the last `clear`
     double cpu_cleared_ = 0;

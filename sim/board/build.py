@@ -6,12 +6,14 @@
 
 Two builds of the same Verilog, C++ sources, tools and flags are one file under build/board/.
 Memory images are not compiled in: they lie beside the executable, which reads them when it starts.
+So do the options that the gateware asks for, whose hard block must be configured as it expects.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -46,12 +48,24 @@ def build_board(gateware: Path, waves: bool = False, quiet: bool = False) -> Pat
     Returns the executable. Nothing is compiled when the same content was built before.
     """
     sources = _gateware_sources(gateware)
-    images = sorted((gateware / "gateware").glob("*.init"))
+    images = {path.name: path.read_bytes() for path in (gateware / "gateware").glob("*.init")}
+    images["gateware.options"] = _options(gateware).encode()
     flags = [*VERILATOR_FLAGS, *(["--trace-fst"] if waves else [])]
     binary = CACHE / _digest(sources, flags) / "board"
     if not binary.exists():
         _compile(binary.parent, sources, flags, quiet)
     return _beside_images(binary, images)
+
+
+def _options(gateware: Path) -> str:
+    """The board's options by the constants of the SoC, a name and perhaps a value a line."""
+    described = gateware / "csr.json"
+    constants = json.loads(described.read_text())["constants"] if described.exists() else {}
+    lines = ["straddle"] if constants.get("pcie_rc_straddle") else []
+    lines += ["flr"] if constants.get("pcie_flr") else []
+    if bar2 := constants.get("pcie_bar2_size"):
+        lines.append(f"bar2 {bar2}")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _gateware_sources(gateware: Path) -> list[Path]:
@@ -137,17 +151,17 @@ def _run(command: list[str], log: Path) -> str:
     return result.stdout
 
 
-def _beside_images(binary: Path, images: list[Path]) -> Path:
+def _beside_images(binary: Path, images: dict[str, bytes]) -> Path:
     digest = hashlib.sha256()
-    for image in images:
-        digest.update(image.name.encode() + b"\0" + image.read_bytes())
+    for name, content in sorted(images.items()):
+        digest.update(name.encode() + b"\0" + content)
     directory = binary.parent / digest.hexdigest()[:16]
     if not directory.exists():
         staging = directory.with_name(directory.name + f".{os.getpid()}")
         staging.mkdir()
         os.link(binary, staging / "board")
-        for image in images:
-            shutil.copy(image, staging / image.name)
+        for name, content in images.items():
+            (staging / name).write_bytes(content)
         try:
             staging.rename(directory)
         except OSError:

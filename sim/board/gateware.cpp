@@ -35,12 +35,10 @@ uint32_t size_code(unsigned bytes) {  // 128 -> 0, 256 -> 1, ...
     return exponent(bytes / 128);
 }
 
-// cfg_* as pcie_usp.sv unpacks them.
-uint32_t pack(const ConfigSpace &config) {
-    return size_code(config.mps()) | size_code(config.mrrs()) << 4 |
-           uint32_t{config.msi_enabled()} << 8 | uint32_t{config.memory_enabled()} << 9 |
-           uint32_t{config.bus_master()} << 10 | uint32_t{config.rcb() == 128} << 11 |
-           exponent(config.link().width) << 12 | (config.link().generation - 1) << 15;
+// PG213, cfg_function_power_state: D0 before the function was enabled, D0 active, D3hot.
+uint32_t power_code(const ConfigSpace &config) {
+    if (config.power_state() == PowerState::D3hot) return 4;
+    return config.memory_enabled() || config.bus_master();
 }
 
 // Memory images are read by name from the current directory on the first evaluation; they lie
@@ -57,16 +55,15 @@ private:
     std::filesystem::path before_;
 };
 
-void bind_instance(VerilatedContext &context, Gateware *gateware) {
+// The hard block's instance asks for it, whatever it is called and wherever it stands.
+void bind_scopes(VerilatedContext &context, Gateware *gateware) {
     for (const auto &[name, scope] : *context.scopeNameMap())
-        if (std::string(name).find("pcie_usp_i") != std::string::npos)
-            svPutUserData(const_cast<VerilatedScope *>(scope), &user_data_key, gateware);
+        svPutUserData(const_cast<VerilatedScope *>(scope), &user_data_key, gateware);
 }
 
 }  // namespace
 
-Gateware::Gateware(HardBlock &hard_block, const ConfigSpace &config, const Waves &waves,
-                   uint64_t seed)
+Gateware::Gateware(HardBlock &hard_block, ConfigSpace &config, const Waves &waves, uint64_t seed)
     : hard_block_(hard_block),
       config_(config),
       waves_(waves),
@@ -75,7 +72,7 @@ Gateware::Gateware(HardBlock &hard_block, const ConfigSpace &config, const Waves
     context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
     context_->traceEverOn(!waves.path.empty());
     top_ = std::make_unique<Vlanebox>(context_.get());
-    bind_instance(*context_, this);
+    bind_scopes(*context_, this);
     if (!waves.path.empty()) {
 #if VM_TRACE
         trace_ = std::make_unique<VerilatedFstC>();
@@ -95,6 +92,20 @@ Gateware::~Gateware() {
     if (trace_) trace_->close();
 #endif
     top_->final();
+}
+
+// cfg_* as pcie_usp.sv unpacks them.
+uint32_t Gateware::pack() {
+    const ConfigSpace &config = config_;
+    return size_code(config.mps()) | size_code(config.mrrs()) << 4 |
+           uint32_t{config.msi_enabled()} << 8 | uint32_t{config.memory_enabled()} << 9 |
+           uint32_t{config.bus_master()} << 10 | uint32_t{config.rcb() == 128} << 11 |
+           exponent(config.link().width) << 12 | (config.link().generation - 1) << 15 |
+           uint32_t{config.flr_in_process()} << 17 | uint32_t{link_ != Link::Up} << 18 |
+           uint32_t{link_ == Link::HotReset} << 19 | uint32_t{config.msix_enabled()} << 20 |
+           uint32_t{config.msix_masked()} << 21 | power_code(config) << 22 |
+           uint32_t{config.power_change_pending()} << 25 |
+           uint32_t{config_.take_error_messages()} << 26;
 }
 
 void Gateware::dump(Time at) {
@@ -124,17 +135,41 @@ void Gateware::reset() {
     for (unsigned i = 0; i < kResetCycles; i++) tick();
 }
 
+void Gateware::link_down(bool hot_reset) {
+    set_link(hot_reset ? Link::HotReset : Link::Down);
+    hard_block_.reset();
+}
+
+void Gateware::set_link(Link link) {
+    link_ = link;
+    packed_changes_ = ~uint64_t{0};
+}
+
 bool Gateware::busy() const {
     return top_->busy;
 }
 
 void Gateware::step(const PinsIn &in, PinsOut &out, uint32_t &config_state, bool in_reset) {
-    config_state = pack(config_);
-    if (in_reset || failure_) return;
+    if (packed_changes_ != config_.changes()) {
+        packed_changes_ = config_.changes();
+        packed_ = pack();
+    }
+    config_state = packed_;
+    if (in_reset || failure_ || link_ != Link::Up) return;
     try {
         hard_block_.step(now(), in, out);
     } catch (...) {
         failure_ = std::current_exception();  // Verilated code between here and tick() expects none
+    }
+}
+
+uint32_t Gateware::manage(unsigned dword, bool write, uint32_t data) {
+    if (failure_) return 0;
+    try {
+        return hard_block_.manage(dword, write, data);
+    } catch (...) {
+        failure_ = std::current_exception();
+        return 0;
     }
 }
 
@@ -163,6 +198,12 @@ extern "C" void *pcie4_bind() {
     return svGetUserData(svGetScope(), &lanebox::user_data_key);
 }
 
+extern "C" int pcie4_manage(void *model, int dword, int is_write, int data) {
+    auto *gateware = static_cast<lanebox::Gateware *>(model);
+    return static_cast<int>(
+        gateware->manage(static_cast<unsigned>(dword), is_write != 0, static_cast<uint32_t>(data)));
+}
+
 extern "C" void pcie4_step(void *model, int in_flags, const svBitVecVal *rq_data, int rq_keep,
                            int rq_user, const svBitVecVal *cc_data, int cc_keep, int msi_int,
                            int *out_flags, svBitVecVal *cq_data, int *cq_keep, int *cq_enables,
@@ -178,6 +219,8 @@ extern "C" void pcie4_step(void *model, int in_flags, const svBitVecVal *rq_data
     in.rq_last_be = static_cast<uint8_t>(rq_user >> 4 & 0xf);
     in.rq_seq_num = static_cast<uint8_t>(rq_user >> 8 & 0x3f);
     in.fc_sel = static_cast<uint8_t>(in_flags >> 9 & 7);
+    in.flr_done = flag(12);
+    in.power_ack = flag(13);
     in.cq_ready = flag(6);
     in.rc_ready = flag(7);
     in.msi_int = static_cast<uint32_t>(msi_int);

@@ -26,25 +26,36 @@ struct Waves {
 class Gateware {
 public:
     // Throws std::runtime_error when waves are asked for and the board was built without them.
-    Gateware(HardBlock &hard_block, const ConfigSpace &config, const Waves &waves, uint64_t seed);
+    Gateware(HardBlock &hard_block, ConfigSpace &config, const Waves &waves, uint64_t seed);
     ~Gateware();
 
-    void tick();        // rethrows what the model threw
-    void reset();       // PERST# low and high again, until user_reset is gone
+    void tick();   // rethrows what the model threw
+    void reset();  // PERST# low and high again, until user_reset is gone
+    // The link goes, in a hot reset or otherwise: user_reset is set and stays until it is back.
+    void link_down(bool hot_reset);
+    void link_up() { set_link(Link::Up); }
     bool busy() const;  // the gateware's own word: work that the pins do not show
     uint64_t cycles() const { return cycles_; }
     Time now() const { return cycles_ * kCycle; }
 
     // Called by the pcie_usp instance, once per user_clk.
     void step(const PinsIn &in, PinsOut &out, uint32_t &config_state, bool in_reset);
+    // The same for each access on cfg_mgmt_*.
+    uint32_t manage(unsigned dword, bool write, uint32_t data);
 
 private:
+    enum class Link { Up, HotReset, Down };
+    uint32_t pack();
+    void set_link(Link link);
     void dump(Time at);
 
     HardBlock &hard_block_;
-    const ConfigSpace &config_;
+    ConfigSpace &config_;
     Waves waves_;
     uint64_t cycles_ = 0;
+    Link link_ = Link::Up;
+    uint32_t packed_ = 0;  // of the configuration after so many changes to it
+    uint64_t packed_changes_ = ~uint64_t{0};
     std::exception_ptr failure_;
     std::unique_ptr<VerilatedContext> context_;
     std::unique_ptr<Vlanebox> top_;

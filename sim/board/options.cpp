@@ -7,7 +7,11 @@
 #include <getopt.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <initializer_list>
+#include <iomanip>
+#include <sstream>
 #include <stdexcept>
 
 namespace lanebox {
@@ -29,6 +33,9 @@ enum Id {
     MmioRtt,
     NpCredits,
     Straddle,
+    Bar2,
+    Flr,
+    Msix,
     LinkGeneration,
     LinkWidth,
     Seed,
@@ -73,6 +80,9 @@ const Row kRows[] = {
     {"np-credits", "1..32", "non-posted credits that the user may hold (32)", NpCredits},
     {"straddle", nullptr, "RC straddle: two read completions may share a beat (stock: off)",
      Straddle},
+    {"bar2", "SIZE", "a 64-bit prefetchable BAR2, e.g. 2M (0: none)", Bar2},
+    {"flr", nullptr, "offer a function level reset, which the gateware must acknowledge", Flr},
+    {"msix", "VECTORS:BAR:TABLE:PBA", "MSI-X, its table in the gateware at these offsets", Msix},
     {"link-gen", "1|2|3", "what the link trains to: 2.5, 5 or 8 GT/s (3)", LinkGeneration},
     {"link-width", "1|2|4|8", "lanes (8)", LinkWidth},
     {"seed", "N", "of everything random: power-on values, stalls (1)", Seed},
@@ -111,6 +121,48 @@ unsigned one_of(const std::string &name, const char *text,
         list += (list.empty() ? "" : ", ") + std::to_string(value);
     }
     throw std::invalid_argument("--" + name + " " + text + ": must be one of " + list);
+}
+
+// A power of two from 4 KiB to 16 GiB, or 0; K, M and G are binary.
+uint64_t size_of(const std::string &name, const std::string &text) {
+    size_t used = 0;
+    uint64_t value = 0;
+    try {
+        value = std::stoull(text, &used);
+    } catch (const std::exception &) {
+        used = 0;
+    }
+    std::string unit = text.substr(used);
+    unsigned shift = unit == "K" ? 10 : unit == "M" ? 20 : unit == "G" ? 30 : 0;
+    bool right = used && text[0] != '-' && (unit.empty() || shift) && value <= 1u << 30;
+    value <<= shift;
+    constexpr uint64_t kLowest = 1 << 12, kHighest = uint64_t{1} << 34;
+    bool legal =
+        value == 0 || ((value & (value - 1)) == 0 && value >= kLowest && value <= kHighest);
+    if (!right || !legal)
+        throw std::invalid_argument("--" + name + " " + text +
+                                    ": must be 0 or a power of two from 4K to 16G");
+    return value;
+}
+
+ConfigSpace::Msix msix_of(const std::string &text) {
+    std::istringstream words(text);
+    uint64_t parts[4] = {};
+    char colon = ':';
+    bool right = true;
+    for (unsigned i = 0; i < 4; i++) {
+        if (i) words >> colon;
+        right &= colon == ':' && static_cast<bool>(words >> std::setbase(0) >> parts[i]);
+    }
+    right &= words.peek() == EOF && parts[0] >= 1 && parts[0] <= 2048 &&
+             (parts[1] == 0 || parts[1] == 2) && parts[2] % 8 == 0 && parts[3] % 8 == 0 &&
+             parts[2] <= ~0u && parts[3] <= ~0u;
+    if (!right)
+        throw std::invalid_argument("--msix " + text +
+                                    ": must be VECTORS:BAR:TABLE:PBA, 1 to 2048 vectors, BAR 0 or "
+                                    "2, offsets that are multiples of 8");
+    return {static_cast<unsigned>(parts[0]), static_cast<unsigned>(parts[1]),
+            static_cast<uint32_t>(parts[2]), static_cast<uint32_t>(parts[3])};
 }
 
 Split split_of(const std::string &text) {
@@ -182,6 +234,9 @@ void apply(Options &options, const Row &row, const char *value) {
             options.np_credits = static_cast<unsigned>(number(name, value, 1, 32));
             break;
         case Straddle: options.straddle = true; break;
+        case Bar2: options.bar2 = size_of(name, value); break;
+        case Flr: options.flr = true; break;
+        case Msix: options.msix = msix_of(value); break;
         case LinkGeneration: options.link.generation = one_of(name, value, {1, 2, 3}); break;
         case LinkWidth: options.link.width = one_of(name, value, {1, 2, 4, 8}); break;
         case Seed: options.seed = number(name, value, 0, ~uint64_t{0}); break;
@@ -202,6 +257,18 @@ void apply(Options &options, const Row &row, const char *value) {
     }
 }
 
+// Options that the gateware asks for, a name and perhaps a value a line, beside the executable.
+void read_gateware_options(Options &options) {
+    auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+    std::ifstream file(folder / "gateware.options");
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string name, value;
+        words >> name >> value;
+        set_option(options, name, value);
+    }
+}
+
 }  // namespace
 
 Options parse_options(int argc, char **argv) {
@@ -212,6 +279,7 @@ Options parse_options(int argc, char **argv) {
     table.push_back({"help", no_argument, nullptr, 'h'});
     table.push_back({nullptr, 0, nullptr, 0});
     Options options;
+    read_gateware_options(options);
     opterr = 0;
     for (int id; (id = getopt_long(argc, argv, "h", table.data(), nullptr)) != -1;) {
         if (id == 'h') {

@@ -30,11 +30,18 @@ SIGNALS = """user_clk user_reset user_lnk_up phy_rdy_out sys_reset pcie_cq_np_re
     cfg_interrupt_msi_mmenable cfg_interrupt_msi_select cfg_interrupt_msi_int
     cfg_interrupt_msi_pending_status cfg_interrupt_msi_pending_status_data_enable
     cfg_interrupt_msi_pending_status_function_num cfg_interrupt_msi_sent cfg_interrupt_msi_fail
-    cfg_interrupt_msi_attr cfg_interrupt_msi_function_number""".split()
+    cfg_interrupt_msi_attr cfg_interrupt_msi_function_number
+    cfg_mgmt_addr cfg_mgmt_function_number cfg_mgmt_write cfg_mgmt_write_data cfg_mgmt_byte_enable
+    cfg_mgmt_read cfg_mgmt_read_data cfg_mgmt_read_write_done cfg_mgmt_debug_access""".split()
 
 
-def make_device(block):
-    """The device behind the pins of `block`, configured as LitePCIe does the vendor's core."""
+def hard_block(dut):
+    """The block's instance: in LitePCIe's wrapper, or where the gateware stands for itself."""
+    return (dut.pcie_support if hasattr(dut, "pcie_support") else dut).pcie_usp_i
+
+
+def make_device(block, constants):
+    """The device behind the pins of `block`, configured as the gateware's constants say."""
     buses = {
         f"{name}_bus": AxiStreamBus.from_prefix(block, f"{side}_axis_{name}")
         for name, side in (("rq", "s"), ("rc", "m"), ("cq", "m"), ("cc", "s"))
@@ -43,9 +50,12 @@ def make_device(block):
         pcie_generation=3, pcie_link_width=8, user_clk_frequency=250e6, alignment="dword",
         pf_count=1, max_payload_size=512, enable_client_tag=True, enable_extended_tag=True,
         pf0_msi_enable=True, pf0_msi_count=1, **buses,
+        rc_straddle=bool(constants.get("pcie_rc_straddle")),
         **{name: getattr(block, name) for name in SIGNALS},
     )  # fmt: skip
     device.functions[0].configure_bar(0, BAR0_SIZE)
+    if bar2 := constants.get("pcie_bar2_size"):
+        device.functions[0].configure_bar(2, bar2, ext=True, prefetch=True)
     return device
 
 
@@ -122,13 +132,13 @@ class CocotbHost:
 @cocotb.test()
 async def carry_out(dut):
     """Enumerate the card, do what the plan says, write down what was seen."""
-    block = dut.pcie_support.pcie_usp_i
+    block = hard_block(dut)
     dut.pcie_x8_rst_n.value = 0
     with open(os.environ["LANEBOX_PLAN"]) as file:
         plan = json.load(file)
     root = RootComplex()
     root.split_on_all_rcb = plan["split"]
-    device = make_device(block)
+    device = make_device(block, plan["csr"]["constants"])
     quiet(root, device, device.rq_sink, device.rc_source, device.cq_source, device.cc_sink)
     root.make_port().connect(device)
     await Timer(200, "ns")

@@ -90,7 +90,10 @@ class Observation:
         self.messages: list[tuple[int, int, int]] = []  # sent, fail, cfg_interrupt_msi_int
         self.configs: list[dict] = []  # each change of cfg_* outputs
         open_beats: dict = {channel: [] for channel in CHANNELS}
-        for line in (directory / "pins.txt").read_text().splitlines():
+        lines = (directory / "pins.txt").read_text().splitlines()
+        ends = {line.split()[2] for line in lines if line.startswith("RC ")}  # tlast
+        straddle = Straddle() if ends == {"0"} else None
+        for line in lines:
             channel, cycle, *rest = line.split()
             if channel == "MSI":
                 self.messages.append((int(rest[0]), int(rest[1]), int(rest[2], 16)))
@@ -100,14 +103,68 @@ class Observation:
                 self.configs.append({name: _bits(pins, low, n) for name, low, n in CONFIG})
                 continue
             beat = [int(rest[0])] + [int(text, 16) for text in rest[1:]]
-            open_beats[channel].append(beat)
-            if beat[0]:
-                self.packets.append(_packet(channel, int(cycle), open_beats[channel]))
-                open_beats[channel] = []
+            for part in straddle.parts(beat) if straddle and channel == "RC" else [beat]:
+                open_beats[channel].append(part)
+                if part[0]:
+                    self.packets.append(_packet(channel, int(cycle), open_beats[channel]))
+                    open_beats[channel] = []
         self.unfinished = [channel for channel in CHANNELS if open_beats[channel]]
 
     def on(self, channel: str) -> list[Packet]:
         return [packet for packet in self.packets if packet.channel == channel]
+
+
+class Straddle:
+    """RC with PG213's straddle option as if each completion had its beats for itself.
+
+    With it tlast is never set, and is_eof says where a completion ends. A place that PG213 does not
+    allow is a ValueError.
+    """
+
+    def __init__(self):
+        self.dwords: list = []  # of the completion under way: (dword, its four byte enables)
+
+    def parts(self, beat: list) -> list:
+        user = beat[2]
+        ends = [user >> low + 1 & 7 for low in (34, 38) if user >> low & 1]
+        starts = [0, 4][: bin(user >> 32 & 3).count("1")]
+        if len(starts) == 1 and self.dwords:
+            starts = [4]
+        return [part for piece in self._pieces(beat, starts, ends) for part in piece]
+
+    def _pieces(self, beat: list, starts: list, ends: list):
+        """The beats of every completion that ends in this one."""
+        _, keep, user, data = beat
+        if keep != 0xFF:
+            raise ValueError(f"straddle: tkeep {keep:#x}")
+        for lane in range(DATA_DWORDS):
+            if starts and lane == starts[0]:
+                if self.dwords:
+                    raise ValueError(f"straddle: one begins in lane {lane}, inside another")
+                starts.pop(0)
+            elif not self.dwords:
+                continue
+            self.dwords.append((_bits(data, 32 * lane, 32), _bits(user, 4 * lane, 4)))
+            if ends and lane == ends[0]:
+                ends.pop(0)
+                yield self._beats(user)
+        if starts or ends:
+            raise ValueError(f"straddle: begins {starts} and ends {ends} where nothing does")
+
+    def _beats(self, user: int) -> list:
+        """The completion's own beats; discontinue and parity are those of the last one."""
+        whole, self.dwords = self.dwords, []
+        result = []
+        for at in range(0, len(whole), DATA_DWORDS):
+            part = whole[at : at + DATA_DWORDS]
+            last = at + DATA_DWORDS >= len(whole)
+            enables = sum(mask << 4 * i for i, (_, mask) in enumerate(part))
+            flags = (at == 0) << 32 | (last and (1 | len(part) - 1 << 1)) << 34
+            data = sum(dword << 32 * i for i, (dword, _) in enumerate(part))
+            result.append(
+                [int(last), (1 << len(part)) - 1, user >> 42 << 42 | flags | enables, data]
+            )
+        return result
 
 
 def _bits(value: int, low: int, count: int) -> int:

@@ -77,8 +77,8 @@ module pcie_usp (
     input  [31:0]  cfg_mgmt_write_data,
     input  [3:0]   cfg_mgmt_byte_enable,
     input  [7:0]   cfg_mgmt_function_number,
-    output [31:0]  cfg_mgmt_read_data,
-    output         cfg_mgmt_read_write_done,
+    output reg [31:0] cfg_mgmt_read_data    = 32'd0,
+    output reg     cfg_mgmt_read_write_done = 1'b0,
     output         cfg_msg_received,
     output [7:0]   cfg_msg_received_data,
     output [4:0]   cfg_msg_received_type,
@@ -122,8 +122,20 @@ module pcie_usp (
     input  [7:0]   cfg_interrupt_msi_tph_st_tag,
     input  [1:0]   cfg_interrupt_msi_pending_status_function_num,
     input          cfg_interrupt_msi_pending_status_data_enable,
-    input  [7:0]   cfg_interrupt_msi_function_number
+    input  [7:0]   cfg_interrupt_msi_function_number,
+
+    output reg [3:0] cfg_interrupt_msix_enable = 4'd0,
+    output reg [3:0] cfg_interrupt_msix_mask   = 4'd0
 );
+    // What their device has no model of does not happen.
+    assign cfg_flr_in_process               = 4'd0;
+    assign cfg_hot_reset_out                = 1'b0;
+    assign cfg_power_state_change_interrupt = 1'b0;
+    assign cfg_function_power_state         = 12'd1;  // D0, active
+    assign {cfg_err_cor_out, cfg_err_nonfatal_out, cfg_err_fatal_out} = 3'd0;
+    assign cfg_msg_received      = 1'b0;
+    assign cfg_msg_transmit_done = 1'b0;
+
     assign cfg_phy_link_status = 2'b11;
     assign cfg_ltssm_state     = 6'h10;
     assign pcie_tfc_nph_av     = 4'hf;

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fixtures of the tests that need a board: built once, started as each test wants it."""
 
+import contextlib
 import sys
 
 import pytest
+from bench_card import BenchCard, build_bench
 from board_builds import ROOT, build_executable, build_gateware, register_map
 from board_process import WatchedBoard
 
@@ -30,18 +32,14 @@ def executable():
     return build_executable()
 
 
-@pytest.fixture
-def start_board(executable, tmp_path):
-    """Start boards: `with start_board("--mps", "256", log=True) as board:` (see WatchedBoard).
-
-    `log=True` writes the TLP log, which `board.tlps()` reads after the board's end.
-    """
+def started_boards(program, csr, tmp_path):
+    """Yield a function that starts boards, and leave none of them running."""
     boards = []
 
-    def start(*options, log=False, program=executable, **expectations):
+    def start(*options, log=False, program=program, **expectations):
         path = tmp_path / f"tlp-{len(boards)}.log" if log else None
         options = [str(option) for option in options]
-        boards.append(WatchedBoard(program, register_map(), options, path, **expectations))
+        boards.append(WatchedBoard(program, csr, options, path, **expectations))
         return boards[-1]
 
     yield start
@@ -50,6 +48,38 @@ def start_board(executable, tmp_path):
         if process and process.poll() is None:
             process.kill()
             process.wait()
+
+
+@pytest.fixture
+def start_board(executable, tmp_path):
+    """Start boards: `with start_board("--mps", "256", log=True) as board:` (see WatchedBoard).
+
+    `log=True` writes the TLP log, which `board.tlps()` reads after the board's end.
+    """
+    yield from started_boards(executable, register_map(), tmp_path)
+
+
+@pytest.fixture
+def start_stock(tmp_path):
+    """The same with LitePCIe's endpoint, which breaks rules and does so in a known way."""
+    yield from started_boards(build_executable("litepcie"), register_map("litepcie"), tmp_path)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    """Start a board around bench_card.sv: `with bench("--bar2", "64K") as (board, card):`"""
+
+    @contextlib.contextmanager
+    def start(*options, mps=256, mrrs=512, **expectations):
+        with starter(*options, **expectations) as board:
+            card = BenchCard(board.socket, mps, mrrs)
+            board._clients.append(card)
+            yield board, card
+
+    boards = started_boards(build_bench(), {}, tmp_path)
+    starter = next(boards)
+    yield start
+    next(boards, None)
 
 
 @pytest.fixture

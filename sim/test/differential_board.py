@@ -44,6 +44,14 @@ def _in_directory(board: Path, directory: Path) -> Path:
     return script
 
 
+def hard_block_options(constants):
+    """How the hard block was made for this gateware."""
+    options = ["--straddle"] if constants.get("pcie_rc_straddle") else []
+    if bar2 := constants.get("pcie_bar2_size"):
+        options += ["--bar2", str(bar2)]
+    return options
+
+
 class BoardHost:
     """The host's side of sim/differential/execute.py on the board, coroutines in name only."""
 
@@ -97,6 +105,7 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, bar: int,
     """Run the plan on a board with the BAR at `bar`; the same result as cocotb_side.observe."""
     options = ["--rules", "warn", "--mps", "512", "--completion-size", "64" if split else "0"]
     csr = json.loads((gateware / "csr.json").read_text())
+    options += hard_block_options(csr["constants"])
     board = build_board(instrumented(gateware, directory / "sources"), quiet=True)
     command = _in_directory(board, directory)
     with contextlib.ExitStack() as at_end:

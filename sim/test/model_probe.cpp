@@ -221,13 +221,13 @@ bool Bench::access(const std::string &verb, std::istringstream &words) {
         config_.write(static_cast<unsigned>(offset), &value, bytes);
         root_.configure();
     } else if (verb == "read") {
-        root_.mmio_read(offset, bytes, [bytes](const uint8_t *data, bool ok) {
+        root_.mmio_read(0, offset, bytes, [bytes](const uint8_t *data, bool ok) {
             printf("answer %d ", ok);
             for (unsigned i = bytes; i-- > 0;) printf("%02x", data[i]);
             printf("\n");
         });
     } else {
-        root_.mmio_write(offset, &value, bytes);
+        root_.mmio_write(0, offset, &value, bytes);
     }
     return true;
 }

@@ -42,6 +42,8 @@ module lanebox (
         .m_axis_rc_tdata (rc_data), .m_axis_rc_tkeep (rc_keep), .m_axis_rc_tuser (rc_user),
         .m_axis_rc_tlast (rc_last), .m_axis_rc_tvalid (rc_valid), .m_axis_rc_tready (1'b1),
         .s_axis_cc_tvalid (1'b0), .s_axis_cc_tlast (1'b0), .cfg_interrupt_msi_int (32'd0),
+        .cfg_mgmt_read (1'b0), .cfg_mgmt_write (1'b0), .cfg_flr_done (4'd0),
+        .cfg_power_state_change_ack (1'b0),
         .m_axis_cq_tready (1'b1), .pcie_cq_np_req (2'b01), .pcie_cq_np_req_count (np_req_count),
         .pcie_rq_tag_av (tag_av), .pcie_tfc_nph_av (nph_av), .pcie_tfc_npd_av (npd_av),
         .pcie_rq_seq_num0 (seq_num0), .pcie_rq_seq_num_vld0 (seq_num_vld0),

@@ -141,7 +141,7 @@ void Bench::peer(const std::string &verb, std::istringstream &words) {
         words >> gap;
         job.gap = gap * kNanosecond;
         job.write = kind == "write";
-        peer_.start(job, 0x20000);
+        peer_.start(job);
     } else if (verb == "pcpl") {
         Tlp tlp;
         unsigned tag, offset;
@@ -176,7 +176,7 @@ void Bench::command(const std::string &line) {
     } else if (verb == "host") {
         uint64_t offset;
         words >> std::hex >> offset;
-        root_.mmio_read(offset, 4, [this](const uint8_t *, bool ok) {
+        root_.mmio_read(0, offset, 4, [this](const uint8_t *, bool ok) {
             printf("answer %llu %d\n", static_cast<unsigned long long>(now_ / kNanosecond), ok);
         });
     } else if (verb == "config") {

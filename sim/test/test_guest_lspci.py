@@ -32,7 +32,7 @@ def decoded(config: bytes, tmp_path: Path) -> str:
 
 
 def test_lspci_shows_what_silicon_would_show(start_board, gateware, tmp_path):
-    """A Gen3 x8 endpoint with power management and one MSI, and no capability besides."""
+    """A Gen3 x8 endpoint with power management, MSI and error reporting, and nothing besides."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--rules", "warn") as board:
         result = run.run_guest(board.socket, [f"cat {CARD}/config >/out/config"], guest=guest)

@@ -128,3 +128,15 @@ def test_the_attribute_at_the_pins_lets_writes_overtake(attributes):
     seen = list(at_pins([*commands, "run 800"]).stored)[::256]
     assert len(seen) == 32
     assert (seen != sorted(seen)) == bool(attributes & RELAXED)
+
+
+def test_an_answer_after_the_hosts_timeout_is_dropped():
+    """The read has ended with all ones by then; what comes late is nobody's mistake, but once."""
+    late = ["host 0", "run 60000", "cpl 0 4 7", "run 1000"]
+    seen = run(*late)
+    assert len(seen.answers) == 1 and not seen.answers[0][1]
+    assert "rule unexpected-completion" in run(*late, "cpl 0 4 7", "run 1000", refused=True)
+    assert [ok for _, ok in run(*late, "host 0", "run 1000", "cpl 1 4 7", "run 9000").answers] == [
+        False,
+        True,
+    ]

@@ -5,6 +5,7 @@
 #include "pcie4/config_space.hpp"
 
 #include <cstring>
+#include <utility>
 
 namespace lanebox {
 
@@ -16,27 +17,80 @@ unsigned size_code(unsigned bytes) {  // 128 -> 0, 256 -> 1, ...
     return code;
 }
 
+constexpr uint32_t kFlrOffered = 1u << 28;  // Device Capabilities
+constexpr unsigned kInitiateFlr = 0x79;     // the byte of Device Control that bit 7 of stands in
+constexpr unsigned kPowerControl = 0x44;
+
+struct Kept {
+    unsigned offset, bytes;
+    uint32_t mask;
+};
+// Read-only and writable sticky bits (base specification 7.8.4).
+constexpr Kept kSticky[] = {
+    {kAer + kAerUncorrectable, 4, ~0u},   {kAer + kAerUncorrectableMask, 4, ~0u},
+    {kAer + kAerSeverity, 4, ~0u},        {kAer + kAerCorrectable, 4, ~0u},
+    {kAer + kAerCorrectableMask, 4, ~0u}, {kAer + kAerControl, 4, 0x1f},
+    {kAer + kAerHeaderLog, 4, ~0u},       {kAer + kAerHeaderLog + 4, 4, ~0u},
+    {kAer + kAerHeaderLog + 8, 4, ~0u},   {kAer + kAerHeaderLog + 12, 4, ~0u},
+};
+// What a function level reset leaves: MPS, and RCB and clocking in Link Control, target speed.
+constexpr Kept kOfTheLink[] = {{0x78, 2, 0x00e0}, {0x80, 2, 0x00cb}, {0xa0, 2, 0x000f}};
+
 }  // namespace
 
 ConfigSpace::ConfigSpace(const Power &power) : power_(power) {
     reset();
 }
 
-void ConfigSpace::set(unsigned offset, uint32_t value, unsigned bytes, uint32_t writable) {
+void ConfigSpace::set(unsigned offset, uint32_t value, unsigned bytes, uint32_t writable,
+                      uint32_t clearable) {
     for (unsigned i = 0; i < bytes; i++) {
         bytes_[offset + i] = static_cast<uint8_t>(value >> 8 * i);
         writable_[offset + i] = static_cast<uint8_t>(writable >> 8 * i);
+        clearable_[offset + i] = static_cast<uint8_t>(clearable >> 8 * i);
     }
 }
 
-void ConfigSpace::reset() {
+void ConfigSpace::put(unsigned offset, uint32_t value) {
+    changes_++;
+    memcpy(&bytes_[offset], &value, sizeof value);
+}
+
+void ConfigSpace::reset(Reset kind) {
+    const std::array<uint8_t, kSize> before = bytes_;
     bytes_.fill(0);
     writable_.fill(0);
-    set(0x00, 0x903810ee, 4, 0);   // LitePCIe's identifiers for Gen3 x8 on UltraScale+
-    set(0x04, 0x0000, 2, 0x0546);  // COMMAND: memory, bus master, parity, SERR, INTx off
-    set(0x06, 0x0010, 2, 0);       // STATUS: capability list
-    set(0x08, 0x05800000, 4, 0);   // memory controller, other
-    set(0x10, 0, 4, ~(power_.bar0_bytes - 1));
+    clearable_.fill(0);
+    set_base();
+    set_express();
+    set_extended();
+    flr_in_process_ = power_change_pending_ = false;
+    error_messages_ = 0;
+    changes_++;
+    auto keep = [&](const Kept &kept) {
+        for (unsigned i = 0; i < kept.bytes; i++) {
+            auto mask = static_cast<uint8_t>(kept.mask >> 8 * i);
+            uint8_t &byte = bytes_[kept.offset + i];
+            byte = static_cast<uint8_t>((byte & ~mask) | (before[kept.offset + i] & mask));
+        }
+    };
+    if (kind == Reset::Power) return;
+    for (const Kept &kept : kSticky) keep(kept);
+    if (kind == Reset::Function)
+        for (const Kept &kept : kOfTheLink) keep(kept);
+}
+
+void ConfigSpace::set_base() {
+    set(0x00, 0x903810ee, 4, 0);      // LitePCIe's identifiers for Gen3 x8 on UltraScale+
+    set(0x04, 0x0000, 2, 0x0546);     // COMMAND: memory, bus master, parity, SERR, INTx off
+    set(0x06, 0x0010, 2, 0, 0xf900);  // STATUS: capability list; errors are cleared by ones
+    set(0x08, 0x05800000, 4, 0);      // memory controller, other
+    set(0x10, 0, 4, ~static_cast<uint32_t>(power_.bar0_bytes - 1));
+    if (uint64_t bytes = power_.bar2_bytes) {  // 64 bit, prefetchable
+        uint64_t mask = ~(bytes - 1);
+        set(0x18, 0xc, 4, static_cast<uint32_t>(mask));
+        set(0x1c, 0, 4, static_cast<uint32_t>(mask >> 32));
+    }
     set(0x2c, 0x000710ee, 4, 0);           // subsystem
     set(0x34, 0x40, 1, 0);                 // first capability
     set(0x3c, 0xff, 1, 0xff);              // interrupt line: no pin, scratch for software
@@ -46,9 +100,19 @@ void ConfigSpace::reset() {
     set(0x4c, 0, 4, 0xfffffffc);
     set(0x50, 0, 4, 0xffffffff);
     set(0x54, 0, 2, 0xffff);
+    if (const Msix &msix = power_.msix; msix.vectors) {
+        bytes_[0x49] = 0x60;
+        set(0x60, 0x7011 | (msix.vectors - 1) << 16, 4, 0xc0000000);
+        set(0x64, msix.table | msix.bar, 4, 0);
+        set(0x68, msix.pending | msix.bar, 4, 0);
+    }
+}
+
+void ConfigSpace::set_express() {
     set(0x70, 0x00020010, 4, 0);  // PCI Express version 2 endpoint, last capability
-    set(0x74, 0x00008020 | size_code(power_.mps), 4, 0);  // role-based errors, extended tags
+    set(0x74, 0x00008020 | size_code(power_.mps) | (power_.flr ? kFlrOffered : 0), 4, 0);
     set(0x78, 0x0810, 2, 0x7fff);  // relaxed ordering and no snoop allowed, MPS 128
+    set(0x7a, 0, 2, 0, 0x000f);    // Device Status: errors detected
     bytes_[0x79] = static_cast<uint8_t>((bytes_[0x79] & 0x8f) | size_code(power_.mrrs) << 4);
     set(0x7c, 0x00000083, 4, 0);  // link capabilities: 8 GT/s x8, no ASPM
     set(0x80, power_.rcb == 128 ? 8 : 0, 2, 0x00cb);
@@ -59,9 +123,58 @@ void ConfigSpace::reset() {
     set(0xa0, 3, 2, 0x000f);      // target link speed 8 GT/s
 }
 
+void ConfigSpace::set_extended() {
+    constexpr uint32_t kUncorrectable = 0x0017f030, kCorrectable = 0x000031c1;  // implemented
+    constexpr unsigned kSecondary = 0x1c0, kLanes = 8;
+    set(kAer, 0x0001 | 2u << 16 | kSecondary << 20, 4, 0);
+    set(kAer + kAerUncorrectable, 0, 4, 0, kUncorrectable);
+    set(kAer + kAerUncorrectableMask, 0, 4, kUncorrectable);
+    set(kAer + kAerSeverity, 0x00062030, 4, kUncorrectable);
+    set(kAer + kAerCorrectable, 0, 4, 0, kCorrectable);
+    set(kAer + kAerCorrectableMask, kAdvisoryNonFatal, 4, kCorrectable);
+    set(kSecondary, 0x0019 | 1u << 16, 4, 0);
+    set(kSecondary + 8, 0, 4, 0, 0xff);  // lane errors, which the model has none of
+    // Presets and hints that equalisation asked for: none.
+    for (unsigned lane = 0; lane < kLanes; lane++) set(kSecondary + 12 + 2 * lane, 0x7f00, 2, 0);
+}
+
+void ConfigSpace::end_flr() {
+    flr_in_process_ = false;
+    changes_++;
+}
+
+void ConfigSpace::acknowledge_power_change() {
+    power_change_pending_ = false;
+    changes_++;
+}
+
+uint8_t ConfigSpace::take_error_messages() {
+    if (error_messages_) changes_++;
+    return std::exchange(error_messages_, uint8_t{0});
+}
+
 void ConfigSpace::train(const LinkState &link) {
     power_.link = link;
+    changes_++;
     set(0x82, 0x1000 | link.width << 4 | link.generation, 2, 0);  // link status, slot clock
+    set(0xa2, link.generation >= 3 ? 0x1e : 0, 2, 0);             // equalised in all three phases
+}
+
+ConfigSpace::Bar ConfigSpace::bar(unsigned id) const {
+    if (id == 0) return {0, word(0x10) & ~0xfu, power_.bar0_bytes};
+    if (id != 2 || power_.bar2_bytes == 0) return {id, 0, 0};
+    return {2, uint64_t{word(0x1c)} << 32 | (word(0x18) & ~0xfu), power_.bar2_bytes};
+}
+
+ConfigSpace::Bar ConfigSpace::claims(uint64_t address) const {
+    Bar second = bar(2);
+    return second.claims(address) && !bar(0).claims(address) ? second : bar(0);
+}
+
+unsigned ConfigSpace::Bar::aperture_bits() const {
+    unsigned bits = 0;
+    while (uint64_t{1} << bits < bytes) bits++;
+    return bits;
 }
 
 uint32_t ConfigSpace::word(unsigned offset) const {
@@ -92,9 +205,30 @@ void ConfigSpace::read(unsigned offset, void *data, unsigned bytes) const {
 
 void ConfigSpace::write(unsigned offset, const void *data, unsigned bytes) {
     const auto *in = static_cast<const uint8_t *>(data);
+    PowerState before = power_state();
+    changes_++;
     for (unsigned i = 0; i < bytes; i++) {
         uint8_t mask = writable_[offset + i];
-        bytes_[offset + i] = static_cast<uint8_t>((bytes_[offset + i] & ~mask) | (in[i] & mask));
+        uint8_t &byte = bytes_[offset + i];
+        byte = static_cast<uint8_t>((byte & ~mask) | (in[i] & mask));
+        byte = static_cast<uint8_t>(byte & ~(clearable_[offset + i] & in[i]));
+    }
+    after_write(offset, in, bytes, before);
+}
+
+void ConfigSpace::after_write(unsigned offset, const uint8_t *in, unsigned bytes,
+                              PowerState before) {
+    auto written = [&](unsigned at) { return at >= offset && at < offset + bytes; };
+    if (written(kPowerControl)) {
+        auto now = static_cast<unsigned>(power_state());
+        if (now == 1 || now == 2)  // not supported: no change (5.3.1.4)
+            bytes_[kPowerControl] =
+                static_cast<uint8_t>((bytes_[kPowerControl] & ~3u) | static_cast<unsigned>(before));
+        power_change_pending_ |= power_state() != before;
+    }
+    if (power_.flr && written(kInitiateFlr) && in[kInitiateFlr - offset] & 0x80) {
+        reset(Reset::Function);
+        flr_in_process_ = true;
     }
 }
 

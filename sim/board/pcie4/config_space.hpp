@@ -2,36 +2,60 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Type 0 configuration space as PCIE4 shows it: power management at 0x40, MSI at 0x48, PCI Express
-// at 0x70, and nothing where silicon has nothing (PG213: the user's windows are 0xB0-0xBF and
+// Type 0 configuration space as PCIE4 shows it: power management at 0x40, MSI at 0x48, MSI-X at
+// 0x60 by option, PCI Express at 0x70, Advanced Error Reporting at 0x100, Secondary PCI Express at
+// 0x1c0, and nothing where silicon has nothing (PG213: the user's windows are 0xB0-0xBF and
 // 0x480-0x4FF, unused here).
 //
-// Writes obey each register's read-only bits; what a write changes is seen by the hard block on the
-// next clock. One function, one 32-bit BAR, one MSI vector without mask bits.
+// Writes obey each register's read-only and write-1-to-clear bits; what a write changes is seen by
+// the hard block on the next clock. One function, a 32-bit BAR0 and by option a 64-bit BAR2, one
+// MSI vector without mask bits.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "pcie4/errors.hpp"
 #include "pcie4/link.hpp"
 
 namespace lanebox {
+
+// Base specification 7.5.2.1: D1 and D2 are optional, and the card has none.
+enum class PowerState : uint8_t { D0 = 0, D3hot = 3 };
 
 class ConfigSpace {
 public:
     static constexpr unsigned kSize = 4096;
 
+    struct Msix {  // the table lies in the gateware's BAR, configuration space says where
+        unsigned vectors = 0;
+        unsigned bar = 0;
+        uint32_t table = 0, pending = 0;
+    };
     struct Power {      // what is fixed when the card powers on
         unsigned mps;   // bytes, the largest payload that Device Capabilities advertise
         unsigned mrrs;  // bytes, Device Control's read request size
         unsigned rcb;   // bytes, 64 or 128
-        unsigned bar0_bytes;
-        LinkState link = {};  // what the link trained to
+        uint64_t bar0_bytes;
+        LinkState link = {};      // what the link trained to
+        uint64_t bar2_bytes = 0;  // 0: there is none
+        bool flr = false;         // Device Capabilities offer a function level reset
+        Msix msix = {};
     };
+    struct Bar {
+        unsigned id;
+        uint64_t base, bytes;
+        bool claims(uint64_t address) const { return address - base < bytes; }
+        unsigned aperture_bits() const;  // as PG213's completer request descriptor has it
+    };
+
+    // Base specification 6.6: what survives. Power: nothing; Hot: sticky error bits; Function: also
+    // what belongs to the link (6.6.2).
+    enum class Reset { Power, Hot, Function };
 
     explicit ConfigSpace(const Power &power);
 
-    void reset();  // conventional or hot reset: Device Control and COMMAND fall back
+    void reset(Reset kind = Reset::Power);
     void read(unsigned offset, void *data, unsigned bytes) const;
     void write(unsigned offset, const void *data, unsigned bytes);
 
@@ -44,21 +68,57 @@ public:
     bool memory_enabled() const { return byte(0x04) & 2; }
     bool bus_master() const { return byte(0x04) & 4; }
     bool msi_enabled() const { return byte(0x4a) & 1; }
+    bool msix_enabled() const { return byte(0x63) & 0x80; }
+    bool msix_masked() const { return byte(0x63) & 0x40; }
+    const Msix &msix() const { return power_.msix; }
     bool relaxed_ordering() const { return byte(0x78) & 0x10; }
     bool extended_tags() const { return byte(0x79) & 1; }
     unsigned mps() const { return 128u << (byte(0x78) >> 5); }
     unsigned mrrs() const { return 128u << (byte(0x79) >> 4 & 7); }
     unsigned rcb() const { return byte(0x80) & 8 ? 128 : 64; }
-    uint32_t bar0() const { return word(0x10) & ~0xfu; }
+    PowerState power_state() const { return static_cast<PowerState>(byte(0x44) & 3); }
+
+    // BAR 0 or 2, with no bytes when there is none.
+    Bar bar(unsigned id) const;
+    Bar claims(uint64_t address) const;  // BAR0 when none does
+
+    // A function level reset: a write to Device Control begins it and resets this configuration
+    // space at once, the user ends it.
+    bool flr_offered() const { return power_.flr; }
+    bool flr_in_process() const { return flr_in_process_; }
+    void end_flr();
+    // A change of the power state that the user has not acknowledged yet.
+    bool power_change_pending() const { return power_change_pending_; }
+    void acknowledge_power_change();
+
+    // The function found an error: status bits, the header of the TLP that it received, error
+    // messages as far as they are enabled.
+    void report(CardError error, const Tlp *tlp);
+    // Error messages since the last call, a bit each: correctable, non-fatal, fatal.
+    uint8_t take_error_messages();
+
+    uint64_t changes() const { return changes_; }  // to any of the above
 
 private:
+    void log(const ErrorEffect &effect, const Tlp *tlp);
+    void send_message(unsigned severity, bool of_request);
     uint8_t byte(unsigned offset) const { return bytes_[offset]; }
     uint32_t word(unsigned offset) const;
-    void set(unsigned offset, uint32_t value, unsigned bytes, uint32_t writable);
+    void put(unsigned offset, uint32_t value);
+    void set(unsigned offset, uint32_t value, unsigned bytes, uint32_t writable,
+             uint32_t clearable = 0);
+    void set_base();
+    void set_express();
+    void set_extended();
+    void after_write(unsigned offset, const uint8_t *in, unsigned bytes, PowerState before);
 
     Power power_;
     std::array<uint8_t, kSize> bytes_{};
     std::array<uint8_t, kSize> writable_{};
+    std::array<uint8_t, kSize> clearable_{};  // by writing ones
+    bool flr_in_process_ = false, power_change_pending_ = false;
+    uint8_t error_messages_ = 0;
+    uint64_t changes_ = 0;
 };
 
 }  // namespace lanebox

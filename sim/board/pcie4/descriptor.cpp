@@ -14,6 +14,18 @@ constexpr uint32_t kErrorPoisoned =
     1;  // RC error codes, PG213 table "Requester Completion Descriptor"
 constexpr uint32_t kErrorStatus = 2;
 
+// Bits that must be 0 (PG213's tables of the descriptors): address type, as nothing is translated
+// here, locked reads, ECRC, and what is reserved.
+constexpr uint32_t kRqZero[kRequestDescriptorDwords] = {0x3, 0, 0, 0x8000'0000};
+constexpr uint32_t kCcZero[kCompletionDescriptorDwords] = {0xe000'ff80, 0x8000, 0x8000'0000};
+constexpr unsigned kLongest = 1024;  // dwords of a TLP
+
+bool any(const std::vector<uint32_t> &dwords, const uint32_t *mask, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        if (dwords[i] & mask[i]) return true;
+    return false;
+}
+
 uint32_t field(uint32_t word, unsigned low, unsigned bits) {
     return word >> low & ((1u << bits) - 1);
 }
@@ -25,13 +37,12 @@ std::vector<uint32_t> with_payload(std::vector<uint32_t> descriptor, const Tlp &
 
 }  // namespace
 
-std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar_aperture_bits) {
+std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar, unsigned bar_aperture_bits) {
     uint32_t type = request.type == TlpType::MemWrite ? kTypeMemWrite : kTypeMemRead;
     return with_payload(
         {static_cast<uint32_t>(request.address) & ~3u, static_cast<uint32_t>(request.address >> 32),
          request.dwords | type << 11 | uint32_t{request.requester} << 16,
-         request.tag | kBar0Id << 16 | bar_aperture_bits << 19 |
-             uint32_t{request.attributes} << 28},
+         request.tag | bar << 16 | bar_aperture_bits << 19 | uint32_t{request.attributes} << 28},
         request);
 }
 
@@ -66,6 +77,9 @@ Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t las
     tlp.type = tlp.raw_type == kTypeMemRead    ? TlpType::MemRead
                : tlp.raw_type == kTypeMemWrite ? TlpType::MemWrite
                                                : TlpType::Other;
+    bool poisoned_read = tlp.poisoned && tlp.type == TlpType::MemRead;
+    tlp.reserved =
+        any(dwords, kRqZero, kRequestDescriptorDwords) || tlp.dwords > kLongest || poisoned_read;
     tlp.payload.assign(dwords.begin() + kRequestDescriptorDwords, dwords.end());
     return tlp;
 }
@@ -82,7 +96,20 @@ Tlp decode_cc(const std::vector<uint32_t> &dwords) {
     tlp.requester = static_cast<uint16_t>(dwords[1] >> 16);
     tlp.tag = static_cast<uint8_t>(dwords[2]);
     tlp.attributes = static_cast<uint8_t>(field(dwords[2], 28, 3));
+    auto status = static_cast<CplStatus>(tlp.status);
+    bool known = status == CplStatus::Success || status == CplStatus::UnsupportedRequest ||
+                 status == CplStatus::CompleterAbort;
+    tlp.reserved = any(dwords, kCcZero, kCompletionDescriptorDwords) || !known;
     tlp.payload.assign(dwords.begin() + kCompletionDescriptorDwords, dwords.end());
+    return tlp;
+}
+
+Tlp refused_request(const Tlp &completion) {
+    std::vector<uint32_t> dwords(completion.payload.begin(), completion.payload.end());
+    dwords.resize(1 + kRequestDescriptorDwords);
+    Tlp tlp = decode_rq({dwords.begin() + 1, dwords.end()}, static_cast<uint8_t>(dwords[0] & 0xf),
+                        static_cast<uint8_t>(dwords[0] >> 4 & 0xf));
+    tlp.requester = static_cast<uint16_t>(dwords[3] >> 16);
     return tlp;
 }
 

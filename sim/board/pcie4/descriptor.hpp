@@ -15,15 +15,17 @@ namespace lanebox {
 
 constexpr unsigned kRequestDescriptorDwords = 4;
 constexpr unsigned kCompletionDescriptorDwords = 3;
-constexpr unsigned kBar0Id = 0;
 
 // Descriptor and payload as the hard block shows them to the user.
-std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar_aperture_bits);
+std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar, unsigned bar_aperture_bits);
 std::vector<uint32_t> encode_rc(const Tlp &completion);
 
 // A TLP from the dwords that the user put on RQ or CC. `first_be`/`last_be` come from tuser on RQ.
 // The payload is what follows the descriptor, whatever the dword count says: the rules compare.
 Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t last_be);
 Tlp decode_cc(const std::vector<uint32_t> &dwords);
+// The request that a completion with an error refuses: PG213 has the user put its byte enables and
+// its descriptor behind the completion's own.
+Tlp refused_request(const Tlp &completion);
 
 }  // namespace lanebox

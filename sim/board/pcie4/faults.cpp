@@ -11,6 +11,7 @@ namespace lanebox {
 namespace {
 
 constexpr unsigned kByteCountError = 64;
+constexpr uint64_t kHotReset = 1'000'000;  // ns: the shortest that base specification 6.6.1 allows
 
 bool number(const std::string &text, uint64_t &value) {
     bool hex = text.rfind("0x", 0) == 0;
@@ -24,16 +25,20 @@ bool number(const std::string &text, uint64_t &value) {
 }
 
 bool takes_argument(Event::Kind kind) {
-    return kind == Event::LinkDown || kind == Event::DeviceControl || kind == Event::Command;
+    return kind == Event::HotReset || kind == Event::LinkDown || kind == Event::DeviceControl ||
+           kind == Event::Command;
 }
 
 Event event_of(Event::Kind kind, const std::string &spec) {
     size_t colon = spec.find(':');
     uint64_t argument = 0;
+    bool optional = kind == Event::HotReset;
+    if (optional) argument = kHotReset;
     bool right = colon == std::string::npos
-                     ? !takes_argument(kind)
+                     ? !takes_argument(kind) || optional
                      : takes_argument(kind) && number(spec.substr(colon + 1), argument);
-    uint64_t highest = kind == Event::LinkDown ? 1'000'000'000 : 0xffff;
+    bool time = kind == Event::LinkDown || kind == Event::HotReset;
+    uint64_t highest = time ? 1'000'000'000 : 0xffff;
     if (!right || argument > highest)
         throw std::invalid_argument(
             "fault '" + spec + "': " +
@@ -45,10 +50,10 @@ Event event_of(Event::Kind kind, const std::string &spec) {
 }  // namespace
 
 const char *Faults::name(unsigned kind) {
-    static const char *const names[] = {"flip-c2h",  "c2h-be",     "flip-h2c",        "wrong-be",
-                                        "lose-msi",  "ur",         "drop-completion", "ca",
-                                        "poison",    "unexpected", "duplicate",       "byte-count",
-                                        "replay-up", "replay-down"};
+    static const char *const names[] = {"flip-c2h",  "c2h-be",      "flip-h2c",        "wrong-be",
+                                        "lose-msi",  "ur",          "drop-completion", "ca",
+                                        "poison",    "unexpected",  "duplicate",       "byte-count",
+                                        "replay-up", "replay-down", "malformed"};
     static_assert(sizeof names / sizeof *names == kKinds);
     return names[kind];
 }
@@ -149,6 +154,10 @@ bool Faults::duplicate() {
 
 bool Faults::replay_up() {
     return strikes(ReplayUp);
+}
+
+bool Faults::malformed() {
+    return strikes(Malformed);
 }
 
 bool Faults::replay_down() {

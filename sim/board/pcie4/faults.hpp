@@ -48,6 +48,7 @@ public:
     bool replay_up();   // replay-up, replay-down: a TLP crosses the link with a wrong LCRC
     bool replay_down();
     bool duplicate();  // duplicate: the last completion of a read comes twice
+    bool malformed();  // malformed: a request to the card breaks the specification
 
     bool event_waiting() const { return !events_.empty(); }
     Event take_event();
@@ -70,6 +71,7 @@ private:
         ByteCount,
         ReplayUp,
         ReplayDown,
+        Malformed,
         kKinds
     };
     static const char *name(unsigned kind);

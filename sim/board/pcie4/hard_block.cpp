@@ -13,12 +13,13 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBar0ApertureBits = 17;  // 128 KiB
-constexpr unsigned kDefaultTags = 32;       // without extended tags
+constexpr unsigned kDefaultTags = 32;  // without extended tags
 constexpr unsigned kAllTags = 256;
-constexpr unsigned kCompletionsInFlight = 64;  // PG213, 256 bit without straddle
-constexpr Time kDrain = 256 * kCycle;          // longer than any path into the gateware
-constexpr Time kSettle = 4 * kCycle;           // for what leaves it: nothing comes after it
+constexpr unsigned kCompletionsInFlight = 64;         // PG213, 256 bit without straddle
+constexpr Time kDrain = 256 * kCycle;                 // longer than any path into the gateware
+constexpr Time kFlrTime = 100'000'000 * kNanosecond;  // base specification 6.6.2
+constexpr Time kPowerAckTime = 50'000 * kNanosecond;  // no root waits longer than it must
+constexpr Time kSettle = 4 * kCycle;                  // for what leaves it: nothing comes after it
 
 void count_tlp(StreamCounters &counters, const Tlp &tlp) {
     counters.tlps++;
@@ -40,7 +41,7 @@ bool legal_enables(const Tlp &tlp) {
 
 }  // namespace
 
-HardBlock::HardBlock(RootComplex &root, const ConfigSpace &config, Rules &rules, TlpLog &log,
+HardBlock::HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLog &log,
                      const Settings &settings)
     : root_(root),
       config_(config),
@@ -61,6 +62,7 @@ void HardBlock::reset() {
     rc_source_ = CompletionSource(settings_.straddle);
     rc_blocked_ = rq_ready_ = cc_ready_ = false;
     np_credits_ = 0;
+    power_change_until_ = 0;
     reads_.reset();
     sequence_.clear();
     requests_shown_ = root_.requests_sent();
@@ -68,6 +70,48 @@ void HardBlock::reset() {
 
 void HardBlock::clear_counters() {
     cq_ = cc_ = rq_ = rc_ = {};
+}
+
+void HardBlock::begin_flr(Time now) {
+    flr_until_ = now + kFlrTime;
+    flr_late_ = false;
+    power_change_until_ = 0;
+    reads_.reset();
+    root_.function_reset();
+}
+
+// The user stops, restarts and says so; a card whose user does not would hang a real host.
+void HardBlock::end_of_flr(Time now, const PinsIn &in) {
+    bool late = now >= flr_until_;
+    if (!in.flr_done && !late) return;
+    flr_late_ = late;
+    config_.end_flr();
+    rules_.check(!late, Rule::FlrTimeout, {}, "cfg_flr_done did not come within 100 ms");
+}
+
+void HardBlock::power_change(Time now, const PinsIn &in) {
+    if (!power_change_until_) power_change_until_ = now + kPowerAckTime;
+    bool late = now >= power_change_until_;
+    if (!in.power_ack && !late) return;
+    config_.acknowledge_power_change();
+    power_change_until_ = 0;
+    rules_.check(!late, Rule::PowerAck, {}, "cfg_power_state_change_ack did not come within 50 us");
+}
+
+uint32_t HardBlock::manage(unsigned dword, bool write, uint32_t data) {
+    unsigned offset = dword * 4;
+    if (write) {
+        bool own = (offset >= 0xb0 && offset < 0xc0) || (offset >= 0x480 && offset < 0x500);
+        Tlp access;
+        access.type = TlpType::Other;
+        access.address = offset;
+        access.dwords = 1;
+        access.payload = {data};
+        rules_.check(own, Rule::UserConfig, access, "cfg_mgmt_write outside the user's windows");
+    }
+    uint32_t value = 0;
+    if (offset < ConfigSpace::kSize) config_.read(offset, &value, sizeof value);
+    return value;
 }
 
 bool HardBlock::held_back() {
@@ -102,15 +146,20 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
         rq_first_be_ = in.rq_first_be;
         rq_last_be_ = in.rq_last_be;
         rq_seq_num_ = in.rq_seq_num;
+        rq_lost_ = config_.flr_in_process();
     }
     if (!rq_sink_.accept(in.rq)) return;
     bool keep_broken = rq_sink_.keep_broken();
     Tlp tlp = decode_rq(rq_sink_.take(), rq_first_be_, rq_last_be_);
     tlp.pins_at = now;
+    if (rq_lost_ || config_.flr_in_process()) return;
     unsigned expected = tlp.type == TlpType::MemWrite ? tlp.dwords : 0;
-    rules_.check(!keep_broken && tlp.payload.size() == expected, Rule::KeepMismatch, tlp,
-                 "s_axis_rq_tkeep does not cover descriptor and dword count exactly");
+    bool known = tlp.type != TlpType::Other;  // else its length means something else
+    rules_.check(!keep_broken && (!known || tlp.payload.size() == expected), Rule::KeepMismatch,
+                 tlp, "s_axis_rq_tkeep does not cover descriptor and dword count exactly");
     check_request(tlp);
+    if (tlp.dwords == 0) return;  // nothing that could be sent
+    if (tlp.poisoned && tlp.posted()) config_.report(CardError::PoisonedWrite, nullptr);
     count_tlp(rq_, tlp);
     log_.write("RQ", now, tlp);
     sequence_.push_back(rq_seq_num_);
@@ -120,7 +169,12 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
 void HardBlock::check_request(const Tlp &tlp) {
     bool known = tlp.type == TlpType::MemRead || tlp.type == TlpType::MemWrite;
     rules_.check(known, Rule::RequestType, tlp, "neither a memory read nor a memory write");
+    rules_.check(!tlp.reserved, Rule::ReservedFields, tlp, "RQ descriptor: a bit that must be 0");
     if (!known) return;
+    rules_.check(tlp.dwords != 0, Rule::ZeroLength, tlp, "a request of no dwords");
+    if (tlp.dwords == 0) return;
+    rules_.check(config_.power_state() == PowerState::D0, Rule::PowerState, tlp,
+                 "the function is in D3hot");
     rules_.check(config_.bus_master(), Rule::BusMasterOff, tlp, "COMMAND has bus master off");
     rules_.check((tlp.address & 0xfff) + tlp.dwords * 4 <= 0x1000, Rule::Crosses4k, tlp,
                  "address and length cross a 4 KiB boundary");
@@ -155,12 +209,15 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
         return;
     }
     cc_.beats++;
+    if (!cc_sink_.mid_packet()) cc_lost_ = config_.flr_in_process();
     if (!cc_sink_.accept(in.cc)) return;
     bool keep_broken = cc_sink_.keep_broken();
     Tlp tlp = decode_cc(cc_sink_.take());
     tlp.pins_at = now;
+    if (cc_lost_ || config_.flr_in_process()) return;
     rules_.check(!keep_broken, Rule::KeepMismatch, tlp, "s_axis_cc_tkeep has holes");
     check_completion(tlp);
+    if (tlp.status) tlp.payload.clear();  // the request's information: on the link it has no data
     count_tlp(cc_, tlp);
     log_.write("CC", now, tlp);
     root_.receive(std::move(tlp));
@@ -168,12 +225,18 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
 
 void HardBlock::check_completion(const Tlp &tlp) {
     constexpr unsigned kRequestInformation = 5;  // dwords that follow a UR or CA descriptor
+    rules_.check(!tlp.reserved, Rule::ReservedFields, tlp,
+                 "CC descriptor: a bit that must be 0, or a status that does not exist");
     if (tlp.status == static_cast<uint8_t>(CplStatus::Success)) {
         rules_.check(tlp.payload.size() == tlp.dwords, Rule::KeepMismatch, tlp,
                      "s_axis_cc_tkeep does not cover descriptor and dword count exactly");
     } else {
         rules_.check(tlp.payload.size() == kRequestInformation, Rule::CplErrorForm, tlp,
                      "an error completion must carry the request's information, 8 dwords in all");
+        Tlp request = refused_request(tlp);
+        bool aborted = tlp.status == static_cast<uint8_t>(CplStatus::CompleterAbort);
+        config_.report(aborted ? CardError::CompleterAbort : CardError::UnsupportedRequest,
+                       &request);
     }
 }
 
@@ -187,8 +250,11 @@ void HardBlock::take_interrupt(Time now, const PinsIn &in, PinsOut &out) {
     message.dwords = 1;
     message.pins_at = now;
     message.payload = {0};
-    bool enabled = config_.msi_enabled() && config_.bus_master();
-    rules_.check(enabled, Rule::MsiDisabled, message, "MSI or bus master is disabled");
+    if (config_.flr_in_process()) return;
+    bool awake = config_.power_state() == PowerState::D0;
+    rules_.check(awake, Rule::PowerState, message, "the function is in D3hot");
+    bool enabled = awake && config_.msi_enabled() && config_.bus_master();
+    rules_.check(enabled || !awake, Rule::MsiDisabled, message, "MSI or bus master is disabled");
     (enabled ? out.msi_sent : out.msi_fail) = true;
     if (!enabled) return;
     log_.write("RQ", now, message);
@@ -206,23 +272,28 @@ void HardBlock::show_cq(Time now, const PinsIn &in, PinsOut &out) {
         if (in.cq_ready) cq_source_.taken();
     }
     bool reads = np_credits_ > 0;
-    if (!cq_source_.active() && root_.request_arrived(now, reads) && !held_back()) {
-        Tlp tlp = root_.take_request(now, reads);
-        tlp.pins_at = now;
-        if (!tlp.posted()) np_credits_--;
-        cq_first_be_ = tlp.first_be;
-        cq_last_be_ = tlp.last_be;
-        count_tlp(cq_, tlp);
-        log_.write("CQ", now, tlp);
-        cq_source_.load(encode_cq(tlp, kBar0ApertureBits), kRequestDescriptorDwords, tlp.first_be,
-                        tlp.last_be);
-    }
+    if (!cq_source_.active() && root_.request_arrived(now, reads) && !held_back())
+        load_cq(now, root_.take_request(now, reads));
     out.cq = cq_source_.beat();
     out.cq_first = cq_source_.first();
     out.cq_first_be = cq_first_be_;
     out.cq_last_be = cq_last_be_;
     out.cq_byte_en = cq_source_.byte_enables();
     out.np_credits = static_cast<uint8_t>(np_credits_);
+}
+
+void HardBlock::load_cq(Time now, Tlp tlp) {
+    tlp.pins_at = now;
+    if (tlp.replayed) config_.report(CardError::BadTlp, nullptr);
+    if (tlp.malformed) return config_.report(CardError::MalformedTlp, &tlp);
+    if (!tlp.posted()) np_credits_--;
+    cq_first_be_ = tlp.first_be;
+    cq_last_be_ = tlp.last_be;
+    count_tlp(cq_, tlp);
+    log_.write("CQ", now, tlp);
+    ConfigSpace::Bar bar = config_.claims(tlp.address);
+    cq_source_.load(encode_cq(tlp, bar.id, bar.aperture_bits()), kRequestDescriptorDwords,
+                    tlp.first_be, tlp.last_be);
 }
 
 void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
@@ -245,12 +316,25 @@ void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
     out.rc_byte_en = shown.byte_en;
 }
 
+// What is wrong with a completion, as far as configuration space has a place for it.
+void HardBlock::report(const Tlp &tlp) {
+    if (tlp.replayed) config_.report(CardError::BadTlp, nullptr);
+    if (tlp.rc_error == kRcTimeout) return config_.report(CardError::CompletionTimeout, nullptr);
+    if (tlp.rc_error == kRcInvalidTag) config_.report(CardError::UnexpectedCompletion, &tlp);
+    if (tlp.poisoned) config_.report(CardError::PoisonedCompletion, &tlp);
+    if (tlp.status == static_cast<uint8_t>(CplStatus::UnsupportedRequest))
+        config_.report(CardError::RefusedByHost, nullptr);
+    if (tlp.status == static_cast<uint8_t>(CplStatus::CompleterAbort))
+        config_.report(CardError::AbortedByHost, nullptr);
+}
+
 void HardBlock::load_rc(Time now) {
     bool overflow = !settings_.straddle && root_.completions_waiting(now) >= kCompletionsInFlight;
     Tlp tlp = root_.take_completion();
     tlp.pins_at = now;
     rules_.check(!overflow, Rule::RcCompletions, tlp, "64 or more completions wait for RC");
     reads_.release(tlp);
+    if (tlp.rc_error || tlp.status || tlp.poisoned || tlp.replayed) report(tlp);
     count_tlp(rc_, tlp);
     log_.write("RC", now, tlp);
     rc_source_.load(encode_rc(tlp), kCompletionDescriptorDwords);
@@ -288,6 +372,8 @@ void HardBlock::show_credits(const PinsIn &in, PinsOut &out) {
 }
 
 void HardBlock::step(Time now, const PinsIn &in, PinsOut &out) {
+    if (config_.flr_in_process()) end_of_flr(now, in);
+    if (config_.power_change_pending()) power_change(now, in);
     accept_rq(now, in);
     accept_cc(now, in);
     take_interrupt(now, in, out);

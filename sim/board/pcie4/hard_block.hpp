@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // The UltraScale+ PCIE4 block at its user pins: TLPs to and from beats, PG213's rules, credits
-// towards the user, MSI, counters. 256 bit, client tags.
+// towards the user, MSI, resets and power states of the function, counters. 256 bit, client tags.
 //
-// Not modelled: parity, AER, messages, functions other than 0.
+// Not modelled: parity, messages, functions other than 0.
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ public:
         bool straddle = false;  // two read completions may share a beat on RC
     };
 
-    HardBlock(RootComplex &root, const ConfigSpace &config, Rules &rules, TlpLog &log,
+    HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLog &log,
               const Settings &settings);
 
     // One rising edge of user_clk at time `now`.
@@ -47,6 +47,13 @@ public:
     // alone.
     void settled(Time now) { quiet_from_ = now; }
     void reset();  // user_reset: what is at the pins is gone
+    // Initiate FLR was written: what the user sends from now on is lost, and no completion of a
+    // read from before is shown, but for the TLP that is on show already. The user has 100 ms.
+    void begin_flr(Time now);
+    bool flr_late() const { return flr_late_; }  // the last one was not acknowledged in time
+
+    // cfg_mgmt_*: dwords of configuration space. A write changes nothing.
+    uint32_t manage(unsigned dword, bool write, uint32_t data);
 
     const StreamCounters &cq() const { return cq_; }
     const StreamCounters &cc() const { return cc_; }
@@ -58,13 +65,17 @@ public:
 private:
     void accept_rq(Time now, const PinsIn &in);
     void accept_cc(Time now, const PinsIn &in);
+    void end_of_flr(Time now, const PinsIn &in);
+    void power_change(Time now, const PinsIn &in);
     void check_request(const Tlp &tlp);
     void check_read(const Tlp &tlp);
     void check_completion(const Tlp &tlp);
     void take_interrupt(Time now, const PinsIn &in, PinsOut &out);
     void show_cq(Time now, const PinsIn &in, PinsOut &out);
     void show_rc(Time now, const PinsIn &in, PinsOut &out);
+    void load_cq(Time now, Tlp tlp);
     void load_rc(Time now);
+    void report(const Tlp &tlp);
     void show_ready(Time now, PinsOut &out);
     void show_sequence(PinsOut &out);
     void show_credits(const PinsIn &in, PinsOut &out);
@@ -72,7 +83,7 @@ private:
     void active(Time now, Time lasting);
 
     RootComplex &root_;
-    const ConfigSpace &config_;
+    ConfigSpace &config_;
     Rules &rules_;
     TlpLog &log_;
     Settings settings_;
@@ -95,7 +106,11 @@ private:
     FcPins fc_;                     // for fc_select_ after fc_changes_ of the credits
     unsigned fc_select_ = ~0u;
     uint64_t fc_changes_ = 0;
-    Time quiet_from_ = 0;  // the gateware has dealt with all that it was shown
+    bool flr_late_ = false;
+    Time flr_until_ = 0;           // when the user must have acknowledged it
+    Time power_change_until_ = 0;  // the same for a change of the power state, 0: there is none
+    bool rq_lost_ = false, cc_lost_ = false;  // the packet at the pins began during an FLR
+    Time quiet_from_ = 0;                     // the gateware has dealt with all that it was shown
     StreamCounters cq_, cc_, rq_, rc_;
 };
 

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 namespace lanebox {
 
@@ -19,6 +20,11 @@ public:
     virtual bool memory_write(uint64_t address, const void *data, size_t bytes) = 0;
     // Deliver MSI vector 0; false when nobody listens, the interrupt is then lost.
     virtual bool interrupt() = 0;
+
+    // The MSI-X vector that a write of the card with this address and data stands for, if any, and
+    // its delivery: false, nobody listens.
+    virtual std::optional<unsigned> vector_of(uint64_t, uint32_t) { return {}; }
+    virtual bool interrupt(unsigned) { return false; }
 };
 
 }  // namespace lanebox

@@ -60,18 +60,18 @@ module pcie_usp (
     input  [2:0]   cfg_fc_sel,
 
     // Status.
-    output         cfg_phy_link_down,
+    output reg     cfg_phy_link_down = 1'b0,
     output [1:0]   cfg_phy_link_status,
     output reg [2:0] cfg_negotiated_width = 3'd3,
     output reg [1:0] cfg_current_speed = 2'd2,
     output reg [1:0] cfg_max_payload = 2'd0,
     output reg [2:0] cfg_max_read_req = 3'd2,
     output reg [15:0] cfg_function_status = 16'd0,
-    output [11:0]  cfg_function_power_state,
+    output reg [11:0] cfg_function_power_state = 12'd0,
     output [503:0] cfg_vf_status,
     output [755:0] cfg_vf_power_state,
     output [1:0]   cfg_link_power_state,
-    output         cfg_err_cor_out, cfg_err_nonfatal_out, cfg_err_fatal_out,
+    output reg     cfg_err_cor_out = 1'b0, cfg_err_nonfatal_out = 1'b0, cfg_err_fatal_out = 1'b0,
     output [5:0]   cfg_ltssm_state,
     output reg [3:0] cfg_rcb_status = 4'd0,
     output [1:0]   cfg_obff_enable,
@@ -81,14 +81,14 @@ module pcie_usp (
     output [251:0] cfg_vf_tph_requester_enable,
     output [755:0] cfg_vf_tph_st_mode,
 
-    // Management and messages: not used by this gateware.
+    // Management: configuration space by dwords. Messages: none are sent or received.
     input  [9:0]   cfg_mgmt_addr,
     input          cfg_mgmt_write, cfg_mgmt_read, cfg_mgmt_debug_access,
     input  [31:0]  cfg_mgmt_write_data,
     input  [3:0]   cfg_mgmt_byte_enable,
     input  [7:0]   cfg_mgmt_function_number,
-    output [31:0]  cfg_mgmt_read_data,
-    output         cfg_mgmt_read_write_done,
+    output reg [31:0] cfg_mgmt_read_data,
+    output reg     cfg_mgmt_read_write_done = 1'b0,
     output         cfg_msg_received,
     output [7:0]   cfg_msg_received_data,
     output [4:0]   cfg_msg_received_type,
@@ -99,11 +99,11 @@ module pcie_usp (
 
     // Control.
     input          cfg_hot_reset_in,
-    output         cfg_hot_reset_out,
+    output reg     cfg_hot_reset_out = 1'b0,
     input          cfg_power_state_change_ack,
-    output         cfg_power_state_change_interrupt,
+    output reg     cfg_power_state_change_interrupt = 1'b0,
     input          cfg_err_cor_in, cfg_err_uncor_in,
-    output [3:0]   cfg_flr_in_process,
+    output reg [3:0] cfg_flr_in_process = 4'd0,
     input  [3:0]   cfg_flr_done,
     output [251:0] cfg_vf_flr_in_process,
     input          cfg_vf_flr_done,
@@ -133,12 +133,18 @@ module pcie_usp (
     input  [7:0]   cfg_interrupt_msi_tph_st_tag,
     input  [1:0]   cfg_interrupt_msi_pending_status_function_num,
     input          cfg_interrupt_msi_pending_status_data_enable,
-    input  [7:0]   cfg_interrupt_msi_function_number
+    input  [7:0]   cfg_interrupt_msi_function_number,
+
+    // MSI-X with the table in the user's BAR: the user sends the messages, as writes on RQ.
+    output reg [3:0] cfg_interrupt_msix_enable = 4'd0,
+    output reg [3:0] cfg_interrupt_msix_mask = 4'd0
 );
     import "DPI-C" context function chandle pcie4_bind();
     import "DPI-C" function void pcie4_step(
         input chandle model,
-        input int in_flags,            // {fc_sel[2:0], reset, rc_ready, cq_ready, cc_last, cc_valid, rq_last, rq_valid, np_req[1:0]}
+        // {power_ack, flr_done, fc_sel[2:0], reset, rc_ready, cq_ready, cc_last, cc_valid, rq_last,
+        // rq_valid, np_req[1:0]}
+        input int in_flags,
         input bit [255:0] rq_data, input int rq_keep,
         input int rq_user,             // {seq_num[5:0], last_be[3:0], first_be[3:0]}
         input bit [255:0] cc_data, input int cc_keep,
@@ -149,11 +155,13 @@ module pcie_usp (
         output int config_state,
         output int rq_state,           // {npd_av, nph_av, tag_av, vld1, seq_num1, vld0, seq_num0}
         output int fc_headers, output int fc_requests, output int fc_completions);
+    import "DPI-C" function int pcie4_manage(
+        input chandle model, input int dword, input int is_write, input int data);
 
     assign user_clk             = sys_clk_gt;
     assign phy_rdy_out          = 1'b1;
-    assign cfg_phy_link_status  = 2'b11;  // link up, DL initialised
-    assign cfg_ltssm_state      = 6'h10;  // L0
+    assign cfg_phy_link_status  = cfg_phy_link_down ? 2'b00 : 2'b11;  // link up, DL initialised
+    assign cfg_ltssm_state      = cfg_phy_link_down ? 6'h00 : 6'h10;  // Detect.Quiet, L0
 
     // The gateware is held in reset for a few cycles after the card's own reset, as silicon does.
     localparam RESET_CYCLES = 16;
@@ -165,12 +173,32 @@ module pcie_usp (
     assign  s_axis_rq_tready = {4{rq_ready}};
     assign  s_axis_cc_tready = {4{cc_ready}};
 
-    int         out_flags, cq_keep, cq_enables, cq_byte_en, rc_keep, rc_byte_en, config_state;
+    int         out_flags, cq_keep, cq_enables, cq_byte_en, rc_keep, rc_byte_en;
+    int         config_state = 0;
     int         rq_state, fc_headers, fc_requests, fc_completions;
     bit [255:0] cq_data, rc_data;
 
+    // A management access takes a few cycles, and the user sees `done` a cycle before it can let go:
+    // an access that is still asked for then ends before the next one would be done.
+    localparam MANAGE_CYCLES = 4;
+    reg [2:0] manage_count = 3'd0;
+
     always @(posedge user_clk) begin
-        if (!sys_reset) begin
+        cfg_mgmt_read_write_done <= 1'b0;
+        if (user_reset | ~(cfg_mgmt_read | cfg_mgmt_write)) begin
+            manage_count <= 3'd0;
+        end else if (manage_count != MANAGE_CYCLES - 1) begin
+            manage_count <= manage_count + 3'd1;
+        end else begin
+            cfg_mgmt_read_data       <= pcie4_manage(model, {22'd0, cfg_mgmt_addr},
+                                                     {31'd0, cfg_mgmt_write}, cfg_mgmt_write_data);
+            cfg_mgmt_read_write_done <= 1'b1;
+            manage_count             <= 3'd0;
+        end
+    end
+
+    always @(posedge user_clk) begin
+        if (!sys_reset | config_state[18]) begin
             reset_count <= 5'd0;
             user_reset  <= 1'b1;
             user_lnk_up <= 1'b0;
@@ -184,7 +212,8 @@ module pcie_usp (
         // Bound on the first clock, when the C++ side has been told of its instance.
         if (model == null) model = pcie4_bind();
         pcie4_step(model,
-            {20'd0, cfg_fc_sel, user_reset | ~sys_reset, m_axis_rc_tready, m_axis_cq_tready, s_axis_cc_tlast, s_axis_cc_tvalid,
+            {18'd0, cfg_power_state_change_ack, cfg_flr_done[0], cfg_fc_sel, user_reset | ~sys_reset,
+             m_axis_rc_tready, m_axis_cq_tready, s_axis_cc_tlast, s_axis_cc_tvalid,
              s_axis_rq_tlast, s_axis_rq_tvalid, pcie_cq_np_req},
             s_axis_rq_tdata, {24'd0, s_axis_rq_tkeep},
             {18'd0, s_axis_rq_tuser[61:60], s_axis_rq_tuser[27:24], s_axis_rq_tuser[7:0]},
@@ -228,5 +257,13 @@ module pcie_usp (
         cfg_rcb_status             <= {3'd0, config_state[11]};
         cfg_negotiated_width       <= config_state[14:12];
         cfg_current_speed          <= config_state[16:15];
+        cfg_flr_in_process         <= {3'd0, config_state[17]};
+        cfg_phy_link_down          <= config_state[18];
+        cfg_hot_reset_out          <= config_state[19];
+        cfg_interrupt_msix_enable  <= {3'd0, config_state[20]};
+        cfg_interrupt_msix_mask    <= {3'd0, config_state[21]};
+        cfg_function_power_state   <= {9'd0, config_state[24:22]};
+        cfg_power_state_change_interrupt <= config_state[25];
+        {cfg_err_fatal_out, cfg_err_nonfatal_out, cfg_err_cor_out} <= config_state[28:26];
     end
 endmodule

@@ -16,7 +16,6 @@ constexpr uint16_t kPeerId = 0x0200;                // bus 2
 constexpr Time kTimeout = 1'000'000 * kNanosecond;  // 1 ms: 256 reads may wait for each other
 constexpr size_t kQueue = 4;                        // requests that wait at the root for the link
 constexpr unsigned kPage = 4096;
-constexpr unsigned kBoundary = 128;  // RCB of everything but a root (base specification 2.3.1.1)
 
 void require(bool holds, const std::string &rule) {
     if (!holds) throw std::invalid_argument("peer: " + rule);
@@ -33,10 +32,12 @@ Peer::Peer(RootComplex &root, const ConfigSpace &config, Rules &rules)
     root.answer_to(kPeerId, [this](const Tlp &completion) { answered(completion); });
 }
 
-void Peer::start(const Job &job, uint64_t bar_bytes) {
+void Peer::start(const Job &job) {
+    uint64_t bar_bytes = config_.bar(job.bar).bytes;
     unsigned most = job.write ? config_.mps() : config_.mrrs();
     require(idle(), "the job before is not done yet");
     require(config_.memory_enabled(), "COMMAND has memory space off, the card has no address");
+    require(bar_bytes, "BAR" + std::to_string(job.bar) + " does not exist");
     require(job.size >= 4 && job.size <= most && job.size % 4 == 0,
             "SIZE " + std::to_string(job.size) + " must be a multiple of 4 from 4 to " +
                 std::to_string(most) + (job.write ? " (MPS)" : " (MRRS)"));
@@ -78,11 +79,11 @@ Tlp Peer::request(uint64_t address) const {
 }
 
 void Peer::issue() {
-    Tlp tlp = request(config_.bar0() + at_);
+    Tlp tlp = request(config_.bar(job_.bar).base + at_);
     if (!job_.write) {
         tlp.tag = free_tags_.back();
         free_tags_.pop_back();
-        reads_[tlp.tag] = {tlp.address, job_.size, now_ + kTimeout};
+        reads_.insert({tlp.tag, {{tlp.address, job_.size}, now_ + kTimeout}});
     }
     if (counters_.issued++ == 0) counters_.first = now_;
     if (job_.write) {
@@ -118,23 +119,8 @@ void Peer::finish(uint8_t tag) {
     counters_.last = now_;
 }
 
-// What the specification forbids about this completion of `read`; empty when it is right.
-std::string Peer::wrong(const Read &read, const Tlp &completion) const {
-    unsigned bytes = completion.dwords * 4;
-    if (completion.status) return "status " + std::to_string(completion.status);
-    if (completion.byte_count != read.left) return "bytes left: " + std::to_string(read.left);
-    if (completion.address != (read.next & 0x7f))
-        return "lower address must be " + std::to_string(read.next & 0x7f);
-    if (completion.payload.size() != completion.dwords || bytes == 0 || bytes > read.left)
-        return "its length does not fit the " + std::to_string(read.left) + " bytes left";
-    if (bytes > config_.mps()) return "payload above MPS";
-    if (bytes < read.left && (read.next + bytes) % kBoundary)
-        return "it ends inside 128 aligned bytes";
-    return {};
-}
-
-void Peer::compare(const Read &read, const Tlp &completion) {
-    uint64_t offset = read.next - config_.bar0();
+void Peer::compare(const ReadProgress &read, const Tlp &completion) {
+    uint64_t offset = read.next() - config_.bar(job_.bar).base;
     for (unsigned i = 0; i < completion.dwords; i++)
         counters_.mismatches += completion.payload[i] != peer_pattern(offset + 4 * i);
 }
@@ -145,8 +131,9 @@ void Peer::answered(const Tlp &completion) {
         counters_.errors++;
         return rules_.broken(Rule::UnexpectedCpl, completion, "the peer has no read with this tag");
     }
-    Read &read = entry->second;
-    std::string what = wrong(read, completion);
+    ReadProgress &read = entry->second.progress;
+    std::string what = completion.status ? "status " + std::to_string(completion.status)
+                                         : read.wrong(completion, config_.mps());
     if (!what.empty()) {
         counters_.errors++;
         finish(completion.tag);
@@ -154,11 +141,9 @@ void Peer::answered(const Tlp &completion) {
         return;
     }
     compare(read, completion);
-    unsigned bytes = completion.dwords * 4;
-    counters_.bytes += bytes;
-    read.next += bytes;
-    read.left -= bytes;
-    if (read.left) return;
+    counters_.bytes += read.brings(completion);
+    read.advance(completion);
+    if (read.left()) return;
     counters_.completed++;
     finish(completion.tag);
 }

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Another device behind the root complex that reads and writes the card's BAR, as an NVMe drive
+// Another device behind the root complex that reads and writes a BAR of the card, as an NVMe drive
 // does: whole requests back to back or paced, many tags, every completion checked.
 //
 // Requests walk from `offset` in steps of their size and begin again there at the end of the 4 KiB
@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "pcie4/read_progress.hpp"
 #include "pcie4/root_complex.hpp"
 
 namespace lanebox {
@@ -24,6 +25,7 @@ class Peer {
 public:
     struct Job {
         bool write = false;
+        unsigned bar = 0;  // 0 or 2
         uint64_t offset = 0;
         unsigned size = 4;  // bytes of a request
         uint64_t count = 0;
@@ -41,7 +43,7 @@ public:
     Peer(RootComplex &root, const ConfigSpace &config, Rules &rules);
 
     // Throws std::invalid_argument with the rule that the job breaks. Counts begin anew.
-    void start(const Job &job, uint64_t bar_bytes);
+    void start(const Job &job);
     void run(Time now);
     bool idle() const { return left_ == 0 && reads_.empty(); }
     void reset();  // what is under way is lost: reads in flight are errors
@@ -50,8 +52,7 @@ public:
 
 private:
     struct Read {
-        uint64_t next;  // address of what is still to come
-        unsigned left;  // bytes
+        ReadProgress progress;
         Time deadline;
     };
 
@@ -59,8 +60,7 @@ private:
     bool may_issue() const;
     Tlp request(uint64_t address) const;
     void answered(const Tlp &completion);
-    std::string wrong(const Read &read, const Tlp &completion) const;
-    void compare(const Read &read, const Tlp &completion);
+    void compare(const ReadProgress &read, const Tlp &completion);
     void finish(uint8_t tag);
     void expire();
 

@@ -28,6 +28,8 @@ struct PinsIn {
     uint8_t np_req = 0;      // pcie_cq_np_req, bit 0: one more credit
     uint8_t rq_seq_num = 0;  // s_axis_rq_tuser[61:60,27:24]
     uint8_t fc_sel = 0;      // cfg_fc_sel
+    bool flr_done = false;   // cfg_flr_done, bit 0
+    bool power_ack = false;  // cfg_power_state_change_ack
 };
 
 // cfg_fc_*: posted, non-posted and completion credits, as cfg_fc_sel chooses.

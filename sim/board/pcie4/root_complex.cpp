@@ -17,7 +17,17 @@ constexpr uint16_t kHostId = 0x00a0;                 // bus 0, device 20: any va
 constexpr unsigned kTransmitBuffer = 2048;           // bytes behind the user pins
 constexpr size_t kTransmitTlps = 32;                 // that wait for credits
 constexpr unsigned kMmioReads = 32;  // in flight: few enough that the last one meets its deadline
+constexpr Time kMessageOnItsWay = 1000 * kNanosecond;  // through the card's own pipeline
+constexpr size_t kLateReads = 128;   // tags that are kept for answers after the timeout
 constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for the link
+
+// Bytes of the request that begins at `address` when `left` are left: whole dwords up to `most`,
+// and never across 4 KiB.
+unsigned request_bytes(uint64_t address, unsigned left, unsigned most) {
+    constexpr unsigned kPage = 4096;
+    unsigned to_page = kPage - static_cast<unsigned>(address % kPage);
+    return std::min({left, most - static_cast<unsigned>(address % 4), to_page});
+}
 
 bool of_user(const Tlp &tlp) {  // a request from RQ
     return tlp.type != TlpType::Completion && !tlp.interrupt;
@@ -47,8 +57,7 @@ Tlp RootComplex::take_request(Time now, bool reads) {
 
 // --- the CPU's side ------------------------------------------------------------------------------
 
-Tlp RootComplex::host_request(TlpType type, uint64_t offset, unsigned bytes) const {
-    uint64_t address = config_.bar0() + offset;
+Tlp RootComplex::host_request(TlpType type, uint64_t address, unsigned bytes) {
     ByteEnables enables = byte_enables(address, bytes);
     Tlp tlp;
     tlp.type = type;
@@ -60,39 +69,62 @@ Tlp RootComplex::host_request(TlpType type, uint64_t offset, unsigned bytes) con
     return tlp;
 }
 
-void RootComplex::mmio_read(uint64_t offset, unsigned bytes, ReadDone done) {
-    counters.mmio_reads++;
-    while (mmio_.count(next_tag_)) next_tag_++;
-    Tlp tlp = host_request(TlpType::MemRead, offset, bytes);
-    tlp.tag = next_tag_++;
-    mmio_[tlp.tag] = {config_.bar0() + offset, bytes, kNotSent, std::move(done)};
-    requests_out_.push_back({now_ + timing.mmio_rtt / 2, std::move(tlp)});
+uint8_t RootComplex::free_tag() {
+    if (late_.size() > kLateReads) late_.clear();
+    while (mmio_.count(next_tag_) || late_.count(next_tag_)) next_tag_++;
+    return next_tag_++;
 }
 
-void RootComplex::mmio_write(uint64_t offset, const void *data, unsigned bytes) {
-    counters.mmio_writes++;
-    Tlp tlp = host_request(TlpType::MemWrite, offset, bytes);
-    tlp.payload.assign(tlp.dwords, 0);
-    memcpy(reinterpret_cast<uint8_t *>(tlp.payload.data()) + (offset & 3), data, bytes);
-    faults_.on_mmio_write(tlp);
-    requests_out_.push_back({now_ + timing.mmio_rtt / 2, std::move(tlp)});
+void RootComplex::mmio_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) {
+    uint64_t address = config_.bar(bar).base + offset;
+    auto access = std::make_shared<Access>();
+    access->data.assign(bytes, 0xff);
+    access->reads = 0;
+    access->done = std::move(done);
+    for (unsigned at = 0; at < bytes;) {
+        unsigned count = request_bytes(address + at, bytes - at, config_.mrrs());
+        counters.mmio_reads++;
+        Tlp tlp = host_request(TlpType::MemRead, address + at, count);
+        tlp.tag = free_tag();
+        mmio_.insert({tlp.tag, {{address + at, count}, at, count, kNotSent, access}});
+        access->reads++;
+        requests_out_.push_back({now_ + timing.mmio_rtt / 2, std::move(tlp)});
+        at += count;
+    }
+}
+
+void RootComplex::mmio_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) {
+    uint64_t address = config_.bar(bar).base + offset;
+    for (unsigned at = 0; at < bytes;) {
+        unsigned count = request_bytes(address + at, bytes - at, config_.mps());
+        counters.mmio_writes++;
+        Tlp tlp = host_request(TlpType::MemWrite, address + at, count);
+        tlp.payload.assign(tlp.dwords, 0);
+        memcpy(reinterpret_cast<uint8_t *>(tlp.payload.data()) + (address + at) % 4,
+               static_cast<const uint8_t *>(data) + at, count);
+        faults_.on_mmio_write(tlp);
+        requests_out_.push_back({now_ + timing.mmio_rtt / 2, std::move(tlp)});
+        at += count;
+    }
 }
 
 void RootComplex::request(Tlp request) {
     others_out_.push_back({now_, std::move(request)});
 }
 
-void RootComplex::finish(MmioRead read, const Tlp *completion, Time at) {
-    Finished finished{at, {}, completion != nullptr, std::move(read.done)};
-    if (completion) {
-        memcpy(finished.data.data(),
-               reinterpret_cast<const uint8_t *>(completion->payload.data()) + (read.address & 3),
-               read.bytes);
-    } else {
-        finished.data.fill(0xff);
+void RootComplex::finish(const MmioRead &read, bool ok, Time at) {
+    Access &access = *read.access;
+    if (!ok) {
+        std::fill_n(access.data.begin() + read.at, read.bytes, uint8_t{0xff});
+        access.ok = false;
         counters.mmio_errors++;
     }
-    finished_.push_back(std::move(finished));
+    if (--access.reads == 0) finished_.push_back({at, read.access});
+}
+
+void RootComplex::end_mmio() {
+    for (const auto &[tag, read] : mmio_) finish(read, false, now_);
+    mmio_.clear();
 }
 
 void RootComplex::expire_reads() {
@@ -102,7 +134,8 @@ void RootComplex::expire_reads() {
             continue;
         }
         counters.completion_timeouts++;
-        finish(std::move(entry->second), nullptr, now_);
+        finish(entry->second, false, now_);
+        late_.insert({entry->first, entry->second.progress});
         entry = mmio_.erase(entry);
     }
 }
@@ -161,6 +194,7 @@ bool RootComplex::transmit_full(Time now, bool requests) const {
 }
 
 void RootComplex::handle(Tlp tlp) {
+    if (tlp.pins_at < lost_before_ && !tlp.posted()) return;
     switch (tlp.type) {
         case TlpType::MemWrite: return card_writes(tlp);
         case TlpType::MemRead: return card_reads(tlp);
@@ -180,9 +214,21 @@ void RootComplex::card_writes(Tlp &write) {
         return;
     }
     if (write.payload.empty()) return;
+    if (write.dwords == 1 && message(write)) return;
     faults_.on_c2h_write(write);
     counters.bytes_written += write.payload_bytes();
     if (!store(write)) counters.unmapped++;
+}
+
+// An MSI-X message is a write like any other; only its address says that it is one.
+bool RootComplex::message(const Tlp &write) {
+    std::optional<unsigned> vector = host_.vector_of(write.address, write.payload.front());
+    if (!vector) return false;
+    rules_.check(write.pins_at <= messages_until_, Rule::MsiDisabled, write,
+                 "MSI-X has been disabled or masked for longer than 1 us");
+    if (faults_.lose_msi()) return true;
+    ++(host_.interrupt(*vector) ? counters.msi : counters.msi_lost);
+    return true;
 }
 
 // Only the bytes that are enabled: up to two dwords may have holes, and one may have none enabled.
@@ -215,32 +261,47 @@ void RootComplex::card_reads(const Tlp &read) {
 }
 
 bool RootComplex::completion_right(const MmioRead &read, const Tlp &completion) {
-    ByteEnables enables = byte_enables(read.address, read.bytes);
     if (completion.status != static_cast<uint8_t>(CplStatus::Success)) return false;
-    bool right = completion.dwords == enables.dwords &&
-                 completion.payload.size() == enables.dwords &&
-                 completion.byte_count == read.bytes &&
-                 completion.address == (read.address & 0x7f) && completion.requester == kHostId;
-    if (!right) {
-        rules_.broken(Rule::CplByteCount, completion,
-                      "the read asked for " + std::to_string(enables.dwords) + " dw, byte count " +
-                          std::to_string(read.bytes) + ", lower address " +
-                          std::to_string(read.address & 0x7f));
-    }
-    return right;
+    std::string what = read.progress.wrong(completion, config_.mps());
+    if (what.empty() && completion.requester != kHostId)
+        what = "requester must be " + std::to_string(kHostId);
+    if (!what.empty()) rules_.broken(Rule::CplByteCount, completion, what);
+    return what.empty();
+}
+
+// The answer to a read that the host has given up; a real root complex drops it as well.
+bool RootComplex::came_late(const Tlp &completion) {
+    auto entry = late_.find(completion.tag);
+    if (entry == late_.end()) return false;
+    ReadProgress &read = entry->second;
+    if (completion.status || !read.wrong(completion, config_.mps()).empty())
+        late_.erase(entry);
+    else if (read.advance(completion); !read.left())
+        late_.erase(entry);
+    return true;
 }
 
 void RootComplex::card_completes(const Tlp &completion) {
     auto other = answers_.find(completion.requester);
     if (other != answers_.end()) return other->second(completion);
+    if (came_late(completion)) return;
     auto entry = mmio_.find(completion.tag);
     rules_.check(entry != mmio_.end(), Rule::UnexpectedCpl, completion,
                  "no read with this tag is outstanding");
     if (entry == mmio_.end()) return;
-    MmioRead read = std::move(entry->second);
-    mmio_.erase(entry);
+    MmioRead &read = entry->second;
     bool right = completion_right(read, completion);
-    finish(std::move(read), right ? &completion : nullptr, now_ + timing.mmio_rtt / 2);
+    if (right) {
+        auto *data = read.access->data.data() + (read.at + read.bytes - read.progress.left());
+        memcpy(
+            data,
+            reinterpret_cast<const uint8_t *>(completion.payload.data()) + read.progress.next() % 4,
+            read.progress.brings(completion));
+        read.progress.advance(completion);
+        if (read.progress.left()) return;
+    }
+    finish(read, right, now_ + timing.mmio_rtt / 2);
+    mmio_.erase(entry);
 }
 
 // --- the link ------------------------------------------------------------------------------------
@@ -257,7 +318,9 @@ bool RootComplex::due(std::deque<Timed> &queue) {
 void RootComplex::send(Time ready, Tlp tlp) {
     bool completion = tlp.type == TlpType::Completion;
     downstream_credits.consume(tlp);
-    if (faults_.replay_down()) downstream.corrupt_next();
+    tlp.replayed = faults_.replay_down();
+    tlp.malformed = !completion && faults_.malformed();
+    if (tlp.replayed) downstream.corrupt_next();
     Time at = downstream.send(ready, tlp);
     if (tlp.type == TlpType::MemRead && tlp.requester == kHostId)
         mmio_.at(tlp.tag).deadline = at + kMmioTimeout;
@@ -307,7 +370,7 @@ void RootComplex::run(Time now) {
     while (!finished_.empty() && finished_.front().at <= now) {
         Finished finished = std::move(finished_.front());
         finished_.pop_front();
-        finished.done(finished.data.data(), finished.ok);
+        finished.access->done(finished.access->data.data(), finished.access->ok);
     }
 }
 
@@ -328,6 +391,10 @@ bool RootComplex::idle() const {
 }
 
 void RootComplex::configure() {
+    if (config_.msix_enabled() && !config_.msix_masked())
+        messages_until_ = ~Time{0};
+    else if (messages_until_ == ~Time{0})
+        messages_until_ = now_ + kMessageOnItsWay;
     upstream.train(config_.link());
     downstream.train(config_.link());
     upstream.set_mps(config_.mps());
@@ -346,9 +413,22 @@ void RootComplex::reset() {
     transmit_bytes_ = 0;
     upstream_credits.reset();
     downstream_credits.reset();
-    for (auto &[tag, read] : mmio_) finish(std::move(read), nullptr, now_);
-    mmio_.clear();
+    end_mmio();
+    late_.clear();
     configure();
+}
+
+void RootComplex::function_reset() {
+    lost_before_ = now_ + 1;
+    completer_.reset();
+    requests_out_.clear();
+    others_out_.clear();
+    completions_in_.clear();
+    for (const Timed &lost : requests_in_)
+        downstream_credits.release(lost.tlp, now_ + upstream.update_latency());
+    requests_in_.clear();
+    end_mmio();
+    late_.clear();
 }
 
 }  // namespace lanebox

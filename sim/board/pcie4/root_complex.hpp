@@ -2,19 +2,21 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Root complex and link: host memory for the card's requests, the card's BAR for the host's.
+// Root complex and link: host memory for the card's requests, the card's BARs for the host's.
 //
-// Reads from the card are answered by the completer. Posted writes become visible in the order in
-// which they were sent, reads and completions never pass them; only a write with relaxed ordering,
-// when Device Control allows it, may overtake what is before it. A root that has no room for
-// writes holds up everything behind them. A host access spends half of `mmio_rtt` on its way to
-// the link and half on its way back.
+// A host access becomes as few TLPs as are legal: from its first byte on each as long as MPS
+// (writes) or MRRS (reads, the host's own choice) and the next 4 KiB boundary allow, with exact
+// byte enables. Reads from the card are answered by the completer. Posted writes become visible in
+// the order in which they were sent, reads and completions never pass them; only a write with
+// relaxed ordering, when Device Control allows it, may overtake what is before it. A root that has
+// no room for writes holds up everything behind them. A host access spends half of `mmio_rtt` on
+// its way to the link and half on its way back.
 #pragma once
 
 #include <deque>
 #include <functional>
 #include <map>
-#include <set>
+#include <memory>
 
 #include "pcie4/completer.hpp"
 #include "pcie4/config_space.hpp"
@@ -23,6 +25,7 @@
 #include "pcie4/host.hpp"
 #include "pcie4/host_timing.hpp"
 #include "pcie4/link.hpp"
+#include "pcie4/read_progress.hpp"
 #include "pcie4/rules.hpp"
 
 namespace lanebox {
@@ -48,9 +51,9 @@ public:
 
     void seed(uint64_t seed) { random_.seed(seed); }
 
-    // --- the CPU's side: `bytes` is 1 to 8, `offset` counts from the start of BAR0
-    void mmio_read(uint64_t offset, unsigned bytes, ReadDone done);
-    void mmio_write(uint64_t offset, const void *data, unsigned bytes);
+    // --- the CPU's side: `bytes` is 1 to 4096, `offset` counts from the start of the BAR
+    void mmio_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done);
+    void mmio_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes);
     bool requests_waiting() const {
         return !requests_out_.empty() || !others_out_.empty() || !requests_in_.empty();
     }
@@ -82,7 +85,10 @@ public:
     size_t completions_waiting(Time now) const;  // that have arrived
 
     bool idle() const;
-    void reset();      // outstanding MMIO reads end with all ones
+    void reset();  // outstanding MMIO reads end with all ones
+    // The function was reset: requests to it that have not reached it are lost, MMIO reads end with
+    // all ones; of what it sent before only posted writes still count.
+    void function_reset();
     void configure();  // Device Control was written
 
     HostTiming timing;
@@ -96,17 +102,22 @@ private:
         Tlp tlp;
         bool held = false;  // was ready and had no credit
     };
-    struct MmioRead {
-        uint64_t address;
-        unsigned bytes;
-        Time deadline;
+    struct Access {  // what software asked for: one read or several
+        std::vector<uint8_t> data;
+        unsigned reads;  // not answered yet
+        bool ok = true;
         ReadDone done;
+    };
+    using AccessRef = std::shared_ptr<Access>;
+    struct MmioRead {
+        ReadProgress progress;
+        unsigned at, bytes;  // its part of the access
+        Time deadline;
+        AccessRef access;
     };
     struct Finished {
         Time at;
-        std::array<uint8_t, 8> data;
-        bool ok;
-        ReadDone done;
+        AccessRef access;
     };
 
     // Receive buffers: posted, non-posted, completions (infinite towards both ends).
@@ -125,12 +136,16 @@ private:
     void overtake();
     bool stalled() const;
     void card_writes(Tlp &write);
+    bool message(const Tlp &write);
     bool store(const Tlp &write);
     void card_reads(const Tlp &read);
     void card_completes(const Tlp &completion);
     bool completion_right(const MmioRead &read, const Tlp &completion);
-    void finish(MmioRead read, const Tlp *completion, Time at);
-    Tlp host_request(TlpType type, uint64_t offset, unsigned bytes) const;
+    void finish(const MmioRead &read, bool ok, Time at);
+    void end_mmio();
+    bool came_late(const Tlp &completion);
+    uint8_t free_tag();
+    static Tlp host_request(TlpType type, uint64_t address, unsigned bytes);
     bool send_next();
     bool report(Tlp end);
     void send(Time ready, Tlp tlp);
@@ -147,15 +162,18 @@ private:
     Time writes_from_ = 0;  // no posted write is accepted before
     bool link_up_ = true;
     uint64_t received_ = 0;
+    Time messages_until_ = 0;  // MSI-X messages may leave the card
+    Time lost_before_ = 0;     // reads and completions of the card that are older are lost
 
     std::deque<Timed> upstream_;        // on the wire to the host, by arrival
     std::deque<Timed> requests_out_;    // the CPU's, waiting at the root until they are ready
     std::deque<Timed> others_out_;      // other requesters'
     std::deque<Timed> completions_in_;  // in the block's receive buffers, by arrival
     std::deque<Timed> requests_in_;
-    std::deque<Finished> finished_;       // on the way back to the CPU
-    std::map<uint8_t, MmioRead> mmio_;    // by tag
-    std::map<uint16_t, Answer> answers_;  // by requester
+    std::deque<Finished> finished_;         // on the way back to the CPU
+    std::map<uint8_t, MmioRead> mmio_;      // by tag
+    std::map<uint16_t, Answer> answers_;    // by requester
+    std::map<uint8_t, ReadProgress> late_;  // timed out: what comes now is nobody's mistake
     uint8_t next_tag_ = 0;
     std::deque<Tlp> transmit_;  // taken from the pins, for want of credits not on the wire yet
     unsigned transmit_bytes_ = 0;

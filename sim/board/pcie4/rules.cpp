@@ -38,7 +38,13 @@ const char *rule_name(Rule rule) {
                                         "rc-completions",
                                         "completion-space",
                                         "rc-backpressure",
-                                        "offered-beat"};
+                                        "offered-beat",
+                                        "zero-length",
+                                        "reserved-fields",
+                                        "user-config-space",
+                                        "flr-timeout",
+                                        "power-state",
+                                        "power-state-ack"};
     static_assert(sizeof names / sizeof *names == static_cast<unsigned>(Rule::kCount));
     return names[static_cast<unsigned>(rule)];
 }

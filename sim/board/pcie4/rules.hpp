@@ -33,6 +33,12 @@ enum class Rule : unsigned {
     CompletionSpace,  // PG213: outstanding reads fit 256 headers and 2048 data credits
     RcBackPressure,   // the receive side never blocks: only warns, the block bears it
     OfferedBeat,      // AXI4-Stream: what is offered stays as it is until it is taken
+    ZeroLength,       // PG213: the shortest request is one dword without enabled bytes
+    ReservedFields,   // PG213: reserved descriptor bits are 0, statuses are those that exist
+    UserConfig,       // PG213: the user's configuration space is 0xB0-0xBF and 0x480-0x4FF
+    FlrTimeout,       // base specification 6.6.2: a function level reset is done within 100 ms
+    PowerState,       // base specification 5.3.1.4.1: in D3hot a function sends no requests
+    PowerAck,         // PG213: cfg_power_state_change_ack, or configuration requests hang
     kCount,
 };
 

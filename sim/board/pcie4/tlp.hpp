@@ -40,6 +40,9 @@ struct Tlp {
     bool poisoned = false;
     bool interrupt = false;  // a memory write that the hard block made from an MSI request
     uint8_t raw_type = 0;    // the descriptor's request type field
+    bool reserved = false;   // of the user's: the descriptor has a bit set that must be 0
+    bool malformed = false;  // to the card: breaks a rule of the specification, the block drops it
+    bool replayed = false;   // to the card: came with a wrong LCRC first
     Time pins_at = 0;        // when its last beat was taken at the pins
     std::vector<uint32_t> payload;
 

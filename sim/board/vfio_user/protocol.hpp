@@ -30,12 +30,12 @@ constexpr uint32_t kFlagReply = 0x1;
 constexpr uint32_t kFlagNoReply = 0x10;
 constexpr uint32_t kFlagError = 0x20;
 
-constexpr uint32_t kRegionBar0 = 0;
+constexpr uint32_t kBars = 6;  // regions 0 to 5
 constexpr uint32_t kRegionConfig = 7;
 constexpr uint32_t kRegionCount = 9;
 constexpr uint32_t kRegionReadable = 1, kRegionWritable = 2;
 
-constexpr uint32_t kIrqMsi = 1;
+constexpr uint32_t kIrqMsi = 1, kIrqMsix = 2;
 constexpr uint32_t kIrqCount = 5;
 constexpr uint32_t kIrqEventfd = 1, kIrqNoResize = 8;
 constexpr uint32_t kSetIrqDataNone = 1, kSetIrqDataEventfd = 4, kSetIrqActionTrigger = 32;

@@ -16,6 +16,7 @@ namespace lanebox::vfio_user {
 namespace {
 
 constexpr size_t kMaxTransfer = 1u << 20;
+constexpr uint32_t kMaxBarAccess = 4096;
 constexpr char kCapabilities[] =
     R"({"capabilities":{"max_msg_fds":16,"max_data_xfer_size":1048576,"write_multiple":true}})";
 
@@ -26,10 +27,15 @@ bool parse(const Message &message, Body &body) {
     return true;
 }
 
+bool raise(const Fd &eventfd) {
+    uint64_t one = 1;
+    return eventfd && ::write(eventfd.get(), &one, sizeof one) == sizeof one;
+}
+
 }  // namespace
 
 Server::Server(const std::string &path, Device &device, GuestMemory &memory)
-    : device_(device), memory_(memory), listen_(path) {}
+    : device_(device), memory_(memory), listen_(path), msix_(device.msix_vectors()) {}
 
 void Server::accept_client() {
     client_ = listen_.accept();
@@ -42,8 +48,9 @@ void Server::drop() {
     check_.stop();
     memory_.clear();
     msi_ = Fd();
+    for (Fd &vector : msix_) vector = Fd();
     client_ = Fd();
-    device_.reset();
+    device_.left();
 }
 
 bool Server::serve() {
@@ -94,7 +101,9 @@ bool Server::handle(Message &message) {
         case Command::RegionRead: return region_read(message);
         case Command::RegionWrite: return region_write(message);
         case Command::RegionWriteMulti: return region_write_multi(message);
-        case Command::Reset: device_.reset(); return reply(message.header, nullptr, 0);
+        case Command::Reset:
+            return device_.reset() ? reply(message.header, nullptr, 0)
+                                   : reply_error(message.header, ETIMEDOUT);
         default: return reply_error(message.header, ENOTSUP);
     }
 }
@@ -140,9 +149,8 @@ bool Server::device_info(const Message &message) {
 }
 
 uint64_t Server::region_bytes(uint32_t region) const {
-    return region == kRegionBar0     ? device_.bar0_bytes()
-           : region == kRegionConfig ? device_.config_bytes()
-                                     : 0;
+    if (region < kBars) return device_.bar_bytes(region);
+    return region == kRegionConfig ? device_.config_bytes() : 0;
 }
 
 bool Server::region_info(const Message &message) {
@@ -154,30 +162,59 @@ bool Server::region_info(const Message &message) {
     return reply(message.header, &info, sizeof info);
 }
 
+uint32_t Server::vectors(uint32_t index) const {
+    if (index == kIrqMsix) return static_cast<uint32_t>(msix_.size());
+    return index == kIrqMsi ? 1 : 0;
+}
+
 bool Server::irq_info(const Message &message) {
     IrqInfo info;
     if (!parse(message, info) || info.index >= kIrqCount)
         return reply_error(message.header, EINVAL);
-    info = {sizeof info, kIrqEventfd | kIrqNoResize, info.index, info.index == kIrqMsi ? 1u : 0u};
+    info = {sizeof info, kIrqEventfd | kIrqNoResize, info.index, vectors(info.index)};
     return reply(message.header, &info, sizeof info);
 }
 
 bool Server::set_irqs(Message &message) {
     IrqSet request;
     if (!parse(message, request)) return reply_error(message.header, EINVAL);
-    uint32_t vectors = request.index == kIrqMsi ? 1 : 0;
-    if (request.index >= kIrqCount || uint64_t{request.start} + request.count > vectors)
+    if (request.index >= kIrqCount ||
+        uint64_t{request.start} + request.count > vectors(request.index))
         return reply_error(message.header, EINVAL);
-    bool trigger = request.flags & kSetIrqActionTrigger;
-    if (trigger && request.flags & kSetIrqDataEventfd) {
+    size_t fds = message.fds.size();  // one for each vector, or none: nobody listens any more
+    bool eventfds = request.flags & kSetIrqDataEventfd;
+    if (eventfds && fds && fds != request.count) return reply_error(message.header, EINVAL);
+    if (request.flags & kSetIrqActionTrigger) {
+        if (request.index == kIrqMsi) set_msi(message, request);
+        if (request.index == kIrqMsix) set_msix(message, request);
+    }
+    return reply(message.header, nullptr, 0);
+}
+
+void Server::set_msi(Message &message, const IrqSet &request) {
+    if (request.flags & kSetIrqDataEventfd) {
         if (request.count) msi_ = message.fds.empty() ? Fd() : std::move(message.fds.front());
-    } else if (trigger && request.flags & kSetIrqDataNone) {
-        if (request.count == 0 && request.index == kIrqMsi)
+    } else if (request.flags & kSetIrqDataNone) {
+        if (request.count == 0)
             msi_ = Fd();
         else
             interrupt();
     }
-    return reply(message.header, nullptr, 0);
+}
+
+void Server::set_msix(Message &message, const IrqSet &request) {
+    bool none = request.flags & kSetIrqDataNone;
+    bool off = none && request.count == 0;  // all of them
+    uint32_t end = off ? static_cast<uint32_t>(msix_.size()) : request.start + request.count;
+    for (uint32_t vector = off ? 0 : request.start; vector < end; vector++) {
+        if (none && !off) {
+            interrupt(vector);
+            continue;
+        }
+        bool used = !none && !message.fds.empty();
+        msix_[vector] = used ? std::move(message.fds[vector - request.start]) : Fd();
+        device_.msix_vector(vector, used);
+    }
 }
 
 int Server::check_access(const RegionAccess &access) const {
@@ -185,9 +222,8 @@ int Server::check_access(const RegionAccess &access) const {
     if (access.count > kMaxTransfer || access.offset > bytes ||
         access.count > bytes - access.offset)
         return EINVAL;
-    if (access.region != kRegionBar0) return 0;
-    bool natural = access.count == 1 || access.count == 2 || access.count == 4 || access.count == 8;
-    return natural && access.offset % access.count == 0 ? 0 : EINVAL;
+    if (access.region == kRegionConfig) return 0;
+    return access.count >= 1 && access.count <= kMaxBarAccess ? 0 : EINVAL;
 }
 
 bool Server::region_read(const Message &message) {
@@ -202,13 +238,13 @@ bool Server::region_read(const Message &message) {
         return reply(message.header, body.data(), body.size());
     }
     Header header = message.header;
-    device_.bar_read(access.offset, access.count,
+    device_.bar_read(access.region, access.offset, access.count,
                      [this, header, access, session = session_](const uint8_t *data) {
                          if (session != session_) return;
-                         uint8_t body[sizeof access + 8];
-                         memcpy(body, &access, sizeof access);
-                         memcpy(body + sizeof access, data, access.count);
-                         reply(header, body, sizeof access + access.count);
+                         std::vector<uint8_t> body(sizeof access + access.count);
+                         memcpy(body.data(), &access, sizeof access);
+                         memcpy(body.data() + sizeof access, data, access.count);
+                         reply(header, body.data(), body.size());
                      });
     return true;
 }
@@ -217,7 +253,7 @@ void Server::write(const RegionAccess &access, const uint8_t *data) {
     if (access.region == kRegionConfig)
         device_.config_write(static_cast<unsigned>(access.offset), data, access.count);
     else
-        device_.bar_write(access.offset, data, access.count);
+        device_.bar_write(access.region, access.offset, data, access.count);
 }
 
 bool Server::region_write(const Message &message) {
@@ -245,9 +281,11 @@ bool Server::region_write_multi(const Message &message) {
 }
 
 bool Server::interrupt() {
-    if (!msi_) return false;
-    uint64_t one = 1;
-    return ::write(msi_.get(), &one, sizeof one) == sizeof one;
+    return raise(msi_);
+}
+
+bool Server::interrupt(unsigned vector) {
+    return vector < msix_.size() && raise(msix_[vector]);
 }
 
 // --- requests from this side ---------------------------------------------------------------------

@@ -5,15 +5,17 @@
 // The vfio-user server: one client at a time, messages in order, BAR reads answered when the device
 // has the data. A client that leaves takes its mappings and interrupts with it; the next may come.
 //
-// Supported: one BAR, configuration space, one MSI vector, DMA through mapped descriptors.
-// Not supported: INTx, MSI-X, migration, DMA by messages (used only to tell a private copy).
+// Supported: BARs, configuration space, one MSI vector, MSI-X, DMA through mapped descriptors.
+// Not supported: INTx, migration, DMA by messages (used only to tell a private copy).
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "vfio_user/device.hpp"
 #include "vfio_user/guest_memory.hpp"
 #include "vfio_user/private_copy.hpp"
+#include "vfio_user/protocol.hpp"
 #include "vfio_user/socket.hpp"
 
 namespace lanebox::vfio_user {
@@ -32,6 +34,7 @@ public:
     bool connected() const { return static_cast<bool>(client_); }
     bool greeted() const { return greeted_; }  // the present or last client said who it is
     bool interrupt();                          // false: the client has no eventfd for it
+    bool interrupt(unsigned vector);           // the same for MSI-X
     void look_for_private_copy();              // bus mastering was switched on
     // Empty, or what is wrong with the client's memory: DMA would go nowhere.
     const std::string &memory_error() const { return memory_error_; }
@@ -48,6 +51,9 @@ private:
     bool region_info(const Message &message);
     bool irq_info(const Message &message);
     bool set_irqs(Message &message);
+    void set_msi(Message &message, const IrqSet &request);
+    void set_msix(Message &message, const IrqSet &request);
+    uint32_t vectors(uint32_t index) const;
     bool region_read(const Message &message);
     bool region_write(const Message &message);
     bool region_write_multi(const Message &message);
@@ -62,6 +68,7 @@ private:
     GuestMemory &memory_;
     Listener listen_;
     Fd client_, msi_;
+    std::vector<Fd> msix_;
     uint64_t session_ = 0;  // so that a late BAR read does not answer the next client
     bool greeted_ = false;
     bool asks_allowed_ = false;

@@ -1,0 +1,33 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// A read of the card's BAR as its requester sees it: what is still to come, and whether a
+// completion is the one that the specification wants next (base specification 2.2.9, 2.3.1.1).
+#pragma once
+
+#include <string>
+
+#include "pcie4/tlp.hpp"
+
+namespace lanebox {
+
+class ReadProgress {
+public:
+    ReadProgress(uint64_t address, unsigned bytes) : next_(address), left_(bytes) {}
+
+    // What is wrong with a successful completion; empty when it is right.
+    std::string wrong(const Tlp &completion, unsigned mps) const;
+    // Bytes that a right completion brings, the first of them at payload byte next() & 3.
+    unsigned brings(const Tlp &completion) const;
+    void advance(const Tlp &completion);
+
+    uint64_t next() const { return next_; }  // address of the first byte that is still to come
+    unsigned left() const { return left_; }
+
+private:
+    uint64_t next_;
+    unsigned left_;
+};
+
+}  // namespace lanebox

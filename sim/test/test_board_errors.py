@@ -1,0 +1,238 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Advanced Error Reporting: each fault sets the bits that the specification gives it, no others.
+
+Bit numbers and headers are written here a second time, from the base specification's tables.
+"""
+
+import pytest
+from bench_card import DEVICE_CONTROL, MEMORY0, PIN_ERRORS, REFUSE
+from board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE
+
+AER = 0x100
+UNCORRECTABLE, MASK, SEVERITY, CORRECTABLE, CORRECTABLE_MASK = range(AER + 4, AER + 0x18, 4)
+CONTROL, HEADER_LOG = AER + 0x18, AER + 0x1C
+POISONED, TIMEOUT, ABORT, UNEXPECTED, MALFORMED, UNSUPPORTED = 12, 14, 15, 16, 18, 20
+BAD_TLP, ADVISORY = 6, 13
+COR, NONFATAL, FATAL, URD = 1, 2, 4, 8  # Device Status; the first three are the pins' order too
+PARITY, SIGNALED_ABORT, TARGET_ABORT, MASTER_ABORT = 1 << 15, 1 << 11, 1 << 12, 1 << 13
+SYSTEM_ERROR, PARITY_RESPONSE, MASTER_PARITY = 1 << 14, 1 << 6, 1 << 8
+SYSTEM_ERROR_ENABLE = 1 << 8
+CARD, HOST = 0x0100, 0x00A0
+
+
+def card_reads(card):
+    card.memory(HIGH_MEMORY, 4096)
+    card.config_write(0x98, 1, 2)  # completion timeout: 100 us at most
+    card.send_read(HIGH_MEMORY, 2, tag=5)
+    card.completions(3)
+
+
+def host_reads(card):
+    card.read(MEMORY0)
+
+
+def card_refuses(status):
+    def refuse(card):
+        card.write(REFUSE, status)
+        assert card.read(MEMORY0 + 8) == 0xFFFF_FFFF
+
+    return refuse
+
+
+def read_header(card, address):
+    """The header of the host's read that was logged: its tag is the board's choice."""
+    log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
+    return log == [0x0000_0001, HOST << 16 | log[1] & 0xFF00 | 0x0F, address, 0]
+
+
+def completion_header(card, data=True):
+    """The header of the completion of `card_reads` (two dwords, tag 5)."""
+    log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
+    return (
+        log[0] & ~0x4000 == 0x4A00_0002
+        and log[1] & 0xFFF == 8
+        and log[2] & 0xFF7F
+        in (
+            5 << 8,
+            (5 ^ 0x80) << 8,
+        )
+    )
+
+
+def no_header(card):
+    return all(card.config_read(HEADER_LOG + 4 * i) == 0 for i in range(4))
+
+
+# fault: (what makes it, uncorrectable bit, correctable bit, Device Status, STATUS, header)
+ERRORS = {
+    "poison": (card_reads, POISONED, None, NONFATAL, PARITY, completion_header),
+    "drop-completion": (card_reads, TIMEOUT, None, NONFATAL, 0, no_header),
+    "unexpected": (card_reads, UNEXPECTED, ADVISORY, COR, 0, completion_header),
+    "malformed": (host_reads, MALFORMED, None, FATAL, 0,
+                  lambda card: read_header(card, BAR0_ADDRESS + MEMORY0)),
+    "ur": (card_reads, None, None, 0, MASTER_ABORT, no_header),
+    "ca": (card_reads, None, None, 0, TARGET_ABORT, no_header),
+    "replay-down": (host_reads, None, BAD_TLP, COR, 0, no_header),
+    "card-ur": (card_refuses(1), UNSUPPORTED, ADVISORY, COR | URD, 0,
+                lambda card: read_header(card, BAR0_ADDRESS + MEMORY0 + 8)),
+    "card-ca": (card_refuses(4), ABORT, ADVISORY, COR, SIGNALED_ABORT,
+                lambda card: read_header(card, BAR0_ADDRESS + MEMORY0 + 8)),
+}  # fmt: skip
+each_error = pytest.mark.parametrize("name", ERRORS)
+
+
+def strike(board, name):
+    if not name.startswith("card-"):
+        board.command(f"fault {name}")
+
+
+def status_of(card):
+    """Uncorrectable and correctable status, Device Status, the error bits of STATUS."""
+    return (
+        card.config_read(UNCORRECTABLE),
+        card.config_read(CORRECTABLE),
+        card.config_read(DEVICE_CONTROL + 2, 2),
+        card.config_read(COMMAND + 2, 2) & 0xF900,
+    )
+
+
+def bit(number):
+    return 0 if number is None else 1 << number
+
+
+@each_error
+def test_each_fault_sets_its_bits_and_logs_its_header(bench, name):
+    """Right after it every register says so; writing the ones back clears them all."""
+    cause, uncorrectable, correctable, device, status, header = ERRORS[name]
+    with bench() as (board, card):
+        assert status_of(card) == (0, 0, 0, 0)
+        strike(board, name)
+        cause(card)
+        seen = bit(uncorrectable), bit(correctable), device, status
+        assert status_of(card) == seen
+        assert header(card), [hex(card.config_read(HEADER_LOG + 4 * i)) for i in range(4)]
+        if uncorrectable is not None:
+            assert card.config_read(CONTROL) & 0x1F == uncorrectable
+        for offset, value, size in zip(
+            (UNCORRECTABLE, CORRECTABLE, DEVICE_CONTROL + 2, COMMAND + 2), seen, (4, 4, 2, 2)
+        ):
+            card.config_write(offset, value, size)
+        assert status_of(card) == (0, 0, 0, 0)
+
+
+@each_error
+def test_messages_only_as_enabled(bench, name):
+    """The card's cfg_err pins pulse for the severity, when Device Control lets it be reported."""
+    cause, _, _, device, _, _ = ERRORS[name]
+    with bench() as (board, card):
+        card.config_write(CORRECTABLE_MASK, 0)  # an advisory error is masked after power on
+        strike(board, name)
+        cause(card)
+        assert card.pins()["errors"] == 0
+        card.config_write(UNCORRECTABLE, 0xFFFF_FFFF)
+        card.write(PIN_ERRORS, 0)
+        control = card.config_read(DEVICE_CONTROL, 2) | COR | NONFATAL | FATAL | URD
+        card.config_write(DEVICE_CONTROL, control, 2)
+        strike(board, name)
+        card.write(0x20, 0)  # forget the completions of the first time
+        cause_again(cause, card)
+        assert card.pins()["errors"] == device & (COR | NONFATAL | FATAL)
+
+
+def cause_again(cause, card):
+    if cause is card_reads:
+        card.send_read(HIGH_MEMORY, 2, tag=5)
+        card.completions(3)
+    else:
+        card.write(REFUSE, 0)
+        cause(card)
+
+
+def test_a_masked_error_is_only_counted(bench):
+    """Its status bit is set; no message, no header, no first error pointer."""
+    with bench() as (board, card):
+        card.config_write(MASK, 1 << POISONED)
+        card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
+        board.command("fault poison")
+        card_reads(card)
+        assert card.config_read(UNCORRECTABLE) == 1 << POISONED
+        assert card.config_read(CONTROL) & 0x1F == 0 and no_header(card)
+        assert card.pins()["errors"] == 0
+
+
+def test_severity_decides(bench):
+    """Made fatal, an error that was advisory is reported as fatal."""
+    with bench() as (board, card):
+        card.config_write(SEVERITY, card.config_read(SEVERITY) | 1 << UNEXPECTED)
+        card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
+        board.command("fault unexpected")
+        card_reads(card)
+        assert card.config_read(DEVICE_CONTROL + 2, 2) == FATAL
+        assert card.config_read(CORRECTABLE) == 0 and card.pins()["errors"] == FATAL
+
+
+def test_the_log_keeps_the_first_error(bench):
+    """A second error sets its bit; pointer and header stay until software clears the first."""
+    with bench() as (board, card):
+        board.command("fault poison")
+        card_reads(card)
+        board.command("fault malformed")
+        host_reads(card)
+        assert card.config_read(UNCORRECTABLE) == 1 << POISONED | 1 << MALFORMED
+        assert card.config_read(CONTROL) & 0x1F == POISONED and completion_header(card)
+
+
+def test_system_errors_as_command_enables_them(bench):
+    """With SERR# enabled a fatal error is sent and signaled without Device Control's leave."""
+    with bench() as (board, card):
+        card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER | SYSTEM_ERROR_ENABLE, 2)
+        board.command("fault malformed")
+        host_reads(card)
+        assert card.config_read(COMMAND + 2, 2) & SYSTEM_ERROR
+        assert card.pins()["errors"] == FATAL
+
+
+def test_parity_response(bench):
+    """STATUS shows the data parity error of a master only when COMMAND asks for it."""
+    for enable in (0, PARITY_RESPONSE):
+        with bench() as (board, card):
+            card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER | enable, 2)
+            board.command("fault poison")
+            card_reads(card)
+            shown = card.config_read(COMMAND + 2, 2) & MASTER_PARITY
+            assert bool(shown) == bool(enable)
+
+
+def test_a_malformed_write_never_reaches_the_card(bench):
+    """The block drops it; what comes after it arrives."""
+    with bench() as (board, card):
+        card.write(MEMORY0, 1)
+        assert card.read(MEMORY0) == 1
+        board.command("fault malformed")
+        card.write(MEMORY0, 2)
+        card.write(MEMORY0 + 4, 3)
+        assert card.read(MEMORY0) == 1 and card.read(MEMORY0 + 4) == 3
+        assert card.config_read(UNCORRECTABLE) == 1 << MALFORMED
+
+
+def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
+    """All ones after its completion timeout; the next read is answered."""
+    with bench() as (board, card):
+        card.write(MEMORY0, 0x55)
+        assert card.read(MEMORY0) == 0x55
+        board.command("fault malformed")
+        assert card.read(MEMORY0) == 0xFFFF_FFFF
+        assert board.stats()["completion_timeouts"] == 1
+        assert card.read(MEMORY0) == 0x55
+
+
+def test_where_the_capabilities_stand(bench):
+    """AER at 0x100, Secondary PCI Express at 0x1c0, and the list ends there."""
+    with bench() as (_, card):
+        head, second = card.config_read(AER), card.config_read(0x1C0)
+        assert (head & 0xFFFF, head >> 16 & 0xF, head >> 20) == (0x0001, 2, 0x1C0)
+        assert (second & 0xFFFF, second >> 16 & 0xF, second >> 20) == (0x0019, 1, 0)
+        assert card.config_read(SEVERITY) == 0x0006_2030
+        assert card.config_read(CORRECTABLE_MASK) == 1 << ADVISORY

@@ -1,0 +1,102 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Power states: D0 and D3hot in PMCSR, at the card's pins, and in what may be sent."""
+
+import pytest
+from bench_card import ACK_FLR, CONTROL, MEMORY0, POWER_CONTROL, SEND_RQ, request
+from board_client import HIGH_MEMORY, MEMORY_SPACE, wait_until
+
+D0, D1, D2, D3 = range(4)
+PIN_D0_ACTIVE, PIN_D3 = 1, 4
+
+
+def test_d3hot_and_back(bench):
+    """PMCSR takes D0 and D3hot; the card acknowledges each change, and keeps its state."""
+    with bench() as (_, card):
+        card.write(MEMORY0, 0x77)
+        assert card.pins()["power_state"] == PIN_D0_ACTIVE
+        card.config_write(POWER_CONTROL, D3, 2)
+        assert card.config_read(POWER_CONTROL, 2) & 3 == D3
+        card.config_write(POWER_CONTROL, D0, 2)
+        assert card.config_read(POWER_CONTROL, 2) & 3 == D0
+        assert card.seen()[2] == 2
+        assert card.read(MEMORY0) == 0x77, "no soft reset"
+
+
+@pytest.mark.parametrize("state", [D1, D2])
+def test_states_that_do_not_exist(bench, state):
+    """A write of D1 or D2 changes nothing."""
+    with bench() as (_, card):
+        card.config_write(POWER_CONTROL, state, 2)
+        assert card.config_read(POWER_CONTROL, 2) & 3 == D0 and card.seen()[2] == 0
+        card.config_write(POWER_CONTROL, D3, 2)
+        card.config_write(POWER_CONTROL, state, 2)
+        assert card.config_read(POWER_CONTROL, 2) & 3 == D3
+
+
+def test_before_it_is_enabled_the_function_is_not_active(bench):
+    """The pins tell D0 uninitialised from D0 active: COMMAND makes the difference."""
+    with bench("--bar2", "64K") as (board, card):
+        card.config_write(0x04, 0, 2)
+        board.command("stats")
+        card.config_write(0x04, MEMORY_SPACE, 2)
+        assert card.pins()["power_state"] == PIN_D0_ACTIVE
+
+
+def test_in_d3hot_the_bars_answer_nothing(bench):
+    """A read gives all ones, a write is lost, both are counted; in D0 again they work."""
+    with bench() as (board, card):
+        card.write(MEMORY0, 1)
+        card.config_write(POWER_CONTROL, D3, 2)
+        assert card.read(MEMORY0) == 0xFFFF_FFFF
+        card.write(MEMORY0, 2)
+        card.config_write(POWER_CONTROL, D0, 2)
+        assert card.read(MEMORY0) == 1
+        assert board.stats()["mmio_errors"] == 2
+
+
+def test_the_card_sends_nothing_in_d3hot(bench):
+    """A request that leaves the card after the change of state breaks the rule."""
+    with bench("--rules", "warn", "--mmio-rtt", "0", violations=["power-state"]) as (board, card):
+        card.memory(HIGH_MEMORY, 4096)
+        card.prepare([*request(HIGH_MEMORY, 1, write=True), 1])
+        card.later(600, SEND_RQ, 5)  # by then the function sleeps, and device time stands
+        card.config_write(POWER_CONTROL, D3, 2)
+        for _ in range(600 // 8 + 1):  # each takes eight cycles
+            card.config_write(POWER_CONTROL, D3, 2)
+        wait_until(lambda: board.stats()["violations"] == {"power-state": 1}, "the breach")
+
+
+def test_a_change_that_is_not_acknowledged_breaks_a_rule(bench):
+    """Silicon would not answer configuration requests any more; the host goes on after 50 us."""
+    with bench("--rules", "warn", violations=["power-state-ack"]) as (board, card):
+        card.write(CONTROL, ACK_FLR)
+        card.read(CONTROL)
+        before = board.stats()["cycles"]
+        card.config_write(POWER_CONTROL, D3, 2)
+        assert card.config_read(POWER_CONTROL, 2) & 3 == D3
+        assert board.stats()["cycles"] - before >= 12_500
+
+
+def test_a_function_level_reset_wakes_it_up(bench):
+    """After a reset the function is in D0."""
+    with bench("--flr") as (_, card):
+        card.config_write(POWER_CONTROL, D3, 2)
+        card.client.reset()
+        assert card.config_read(POWER_CONTROL, 2) & 3 == D0
+        card.enumerate()
+        assert card.read(0) == 0x0BEC4A4D
+
+
+def test_a_change_that_a_reset_interrupts_is_forgotten(bench):
+    """The next one has its 50 us for itself."""
+    with bench() as (board, card):
+        card.write(CONTROL, ACK_FLR)
+        card.read(CONTROL)
+        board.command("set pace 20000")  # the 50 us last longer than this test
+        card.config_write(POWER_CONTROL, D3, 2)
+        board.command("fault hot-reset:100000")
+        board.command("set pace 0")
+        card.config_write(POWER_CONTROL, D3, 2)
+        assert card.config_read(POWER_CONTROL, 2) & 3 == D3 and board.stats()["violations"] == {}

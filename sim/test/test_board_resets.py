@@ -1,0 +1,248 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Function level reset, hot reset and a link that is down: what the card and the host see of them.
+
+The bench card acknowledges a function level reset when it is told to, and counts what it has seen.
+"""
+
+import errno
+import time
+
+import pytest
+from bench_card import (
+    ACK_FLR,
+    ACK_POWER,
+    BUSY,
+    COMPLETIONS,
+    CONTROL,
+    DEVICE_CONTROL,
+    INITIATE_FLR,
+    MEMORY0,
+    RC_COUNT,
+    RESETS,
+    SEND_CC,
+    SEND_RQ,
+    SILENT,
+    SLOW_FLR,
+    request,
+)
+from board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
+
+ONES = 0xFFFF_FFFF
+EXPRESS_OFFER = 1 << 28  # Function Level Reset Capability in Device Capabilities
+
+
+def initiate(card):
+    card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | INITIATE_FLR, 2)
+
+
+def test_flr_resets_what_the_specification_says(bench):
+    """COMMAND, BARs, MRRS fall back; MPS, RCB and error bits stay (base specification 6.6.2)."""
+    with bench("--flr", "--rcb", "128", "--mrrs", "512") as (_, card):
+        assert card.config_read(0x74) & EXPRESS_OFFER
+        card.enumerate(mps=256, mrrs=128)
+        card.config_write(0x108, 1 << 12)  # AER's mask of poisoned TLPs is sticky
+        card.config_write(0x98, 5, 2)  # the completion timeout is not
+        initiate(card)
+        assert card.config_read(COMMAND, 2) == 0 and card.config_read(0x10) == 0
+        assert card.config_read(DEVICE_CONTROL, 2) >> 5 & 7 == 1, "MPS stays 256"
+        assert card.config_read(DEVICE_CONTROL, 2) >> 12 & 7 == 2, "MRRS is 512 again"
+        assert card.config_read(DEVICE_CONTROL, 2) & INITIATE_FLR == 0, "the bit reads 0"
+        assert card.config_read(0x80, 2) & 8, "RCB stays 128"
+        assert card.config_read(0x108) == 1 << 12
+        assert card.config_read(0x98, 2) == 0
+        card.enumerate()
+        assert card.seen()[0] == 1 and card.read(RESETS) == 0, "user_reset is another thing"
+
+
+def test_without_the_option_flr_is_not_offered(bench):
+    """Device Capabilities say no, and the bit does nothing."""
+    with bench() as (_, card):
+        assert card.config_read(0x74) & EXPRESS_OFFER == 0
+        initiate(card)
+        assert card.config_read(COMMAND, 2) == MEMORY_SPACE | BUS_MASTER
+        assert card.seen()[0] == 0
+
+
+def test_reads_of_the_host_end_with_ones(bench):
+    """What the host waits for when it resets the function is not answered any more."""
+    with bench("--flr") as (board, card):
+        card.write(CONTROL, ACK_FLR | SILENT)
+        card.config_read(0)  # the write has left the socket
+        board.command("set pace 20000")  # so that their timeout, 50 us, is far away
+        numbers = [card.client.send_read(0, MEMORY0 + 4 * i, 4) for i in range(5)]
+        initiate(card)
+        assert [card.client.reply(n)[16:] for n in numbers] == [b"\xff" * 4] * 5
+        assert board.stats()["completion_timeouts"] == 0
+        board.command("set pace 0")
+        card.enumerate()
+        card.write(MEMORY0, 0x1234)
+        assert card.read(MEMORY0) == 0x1234
+
+
+def test_completions_of_old_reads_are_dropped(bench):
+    """A read of the card that is in flight at its reset is not answered after it."""
+    with bench("--flr", "--read-latency", "100000", log=True) as (_, card):
+        card.memory(HIGH_MEMORY, 4096)
+        card.send_read(HIGH_MEMORY, 4, tag=3)
+        card.read(RC_COUNT)
+        initiate(card)
+        card.enumerate()
+        card.write(CONTROL, ACK_FLR | BUSY)
+        for _ in range(400):  # 0.2 ms and more of device time
+            card.read(RC_COUNT)
+        assert card.read(RC_COUNT) == 0
+        card.send_read(HIGH_MEMORY, 1, tag=3)  # the tag is free again
+        assert card.completions(4)[2] & 0xFF == 3
+
+
+def test_writes_from_before_the_reset_arrive(bench):
+    """Posted writes that were on their way when the function was reset are in memory after it."""
+    with bench("--flr", "--write-stall", "100:400000") as (board, card):
+        memory = card.memory(HIGH_MEMORY, 4096)
+        board.command("set pace 20000")  # the first stall is seconds long
+        for i in range(3):
+            card.send_write(HIGH_MEMORY + 4 * i, [0x100 + i])
+        wait_until(lambda: board.stats()["rq"]["tlps"] == 3, "the writes at the pins")
+        initiate(card)
+        assert memory.data[8:12] == bytes(4), "the last one is still on its way"
+        board.command("set pace 0")
+        expected = b"".join((0x100 + i).to_bytes(4, "little") for i in range(3))
+        wait_until(lambda: memory.data[:12] == expected, "the writes in memory")
+
+
+PACKETS = {SEND_RQ: [*request(HIGH_MEMORY, 1, write=True), 0xDEAD],
+           SEND_CC: [4 << 16, 1 | 0xA0 << 16, 0, 0xDEAD]}  # fmt: skip
+
+
+@pytest.mark.parametrize("interface", PACKETS)
+def test_what_the_card_sends_during_the_reset_is_lost(bench, interface):
+    """A request or completion between FLR and its acknowledge reaches nobody and breaks no rule."""
+    with bench("--flr") as (board, card):
+        memory = card.memory(HIGH_MEMORY, 4096)
+        card.write(CONTROL, ACK_FLR | SLOW_FLR)
+        card.prepare(PACKETS[interface])
+        card.read(CONTROL)
+        control = card.config_read(DEVICE_CONTROL, 2) | INITIATE_FLR
+        card.later(1000, interface, len(PACKETS[interface]))
+        card.config_write(DEVICE_CONTROL, control, 2)
+        card.enumerate()
+        card.send_write(HIGH_MEMORY + 4, [0xBEEF])
+        wait_until(lambda: memory.data[4:6] == b"\xef\xbe", "the write after the reset")
+        assert memory.data[:4] == bytes(4)
+        sent = board.stats()["rq" if interface == SEND_RQ else "cc"]["beats"]
+        assert sent >= 2 and board.stats()["violations"] == {}
+
+
+def test_bus_mastering_after_the_reset_breaks_a_rule(bench):
+    """A card that goes on as if nothing had happened is found: COMMAND has bus master off."""
+    with bench("--flr", "--rules", "warn", violations=["bus-master-off"]) as (board, card):
+        initiate(card)
+        card.enumerate(command=MEMORY_SPACE)
+        card.send_write(HIGH_MEMORY, [1])
+        wait_until(lambda: board.stats()["violations"], "the breach")
+
+
+def test_a_device_reset_is_a_function_level_reset(bench):
+    """vfio-user's DEVICE_RESET goes that way when the card offers it, and by power otherwise."""
+    with bench("--flr") as (_, card):
+        card.client.reset()
+        assert card.config_read(COMMAND, 2) == 0
+        card.enumerate()
+        assert card.seen()[0] == 1 and card.read(RESETS) == 0
+    with bench() as (_, card):
+        card.client.reset()
+        card.enumerate()
+        assert card.seen()[0] == 0 and card.read(RESETS) == 1
+
+
+def test_a_reset_that_is_not_acknowledged_is_an_error(bench):
+    """After 100 ms of device time the client gets an error, the log names the rule."""
+    with bench("--flr", "--rules", "warn", violations=["flr-timeout"]) as (board, card):
+        card.write(CONTROL, 0)
+        card.read(CONTROL)
+        before = board.stats()["cycles"]
+        card.client.socket.settimeout(120)
+        with pytest.raises(OSError) as error:
+            card.client.reset()
+        assert error.value.errno == errno.ETIMEDOUT
+        assert 25e6 <= board.stats()["cycles"] - before < 25.1e6
+        card.enumerate()
+        assert card.read(RESETS) == 1, "the board has reset it by power"
+    assert "did not end its function level reset within 100 ms" in board.output
+
+
+def test_stock_acknowledges_without_stopping(start_stock):
+    """LitePCIe's wrapper answers an FLR at once; registers keep their values through it."""
+    with start_stock("--flr") as board:
+        card = board.card()
+        card.write("ctrl_scratch", 0x1234)
+        card.client.reset()
+        assert card.config_read(COMMAND, 2) == 0
+        card.enumerate()
+        assert card.read("ctrl_scratch") == 0x1234
+
+
+def test_a_hot_reset_holds_the_card_in_reset(bench):
+    """For the time that it lasts user_reset is set and no TLP passes; then the card starts anew."""
+    with bench(log=True) as (board, card):
+        before = board.stats()["cycles"]
+        board.command("fault hot-reset:200000")
+        assert card.config_read(0) == 0x9038_10EE, "the host waits for the end"
+        assert board.stats()["cycles"] - before >= 200_000 // 4
+        assert card.config_read(COMMAND, 2) == 0
+        card.enumerate()
+        assert card.seen() == (0, 1, 0) and card.read(RESETS) == 1
+        assert card.pins()["link_up"] == 1
+    assert len(board.tlps().tlps) == 6
+
+
+def test_a_hot_reset_lasts_a_millisecond_unless_told(bench):
+    """The shortest that the specification allows."""
+    with bench() as (board, card):
+        before = board.stats()["cycles"]
+        board.command("fault hot-reset")
+        card.config_read(0)
+        assert 250_000 <= board.stats()["cycles"] - before < 260_000
+
+
+def test_error_bits_survive_a_hot_reset(bench):
+    """AER's masks are sticky; only power takes them away."""
+    with bench() as (board, card):
+        card.config_write(0x108, 1 << 14)
+        board.command("fault hot-reset:1000")
+        assert card.config_read(0x108) == 1 << 14
+        board.command("fault remove")
+        board.command("fault insert")
+        assert card.config_read(0x108) == 0
+
+
+def test_the_card_is_in_reset_while_the_link_is_down(bench):
+    """Nothing runs in it for the whole time: one reset, and what it was doing is forgotten."""
+    with bench("--pace", "2000000") as (board, card):
+        card.write(CONTROL, BUSY | ACK_FLR | ACK_POWER)
+        card.read(CONTROL)
+        board.command("fault link-down:1000000")  # 125 ms of wall time at this pace
+        assert card.config_read(0) == ONES
+        wait_until(lambda: card.config_read(0) != ONES, "the link")
+        card.enumerate()
+        assert card.read(RESETS) == 1
+        assert card.read(CONTROL) == ACK_FLR | ACK_POWER, "CONTROL is as after a reset"
+        assert card.seen()[1] == 0, "it was no hot reset"
+
+
+def test_a_card_that_was_pulled_out_sleeps(bench):
+    """No device time passes without a card; put back it starts anew."""
+    with bench() as (board, card):
+        board.command("fault remove")
+        card.config_read(0)
+        before = board.stats()["cycles"]
+        time.sleep(0.1)
+        assert board.stats()["cycles"] - before < 1000
+        board.command("fault insert")
+        wait_until(lambda: card.config_read(0) != ONES, "the card")
+        card.enumerate()
+        card.write(MEMORY0, 7)
+        assert card.read(MEMORY0) == 7
+        assert card.read(COMPLETIONS) is not None
