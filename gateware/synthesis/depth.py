@@ -1,0 +1,181 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The deepest paths of a mapped netlist in LUT levels, from register to register, by clock.
+
+Yosys' own `ltp` counts every CARRY4 as a level and runs through LUTRAM from write pin to read data,
+which no signal does; primitives.py says what counts here. A path belongs to the clock of its end,
+or, where that is a black box or a port, to the clock of its start.
+"""
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+
+from lanebox.synthesis import primitives
+
+NO_CLOCK = "-"
+NUMBERS  = re.compile(r"\[\d+\]|(\.\d+)+(?=\.)|(?<=ADDR)[A-H]\b") # Of bits and parts of memories.
+
+@dataclass
+class Driver:
+    """What drives a bit: `arcs` are (source bit, levels), None where a path begins."""
+    cell: object
+    pin:  str
+    arcs: list
+
+@dataclass
+class Path:
+    levels: int
+    start:  str
+    end:    str
+    clock:  str
+    names:  list # Of the nets in between, start to end, as far as they have any.
+    alike:  int = 1 # Ends of the same vector from starts of the same vector.
+
+class LoopError(RuntimeError):
+    """Logic that feeds itself without a register."""
+
+class Timing:
+    """The level of every bit of `netlist`, and the paths that end anywhere."""
+    def __init__(self, netlist):
+        self.netlist = netlist
+        self.drivers = self._find_drivers()
+        self._readers = self._find_readers()
+        self.levels  = {}
+        self.before  = {}
+        for bit in self._ordered():
+            self._measure(bit)
+
+    # Levels ---------------------------------------------------------------------------------------
+
+    def _find_drivers(self):
+        drivers = {}
+        for cell in self.netlist.cells:
+            for pin, bits in cell.outputs.items():
+                for index, bit in enumerate(bits):
+                    ways = primitives.arcs(cell.kind, pin, index, cell.inputs)
+                    drivers[bit] = Driver(cell, pin, None if ways is None else [
+                        (source, way.cost) for way in ways
+                        for source in cell.inputs[way.source][:way.bits]
+                        if isinstance(source, int)])
+        return drivers
+
+    def _sources(self, bit):
+        driver = self.drivers.get(bit)
+        return driver.arcs if driver is not None and driver.arcs else []
+
+    def _ordered(self):
+        """The bits behind logic, each after those that it is made of."""
+        waiting = {bit: len(self._sources(bit)) for bit in self.drivers if self._sources(bit)}
+        readers = defaultdict(list)
+        for bit in waiting:
+            for source, _ in self._sources(bit):
+                readers[source].append(bit)
+        ready = [source for source in readers if source not in waiting]
+        done  = 0
+        while ready:
+            for bit in readers[ready.pop()]:
+                waiting[bit] -= 1
+                if waiting[bit] == 0:
+                    done += 1
+                    ready.append(bit)
+                    yield bit
+        if done < len(waiting):
+            loop = next(bit for bit, left in waiting.items() if left)
+            raise LoopError(f"logic feeds itself without a register near {self.netlist.name(loop)}")
+
+    def _measure(self, bit):
+        self.levels[bit], self.before[bit] = max(
+            (self.levels.get(source, 0) + cost, source) for source, cost in self._sources(bit))
+
+    # Paths ----------------------------------------------------------------------------------------
+
+    def _ends(self):
+        """(bit, cell, pin) wherever a path ends; a port has no cell."""
+        for cell in self.netlist.cells:
+            through = any(
+                self.drivers[bit].arcs is not None for bits in cell.outputs.values()
+                for bit in bits if bit in self.drivers)
+            for pin, bits in cell.inputs.items():
+                if primitives.ends(cell.kind, pin, through):
+                    yield from ((bit, cell, pin) for bit in bits if isinstance(bit, int))
+        for name, bits in self.netlist.ports["output"].items():
+            yield from ((bit, None, name) for bit in bits if isinstance(bit, int))
+
+    def _trace(self, bit):
+        """The bits of the deepest path to `bit`, its start first."""
+        path = [bit]
+        while path[-1] in self.before:
+            path.append(self.before[path[-1]])
+        return path[::-1]
+
+    def _clock_of(self, cell, pin):
+        """The name of the clock behind the buffers, or NO_CLOCK."""
+        clock = cell and primitives.clock_pin(cell.kind, pin, cell.inputs)
+        if not clock or not cell.inputs.get(clock):
+            return NO_CLOCK
+        bit   = cell.inputs[clock][0]
+        names = list(self.netlist.names(bit))
+        while bit in self.drivers and self.drivers[bit].arcs and len(self.drivers[bit].arcs) == 1:
+            bit    = self.drivers[bit].arcs[0][0]
+            names += self.netlist.names(bit)
+        return min(names, key=lambda name: (name.count("."), len(name), name), default=NO_CLOCK)
+
+    def _find_readers(self):
+        """A cell with a name that a person wrote, by the bits that it reads."""
+        return {bit: f"{cell.name}.{pin}" for cell in self.netlist.cells
+            if not cell.name.startswith("$") for pin, bits in cell.inputs.items() for bit in bits}
+
+    def _register(self, bit):
+        """A register by its name, or, where Yosys has put one before a memory, by that."""
+        if self.netlist.names(bit) or bit not in self._readers:
+            return self.netlist.name(bit)
+        return f"register before {self._readers[bit]}"
+
+    def _end_name(self, cell, pin):
+        if cell is None:
+            return f"port {pin}"
+        held = next((bit for bits in cell.outputs.values() for bit in bits), None)
+        named = primitives.FF.match(cell.kind) and held is not None
+        return f"{self._register(held) if named else cell.name}.{pin}"
+
+    def _start_name(self, bit):
+        driver = self.drivers.get(bit)
+        if driver is None or primitives.FF.match(driver.cell.kind):
+            return self._register(bit)
+        return f"{driver.cell.name}.{driver.pin}"
+
+    def ends_by_level(self):
+        """Every end as (levels, clock, bit, cell, pin)."""
+        for bit, cell, pin in self._ends():
+            clock = self._clock_of(cell, pin)
+            if clock == NO_CLOCK:
+                start = self.drivers.get(self._trace(bit)[0])
+                clock = self._clock_of(start and start.cell, start and start.pin)
+            yield self.levels.get(bit, 0), clock, bit, cell, pin
+
+    def paths(self):
+        """By clock: its paths, the deepest first, one for each pair of vectors; and a histogram."""
+        groups    = defaultdict(dict)
+        histogram = defaultdict(Counter)
+        for levels, clock, bit, cell, pin in self.ends_by_level():
+            histogram[clock][levels] += 1
+            start = self._start_name(self._trace(bit)[0])
+            end   = self._end_name(cell, pin)
+            key   = tuple(NUMBERS.sub("", name) for name in (start, end))
+            best  = groups[clock].get(key)
+            if best is None or levels > best[0]:
+                groups[clock][key] = [levels, start, end, bit, 1 + (best[4] if best else 0)]
+            else:
+                best[4] += 1
+        return {
+            clock: [self._path(clock, *entry) for entry in
+                sorted(found.values(), key=lambda entry: (-entry[0], entry[1:3]))]
+            for clock, found in groups.items()
+        }, {clock: dict(sorted(counts.items())) for clock, counts in histogram.items()}
+
+    def _path(self, clock, levels, start, end, bit, alike):
+        between = [self.netlist.names(step) for step in self._trace(bit)[1:]]
+        return Path(levels, start, end, clock, [names[0] for names in between if names], alike)

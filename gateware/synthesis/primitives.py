@@ -1,0 +1,90 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What the primitives of an UltraScale+ netlist cost, and how a signal gets through them.
+
+    LUT                      1 level
+    LUTRAM, SRL              1 level from the read address; everything else ends in a register
+    INV, MUXF7-9, CARRY      0 levels: they sit in the same slice, behind their LUTs
+    buffers                  0 levels
+    all else                 a path ends at its inputs and begins at its outputs
+
+Levels are a trend and a comparison between designs, not nanoseconds: routing is not in them.
+"""
+
+import re
+from typing import NamedTuple, Optional
+
+# LUTs that a LUTRAM or a shift register takes the place of.
+LUTRAM_LUTS = {
+    "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8,
+    "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8,
+    "RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X16DR8": 8, "RAM64X8SW": 8,
+    "SRL16E": 1, "SRLC32E": 1,
+}
+BRAM36 = {"RAMB36E2": 1, "RAMB18E2": 0.5, "FIFO36E2": 1, "FIFO18E2": 0.5}
+URAM   = {"URAM288": 1, "URAM288_BASE": 1}
+
+LUT     = re.compile(r"LUT[1-6](_2)?$")
+FREE    = re.compile(r"(INV|BUF|MUXF[789]|CARRY[48]|[IO]BUF|OBUFT|BUFG\w*)$")
+PAD     = re.compile(r"[IO]BUF$")
+FF      = re.compile(r"FD[RSCP]E(_1)?$")
+LATCH   = re.compile(r"(LD[CP]E|\$_?d?latch\w*)", re.IGNORECASE)
+CARRY   = re.compile(r"CARRY[48]$")
+BRAM    = re.compile(r"(RAMB|FIFO)(36|18)E2$")
+ADDRESS = re.compile(r"A\d*$")
+READ_ADDRESS = re.compile(r"DPRA\d*$")
+
+CLOCKS = ("C", "G", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK", "RDCLK", "WRCLK")
+
+class Arc(NamedTuple):
+    """A way through a primitive, from the lowest `bits` of pin `source` or all, at a cost."""
+    source: str
+    cost:   int
+    bits:   Optional[int] = None
+
+def is_lutram(kind):
+    return kind in LUTRAM_LUTS
+
+def _read_address(kind, pin, pins):
+    """The pins that choose what LUTRAM output `pin` shows."""
+    if kind.startswith(("RAM32M", "RAM64M")): # Ports A to H: DOA is at ADDRA.
+        return [pin.replace("DO", "ADDR", 1)]
+    dual = READ_ADDRESS if pin == "DPO" else ADDRESS
+    return [name for name in pins if dual.match(name)]
+
+def arcs(kind, pin, index, inputs):
+    """The ways to bit `index` of output `pin` of a primitive; None if a path begins there."""
+    if is_lutram(kind):
+        return [Arc(name, 1) for name in _read_address(kind, pin, inputs) if name in inputs]
+    if LUT.match(kind):
+        return [Arc(name, 1) for name in inputs]
+    if CARRY.match(kind): # Nothing goes down a carry chain.
+        return [Arc(name, 0) if name.startswith("CI") or name == "CYINIT"
+            else Arc(name, 0, index + 1) for name in inputs]
+    if FREE.match(kind):
+        return [Arc(name, 0) for name in inputs]
+    return None
+
+def _only_read(kind, pin):
+    """Does LUTRAM input `pin` choose what is read, and not what is written?"""
+    if kind.startswith("SRL"):
+        return bool(ADDRESS.match(pin))
+    if kind.startswith(("RAM32M", "RAM64M")): # The last port writes at its address, too.
+        last = "H" if kind in ("RAM32M16", "RAM64M8") else "D"
+        return pin.startswith("ADDR") and pin != f"ADDR{last}"
+    return bool(READ_ADDRESS.match(pin))
+
+def ends(kind, pin, through):
+    """Does a path end at input `pin`? Not where it goes on, not at clocks; a LUTRAM is written."""
+    if pin in CLOCKS:
+        return False
+    return not _only_read(kind, pin) if is_lutram(kind) else not through
+
+def clock_pin(kind, pin, inputs):
+    """The pin with the clock that `pin` belongs to, or None."""
+    if BRAM.match(kind):
+        second = re.search(r"B(WR|$|DIN|ADDR)|INB|DINPB|RAMB$|REGB$|REGCEB|WEB|ENB", pin)
+        return "CLKBWRCLK" if second else "CLKARDCLK"
+    return next((name for name in CLOCKS if name in inputs), None)

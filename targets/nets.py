@@ -1,0 +1,103 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What is known about the nets of a board, how well, and from where.
+
+One table per board serves the pins of a build, its constraints and the reader of targets/README.md.
+Standard library only, so that --help and the table need no environment.
+"""
+
+from dataclasses import dataclass
+
+HIGH     = "high"     # Somebody has seen it work, or the package leaves no choice.
+INFERRED = "inferred" # Follows from what is known, but nobody has said that it works.
+UNKNOWN  = "unknown"  # Not to be used; `advice` says what is known and how to find out.
+
+@dataclass(frozen=True)
+class Net:
+    """One net, or several that belong together: pins in order, lane or bit 0 first."""
+    name:       str
+    pins:       str
+    standard:   str
+    confidence: str
+    source:     str
+    advice:     str  = ""
+    fabric:     bool = True # False: a pin of the package that no port of a design is put on.
+
+@dataclass(frozen=True)
+class Board:
+    """The facts of one board."""
+    name:   str   # As in the name of its target.
+    title:  str
+    device: str
+    lanes:  tuple # Numbers of PCIe lanes that can be built, the default first.
+    clock:  float # Of the core's user side at the default number of lanes and 256 bit, in Hz.
+    block:  str   # The PCIe block of the part,
+    quad:   str   # and the transceivers where its lane 0 is.
+    nets:   tuple
+
+    @property
+    def part(self):
+        return self.device.partition("-")[0]
+
+    def net(self, name):
+        """The net called `name`; a LookupError with what is known if it may not be used."""
+        found = {net.name: net for net in self.nets}
+        if name not in found:
+            raise LookupError(f"{self.title} has no net {name!r}: there are {', '.join(found)}")
+        net = found[name]
+        if net.confidence == UNKNOWN or not net.fabric:
+            raise LookupError(f"{self.title}: {name} cannot be used. {net.advice}")
+        return net
+
+    def lane_pins(self, name, lanes):
+        """The pins of the first `lanes` lanes of pcie.<name>, proven lane first."""
+        if lanes not in self.lanes:
+            raise LookupError(f"{self.title} has no {lanes} lanes: choose "
+                f"{' or '.join(map(str, self.lanes))}")
+        found = " ".join(net.pins for net in self.nets if net.name.startswith(f"pcie.{name}["))
+        return found.split()[:lanes]
+
+    def resources(self, lanes):
+        """(port, pins, standard) of every port that a build of this board has."""
+        name  = f"pcie_x{lanes}"
+        ports = [(f"{name}.{pin}", self.net(f"pcie.{pin}").pins.split(),
+            self.net(f"pcie.{pin}").standard) for pin in ("rst_n", "clk_p", "clk_n")]
+        ports += [(f"{name}.{pin}", self.lane_pins(pin, lanes), "")
+            for pin in ("rx_p", "rx_n", "tx_p", "tx_n")]
+        leds = [net for net in self.nets if net.name.startswith("user_led") and net.fabric]
+        return ports + [(net.name, [net.pins], net.standard) for net in leds
+            if net.confidence == HIGH]
+
+def markdown(board):
+    """The table for a reader."""
+    lines = ["| net | pins | standard | confidence | source |", "|---|---|---|---|---|"]
+    for net in board.nets:
+        said = f"{net.source}. {net.advice}" if net.advice else net.source
+        lines.append(f"| `{net.name}` | {net.pins or '-'} | {net.standard or '-'} "
+            f"| {net.confidence} | {said} |")
+    return "\n".join(lines)
+
+# Constraints --------------------------------------------------------------------------------------
+
+def _port_names(port, pins):
+    name = port.replace(".", "_")
+    return [name] if len(pins) == 1 else [f"{name}[{n}]" for n in range(len(pins))]
+
+def constraints(board, lanes):
+    """Pins, standards and the reference clock, in the form that every tool for this part reads."""
+    lines = []
+    for port, pins, standard in board.resources(lanes):
+        level, *properties = standard.split() or [""]
+        for name, pin in zip(_port_names(port, pins), pins):
+            lines.append(f"set_property PACKAGE_PIN {pin} [get_ports {{{name}}}]")
+            if level:
+                lines.append(f"set_property IOSTANDARD {level} [get_ports {{{name}}}]")
+            for text in properties:
+                key, value = text.split("=")
+                lines.append(f"set_property {key} {value} [get_ports {{{name}}}]")
+    clock = f"pcie_x{lanes}_clk_p"
+    lines.append(f"create_clock -name pcie_refclk -period 10.000 [get_ports {clock}]")
+    lines.append(f"set_false_path -from [get_ports pcie_x{lanes}_rst_n]")
+    return "\n".join(lines) + "\n"

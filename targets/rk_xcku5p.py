@@ -1,0 +1,18 @@
+#!/usr/bin/env python3
+
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Target: RK-XCKU5P-F V1.2 (KU5P, PCIe Gen3 x4: 256 bit at 125 MHz).
+
+Builds the SoC that the simulator runs, for the card: gateware, register map, and a netlist with
+its report. Exit status 0: done; 1: something is wrong; 2: no environment; 3: all is done that
+needs no vendor tool.
+"""
+
+import silicon
+from rk_xcku5p_platform import BOARD
+
+if __name__ == "__main__":
+    silicon.main(BOARD, __doc__)

@@ -1,0 +1,208 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What the targets of boards share: options, platform, gateware, synthesis by Yosys, and the
+honest end where the vendor's tool is needed and not there.
+
+Into the output folder go the files of lanebox.build, and
+
+    gateware/<board>.xdc              pins, standards and the reference clock
+    gateware/core.tcl                 what the vendor's PCIe core must be like
+    synthesis/netlist.edif, netlist.v the mapped netlist
+    report.json                       area by block, the deepest paths, problems
+    vivado/lanebox.bit                the bitstream, with reports beside it, where Vivado is
+"""
+
+import argparse
+import logging
+import shlex
+import sys
+from pathlib import Path
+
+from environment import ROOT, enter_environment
+from nets import INFERRED, constraints
+from vivado import core_script, find_vivado, place_and_route
+
+CORE_LANES  = 8 # The core is always the x8 one; the link trains down to the lanes that are there.
+HARD_BLOCK  = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv" # Its pins, which synthesis sees.
+NO_VENDOR   = 3 # Exit status: all is done that needs no vendor tool.
+EDITION     = "Vivado ML Standard, which costs nothing, from 2021.1 on"
+
+# Options ------------------------------------------------------------------------------------------
+
+def parse_arguments(board, description):
+    parser = argparse.ArgumentParser(description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", action="store_true",
+        help="write gateware, register map and netlist; then a bitstream, if Vivado is here")
+    parser.add_argument("--synth-only", action="store_true", help="build up to the netlist")
+
+    target = parser.add_argument_group("target options")
+    target.add_argument("--lanes", type=int, default=board.lanes[0], choices=board.lanes,
+        help=f"lanes of PCIe that have pins (default: {board.lanes[0]})")
+    target.add_argument("--endpoint", default="lanebox", metavar="NAME",
+        help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
+    target.add_argument("--user", default="lanebox.user.loopback:Loopback", metavar="MODULE:CLASS",
+        help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
+
+    builder = parser.add_argument_group("builder options")
+    builder.add_argument("--synthesis", default="vivado", choices=("vivado", "yosys"),
+        help="whose netlist becomes the bitstream (default: vivado); the report is always Yosys'")
+    builder.add_argument("--output-dir", default=str(ROOT/"build"/board.name), metavar="DIR",
+        help=f"where to write (default: build/{board.name})")
+    arguments = parser.parse_args()
+    if not (arguments.build or arguments.synth_only):
+        parser.error("nothing to do: --build or --synth-only")
+    return arguments
+
+# Gateware -----------------------------------------------------------------------------------------
+
+def make_platform(board, lanes):
+    """LiteX's platform with the board's usable pins; other nets are refused with what is known."""
+    from litex.build.generic_platform import ConstraintError, IOStandard, Misc, Pins, Subsignal
+    from litex.build.xilinx import XilinxUSPPlatform
+
+    def constraint(pins, standard):
+        level, *properties = standard.split() or [""]
+        return [Pins(" ".join(pins)), *([IOStandard(level)] if level else []),
+            *map(Misc, properties)]
+
+    resources = [(port, constraint(pins, standard))
+        for port, pins, standard in board.resources(lanes)]
+    link = [Subsignal(port.partition(".")[2], *found) for port, found in resources if "." in port]
+    io   = [(f"pcie_x{lanes}", 0, *link)]
+    io  += [("user_led", n, *found) for n, (_, found) in enumerate(
+        entry for entry in resources if "." not in entry[0])]
+
+    class Platform(XilinxUSPPlatform):
+        def request(self, name, *arguments, **options):
+            try:
+                return XilinxUSPPlatform.request(self, name, *arguments, **options)
+            except ConstraintError:
+                if name in [net.name for net in board.nets]:
+                    board.net(name) # Says why it cannot be used.
+                raise
+
+    return Platform(board.device, io, toolchain="vivado")
+
+class CorePads:
+    """The pins as the core has them, of which the board may have fewer."""
+    def __init__(self, pins):
+        from migen import Signal
+        self.rst_n, self.clk_p, self.clk_n = pins.rst_n, pins.clk_p, pins.clk_n
+        for name in ("rx_p", "rx_n", "tx_p", "tx_n"):
+            setattr(self, name, Signal(CORE_LANES, name=f"core_{name}"))
+
+    def connect(self, pins):
+        return [
+            self.rx_p.eq(pins.rx_p), self.rx_n.eq(pins.rx_n),
+            pins.tx_p.eq(self.tx_p), pins.tx_n.eq(self.tx_n),
+        ]
+
+def make_soc(board, arguments, user):
+    from lanebox.soc import LaneboxSoC
+
+    platform = make_platform(board, arguments.lanes)
+    pins     = platform.request(f"pcie_x{arguments.lanes}")
+    pads     = pins if len(pins.tx_p) == CORE_LANES else CorePads(pins)
+    soc = LaneboxSoC(platform,
+        pads     = pads,
+        leds     = platform.request_all("user_led"),
+        target   = board.name,
+        endpoint = arguments.endpoint,
+        user     = user,
+    )
+    if pads is not pins:
+        soc.comb += pads.connect(pins)
+    return soc
+
+def build_gateware(board, arguments):
+    from lanebox.build import build_cached, build_key
+    from lanebox.identity import source_digest, source_files
+    from lanebox.pcie.endpoint import check_endpoint
+    from lanebox.user.slot import find_occupant, occupant_sources
+
+    check_endpoint(arguments.endpoint)
+    user   = find_occupant(arguments.user)
+    output = Path(arguments.output_dir).absolute()
+    key    = build_key(
+        sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
+            occupant_sources(user)),
+        options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
+            user.__qualname__],
+    )
+    built = build_cached(output, key, lambda: make_soc(board, arguments, user))
+    (output/"gateware"/f"{board.name}.xdc").write_text(constraints(board, arguments.lanes))
+    (output/"gateware"/"core.tcl").write_text(core_script(board, arguments.endpoint))
+    return output, built
+
+# Synthesis ----------------------------------------------------------------------------------------
+
+def say_what_differs(board, lanes):
+    """What a reader of the numbers must know of this board."""
+    from lanebox import layouts
+
+    if board.clock != layouts.SYS_CLK_FREQ:
+        print(f"\nThe core's {layouts.DATA_WIDTH} bits come at {board.clock/1e6:.0f} MHz on this "
+            f"board, not at {layouts.SYS_CLK_FREQ/1e6:.0f}: a tick of device time is "
+            f"{1e9/board.clock:.0f} ns.")
+    if lanes > 1 and any(net.confidence == INFERRED for net in board.nets
+            if net.name.startswith("pcie.")):
+        print(f"\nLanes 1 to {lanes - 1} are inferred, nobody has seen them work; `--lanes 1` uses "
+            "proven pins only.")
+
+def synthesise(board, output):
+    """Report, table and the sentences about what must not be."""
+    from lanebox.synthesis import report
+    from lanebox.synthesis.gateware import make_design
+    from lanebox.synthesis.yosys import find_yosys
+
+    found = report.analyse(make_design(output, HARD_BLOCK), output/"synthesis", find_yosys())
+    clocks = {clock: "pcie" if clock.startswith(("pcie", "sys")) else clock
+        for clock, paths in found.paths.items() if paths[0].levels}
+    report.write(found, report.part_rows(found, board.part, clocks), output/"report.json")
+    print(report.table(found, board.part))
+    wrong = list(found.problems)
+    worst = found.deepest()
+    if worst and worst.levels > report.TOO_DEEP:
+        wrong.append(f"{worst.start} -> {worst.end}: {worst.levels} LUT levels, and "
+            f"{report.TOO_DEEP} are the most at {board.clock/1e6:.0f} MHz")
+    return wrong
+
+# Vendor tool --------------------------------------------------------------------------------------
+
+def say_what_is_ready(board, output):
+    print(f"\n{board.title}: the netlist is ready, a bitstream is not: Vivado was not found by "
+        f"PATH or LITEX_ENV_VIVADO. {EDITION}, knows {board.part}.\n"
+        f"  ready    in {output}: synthesis/netlist.edif and netlist.v, report.json, "
+        f"gateware/{board.name}.xdc, csr.json, include/*.h\n"
+        "  missing  the vendor's core pcie4_uscale_plus (a black box in the netlist), placing, "
+        "routing, timing\n"
+        f"  resume   {shlex.join(sys.argv)}", file=sys.stderr)
+
+# Main ---------------------------------------------------------------------------------------------
+
+def main(board, description):
+    arguments = parse_arguments(board, description)
+    enter_environment()
+    logging.basicConfig(level=logging.WARNING) # LiteX prints its whole log otherwise.
+    try:
+        output, built = build_gateware(board, arguments)
+        print(f"{output}: {'built' if built else 'up to date'}", flush=True)
+        wrong = synthesise(board, output)
+    except (ValueError, RuntimeError, LookupError, OSError) as error:
+        sys.exit(f"{sys.argv[0]}: {error}")
+    say_what_differs(board, arguments.lanes)
+    if wrong:
+        sys.exit("\n".join([f"{sys.argv[0]}: the netlist is not good:", *wrong]))
+    if arguments.synth_only:
+        return
+    vivado = find_vivado()
+    if vivado is None:
+        say_what_is_ready(board, output)
+        sys.exit(NO_VENDOR)
+    try:
+        print(place_and_route(vivado, board, output, arguments.synthesis))
+    except (RuntimeError, OSError) as error:
+        sys.exit(f"{sys.argv[0]}: {error}")

@@ -1,0 +1,101 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Vivado: where it is, what its PCIe core must be like, and running vivado.tcl.
+
+Nobody of this project has run it. What can be checked without it is: a test parses the scripts and
+holds every command, option and property in them to vivado_names.txt.
+"""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+SCRIPT = Path(__file__).with_name("vivado.tcl")
+
+# LitePCIe's identifiers for Gen3 x8 on UltraScale+, which its driver knows.
+VENDOR, DEVICE, SUBSYSTEM = 0x10ee, 0x9038, 0x0007
+CLASS_CODE = 0x058000 # A memory controller of no special kind.
+
+KILOBYTE = 1 << 10
+MEGABYTE = 1 << 20
+
+def find_vivado():
+    """Vivado's program by PATH, or in the installation that LITEX_ENV_VIVADO names; or None."""
+    named = os.environ.get("LITEX_ENV_VIVADO")
+    place = Path(named)/"bin"/"vivado" if named else None
+    if place and place.exists():
+        return str(place)
+    return shutil.which("vivado")
+
+# Core ---------------------------------------------------------------------------------------------
+
+def _bar(number, size):
+    """The two properties that give a BAR its size."""
+    unit, scale = (MEGABYTE, "Megabytes") if size >= MEGABYTE else (KILOBYTE, "Kilobytes")
+    if size % unit:
+        raise ValueError(f"BAR{number} of {size} bytes: the core counts in whole {scale}")
+    return {f"pf0_bar{number}_scale": scale, f"pf0_bar{number}_size": size//unit}
+
+def core_properties(board, endpoint):
+    """What pcie4_uscale_plus must be like for this gateware: as the simulator's model is."""
+    from lanebox import layouts
+
+    lanebox = endpoint == "lanebox"
+    properties = {
+        "mode_selection":               "Advanced",
+        "pcie_blk_locn":                board.block,
+        "en_gt_selection":              "true",
+        "select_quad":                  board.quad,
+        "PL_LINK_CAP_MAX_LINK_SPEED":   "8.0_GT/s",
+        "PL_LINK_CAP_MAX_LINK_WIDTH":   f"X{max(board.lanes)}",
+        "axisten_if_width":             f"{layouts.DATA_WIDTH}_bit",
+        "axisten_freq":                 int(board.clock/1e6),
+        "AXISTEN_IF_RC_STRADDLE":       str(lanebox).lower(),
+        "axisten_if_enable_client_tag": "true",
+        "extended_tag_field":           "true",
+        "pf0_dev_cap_max_payload":      "512_bytes",
+        "vendor_id":                    f"{VENDOR:04x}",
+        "PF0_DEVICE_ID":                f"{DEVICE:04x}",
+        "PF0_SUBSYSTEM_VENDOR_ID":      f"{VENDOR:04x}",
+        "PF0_SUBSYSTEM_ID":             f"{SUBSYSTEM:04x}",
+        "PF0_Use_Class_Code_Lookup_Assistant": "false",
+        "PF0_CLASS_CODE":               f"{CLASS_CODE:06x}",
+        "PF0_INTERRUPT_PIN":            "NONE",
+        "pf0_msi_enabled":              "true",
+        "pf0_bar0_64bit":               "false",
+        "pf0_bar0_prefetchable":        "false",
+        **_bar(0, layouts.BAR0_SIZE),
+    }
+    if lanebox:
+        properties.update({
+            "pf0_bar2_enabled":      "true",
+            "pf0_bar2_type":         "Memory",
+            "pf0_bar2_64bit":        "true",
+            "pf0_bar2_prefetchable": "true",
+            **_bar(2, layouts.BAR2_SIZE),
+        })
+    return properties
+
+def core_script(board, endpoint):
+    """core.tcl, which sets `core_properties`."""
+    lines = [f"    CONFIG.{name} {{{value}}} \\" for name, value in
+        core_properties(board, endpoint).items()]
+    return "\n".join(["set core_properties [list \\", *lines, "]"]) + "\n"
+
+# Run ----------------------------------------------------------------------------------------------
+
+def place_and_route(vivado, board, output, synthesis):
+    """The bitstream; a RuntimeError with the end of Vivado's log if there is none."""
+    command = [vivado, "-mode", "batch", "-nojournal", "-log", str(output/"vivado.log"),
+        "-source", str(SCRIPT), "-tclargs", board.device, str(output), synthesis]
+    done = subprocess.run(command, cwd=output/"gateware", stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True)
+    bitstream = output/"vivado"/"lanebox.bit"
+    if done.returncode or not bitstream.exists():
+        end = "\n".join(done.stdout.splitlines()[-20:])
+        raise RuntimeError(f"Vivado failed with status {done.returncode}, see {output}/vivado.log:"
+            f"\n{end}")
+    return bitstream

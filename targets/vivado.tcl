@@ -1,0 +1,65 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# From gateware or netlist to a bitstream, in Vivado's batch mode. Arguments: the part, the output
+# folder of the target, and who synthesises (vivado or yosys). Negative slack is an error, and then
+# there is no bitstream. Every command and property here stands in vivado_names.txt with its source.
+
+lassign $argv part folder synthesis
+set gateware $folder/gateware
+set results  $folder/vivado
+file mkdir $results
+
+proc lines {file} {
+    set channel [open $file]
+    set text    [read -nonewline $channel]
+    close $channel
+    return [split $text "\n"]
+}
+
+# Slack of the worst path, setup or hold; a design without any has none to be negative.
+proc slack {kind} {
+    set paths [get_timing_paths -max_paths 1 $kind]
+    return [expr {[llength $paths] ? [get_property SLACK [lindex $paths 0]] : 0}]
+}
+
+create_project -in_memory -part $part
+
+# The vendor's core, as core.tcl says: Python writes it from the numbers that the gateware has.
+create_ip -vendor xilinx.com -library ip -name pcie4_uscale_plus -module_name pcie_usp
+source $gateware/core.tcl
+set_property -dict $core_properties [get_ips pcie_usp]
+generate_target all [get_ips pcie_usp]
+synth_ip [get_ips pcie_usp]
+
+if {$synthesis eq "yosys"} {
+    read_edif $folder/synthesis/netlist.edif
+} else {
+    foreach source [lines $gateware/sources.txt] { read_verilog -sv $source }
+}
+read_xdc [glob $gateware/*.xdc]
+if {$synthesis eq "yosys"} {
+    link_design -top lanebox -part $part
+} else {
+    synth_design -top lanebox -part $part
+}
+
+opt_design
+place_design
+phys_opt_design
+route_design
+report_utilization -hierarchical -file $results/utilization.txt
+report_timing_summary -file $results/timing.txt
+
+foreach kind {-setup -hold} {
+    set found [slack $kind]
+    if {$found < 0} {
+        puts stderr "timing is not met: $kind slack is $found ns, see $results/timing.txt"
+        exit 1
+    }
+}
+
+set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
+set_property BITSTREAM.CONFIG.OVERTEMPSHUTDOWN ENABLE [current_design]
+write_bitstream -force $results/lanebox.bit

@@ -1,0 +1,146 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""targets/vivado.tcl and vivado.py, by tclsh with stubs in the place of Vivado's commands."""
+
+import importlib
+import shutil
+import sys
+
+import pytest
+from repository import ROOT
+
+sys.path.insert(0, str(ROOT/"targets"))
+
+import nets  # noqa: E402
+import vivado  # noqa: E402
+
+BOARDS = [importlib.import_module(f"{name}_platform").BOARD
+    for name in ("ku5p", "as02mc04", "rk_xcku5p")]
+KU5P   = BOARDS[0]
+NAMES  = ROOT/"targets"/"vivado_names.txt"
+STUBS  = ROOT/"test"/"vivado_stubs.tcl"
+
+
+@pytest.fixture
+def program(tmp_path):
+    """A Vivado that is tclsh with the stubs; it writes the commands it ran into a file `log`."""
+
+    def make(slack="0.1", names=None, script=""):
+        runner = tmp_path/"runner.tcl"
+        runner.write_text(
+            f"set names {{{names or NAMES.read_text()}}}\nset slack {slack}\nsource {STUBS}\n"
+            f"rename exit leave\nproc exit {{status}} {{ leave $status }}\n"
+            # The last arguments are vivado.tcl's, the script's name stands before -tclargs.
+            'set at [lsearch $argv -tclargs]\nset script [lindex $argv [expr {$at - 1}]]\n'
+            "set argv [lrange $argv [expr {$at + 1}] end]\n" + script +
+            f'if {{[catch {{source $script}} text]}} {{ puts stderr $text; leave 1 }}\n'
+            f'set out [open {tmp_path}/log w]\nputs $out [join $log "\\n"]\nclose $out\n')
+        path = tmp_path/"vivado"
+        path.write_text(f'#!/bin/sh\nexec tclsh {runner} "$@"\n')
+        path.chmod(0o755)
+        return str(path)
+
+    return make
+
+
+@pytest.fixture(params=BOARDS, ids=lambda board: board.name)
+def output(request, tmp_path):
+    """An output folder with what the script reads."""
+    return make_output(request.param, tmp_path/"out")
+
+
+def make_output(board, folder):
+    (folder/"gateware").mkdir(parents=True)
+    (folder/"gateware"/"sources.txt").write_text("/a/lanebox.v\n/b/Completer.v\n")
+    (folder/"gateware"/f"{board.name}.xdc").write_text(nets.constraints(board, board.lanes[0]))
+    (folder/"gateware"/"core.tcl").write_text(vivado.core_script(board, "lanebox"))
+    return folder
+
+
+def commands(tmp_path):
+    return [line.split()[0] for line in (tmp_path/"log").read_text().splitlines()]
+
+
+def test_every_name_is_in_the_list(output, program, tmp_path):
+    """All boards' scripts run through: every command, option and property has a source."""
+    vivado.place_and_route(program(), KU5P, output, "vivado")
+    done = commands(tmp_path)
+    order = ["create_ip", "synth_ip", "read_verilog", "read_verilog", "synth_design", "opt_design",
+        "place_design", "route_design", "write_bitstream"]
+    assert [name for name in done if name in order] == order
+    assert "read_edif" not in done
+
+
+def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
+    """--synthesis yosys links the netlist and synthesises nothing but the core."""
+    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"out"), "yosys")
+    done = commands(tmp_path)
+    assert "read_edif" in done and "link_design" in done and "synth_ip" in done
+    assert "synth_design" not in done and "read_verilog" not in done
+
+
+def test_negative_slack_leaves_no_bitstream(program, tmp_path):
+    """The error has the slack and the report's name."""
+    output = make_output(KU5P, tmp_path/"out")
+    with pytest.raises(RuntimeError, match="timing is not met: -setup slack is -0.02 ns"):
+        vivado.place_and_route(program(slack="-0.02"), KU5P, output, "vivado")
+    assert not (output/"vivado"/"lanebox.bit").exists()
+
+
+@pytest.mark.parametrize("missing, words", [
+    ("property CONFIG.axisten_freq", "property CONFIG.axisten_freq is not in the list"),
+    ("place_design", 'invalid command name "place_design"'),
+    ("property PACKAGE_PIN", "property PACKAGE_PIN is not in the list"),
+])
+def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
+    """The check is one: without its line in the list a name is refused."""
+    names = "\n".join(line for line in NAMES.read_text().splitlines()
+        if not line.startswith(missing))
+    with pytest.raises(RuntimeError, match=words):
+        vivado.place_and_route(program(names=names), KU5P, make_output(KU5P, tmp_path/"out"),
+            "vivado")
+
+
+def test_every_line_of_the_list_has_a_source_and_is_used():
+    """No name without a source, none that nothing uses any more."""
+    scripts = vivado.SCRIPT.read_text() + "".join(
+        vivado.core_script(board, "lanebox") + nets.constraints(board, board.lanes[0])
+        for board in BOARDS)
+    for line in NAMES.read_text().splitlines():
+        if line and not line.startswith("#"):
+            words, bar, source = line.partition("|")
+            assert bar and source.strip(), line
+            for name in words.replace("property", "").split():
+                assert name in scripts, name
+
+
+def test_the_core_is_like_the_simulated_one():
+    """Width, clock, BARs and identifiers are the model's; straddle as the endpoint wants it."""
+    core = vivado.core_properties(KU5P, "lanebox")
+    assert (core["pf0_bar0_size"], core["pf0_bar0_scale"]) == (128, "Kilobytes")
+    assert core["axisten_if_width"] == "256_bit" and core["axisten_freq"] == 250
+    assert core["AXISTEN_IF_RC_STRADDLE"] == "true"
+    model = (ROOT/"sim"/"board"/"pcie4"/"config_space.cpp").read_text()
+    assert f"0x{vivado.DEVICE:04x}{vivado.VENDOR:04x}" in model
+    assert f"0x{vivado.SUBSYSTEM:04x}{vivado.VENDOR:04x}" in model
+    stock = vivado.core_properties(KU5P, "litepcie")
+    assert stock["AXISTEN_IF_RC_STRADDLE"] == "false" and "pf0_bar2_size" not in stock
+    assert vivado.core_properties(BOARDS[2], "lanebox")["axisten_freq"] == 125
+
+
+def test_vivado_is_found_by_path_or_by_litexs_variable(monkeypatch, tmp_path):
+    """LITEX_ENV_VIVADO names an installation, as for LiteX; without either there is none."""
+    monkeypatch.delenv("LITEX_ENV_VIVADO", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path/"empty"))
+    assert vivado.find_vivado() is None
+    program = tmp_path/"2023.1"/"bin"/"vivado"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("LITEX_ENV_VIVADO", str(program.parent.parent))
+    assert vivado.find_vivado() == str(program)
+    monkeypatch.delenv("LITEX_ENV_VIVADO")
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert vivado.find_vivado() == shutil.which("vivado") == str(program)

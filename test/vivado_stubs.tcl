@@ -1,0 +1,59 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# Vivado's commands for tclsh: each checks its options against targets/vivado_names.txt, which a
+# variable `names` has, and writes down that it was called. `slack` is what timing is to say.
+
+set log {}
+foreach line [split $names "\n"] {
+    if {[regexp {^\s*(#|$)} $line]} continue
+    set words [string trim [lindex [split $line |] 0]]
+    if {[lindex $words 0] eq "property"} {
+        set known_property([lindex $words 1]) 1
+    } else {
+        set known_options([lindex $words 0]) [lrange $words 1 end]
+    }
+}
+
+proc check_property {name} {
+    if {![info exists ::known_property($name)]} { error "property $name is not in the list" }
+}
+
+proc checked {command arguments} {
+    foreach word $arguments {
+        if {[regexp {^-[a-z]} $word] && $word ni $::known_options($command)} {
+            error "$command has no option $word in the list"
+        }
+    }
+    lappend ::log [concat $command $arguments]
+}
+
+foreach command [array names known_options] {
+    proc $command {args} "checked $command \$args; return $command"
+}
+
+proc set_property {args} {
+    checked set_property $args
+    if {[lindex $args 0] eq "-dict"} {
+        foreach {name value} [lindex $args 1] { check_property $name }
+    } else {
+        check_property [lindex $args 0]
+    }
+}
+
+proc get_property {name object} {
+    checked get_property {}
+    check_property $name
+    return $::slack
+}
+
+proc read_xdc {files} {
+    checked read_xdc $files
+    foreach file $files { source $file }
+}
+
+proc write_bitstream {args} {
+    checked write_bitstream $args
+    close [open [lindex $args end] w]
+}
