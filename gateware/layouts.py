@@ -22,21 +22,42 @@ TICK_NS      = 4     # One tick of device time is one cycle.
 LINK_SPEED      = "gen3"
 REFCLK_FREQ     = 100e6
 BAR0_SIZE       = 0x20000
+LARGEST_PAYLOAD = 512   # Bytes of one write or of one read request: what the card advertises.
 ADDRESS_WIDTH   = 64    # Of host memory, as seen by the DMA.
-READ_TAGS       = 16    # Reads in flight: 16 x 512 B cover 1 us of round trip at Gen3 x8.
+READ_TAGS       = 64    # Reads in flight: 64 x 512 B, as much as the block has room for.
+STOCK_READ_TAGS = 16    # The same of LitePCIe's endpoint, which has a FIFO for each.
+MMIO_READS      = 32    # Reads by the host that may be inside at a time.
+TARGET_WINDOWS  = 16    # Of one of the completer's ports: TargetRequest in Targets.scala.
 DMA_CHANNELS    = 1
+DMA_TABLE_DEPTH = 256   # Descriptors per direction.
+DMA_READ_DEPTH  = 32    # The DMA's own store: room for 4 x 512 B for each of these.
 DMA_BUFFER_SIZE = 8192  # Bytes buffered per direction between the DMA and the user slot.
 MSI_WIDTH       = 32    # Interrupt causes behind the one MSI.
 
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 
 CSR_BASE     = 0x00000
+CSR_SIZE     = 0x10000
 MEMORY_BASES = (0x10000, 0x14000)
 MEMORY_SIZE  = 4096
+
+# What was built: read first by software, so its place never changes.
+CAPABILITY_BASE = 0x1f000
+CAPABILITY_SIZE = 4096
+
+# BAR2: memory that the host may prefetch and write-combine. No bus address: only the host sees it.
+BAR2_SIZE        = 0x200000
+CARD_MEMORY_BASE = 0x080000
+CARD_MEMORY_SIZE = 0x080000
+AXI_BASE         = 0x100000
+AXI_SIZE         = 0x100000
 
 # A read of an address where nothing answers ends after this many cycles (0.5 us) with all ones,
 # well before a host gives up on its completion.
 BUS_TIMEOUT = 128
+
+# Of a read that nobody answers, in cycles: 10 ms.
+COMPLETION_TIMEOUT = 2_500_000
 
 # CSR locations, in pages of 2 KiB -----------------------------------------------------------------
 
@@ -50,6 +71,8 @@ CSR_LOCATIONS = {
     "device_time":    8,
     "pcie_counters":  9,
     "pattern":       10,
+    "pcie_endpoint": 11,
+    "mmio":          12,
     "user":          16,
 }
 
@@ -110,8 +133,9 @@ def requester_layout():
     return [("id", 16), ("tag", 8), ("traffic_class", 3), ("attributes", 3), ("function", 8)]
 
 def target_request_layout():
-    return [("write", 1), ("bar", 3), ("offset", 32), ("dwords", 11), ("first_be", 4),
-        ("last_be", 4), ("address", 64), ("requester", requester_layout()), ("data", DATA_WIDTH)]
+    return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32), ("dwords", 11),
+        ("first_be", 4), ("last_be", 4), ("address", 64), ("requester", requester_layout()),
+        ("data", DATA_WIDTH)]
 
 def target_completion_layout():
     return [("requester", requester_layout()), ("status", 3), ("lower_address", 7),

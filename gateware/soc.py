@@ -11,19 +11,23 @@
 from litepcie.core import LitePCIeMSI
 from litepcie.frontend.dma import LitePCIeDMA
 from litepcie.frontend.wishbone import LitePCIeWishboneMaster
+from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCMini
 
 from lanebox import layouts
 from lanebox.activity import Activity
+from lanebox.capability import capability_words
 from lanebox.device_time import DeviceTime
 from lanebox.dma.pattern import Pattern
-from lanebox.identity import identifier
+from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
+from lanebox.mmio.bridge import MmioBridge, card_memories
 from lanebox.mmio.memory import BLANK_IMAGE
+from lanebox.mmio.windows import BAR0_MEMORIES, default_windows
 from lanebox.pcie.counters import PcieCounters
 from lanebox.pcie.endpoint import make_endpoint
-from lanebox.pcie.tlp_events import header_events
-from lanebox.phy.hard_block import UserClock, make_hard_block
+from lanebox.pcie.tlp_events import tlp_events
+from lanebox.phy.hard_block import HARD_BLOCK, UserClock, make_phy
 from lanebox.user.loopback import Loopback
 from lanebox.user.slot import make_occupant, occupant_sources
 
@@ -32,13 +36,15 @@ class LaneboxSoC(SoCMini):
     """The gateware of one card.
 
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
-    `memories` the contents of the two BAR memories as lists of 32-bit words.
+    `memories` the contents of the two BAR memories as lists of 32-bit words. `mmio` "litepcie" has
+    LitePCIe's bus master answer the host, as the stock endpoint always does.
     """
     mem_map = {**SoCMini.mem_map, "csr": layouts.CSR_BASE}
     csr_map = layouts.CSR_LOCATIONS
 
     def __init__(self, platform, pads, leds, target,
-        endpoint = "litepcie",
+        endpoint = "lanebox",
+        mmio     = "bridge",
         user     = Loopback,
         memories = (BLANK_IMAGE, BLANK_IMAGE),
     ):
@@ -49,18 +55,22 @@ class LaneboxSoC(SoCMini):
         )
 
         # PCIe -------------------------------------------------------------------------------------
-        self.pcie_phy      = make_hard_block(platform, pads)
+        self.pcie_phy      = make_phy(endpoint, platform, pads)
         self.crg           = UserClock(self.pcie_phy)
         self.pcie_endpoint = make_endpoint(endpoint, self.pcie_phy)
+        for name, value in HARD_BLOCK[endpoint].items():
+            self.add_constant(name, value)
 
         # MMIO -------------------------------------------------------------------------------------
-        self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=layouts.CSR_BASE)
-        self.bus.add_master(name="pcie_mmap", master=self.pcie_mmap.wishbone)
-        for n, (base, words) in enumerate(zip(layouts.MEMORY_BASES, memories)):
-            self.add_ram(f"memory{n}", origin=base, size=layouts.MEMORY_SIZE, contents=words)
+        self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
+        if mmio == "bridge" and endpoint == "lanebox":
+            self.add_bridge(memories)
+        else:
+            self.add_bus_master(memories)
 
         # DMA --------------------------------------------------------------------------------------
         self.pcie_dma0 = LitePCIeDMA(self.pcie_phy, self.pcie_endpoint,
+            table_depth     = layouts.DMA_TABLE_DEPTH,
             with_loopback   = True,
             with_buffering  = True,
             buffering_depth = layouts.DMA_BUFFER_SIZE,
@@ -82,7 +92,7 @@ class LaneboxSoC(SoCMini):
 
         # Interrupts -------------------------------------------------------------------------------
         self.pcie_msi = LitePCIeMSI(width=layouts.MSI_WIDTH)
-        self.comb += self.pcie_msi.source.connect(self.pcie_phy.msi)
+        self.comb += self.pcie_msi.source.connect(self.pcie_endpoint.interrupt)
         self.add_interrupts({
             "PCIE_DMA0_READER": self.pcie_dma0.reader.irq,
             "PCIE_DMA0_WRITER": self.pcie_dma0.writer.irq,
@@ -91,17 +101,46 @@ class LaneboxSoC(SoCMini):
 
         # Device time and counters -----------------------------------------------------------------
         self.device_time   = DeviceTime()
-        self.pcie_counters = PcieCounters(header_events(self.pcie_phy), self.device_time.time)
+        self.pcie_counters = PcieCounters(tlp_events(self.pcie_phy), self.device_time.time)
 
         # Status -----------------------------------------------------------------------------------
         self.activity = Activity(
             self.pcie_dma0.writer.enable,
             self.pcie_dma0.reader.enable,
-            self.pcie_msi.source.valid,
+            self.pcie_phy.msi_busy,
+            self.pcie_endpoint.busy,
             self.user.busy,
         )
         self.busy = self.activity.busy
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
+
+    def add_bridge(self, memories):
+        """The host's BARs through the Lanebox bridge: the bus is one of its targets."""
+        lanes = card_memories(memories)
+        for name, memory in lanes.items():
+            self.add_module(name=name, module=memory)
+        self.mmio = MmioBridge(self.pcie_endpoint, default_windows(), lanes)
+        self.bus.add_master(name="mmio", master=self.mmio.wishbone)
+        # Software finds them where the host sees them; they are not on the bus.
+        for name, (base, size) in BAR0_MEMORIES.items():
+            self.bus.add_region(name, SoCRegion(origin=base, size=size))
+        self.add_constant("PCIE_BAR2_SIZE", layouts.BAR2_SIZE)
+
+    def add_bus_master(self, memories):
+        """The host's BAR0 through LitePCIe's bus master, with everything behind it on the bus."""
+        self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=layouts.CSR_BASE)
+        self.bus.add_master(name="pcie_mmap", master=self.pcie_mmap.wishbone)
+        for n, (base, words) in enumerate(zip(layouts.MEMORY_BASES, memories)):
+            self.add_ram(f"memory{n}", origin=base, size=layouts.MEMORY_SIZE, contents=words)
+        self.add_rom("capability", layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE)
+
+    def do_finalize(self):
+        # Only now have the registers their places.
+        words = capability_words(self, *self.identity)
+        if hasattr(self, "mmio"):
+            self.capability.set_image(words)
+        else:
+            self.init_rom("capability", words, auto_size=False)
 
     def add_interrupts(self, causes):
         """Give each cause its bit in the MSI vector, and software the constant that names it."""

@@ -31,12 +31,6 @@ def record_ports(prefix, record, direction):
     """All fields of `record`, as inputs ("i") or outputs ("o") of the component."""
     return {f"{direction}_{prefix}_{name}": signal for name, signal in _fields(record)}
 
-def _payload_ports(prefix, endpoint, direction):
-    fields = list(_fields(endpoint.payload))
-    if len(fields) == 1 and fields[0][0] == "payload": # Stream(Bits(n bits)) has no field names.
-        return {f"{direction}_{prefix}": fields[0][1]}
-    return {f"{direction}_{prefix}_{name}": signal for name, signal in fields}
-
 def stream_ports(name, endpoint, role, packets=True):
     """The ports of one stream.
 
@@ -45,13 +39,13 @@ def stream_ports(name, endpoint, role, packets=True):
     """
     given, taken = {"sink": ("i", "o"), "source": ("o", "i")}[role]
     ports = {f"{given}_{name}_valid": endpoint.valid, f"{taken}_{name}_ready": endpoint.ready}
-    if not packets:
-        return {**ports, **_payload_ports(f"{name}_payload", endpoint, given)}
-    return {
-        **ports,
-        f"{given}_{name}_payload_last": endpoint.last,
-        **_payload_ports(f"{name}_payload_fragment", endpoint, given),
-    }
+    if packets:
+        ports[f"{given}_{name}_payload_last"] = endpoint.last
+        return {**ports, **record_ports(f"{name}_payload_fragment", endpoint.payload, given)}
+    fields = list(_fields(endpoint.payload))
+    if len(fields) == 1: # A Stream(Bits(n bits)): its payload has no fields.
+        return {**ports, f"{given}_{name}_payload": fields[0][1]}
+    return {**ports, **record_ports(f"{name}_payload", endpoint.payload, given)}
 
 def clock_ports(domain="sys"):
     return {"i_clk": ClockSignal(domain), "i_reset": ResetSignal(domain)}

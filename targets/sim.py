@@ -37,8 +37,8 @@ def parse_arguments():
         help="write the gateware and its register map")
 
     target = parser.add_argument_group("target options")
-    target.add_argument("--endpoint", default="litepcie", metavar="NAME",
-        help="PCIe endpoint: litepcie (default)")
+    target.add_argument("--endpoint", default="lanebox", metavar="NAME",
+        help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
     target.add_argument("--memory0", metavar="FILE",
         help="contents of the 4 KiB at BAR0 + 0x10000 (default: zero)")
     target.add_argument("--memory1", metavar="FILE",

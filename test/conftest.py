@@ -13,10 +13,20 @@ def pytest_report_header():
     return f"LANEBOX_SEED={SHIFT} (shifts every test's seeds; set it to repeat or to vary a run)"
 
 
+def build(tmp_path_factory, *options):
+    folder = tmp_path_factory.mktemp("sim")
+    result = run_sim_target("--build", *options, "--output-dir", folder, PYTHONHASHSEED="1")
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
 @pytest.fixture(scope="session")
 def sim_build(tmp_path_factory):
     """The folder with the default build of the simulated card."""
-    folder = tmp_path_factory.mktemp("sim")
-    result = run_sim_target("--build", "--output-dir", folder, PYTHONHASHSEED="1")
-    assert result.returncode == 0, result.stderr
-    return folder
+    return build(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def stock_build(tmp_path_factory):
+    """The folder with LitePCIe's endpoint in it."""
+    return build(tmp_path_factory, "--endpoint", "litepcie")

@@ -17,5 +17,5 @@ def test_every_name_is_accepted():
 
 def test_unknown_name_is_refused():
     """Another name is refused with the names there are, before anything is made."""
-    with pytest.raises(ValueError, match="endpoint 'lightpcie' is unknown: choose one of litepcie"):
+    with pytest.raises(ValueError, match="'lightpcie' is unknown: choose one of lanebox, litepcie"):
         make_endpoint("lightpcie", phy=None)

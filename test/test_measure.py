@@ -44,7 +44,7 @@ def test_stock_rows_carry_their_prefix():
 def test_the_completion_size_is_bounded_by_mps():
     """A host that would send 512 B completions sends 256 B at MPS 256, and the id says so."""
     at = Conditions(mps=256, completion_size=512)
-    assert measure.h2c(REPORT, at, 0).id == "stock/h2c/cpl256"
+    assert measure.h2c(REPORT, at, 0).id == "h2c/cpl256"
 
 
 def test_duplex_counts_the_slower_direction():
@@ -99,4 +99,6 @@ def test_the_board_gets_the_conditions_that_the_row_states():
     options = Conditions(mps=128, read_latency_ns=1000).board_options()
     assert options[options.index("--mps") + 1] == "128"
     assert options[options.index("--read-latency") + 1] == "1000"
-    assert options[options.index("--rules") + 1] == "warn"
+    assert options[options.index("--rules") + 1] == "fatal"
+    stock = Conditions("litepcie").board_options()
+    assert stock[stock.index("--rules") + 1] == "warn"

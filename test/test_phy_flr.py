@@ -5,8 +5,6 @@
 """phy/flr.py"""
 
 import pytest
-from litex.gen import *
-from migen import *
 from stream_model import simulate
 
 from lanebox.layouts import SYS_CLK_FREQ

@@ -60,6 +60,7 @@ def test_memories_are_where_the_contract_says(csr_json):
         "csr":     (0x00000, 0x10000),
         "memory0": (0x10000, 0x1000),
         "memory1": (0x14000, 0x1000),
+        "capability": (0x1f000, 0x1000),
     }
     assert all(base + size <= layouts.BAR0_SIZE for base, size in memories.values())
 

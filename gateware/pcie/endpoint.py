@@ -5,25 +5,37 @@
 """The PCIe endpoint, by name: what turns the PHY's raw TLP streams into requests and completions.
 
 Every choice has the interface of LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`), so
-that every LitePCIe front end attaches to any of them.
+that every LitePCIe front end attaches to any of them, and besides
+
+    interrupt  stream.Endpoint(msi_layout())   i, messages for the host
+    busy       Signal()   o, it waits for somebody who may stay silent: device time must run
 """
 
 from litepcie.core import LitePCIeEndpoint
+from migen import *
 
-from lanebox.layouts import ADDRESS_WIDTH, READ_TAGS
+from lanebox.layouts import ADDRESS_WIDTH, STOCK_READ_TAGS
+from lanebox.pcie.lanebox import LaneboxEndpoint
 
 
 def _litepcie(phy):
     endpoint = LitePCIeEndpoint(phy,
-        max_pending_requests = READ_TAGS,
+        max_pending_requests = STOCK_READ_TAGS,
         address_width        = ADDRESS_WIDTH,
         endianness           = phy.endianness,
     )
     # The endpoint refers to the PHY, so LiteX would map the PHY's registers a second time.
     endpoint.autocsr_exclude = {"phy"}
+    endpoint.interrupt       = phy.msi # Beside the data, which it may overtake.
+    endpoint.busy            = Signal()
     return endpoint
 
-ENDPOINTS = {"litepcie": _litepcie}
+def _lanebox(phy):
+    endpoint = LaneboxEndpoint(phy)
+    endpoint.autocsr_exclude = {"phy"}
+    return endpoint
+
+ENDPOINTS = {"lanebox": _lanebox, "litepcie": _litepcie}
 
 def check_endpoint(name):
     """A ValueError that lists the endpoints there are, unless `name` is one of them."""

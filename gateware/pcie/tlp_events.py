@@ -12,6 +12,8 @@ four bytes whatever its byte enables say.
 from litex.gen import *
 from migen import *
 
+from lanebox.phy.pcie4 import Pcie4Phy
+
 # Fields of a TLP header's first dword (PCIe base specification, 2.2.1).
 HEADER_LENGTH    = slice(0, 10)  # In dwords, 0 means 1024.
 HEADER_WITH_DATA = 30
@@ -120,20 +122,18 @@ class StraddledEvents(TlpEvents):
                 + Cat(C(0, 2), Mux(starts[1], lengths[1], 0))),
         ]
 
-def header_events(phy):
-    """The four streams of one of LitePCIe's PHYs."""
+def tlp_events(phy):
+    """The events of the four streams of one of LitePCIe's PHYs or of Pcie4Phy, by name."""
+    if isinstance(phy, Pcie4Phy):
+        return {
+            "cq": RequestEvents(phy.cq),
+            "cc": CompletionEvents(phy.cc),
+            "rq": RequestEvents(phy.rq),
+            "rc": StraddledEvents(phy.rc),
+        }
     return {
         "cq": HeaderEvents(phy.req_source),
         "cc": HeaderEvents(phy.cmp_sink),
         "rq": HeaderEvents(phy.req_sink),
         "rc": HeaderEvents(phy.cmp_source),
-    }
-
-def descriptor_events(phy):
-    """The four streams of Pcie4Phy."""
-    return {
-        "cq": RequestEvents(phy.cq),
-        "cc": CompletionEvents(phy.cc),
-        "rq": RequestEvents(phy.rq),
-        "rc": StraddledEvents(phy.rc),
     }

@@ -2,17 +2,16 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The PCIE4 hard block as a LitePCIe PHY.
+"""The PCIE4 hard block as a PHY, as each endpoint wants it.
 
-Promises LitePCIe's own USPPCIEPHY, unmodified from the installed package, with its core side in
-the hard block's user clock domain. The boundary between simulation and silicon runs below it:
+    lanebox     Pcie4Phy, the hard block's own streams
+    litepcie    LitePCIe's USPPCIEPHY, unmodified from the installed package, with its core side in
+                the user clock domain; it adds LitePCIe's pcie_support wrapper and its CQ CC RQ RC
+                adapters to the platform's sources, read from where the package is installed and
+                never copied: the wrapper carries a vendor's notice
 
-    above, the same in both     USPPCIEPHY, LitePCIe's pcie_support wrapper and its CQ CC RQ RC
-                                adapters, added to the platform's sources by the PHY itself
-    below, supplied by either   the leaf modules in `LEAVES`: a vendor's on silicon, a model's here
-
-The Verilog above the boundary is read from where the package is installed and never copied: the
-wrapper carries a vendor's notice.
+The boundary between simulation and silicon runs below either: everything above it is the same in
+both. Below it stand the leaf modules in `LEAVES`: a vendor's on silicon, a model's here.
 """
 
 from litepcie.phy.usppciephy import USPPCIEPHY
@@ -20,20 +19,33 @@ from litex.gen import *
 from migen import *
 
 from lanebox.layouts import BAR0_SIZE, DATA_WIDTH, LINK_SPEED
+from lanebox.phy.pcie4 import Pcie4Phy
 
 # Modules that no source of this project defines.
 LEAVES = ("pcie_usp", "IBUFDS_GTE4", "FDPE")
 
-# Hard block ---------------------------------------------------------------------------------------
+# How the hard block must be configured for each endpoint, as constants of the SoC: its settings are
+# no pins, so whoever supplies the block has to know.
+HARD_BLOCK = {
+    "lanebox":  {"PCIE_RC_STRADDLE": 1, "PCIE_FLR": 1},
+    "litepcie": {"PCIE_RC_STRADDLE": 0, "PCIE_FLR": 0},
+}
 
-def make_hard_block(platform, pads):
-    """LitePCIe's PHY on `pads` (refclk, reset, lanes), with everything in the user clock domain."""
-    return USPPCIEPHY(platform, pads,
+# PHY ----------------------------------------------------------------------------------------------
+
+def _litepcie(platform, pads):
+    phy = USPPCIEPHY(platform, pads,
         speed      = LINK_SPEED,
         data_width = DATA_WIDTH,
         cd         = "pcie",
         bar0_size  = BAR0_SIZE,
     )
+    phy.msi_busy = phy.msi.valid
+    return phy
+
+def make_phy(endpoint, platform, pads):
+    """The PHY for `endpoint` on `pads` (refclk, reset, lanes), all in the user clock domain."""
+    return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads)
 
 # User clock ---------------------------------------------------------------------------------------
 

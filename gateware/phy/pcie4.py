@@ -25,8 +25,6 @@ from lanebox.phy import pcie4_pins as pins
 from lanebox.phy.flr import FunctionLevelReset
 from lanebox.phy.msi import MsiSender
 
-LARGEST = 512  # Bytes of one TLP's payload or of one read request: the endpoint's stores hold it.
-
 
 class Pcie4Phy(LiteXModule):
     endianness    = "little"
@@ -62,7 +60,7 @@ class Pcie4Phy(LiteXModule):
             CSRField("status",     size=1, description="Link up."),
             CSRField("phy_down",   size=1, description="Physical layer down."),
             CSRField("phy_status", size=2, description="Physical layer: 3 is data link up."),
-            CSRField("rate",       size=3, description="0: 2.5, 1: 5, 2: 8 GT/s."),
+            CSRField("rate",       size=2, description="0: 2.5, 1: 5, 2: 8 GT/s."),
             CSRField("width",      size=3, description="The link has 2 to this power lanes."),
             CSRField("ltssm",      size=6, description="State of link training; 0x10 is L0."),
         ])
@@ -129,7 +127,7 @@ class Pcie4Phy(LiteXModule):
             o_ODIV2              = refclk,
         )
         platform.add_period_constraint(pads.clk_p, 1e9/layouts.REFCLK_FREQ)
-        self.specials += Instance("pcie_usp",
+        self.specials += Instance("pcie_usp", name="pcie_usp_i", # LitePCIe's name for it.
             i_sys_clk     = refclk,
             i_sys_clk_gt  = refclk_gt,
             i_sys_reset   = pads.rst_n, # Low: PG213 names it after its inactive level.
@@ -150,8 +148,8 @@ class Pcie4Phy(LiteXModule):
 # Sizes --------------------------------------------------------------------------------------------
 
 def decode_size(code, size):
-    """Set `size` to 128 B << `code`, at most LARGEST."""
+    """Set `size` to 128 B << `code`, at most what the endpoint's stores hold."""
     return Case(code, {
-        **{n: size.eq(min(128 << n, LARGEST)) for n in range(3)},
-        "default": size.eq(LARGEST),
+        **{n: size.eq(min(128 << n, layouts.LARGEST_PAYLOAD)) for n in range(3)},
+        "default": size.eq(layouts.LARGEST_PAYLOAD),
     })

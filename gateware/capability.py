@@ -1,0 +1,296 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The capability table: which blocks this gateware has, where in BAR0, with which parameters.
+
+Software reads it from `layouts.CAPABILITY_BASE` and has no address of its own: one driver fits
+every build. It is made from the finalized SoC, so it cannot disagree with the gateware.
+
+A table is little-endian 32-bit words: a header, then one entry per block, each a multiple of 8
+bytes. Software skips blocks whose type it does not know, and takes a parameter that an older entry
+is too short for as 0. So a new block or a new parameter at the end is MINOR; MAJOR is for what old
+software would misunderstand.
+
+The same facts as a C header, for driver and library, on standard output:
+    python -m lanebox.capability > software/kernel/uapi/litepcie_capability.h
+"""
+
+import struct
+import zlib
+from dataclasses import dataclass
+
+from lanebox import layouts
+
+MAGIC = 0x584f424c # "LBOX" in memory.
+MAJOR = 1
+MINOR = 0
+
+WORD          = 4
+DIGEST_WORDS  = 8  # SHA-256 over the sources.
+TARGET_WORDS  = 8  # Text, padded with zeros.
+CSR_PAGE      = 0x800
+
+# Word number of each header field.
+HEADER = {
+    "magic":   0,
+    "version": 1,  # MAJOR << 16 | MINOR.
+    "bytes":   2,  # Of the whole table.
+    "crc":     3,  # CRC-32 of the table with this word as 0.
+    "blocks":  4,  # Number of entries.
+    "digest":  6,
+    "target":  6 + DIGEST_WORDS,
+}
+HEADER_WORDS = HEADER["target"] + TARGET_WORDS
+
+# Word number of each field of an entry; its parameters follow.
+ENTRY = {
+    "type":   0,  # Version << 16 | type.
+    "length": 1,  # Index << 24 | BAR << 16 | bytes of this entry.
+    "offset": 2,  # In the BAR.
+    "size":   3,
+}
+ENTRY_WORDS = len(ENTRY)
+
+@dataclass(frozen=True)
+class BlockType:
+    """One kind of block: its number, and its parameters in order.
+
+    Names of registers count in bytes from the block's offset.
+    """
+    number:     int
+    parameters: tuple
+    about:      str
+    version:    int = 1
+
+BLOCK_TYPES = {
+    "control": BlockType(1, ("reset", "scratch", "bus_errors"),
+        "reset, scratch and bus error registers"),
+    "identifier": BlockType(2, (),
+        "the identifier text, one character per word, ended by 0"),
+    "endpoint": BlockType(3, ("kind", "data_width", "clock_hz", "read_tags"),
+        "PCIe endpoint; link registers"),
+    "interrupts": BlockType(4, ("delivery", "causes", "enable", "clear", "vector"),
+        "causes behind one message"),
+    "dma": BlockType(5, ("h2c", "c2h", "loopback", "table_depth", "address_width",
+        "h2c_cause", "c2h_cause", "h2c_buffered", "c2h_buffered"),
+        "one DMA channel, both directions; h2c and c2h are register groups"),
+    "device_time": BlockType(6, ("low", "high", "tick_ps"),
+        "free-running time of the card; reading low latches high"),
+    "counters": BlockType(7, ("control", "time", "width"),
+        "counters of the four PCIe streams"),
+    "memory": BlockType(8, (),
+        "memory, readable and writable"),
+    "user": BlockType(9, ("cause",),
+        "registers of the logic in the user slot"),
+    "pattern": BlockType(10, ("control",),
+        "pattern generator and checker between DMA and user slot"),
+}
+
+# A DMA register group, in bytes from its start. LiteX decides where registers lie, LitePCIe which
+# there are: `dma_block` refuses a gateware that has them elsewhere.
+DMA_GROUP = {
+    "enable":            0x00,
+    "table_value":       0x04,
+    "table_we":          0x0c,
+    "table_loop_prog_n": 0x10,
+    "table_loop_status": 0x14,
+    "table_level":       0x18,
+    "table_reset":       0x1c,
+}
+DMA_WAYS = {"h2c": "reader", "c2h": "writer"}
+
+# Values of parameters.
+ENDPOINT_KINDS = {"litepcie": 0, "lanebox": 1}
+DELIVERY_MSI   = 1 << 0
+DELIVERY_MSIX  = 1 << 1
+
+# Blocks -------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class Block:
+    """One entry: a block of type `type` at `offset`, of `size` bytes, with parameters by name."""
+    type:       str
+    offset:     int
+    size:       int
+    parameters: dict
+    index:      int = 0
+    bar:        int = 0
+
+    def words(self):
+        """The entry; its parameters must be exactly those of its type."""
+        kind = BLOCK_TYPES[self.type]
+        if set(self.parameters) != set(kind.parameters):
+            raise ValueError(f"block {self.type}: parameters are {sorted(self.parameters)}; they "
+                f"must be {sorted(kind.parameters)}")
+        words = [0, 0, self.offset, self.size, *(self.parameters[n] for n in kind.parameters)]
+        words += [0]*(len(words) % 2) # Entries are multiples of 8 bytes.
+        words[ENTRY["type"]]   = kind.version << 16 | kind.number
+        words[ENTRY["length"]] = self.index << 24 | self.bar << 16 | WORD*len(words)
+        return words
+
+class Registers:
+    """Where LiteX has put the registers of one module: the numbers that csr.h gets as well."""
+    def __init__(self, soc, name):
+        region = soc.csr.regions[name]
+        self.name, self.offset = name, region.origin # BAR0 + 0 is bus address 0.
+        self.places, place     = {}, 0
+        for csr in region.obj:
+            self.places[csr.name] = place
+            place += WORD*((csr.size + region.busword - 1)//region.busword)
+
+    def __getitem__(self, register):
+        if register not in self.places:
+            raise ValueError(f"{self.name} has no register {register}; it has "
+                f"{', '.join(self.places)}")
+        return self.places[register]
+
+    def block(self, type, index=0, **parameters):
+        """A block of these registers; a parameter named by a text is the place of that register."""
+        values = {
+            name: self[value] if isinstance(value, str) else value
+            for name, value in parameters.items()
+        }
+        return Block(type, self.offset, CSR_PAGE, values, index)
+
+def _dma_group(registers, theirs):
+    """Where the register group of one direction starts."""
+    start  = registers[f"{theirs}_enable"]
+    places = {name: registers[f"{theirs}_{name}"] - start for name in DMA_GROUP}
+    if places != DMA_GROUP:
+        raise ValueError(f"{registers.name}: the {theirs} registers are at {places}; version "
+            f"{BLOCK_TYPES['dma'].version} of a DMA channel has them at {DMA_GROUP}")
+    return start
+
+def _dma_block(soc, index):
+    """The entry of DMA channel `index`."""
+    registers = Registers(soc, f"pcie_dma{index}")
+    groups    = {way: _dma_group(registers, theirs) for way, theirs in DMA_WAYS.items()}
+    causes    = {
+        f"{way}_cause": soc.constants[f"PCIE_DMA{index}_{theirs.upper()}_INTERRUPT"]
+        for way, theirs in DMA_WAYS.items()
+    }
+    return registers.block("dma", index, **groups, **causes,
+        loopback      = "loopback_enable",
+        table_depth   = layouts.DMA_TABLE_DEPTH,
+        address_width = soc.constants["DMA_ADDR_WIDTH"],
+        h2c_buffered  = layouts.DMA_BUFFER_SIZE,
+        c2h_buffered  = layouts.DMA_BUFFER_SIZE,
+    )
+
+def _csr_block(soc, name, type=None, **parameters):
+    return Registers(soc, name).block(type or name, **parameters)
+
+def _memory_block(soc, index):
+    region = soc.bus.regions[f"memory{index}"]
+    return Block("memory", region.origin, region.size, {}, index)
+
+def _card_memory_blocks(soc):
+    """The memory in BAR2, which only the bridge shows to the host."""
+    if not hasattr(soc, "mmio"):
+        return []
+    return [Block("memory", layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, {},
+        index=len(layouts.MEMORY_BASES), bar=2)]
+
+def blocks(soc, endpoint):
+    """The blocks of a SoC whose registers have their places, in the order of the table."""
+    identifier = soc.csr.regions["identifier_mem"]
+    return [
+        _csr_block(soc, "ctrl", "control",
+            reset="reset", scratch="scratch", bus_errors="bus_errors"),
+        Block("identifier", identifier.origin, WORD*identifier.obj.depth, {}),
+        _csr_block(soc, "pcie_phy", "endpoint",
+            kind       = ENDPOINT_KINDS[endpoint],
+            data_width = layouts.DATA_WIDTH,
+            clock_hz   = int(layouts.SYS_CLK_FREQ),
+            read_tags  = layouts.READ_TAGS if endpoint == "lanebox" else layouts.STOCK_READ_TAGS),
+        _csr_block(soc, "pcie_msi", "interrupts",
+            delivery = DELIVERY_MSI,
+            causes   = layouts.MSI_WIDTH,
+            enable   = "enable", clear="clear", vector="vector"),
+        *(_dma_block(soc, index) for index in range(layouts.DMA_CHANNELS)),
+        _csr_block(soc, "device_time",
+            low="low", high="high", tick_ps=1000*layouts.TICK_NS),
+        _csr_block(soc, "pcie_counters", "counters",
+            control="control", time="time", width=layouts.COUNTER_WIDTH),
+        *(_memory_block(soc, index) for index in range(len(layouts.MEMORY_BASES))),
+        *_card_memory_blocks(soc),
+        *([_csr_block(soc, "user", cause=soc.constants["USER_INTERRUPT"])]
+            if "user" in soc.csr.regions else []),
+        _csr_block(soc, "pattern", control="control"),
+    ]
+
+# Table --------------------------------------------------------------------------------------------
+
+def _text_words(text, count):
+    raw = text.encode("ascii")
+    if len(raw) >= WORD*count:
+        raise ValueError(f"target name {text!r} has {len(raw)} characters; the capability table "
+            f"has room for {WORD*count - 1}")
+    return struct.unpack(f"<{count}I", raw.ljust(WORD*count, b"\0"))
+
+def table(target, digest, entries):
+    """The words of the table; `digest` is the hexadecimal SHA-256 of the sources."""
+    body  = [word for entry in entries for word in entry.words()]
+    words = [0]*HEADER_WORDS + body
+    words[HEADER["magic"]]   = MAGIC
+    words[HEADER["version"]] = MAJOR << 16 | MINOR
+    words[HEADER["bytes"]]   = WORD*len(words)
+    words[HEADER["blocks"]]  = len(entries)
+    words[HEADER["digest"]:HEADER["target"]] = struct.unpack(f"<{DIGEST_WORDS}I",
+        bytes.fromhex(digest))
+    words[HEADER["target"]:HEADER_WORDS] = _text_words(target, TARGET_WORDS)
+    words[HEADER["crc"]] = zlib.crc32(struct.pack(f"<{len(words)}I", *words))
+    if WORD*len(words) > layouts.CAPABILITY_SIZE:
+        raise ValueError(f"capability table: {len(entries)} blocks take {WORD*len(words)} bytes; "
+            f"there is room for {layouts.CAPABILITY_SIZE}")
+    return words
+
+def capability_words(soc, target, endpoint, digest):
+    """The whole memory of the table for `soc`, whose registers must have their places."""
+    words = table(target, digest, blocks(soc, endpoint))
+    # All of it is written out, so that simulation and silicon start alike.
+    return words + [0]*(layouts.CAPABILITY_SIZE//WORD - len(words))
+
+# C header -----------------------------------------------------------------------------------------
+
+HEAD = """\
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The capability table at a fixed place in BAR0: which blocks the gateware has.
+ * Generated by gateware/capability.py, which describes it: do not edit.
+ */
+#ifndef LITEPCIE_CAPABILITY_H
+#define LITEPCIE_CAPABILITY_H
+"""
+
+def _defines(prefix, values, form="{}"):
+    names = {f"LITEPCIE_{prefix}{name}".upper(): form.format(v) for name, v in values.items()}
+    return [f"#define {name.ljust(39)} {value}" for name, value in names.items()]
+
+def c_header():
+    """The constants of the table for software in C."""
+    lines = ["/* The table: little-endian 32-bit words */"]
+    lines += _defines("CAP_", {
+        "offset": f"{layouts.CAPABILITY_BASE:#x}", "size": f"{layouts.CAPABILITY_SIZE:#x}",
+        "magic": f"{MAGIC:#x}", "major": MAJOR, "minor": MINOR,
+        "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
+        "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
+    })
+    lines += ["", "/* Header: word numbers */", *_defines("CAP_HEADER_", HEADER)]
+    lines += ["", "/* Entry: word numbers; parameters follow */", *_defines("CAP_ENTRY_", ENTRY)]
+    for name, kind in BLOCK_TYPES.items():
+        lines += ["", f"/* {kind.about} */", *_defines("BLOCK_", {name: kind.number})]
+        lines += _defines(f"{name}_", {p: n for n, p in enumerate(kind.parameters)})
+    lines += ["", "/* Values of parameters */"]
+    lines += _defines("ENDPOINT_KIND_", ENDPOINT_KINDS)
+    lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
+    lines += ["", "/* Register group of one DMA direction: bytes from its start */"]
+    lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
+    return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"
+
+if __name__ == "__main__":
+    print(c_header(), end="")

@@ -1,0 +1,153 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The MMIO bridge: the host's BARs onto registers, memories and user logic.
+
+MmioBridge.scala is the logic: 32 reads inside, byte enables exact, writes never behind reads. Here
+are its registers, and its wiring to the endpoint and to what it shows.
+"""
+
+from functools import reduce
+from operator import or_
+
+from litex.gen import *
+from litex.soc.interconnect import wishbone
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox import layouts
+from lanebox.mmio.lanes import LaneMemory
+from lanebox.mmio.windows import AXI, BUS
+from lanebox.spinal_build import generate
+from lanebox.spinal_ports import camel, clock_ports, stream_ports
+
+# Cycles until a target that does not answer is given up: LiteX's own bus gives up long before.
+TARGET_TIMEOUT = 2**16
+
+# Of MmioStatistics in MmioBridge.scala, by the name of the register.
+COUNTERS = {
+    "writes":         "Write requests.",
+    "reads":          "Read requests.",
+    "completions":    "Completions sent for them.",
+    "unsupported":    "Reads of what nothing answers for: Unsupported Request.",
+    "aborted":        "Reads that a target answered with an error or not at all: Completer Abort.",
+    "timeouts":       "Accesses that a target did not answer.",
+    "writes_dropped": "Writes to what nothing answers for or cannot be written.",
+    "writes_failed":  "Writes that a target answered with an error or not at all.",
+}
+
+def card_memories(images):
+    """The memories of the card, by name; the capability table is filled when all else is known."""
+    size = layouts.MEMORY_SIZE
+    return {
+        **{f"memory{n}": LaneMemory(size, image) for n, image in enumerate(images)},
+        "capability":  LaneMemory(layouts.CAPABILITY_SIZE, [0], kind="rom"),
+        "card_memory": LaneMemory(layouts.CARD_MEMORY_SIZE, kind="ultra"),
+    }
+
+class MmioBridge(LiteXModule):
+    """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host, where `windows` say.
+
+    `axi` is the AXI4 bus of user logic as {port name of MmioBridge.scala: signal}, if there is one.
+    """
+    def __init__(self, endpoint, windows, memories, axi=None):
+        self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
+        self.busy     = Signal() # o, a read is inside or a write under way.
+
+        self._control = CSRStorage(fields=[
+            CSRField("strict", size=1, offset=0,
+                description="Answer reads in their order, whatever target they are for."),
+            CSRField("clear", size=1, offset=1, pulse=True,
+                description="Set every counter and histogram below to zero."),
+        ])
+        self._reads_inside = CSRStatus(fields=[
+            CSRField("now",  size=6, offset=0, description="Reads that wait for their answer."),
+            CSRField("most", size=6, offset=8, description="The most at a time since the clear."),
+        ])
+        for name, about in COUNTERS.items():
+            setattr(self, f"_{name}", CSRStatus(32, name=name, description=about))
+        self._error = CSRStatus(fields=[
+            CSRField("kind", size=3, offset=0, description="The last error: 1 unmapped read, "
+                "2 unmapped write, 3 read only, 4 bus error, 5 timeout, 6 dropped write."),
+            CSRField("write", size=1, offset=3, description="It was a write."),
+        ])
+        self._error_address = CSRStatus(32,
+            description="Where: in the BAR if nothing is mapped there, else in the target.")
+        self._select = CSRStorage(fields=[
+            CSRField("latency", size=5, offset=0, description="Bin of the latency histogram: "
+                "2 x log2 of the cycles, and one more in the upper half."),
+            CSRField("size", size=5, offset=8,
+                description="Bin of the size histogram: log2 of the bytes, 16 more for writes."),
+        ])
+        self._latency_count = CSRStatus(32, description="Reads in the chosen bin.")
+        self._size_count    = CSRStatus(32, description="Requests in the chosen bin.")
+
+        # # #
+
+        target = endpoint.get_target([(w.bar, w.base, w.size) for w in windows])
+        phy    = endpoint.phy
+        idle   = Signal()
+        self.comb += self.busy.eq(~idle)
+
+        # Which bits the windows leave at 0 is lost in the bridge's queues: said again, it spares
+        # the bus's decoders a comparison of all the others.
+        address = Signal(len(self.wishbone.adr)) # In dwords.
+        shown   = reduce(or_, (w.target_base | (w.size - 1) for w in windows if w.target == BUS), 0)
+        self.comb += self.wishbone.adr.eq(address & (shown >> 2))
+
+        pins = {}
+        for name, memory in memories.items():
+            pins.update(memory.pins(name))
+        fields = self._control.fields
+        phy.platform.add_source(generate("MmioBridge",
+            memory  = [memory.parameter(name) for name, memory in memories.items()],
+            window  = [f"{w.bar},{w.base},{w.size},{w.target},{w.target_base}" for w in windows],
+            axi     = int(any(w.target == AXI for w in windows)),
+            timeout = TARGET_TIMEOUT,
+            write_bytes = layouts.LARGEST_PAYLOAD,
+        ))
+        self.specials += Instance("MmioBridge",
+            **clock_ports(),
+            **stream_ports("request",    target.request,    "sink"),
+            **stream_ports("completion", target.completion, "source"),
+            **pins,
+            **wishbone_ports(self.wishbone, address),
+            **(axi or {}),
+            i_maxPayload      = phy.settings.max_payload,
+            i_strict          = fields.strict,
+            i_clearStatistics = fields.clear,
+            i_stop            = phy.stop,
+            o_idle            = idle,
+            i_latencySelect   = self._select.fields.latency,
+            i_sizeSelect      = self._select.fields.size,
+            **self._statistics_ports(),
+        )
+
+    def _statistics_ports(self):
+        signals = {name: getattr(self, f"_{name}").status for name in COUNTERS}
+        signals.update(
+            reads_now         = self._reads_inside.fields.now,
+            reads_max         = self._reads_inside.fields.most,
+            lastError_kind    = self._error.fields.kind,
+            lastError_write   = self._error.fields.write,
+            lastError_address = self._error_address.status,
+            latency_count     = self._latency_count.status,
+            size_count        = self._size_count.status,
+        )
+        return {f"o_statistics_{name if 'Error' in name else camel(name)}": signal
+            for name, signal in signals.items()}
+
+def wishbone_ports(bus, address):
+    """SpinalHDL's names for a Wishbone bus; `cti` and `bte` stay 0, classic cycles."""
+    return {
+        "o_wishbone_CYC":      bus.cyc,
+        "o_wishbone_STB":      bus.stb,
+        "o_wishbone_WE":       bus.we,
+        "o_wishbone_ADR":      address,
+        "o_wishbone_SEL":      bus.sel,
+        "o_wishbone_DAT_MOSI": bus.dat_w,
+        "i_wishbone_DAT_MISO": bus.dat_r,
+        "i_wishbone_ACK":      bus.ack,
+        "i_wishbone_ERR":      bus.err,
+    }

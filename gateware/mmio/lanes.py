@@ -1,0 +1,149 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The arrays of the memories that the MMIO bridge shows.
+
+Eight lanes of 32 bits, each with its own row address: an access takes any 32 bytes from a dword on
+in one cycle. Lane l of row r is word 8 r + l; data stands as the lanes hold it, the bridge turns.
+"""
+
+from litex.gen import *
+from migen import *
+from migen.fhdl.specials import READ_FIRST
+
+from lanebox.layouts import DWORD_WIDTH, DWORDS_PER_BEAT
+
+LANES      = DWORDS_PER_BEAT
+ROW_BYTES  = LANES*DWORD_WIDTH//8
+BYTE_WIDTH = 8
+PAGE       = 4096
+
+# Cycles from a row address to its data.
+LATENCY = {"block": 1, "rom": 1, "ultra": 3}
+
+
+class LaneMemory(LiteXModule):
+    """A memory of `size` bytes, one port to write and one to read.
+
+    `kind` is "block" (block RAM), "rom" (read only, left to the tool) or "ultra" (UltraRAM, two
+    rows in a word of it). `image` has the 32-bit words from the start on; UltraRAM takes none. A
+    write in a cycle is seen by a read in the next. Of a row that is read in the very cycle of its
+    write, the old bytes are seen.
+    """
+    def __init__(self, size, image=None, kind="block"):
+        if kind not in LATENCY:
+            raise ValueError(f"a lane memory of kind {kind!r}; it must be one of "
+                f"{', '.join(LATENCY)}")
+        if size < PAGE or size & (size - 1):
+            raise ValueError(f"a lane memory of {size} bytes; it must be a power of two and at "
+                f"least a page of {PAGE}, for no request crosses one")
+        if image is not None and kind == "ultra":
+            raise ValueError("an image for a lane memory of kind 'ultra'; UltraRAM starts at zero "
+                "and cannot be initialised")
+        if image is None and kind == "rom":
+            raise ValueError("a lane memory of kind 'rom' without an image would never hold any")
+        if image is not None and len(image) > size//4:
+            raise ValueError(f"an image of {len(image)} words; the memory of {size} bytes has room "
+                f"for {size//4}")
+        self.size     = size
+        self.kind     = kind
+        self.latency  = LATENCY[kind]
+        self.writable = kind != "rom"
+        rows          = size//ROW_BYTES
+        row_width     = bits_for(rows - 1)
+
+        self.write_rows  = [Signal(row_width, name=f"write_rows_{n}") for n in range(LANES)] # i
+        self.write_data  = Signal(LANES*DWORD_WIDTH)                                        # i
+        self.write_mask  = Signal(LANES*DWORD_WIDTH//BYTE_WIDTH)                            # i
+        self.read_enable = Signal()                                                         # i
+        self.read_rows   = [Signal(row_width, name=f"read_rows_{n}") for n in range(LANES)]  # i
+        self.read_data   = Signal(LANES*DWORD_WIDTH)                                        # o
+
+        # # #
+
+        self.arrays = []
+        words = [*(image or []), *[0]*(size//4 - len(image or []))]
+        for lane in range(LANES):
+            data = slice(lane*DWORD_WIDTH, (lane + 1)*DWORD_WIDTH)
+            mask = slice(lane*DWORD_WIDTH//BYTE_WIDTH, (lane + 1)*DWORD_WIDTH//BYTE_WIDTH)
+            if kind == "ultra":
+                self.add_ultra_lane(rows, lane, data, mask)
+            else:
+                self.add_block_lane(rows, lane, data, mask, words[lane::LANES])
+
+    def set_image(self, image):
+        """Fill a ROM whose words are not known before the rest of the SoC is."""
+        words = [*image, *[0]*(self.size//4 - len(image))]
+        for lane, array in enumerate(self.arrays):
+            array.init = words[lane::LANES]
+
+    def add_array(self, lane, width, depth, init, style):
+        # A name for each: LiteX calls the file of its contents like the array.
+        array = Memory(width, depth, init=init, name=f"lane{lane}")
+        if style is not None:
+            array.attr = {("ram_style", style)}
+        # Read first: LiteX's default sees a write of the same cycle, which costs logic here.
+        read = array.get_port(has_re=True, mode=READ_FIRST)
+        self.specials += array, read
+        self.arrays.append(array)
+        if not self.writable:
+            return read, None
+        write = array.get_port(write_capable=True, we_granularity=BYTE_WIDTH, mode=READ_FIRST)
+        self.specials += write
+        return read, write
+
+    def add_block_lane(self, rows, lane, data, mask, words):
+        style       = "block" if self.kind == "block" else None
+        read, write = self.add_array(lane, DWORD_WIDTH, rows, words, style)
+        self.comb += [
+            read.adr.eq(self.read_rows[lane]),
+            read.re.eq(self.read_enable),
+            self.read_data[data].eq(read.dat_r),
+        ]
+        if write is not None:
+            self.comb += [
+                write.adr.eq(self.write_rows[lane]),
+                write.dat_w.eq(self.write_data[data]),
+                write.we.eq(self.write_mask[mask]),
+            ]
+
+    def add_ultra_lane(self, rows, lane, data, mask):
+        """A word of 64 bits for two rows: UltraRAM is 72 bits wide and no narrower."""
+        read, write = self.add_array(lane, 2*DWORD_WIDTH, rows//2, None, "ultra")
+        word        = Signal(2*DWORD_WIDTH)
+        halves      = [Signal() for _ in range(2)] # The row's half of its word, as data comes.
+        write_half  = self.write_rows[lane][0]
+        self.comb += [
+            read.adr.eq(self.read_rows[lane][1:]),
+            read.re.eq(self.read_enable),
+            write.adr.eq(self.write_rows[lane][1:]),
+            write.dat_w.eq(Replicate(self.write_data[data], 2)),
+            write.we.eq(Mux(write_half,
+                Cat(C(0, 4), self.write_mask[mask]), Cat(self.write_mask[mask], C(0, 4)))),
+        ]
+        self.sync += [
+            halves[0].eq(self.read_rows[lane][0]),
+            halves[1].eq(halves[0]),
+            # The array's output register, which UltraRAM has inside, and one behind the halves.
+            word.eq(read.dat_r),
+            self.read_data[data].eq(Mux(halves[1], word[DWORD_WIDTH:], word[:DWORD_WIDTH])),
+        ]
+
+    # Attachment to the bridge ---------------------------------------------------------------------
+
+    def parameter(self, name):
+        """What tells the bridge's generator of this memory."""
+        return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
+
+    def pins(self, name):
+        """The pins of the bridge's Instance for this memory."""
+        prefix = f"memory_{name}"
+        return {
+            **{f"o_{prefix}_writeRows_{n}": row for n, row in enumerate(self.write_rows)},
+            **{f"o_{prefix}_readRows_{n}":  row for n, row in enumerate(self.read_rows)},
+            f"o_{prefix}_writeData":  self.write_data,
+            f"o_{prefix}_writeMask":  self.write_mask,
+            f"o_{prefix}_readEnable": self.read_enable,
+            f"i_{prefix}_readData":   self.read_data,
+        }

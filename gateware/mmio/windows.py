@@ -1,0 +1,56 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What the host sees where: the windows of BAR0 and BAR2 onto the targets of the bridge.
+
+    BAR0  0x00000  registers     0x10000, 0x14000  the two block memories     0x1f000  capabilities
+    BAR2  0x000000, 0x004000  the two block memories     0x080000  512 KiB     0x100000  user's AXI4
+
+The block memories are in both, since a driver that maps BAR0 alone must reach them, while BAR2 is
+the prefetchable one that may be write-combined.
+"""
+
+from dataclasses import dataclass
+
+from lanebox import layouts
+
+BUS = "wishbone"
+AXI = "axi"
+
+# Memories of the bridge that BAR0 shows: base and size.
+BAR0_MEMORIES = {
+    **{f"memory{n}": (base, layouts.MEMORY_SIZE) for n, base in enumerate(layouts.MEMORY_BASES)},
+    "capability": (layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE),
+}
+
+@dataclass(frozen=True)
+class Window:
+    """`size` bytes at `base` of a BAR show `target` from its own address `target_base` on."""
+    bar:         int
+    base:        int
+    size:        int
+    target:      str
+    target_base: int = 0
+
+def default_windows(axi=False):
+    """The windows of the card's own build; `axi` is for user logic that brings an AXI4 bus."""
+    return [
+        Window(0, layouts.CSR_BASE, layouts.CSR_SIZE, BUS, layouts.CSR_BASE),
+        *[Window(0, base, size, name) for name, (base, size) in BAR0_MEMORIES.items()],
+        *[Window(2, base - layouts.MEMORY_BASES[0], layouts.MEMORY_SIZE, f"memory{n}")
+            for n, base in enumerate(layouts.MEMORY_BASES)],
+        Window(2, layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, "card_memory"),
+        *([Window(2, layouts.AXI_BASE, layouts.AXI_SIZE, AXI)] if axi else []),
+    ]
+
+def gaps(size, taken):
+    """What no (BAR, base, size) in `taken` covers of a BAR0 of `size` bytes, as such tuples."""
+    free, at = [], 0
+    for _, base, length in sorted(taken, key=lambda window: window[1]):
+        if base > at:
+            free.append((0, at, base - at))
+        at = base + length
+    if at < size:
+        free.append((0, at, size - at))
+    return free

@@ -1,0 +1,246 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The Lanebox endpoint: SpinalHDL between the hard block's pins and LitePCIe's front ends.
+
+A drop-in for LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`). The crossbar's ports
+are collected first; what stands behind them is generated for just these when the SoC is finished.
+
+    rq, rc    Requester.scala  one client for each master port
+    cq, cc    Completer.scala  one port for each target (see get_target) and one for all slave ports
+"""
+
+from litepcie.common import msi_layout
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import *
+from litex.soc.interconnect.packet import Arbiter, Dispatcher
+from migen import *
+
+from lanebox import layouts
+from lanebox.mmio.windows import gaps
+from lanebox.pcie.ports import (
+    DataAdapter,
+    MasterPort,
+    RequestAdapter,
+    SlavePort,
+    port_completion_layout,
+    port_request_layout,
+    slave_completion_layout,
+    slave_request_layout,
+)
+from lanebox.spinal_build import generate
+from lanebox.spinal_ports import camel, clock_ports, stream_ports
+
+# Crossbar -----------------------------------------------------------------------------------------
+
+class Crossbar:
+    """LitePCIe's two questions to a crossbar; the endpoint makes what answers them."""
+    def __init__(self):
+        self.masters = []
+        self.slaves  = []
+
+    def get_master_port(self, write_only=False, read_only=False):
+        """A port for requests to host memory."""
+        port = MasterPort(len(self.masters), writes=not read_only, reads=not write_only)
+        self.masters.append(port)
+        return port
+
+    def get_slave_port(self, address_decoder):
+        """A port for the host's requests to BAR0 that no target takes."""
+        port = SlavePort(address_decoder)
+        self.slaves.append(port)
+        return port
+
+class Target:
+    """A client of the completer, with the windows of the BARs that it answers for."""
+    def __init__(self, windows):
+        self.windows    = windows
+        self.request    = stream.Endpoint(layouts.target_request_layout())    # o
+        self.completion = stream.Endpoint(layouts.target_completion_layout()) # i
+
+# Endpoint -----------------------------------------------------------------------------------------
+
+# What software reads of CompleterCounters, RequesterCounters and ReturnStatistics (the Scala files
+# of these names say more), by the name of the register.
+COMPLETER_COUNTERS = {
+    "unsupported":  "Host requests answered with Unsupported Request.",
+    "dropped":      "Host writes and messages that nobody takes.",
+    "malformed":    "Of these two, those that break a rule of the specification.",
+    "discontinued": "Host requests that the hard block cut short.",
+}
+REQUESTER_COUNTERS = {
+    "claim_waits":  "Cycles in which a read waited for a tag, landing space or completion space.",
+    "number_waits": "Cycles in which a write waited, because too many had not left the block.",
+}
+RETURN_COUNTERS = {
+    "unsupported":   "Reads that failed: answered with Unsupported Request,",
+    "aborted":       "answered with Completer Abort,",
+    "poisoned":      "with poisoned data,",
+    "timeouts":      "never answered,",
+    "malformed":     "answered with what does not fit the request,",
+    "cut":           "or cut short by the hard block.",
+    "unexpected":    "Completions that no read waits for.",
+    "late":          "Of these, those after the read's timeout.",
+    "duplicates":    "Of these, those with a tag of ours that are not late.",
+    "back_pressure": "Cycles in which a beat on RC was not taken.",
+}
+
+class LaneboxEndpoint(LiteXModule):
+    """Requests both ways between the hard block behind `phy` and its clients.
+
+    An `interrupt` passes on to `phy.msi` when all that was handed over before it has left: writes
+    to the link, the data of reads to their clients.
+    """
+    def __init__(self, phy):
+        self.phy                  = phy
+        self.max_pending_requests = layouts.DMA_READ_DEPTH
+        self.crossbar             = Crossbar()
+        self.interrupt            = stream.Endpoint(msi_layout()) # i
+        self.busy                 = Signal()                      # o, somebody is waited for.
+        self._targets             = []
+
+        self._control = CSRStorage(fields=[
+            CSRField("clear", size=1, offset=0, pulse=True,
+                description="Set every counter below to zero."),
+            CSRField("np_max", size=6, offset=8, reset=layouts.MMIO_READS,
+                description="Host reads that may be inside at a time: 1 to 32."),
+        ])
+        self._timeout = CSRStorage(32, reset=layouts.COMPLETION_TIMEOUT,
+            description="Cycles of 4 ns after which a read that nobody answers has failed.")
+        self._extended_tags = CSRStatus(description="64 reads may be in flight, instead of 32.")
+        for prefix, table in (
+            ("host",   COMPLETER_COUNTERS),
+            ("device", REQUESTER_COUNTERS),
+            ("read",   RETURN_COUNTERS),
+        ):
+            for name, about in table.items():
+                status = CSRStatus(32, name=f"{prefix}_{name}", description=about)
+                setattr(self, f"_{prefix}_{name}", status)
+
+    def get_target(self, windows):
+        """A completer's port that answers for `windows`: tuples of BAR, offset and size.
+
+        The field `window` of its requests has a bit for each, in this order.
+        """
+        target = Target(windows)
+        self._targets.append(target)
+        return target
+
+    def do_finalize(self):
+        completer_idle, requester_idle = Signal(), Signal()
+        self._add_completer(completer_idle)
+        self._add_requester(requester_idle)
+        self.comb += [
+            self.phy.idle.eq(completer_idle & requester_idle),
+            self.busy.eq(~requester_idle),
+        ]
+
+    def _instance(self, component, parameters, **ports):
+        self.phy.platform.add_source(generate(component, **parameters))
+        self.specials += Instance(component, **clock_ports(), **ports)
+
+    def _counter_ports(self, bundle, prefix, table):
+        return {f"o_{bundle}_{camel(name)}": getattr(self, f"_{prefix}_{name}").status
+            for name in table}
+
+    # Host to card ---------------------------------------------------------------------------------
+
+    def _add_completer(self, idle):
+        if self.crossbar.slaves:
+            self._add_slave_ports()
+        windows = [f"{bar}:{base}:{size}:{port}"
+            for port, target in enumerate(self._targets) for bar, base, size in target.windows]
+        ports = {}
+        for n, target in enumerate(self._targets):
+            ports.update(stream_ports(f"ports_{n}_request",    target.request,    "source"))
+            ports.update(stream_ports(f"ports_{n}_completion", target.completion, "sink"))
+        self._instance("Completer", dict(
+            ports      = len(self._targets),
+            windows    = windows,
+            writeBytes = layouts.LARGEST_PAYLOAD,
+        ),
+            **stream_ports("cq", self.phy.cq, "sink"),
+            **stream_ports("cc", self.phy.cc, "source"),
+            o_npRequest  = self.phy.np_request,
+            i_npMax      = self._control.fields.np_max,
+            i_maxPayload = self.phy.settings.max_payload,
+            i_stop       = self.phy.stop,
+            o_idle       = idle,
+            i_clear      = self._control.fields.clear,
+            **self._counter_ports("counters", "host", COMPLETER_COUNTERS),
+            **ports,
+        )
+
+    def _add_slave_ports(self):
+        """One completer's port for all slave ports, which share it as LitePCIe's crossbar does."""
+        slaves = self.crossbar.slaves
+        source = stream.Endpoint(slave_request_layout())
+        sink   = stream.Endpoint(slave_completion_layout())
+        target = self.get_target(gaps(layouts.BAR0_SIZE,
+            [window for other in self._targets for window in other.windows if window[0] == 0]))
+        self._instance("SlavePort", {},
+            **stream_ports("port_request",    target.request,    "sink"),
+            **stream_ports("port_completion", target.completion, "source"),
+            **stream_ports("source", source, "source"),
+            **stream_ports("sink",   sink,   "sink"),
+            i_sink_payload_fragment_first = sink.first,
+        )
+        request = stream.Endpoint(port_request_layout())
+        answer  = stream.Endpoint(port_completion_layout())
+        self.dispatcher = Dispatcher(request, [slave.sink for slave in slaves], one_hot=True)
+        self.arbiter    = Arbiter([slave.source for slave in slaves], answer)
+        self.comb += [
+            source.connect(request),
+            request.first.eq(1), # Single dwords, each a request of its own.
+            request.with_be.eq(1),
+            answer.connect(sink, omit={"error"}),
+        ]
+        for n, slave in enumerate(slaves):
+            self.comb += self.dispatcher.sel[n].eq(slave.address_decoder(request.adr))
+
+    # Card to host ---------------------------------------------------------------------------------
+
+    def _add_requester(self, idle):
+        ports, clients = {}, []
+        for n, port in enumerate(self.crossbar.masters):
+            adapter = RequestAdapter()
+            self.submodules += adapter
+            self.comb += port.source.connect(adapter.sink)
+            ports.update(stream_ports(f"clients_{n}", adapter.source, "sink"))
+            clients.append("r"*port.reads + "w"*port.writes)
+        for n, port in enumerate(port for port in self.crossbar.masters if port.reads):
+            adapter = DataAdapter(port.channel)
+            self.submodules += adapter
+            self.comb += adapter.source.connect(port.sink)
+            ports.update(stream_ports(f"returns_{n}", adapter.sink, "source"))
+        self._instance("Requester", dict(clients=",".join(clients), readTags=layouts.READ_TAGS),
+            **stream_ports("rq", self.phy.rq, "source"),
+            **stream_ports("rc", self.phy.rc, "sink"),
+            **stream_ports("interrupt", self.interrupt, "sink",   packets=False),
+            **stream_ports("fenced",    self.phy.msi,   "source", packets=False),
+            **sequence_ports(self.phy.sequence),
+            o_management_address  = self.phy.cfg_mgmt.address,
+            o_management_read     = self.phy.cfg_mgmt.read,
+            i_management_readData = self.phy.cfg_mgmt.data,
+            i_management_done     = self.phy.cfg_mgmt.done,
+            i_maxPayload          = self.phy.settings.max_payload,
+            i_maxReadRequest      = self.phy.settings.max_read_request,
+            i_rcb128              = self.phy.settings.rcb_128,
+            i_busMaster           = self.phy.settings.bus_master,
+            i_timeoutCycles       = self._timeout.storage,
+            i_stop                = self.phy.stop,
+            o_idle                = idle,
+            o_extendedTags        = self._extended_tags.status,
+            **self._counter_ports("counters",   "device", REQUESTER_COUNTERS),
+            **self._counter_ports("statistics", "read",   RETURN_COUNTERS),
+            **ports,
+        )
+
+def sequence_ports(sequence):
+    """SequencePins: where the hard block shows the numbers of requests that have left."""
+    return {
+        f"i_sequence_numbers_{n}_{name}": getattr(sequence, f"{field}_{n}")
+        for n in range(2) for name, field in (("valid", "valid"), ("payload", "number"))
+    }

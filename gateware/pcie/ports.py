@@ -1,0 +1,110 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""LitePCIe's crossbar ports in front of the endpoint: the same layouts, and a little more.
+
+A front end that knows LitePCIe's layouts only attaches unchanged: `with_be` is 0 at reset, which
+means whole dwords. One that knows these sets it and gives byte enables, and reads from `error` why
+data is missing (ReadError in Requests.scala; `err` is LitePCIe's one bit of the same).
+"""
+
+from litepcie.common import completion_layout, request_layout
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.stream import EndpointDescription
+from migen import *
+
+from lanebox import layouts
+
+CONTEXT_USER_ID = slice(0, 8)
+
+# Layouts ------------------------------------------------------------------------------------------
+
+def port_request_layout():
+    """LitePCIe's request, and byte enables of the first and last dword that count `with_be`."""
+    base = request_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)
+    return EndpointDescription([*base.payload_layout,
+        ("with_be", 1), ("first_be", 4), ("last_be", 4)])
+
+def port_completion_layout():
+    """LitePCIe's completion, and the reason why `err` is set."""
+    base = completion_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)
+    return EndpointDescription([*base.payload_layout, ("error", 3)])
+
+def slave_request_layout():
+    """SlaveRequest of SlavePort.scala: a request with its byte enables, which always count."""
+    base = request_layout(layouts.DATA_WIDTH)
+    return EndpointDescription([*base.payload_layout, ("first_be", 4), ("last_be", 4)])
+
+def slave_completion_layout():
+    """SlaveCompletion of SlavePort.scala."""
+    return completion_layout(layouts.DATA_WIDTH)
+
+# Ports --------------------------------------------------------------------------------------------
+
+class MasterPort:
+    """What a front end gets: it asks at `source` and has its data from `sink`."""
+    def __init__(self, channel, writes, reads):
+        self.channel = channel
+        self.writes  = writes
+        self.reads   = reads
+        self.source  = stream.Endpoint(port_request_layout())
+        self.sink    = stream.Endpoint(port_completion_layout())
+
+class SlavePort:
+    """What a front end gets: the host's requests at `sink`, which it answers at `source`."""
+    def __init__(self, address_decoder):
+        self.address_decoder = address_decoder
+        self.sink            = stream.Endpoint(port_request_layout())
+        self.source          = stream.Endpoint(port_completion_layout())
+
+# Adapters -----------------------------------------------------------------------------------------
+
+class RequestAdapter(LiteXModule):
+    """From a master port's `source` to the endpoint's Request."""
+    def __init__(self):
+        self.sink   = sink   = stream.Endpoint(port_request_layout())      # i
+        self.source = source = stream.Endpoint(layouts.request_layout())   # o
+
+        # # #
+
+        single = Signal()
+        self.comb += [
+            sink.connect(source, keep={"valid", "ready", "last"}),
+            single.eq(sink.len == 1),
+            source.write.eq(sink.we),
+            source.address.eq(sink.adr),
+            source.dwords.eq(Cat(sink.len, sink.len == 0)), # 0 means 1024.
+            source.data.eq(sink.dat),
+            source.context.eq(Cat(sink.user_id, sink.channel)),
+            If(sink.with_be,
+                source.first_be.eq(sink.first_be),
+                source.last_be.eq(sink.last_be),
+            ).Else(
+                source.first_be.eq(0xf),
+                source.last_be.eq(Mux(single, 0, 0xf)),
+            ),
+        ]
+
+class DataAdapter(LiteXModule):
+    """From the endpoint's ReadData to a master port's `sink`: one packet for each request."""
+    def __init__(self, channel):
+        self.sink   = sink   = stream.Endpoint(layouts.read_data_layout()) # i
+        self.source = source = stream.Endpoint(port_completion_layout())   # o
+
+        # # #
+
+        first = Signal(reset=1)
+        self.sync += If(sink.valid & sink.ready, first.eq(sink.last))
+        self.comb += [
+            sink.connect(source, keep={"valid", "ready", "last"}),
+            source.first.eq(first),
+            source.end.eq(1),
+            source.len.eq(sink.dwords),
+            source.dat.eq(sink.data),
+            source.err.eq(sink.error != 0),
+            source.error.eq(sink.error),
+            source.user_id.eq(sink.context[CONTEXT_USER_ID]),
+            source.channel.eq(channel),
+        ]

@@ -1,0 +1,12 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox
+
+import lanebox.pcie.{Completer, CompleterParam}
+
+/** Writes Completer.v into the folder args(0); further words are CompleterParam's. */
+object CompleterVerilog extends App {
+  LaneboxConfig(args(0)).generateVerilog(Completer(CompleterParam(args.toSeq.drop(1))))
+}

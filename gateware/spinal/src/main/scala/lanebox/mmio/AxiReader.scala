@@ -1,0 +1,272 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi.{Axi4Ar, Axi4R}
+
+import lanebox.pcie.{CompletionStatus, HardBlock}
+
+/** Reads from AXI: cut into pieces, each with a burst and a place of 512 bytes to land in.
+  *
+  * Places are a ring. The oldest one is handed to the completion builder when its burst is there,
+  * failed, or its time is over: then the rest of its request is dropped.
+  */
+case class AxiReader(p: MmioParameters) extends Component {
+  import MmioParameters._
+
+  val config = AxiTarget.config(p.axiAddressWidth)
+
+  val io = new Bundle {
+    val pieceMask = in UInt (PieceRowBits bits)
+    val read      = slave(Flow(TargetRead()))
+    val mayStart  = in Bool ()  // The writes in front of the next read are done.
+    val start     = out Bool ()
+    val skip      = out Bool () // The next read is not started, but aborted.
+    val ar        = master(Stream(Axi4Ar(config)))
+    val r         = slave(Stream(Axi4R(config)))
+    val fetch     = master(Stream(Fetch(p)))
+    val fetched   = in Bool ()
+    val landing   = slave(LaneMemoryPort(landingRowWidth))
+    val error     = master(Flow(MmioError()))
+  }
+
+  // A burst's age in quarters of the timeout, so that 32 of them need no 32 counters.
+  val clock = new Area {
+    val tick  = Reg(UInt(3 bits)) init 0
+    val count = Reg(UInt(log2Up(p.timeout / 4) bits)) init 0
+    count := count + 1
+    when(count === p.timeout / 4 - 1) {
+      count := 0
+      tick  := tick + 1
+    }
+  }
+
+  case class Place() extends Bundle {
+    val slot     = UInt(SlotWidth bits)
+    val address  = UInt(30 bits)
+    val left     = UInt(10 bits)
+    val firstGap = UInt(2 bits)
+    val lastGap  = UInt(2 bits)
+    val closes   = Bool()
+    val failed   = Bool()
+    val tick     = UInt(3 bits)
+  }
+  case class Burst() extends Bundle {
+    val place    = UInt(SlotWidth bits)
+    val epoch    = UInt(AxiTarget.EpochBits bits)
+    val address  = UInt(30 bits)
+    val firstGap = UInt(2 bits)
+    val rows     = UInt(PieceRowBits + 1 bits)
+    val single   = Bool()
+  }
+
+  val places = Mem(Place(), Slots)
+  val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Slots) // By R: row and epoch.
+
+  def epochOf(place: UInt) = starts.readAsync(place)(0, AxiTarget.EpochBits bits).asUInt
+
+  // A burst is open until its last beat or until it is given up.
+  val open, done, started = Reg(Bits(Slots bits)) init 0
+  val epoch               = Reg(UInt(AxiTarget.EpochBits bits)) init 0
+  val tail, head, freed   = Reg(UInt(SlotWidth + 1 bits)) init 0
+  val used                = Reg(UInt(SlotWidth + 1 bits)) init 0
+  val full                = used.msb
+  val place               = tail.resize(SlotWidth bits)
+
+  // Requests are cut, a piece per cycle -----------------------------------------------------------
+
+  val bursts = StreamFifo(Burst(), Slots, latency = 1)
+
+  val cut = new Area {
+    val queue = StreamFifo(TargetRead(), Slots, latency = 1)
+    queue.io.push << io.read.toStream
+
+    val busy    = RegInit(False)
+    val current = Reg(TargetRead())
+    val first   = Reg(Bool())
+    val lastGap = Reg(UInt(2 bits))
+
+    val rowInPiece = current.address(PieceRowBits + 2 downto 3)
+    val shift      = current.address(2 downto 0)
+    val lastRows   = ~rowInPiece & io.pieceMask // Rows of the piece behind this one.
+    val toCut      = ((lastRows +^ U(1)) << 3) - shift
+    val closes     = current.left < toCut
+    val go         = busy && !full && bursts.io.push.ready
+
+    // Writes that are stuck: what waits behind them must not hold its slot for ever.
+    val waited  = Reg(UInt(log2Up(p.timeout) bits)) init 0
+    val overdue = RegInit(False)
+    val waits   = queue.io.pop.valid && !io.mayStart
+    waited := (waits && !overdue) ? (waited + 1) | U(0)
+    when(waited === p.timeout - 1) { overdue := True }
+    when(io.mayStart || !queue.io.pop.valid) { overdue := False }
+
+    val next   = !busy || (go && closes)
+    val failed = RegNextWhen(!io.mayStart, next)
+    queue.io.pop.ready := next && (io.mayStart || overdue)
+    io.start           := queue.io.pop.fire && io.mayStart
+    io.skip            := queue.io.pop.fire && !io.mayStart
+    when(go) {
+      first                        := False
+      current.left                 := current.left - toCut
+      current.address(29 downto 3) := current.address(29 downto 3) + lastRows + 1
+      current.address(2 downto 0)  := 0
+      tail                         := tail + 1
+    }
+    when(next) {
+      busy    := queue.io.pop.fire
+      current := queue.io.pop.payload
+      first   := True
+      lastGap := ByteEnables.lastGap(
+        (queue.io.pop.left === 0) ? queue.io.pop.firstBe | queue.io.pop.lastBe
+      )
+    }
+
+    // A zero-length read only waits for the writes in front of it: AXI has no such thing.
+    val nothing = first && current.left === 0 && current.firstBe === 0
+
+    val entry = Place()
+    entry.slot     := current.slot
+    entry.address  := current.address
+    entry.left     := current.left
+    entry.firstGap := first ? ByteEnables.firstGap(current.firstBe) | U(0)
+    entry.lastGap  := lastGap
+    entry.closes   := closes
+    entry.failed   := failed
+    entry.tick     := clock.tick
+    places.write(place, entry, go)
+    starts.write(place, (rowInPiece ## epoch), go)
+
+    // Rows to the piece's end, or to the request's.
+    val inPiece = lastRows +^ U(1)
+    val toEnd   = ((current.left +^ shift) >> 3) + 1
+    bursts.io.push.valid    := busy && !full && !nothing && !failed
+    bursts.io.push.place    := place
+    bursts.io.push.epoch    := epoch
+    bursts.io.push.address  := current.address
+    bursts.io.push.firstGap := entry.firstGap
+    bursts.io.push.rows     := closes ? toEnd.resize(PieceRowBits + 1) | inPiece
+    bursts.io.push.single   := current.left === 0 && first
+  }
+
+  // A burst that was given up before it left does not leave: a stuck AR fills no queue ------------
+
+  val ask = new Area {
+    val burst = bursts.io.pop
+    val stale = !open(burst.place) || epochOf(burst.place) =/= burst.epoch
+    val asked = burst.throwWhen(stale)
+    val ar    = Stream(Axi4Ar(config))
+    ar.arbitrationFrom(asked)
+    ar.id   := (asked.epoch @@ asked.place)
+    ar.addr := (asked.address @@ asked.firstGap).resized
+    ar.len  := (asked.rows - 1).resized
+    ar.size := (asked.single ? U(2, 3 bits) | U(log2Up(RowBytes), 3 bits))
+    ar.setBurstINCR()
+    io.ar << ar.m2sPipe()
+  }
+
+  // Answers land ----------------------------------------------------------------------------------
+
+  val land = new Area {
+    val r = io.r.toFlow.m2sPipe
+
+    val number   = r.id.resize(SlotWidth bits)
+    val start    = starts.readAsync(number)
+    val startRow = start(AxiTarget.EpochBits, PieceRowBits bits).asUInt
+    val mine = r.valid && open(number) &&
+      start(0, AxiTarget.EpochBits bits).asUInt === r.id(SlotWidth, AxiTarget.EpochBits bits)
+    // The next row of a burst that has begun, and whether one of its beats was bad.
+    val rows   = Mem(UInt(PieceRowBits + 1 bits), Slots)
+    val before = rows.readAsync(number)
+    val row    = started(number) ? before.resize(PieceRowBits bits) | startRow
+    val bad    = r.resp(1) || (started(number) && before.msb)
+    rows.write(number, bad.asUInt @@ (row + 1), mine)
+
+    // A register in front of the memory, and a cycle that the completion builder must not be ahead.
+    val store = RegNext(mine) init False
+    val at    = RegNext(number @@ row)
+    val data  = RegNext(r.data)
+    val lanes = for (lane <- 0 until HardBlock.Dwords) yield {
+      val memory = Mem(Bits(32 bits), Slots * PieceRows).setName(s"landing_$lane")
+        .addAttribute("ram_style", "block")
+      memory.write(at, data(32 * lane, 32 bits), store)
+      memory.readSync(io.landing.readRows(lane), io.landing.readEnable)
+    }
+    io.landing.readData := Cat(lanes)
+  }
+
+  // The oldest place ------------------------------------------------------------------------------
+
+  val oldest = new Area {
+    val number  = head.resize(SlotWidth bits)
+    val entry   = places.readAsync(number)
+    val waiting = head =/= tail
+    val age     = clock.tick - entry.tick
+    val expired = waiting && age >= 5 && !done(number)
+    val abort   = RegInit(False) // The rest of a request that has failed is dropped.
+    val failed  = started(number) && land.rows.readAsync(number).msb
+    val bad     = !done(number) || entry.failed || failed
+    val known   = waiting && (done(number) || expired)
+
+    val fetch = Stream(Fetch(p))
+    fetch.valid    := known && !abort
+    fetch.slot     := entry.slot
+    fetch.source   := p.axiSource
+    fetch.row      := (number @@ entry.address(PieceRowBits + 2 downto 3)).resized
+    fetch.shift    := entry.address(2 downto 0)
+    fetch.left     := entry.left
+    fetch.firstGap := entry.firstGap
+    fetch.lastGap  := entry.lastGap
+    fetch.status   := bad ? CompletionStatus.Abort | CompletionStatus.Success
+    fetch.onePiece := True
+    fetch.closes   := entry.closes || bad
+    io.fetch << fetch.m2sPipe()
+
+    // Dropped when nothing older is being fetched: places become free in their order. Not before
+    // its answer or its time: only timeouts use up epochs.
+    val drop   = abort && known && head === freed
+    val leaves = fetch.fire || drop
+    when(leaves) { head := head + 1 }
+    val gives = drop || io.fetched
+    when(gives) { freed := freed + 1 }
+    used := used + cut.go.asUInt - gives.asUInt
+    when(fetch.fire) { abort := bad && !entry.closes }
+    when(drop) { abort := !entry.closes }
+
+    val gaveUp = leaves && !done(number)
+    // Once for all that are under way with the same one: it comes round after eight timeouts.
+    when(gaveUp && epochOf(number) === epoch) {
+      epoch := epoch + 1
+    }
+
+    io.error.valid := RegNext(fetch.fire && bad) init False
+    io.error.kind := RegNext(
+      (done(number) && started(number)) ? MmioErrorKind.busError | MmioErrorKind.timeout
+    )
+    io.error.count   := 1
+    io.error.write   := False
+    io.error.address := RegNext(entry.address @@ U"00")
+  }
+
+  for (n <- 0 until Slots) {
+    val answered = land.mine && land.number === n
+    val placed   = cut.go && place === n
+    when(answered) {
+      started(n) := True
+      when(land.r.last) {
+        done(n) := True
+        open(n) := False
+      }
+    }
+    when(oldest.leaves && oldest.number === n) { open(n) := False }
+    when(placed) {
+      open(n)    := !cut.nothing && !cut.failed
+      started(n) := False
+      done(n)    := cut.nothing || cut.failed
+    }
+  }
+}

@@ -1,0 +1,83 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi.{Axi4, Axi4Config}
+
+import lanebox.pcie.HardBlock
+
+object AxiTarget {
+  val WriteBeats = 32
+  val EpochBits  = 3
+  val IdWidth    = EpochBits + MmioParameters.SlotWidth
+
+  def config(addressWidth: Int) = Axi4Config(
+    addressWidth = addressWidth,
+    dataWidth = HardBlock.DataWidth,
+    idWidth = IdWidth,
+    useRegion = false,
+    useLock = false,
+    useCache = false,
+    useQos = false,
+    useProt = false
+  )
+}
+
+/** A 256-bit AXI4 master: every piece of a read is a burst with an ID of its own, 32 in flight.
+  *
+  * An ID is the number of the piece's place below a number that changes after a timeout: what comes
+  * for a piece that was given up names the old one and is swallowed, be it late, or never. Answers
+  * may come in any order and mixed; completions leave in the order of their requests.
+  *
+  * A burst starts at the dword that is asked for and ends with the row of 32 bytes it reaches into:
+  * up to 28 bytes behind the end are read and thrown away. A single dword is read as such. Write
+  * strobes are exact.
+  */
+case class AxiTarget(p: MmioParameters) extends Component {
+  import MmioParameters._
+
+  val io = new Bundle {
+    val pieceMask  = in UInt (PieceRowBits bits)
+    val write      = slave(Flow(TargetWrite()))
+    val writesLeft = out UInt (log2Up(AxiTarget.WriteBeats + 1) bits) // Beats, not yet begun.
+    val read       = slave(Flow(TargetRead()))
+    val fetch      = master(Stream(Fetch(p)))
+    val fetched    = in Bool ()
+    val landing    = slave(LaneMemoryPort(landingRowWidth))           // Read only.
+    val bus        = master(Axi4(AxiTarget.config(p.axiAddressWidth)))
+    val writeError = master(Flow(MmioError()))
+    val readError  = master(Flow(MmioError()))
+    val busy       = out Bool ()
+  }
+
+  val writing = AxiWriter(p)
+  writing.io.write << io.write
+  io.writesLeft := writing.io.writesLeft
+  io.bus.aw << writing.io.aw
+  io.bus.w << writing.io.w
+  writing.io.b << io.bus.b
+  io.writeError << writing.io.error
+  io.busy := writing.io.busy
+
+  val order = WriteOrder()
+  order.io.accepted := io.write.valid && io.write.first
+  order.io.done     := writing.io.done.resized
+  order.io.read     := io.read.valid
+
+  val reading = AxiReader(p)
+  reading.io.pieceMask := io.pieceMask
+  reading.io.read << io.read
+  reading.io.mayStart := order.io.mayStart
+  order.io.start      := reading.io.start
+  order.io.skip       := reading.io.skip
+  io.bus.ar << reading.io.ar
+  reading.io.r << io.bus.r
+  io.fetch << reading.io.fetch
+  reading.io.fetched := io.fetched
+  reading.io.landing <> io.landing
+  io.readError << reading.io.error
+}

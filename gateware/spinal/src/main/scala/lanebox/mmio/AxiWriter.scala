@@ -1,0 +1,136 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi.{Axi4Aw, Axi4B, Axi4W}
+
+import lanebox.pcie.HardBlock
+
+/** Writes to AXI: a burst for each, the rows of 32 bytes that it touches.
+  *
+  * Responses are counted, not matched: one ID is in use, until responses fail to come. Then all
+  * that are due are given up and the next ID is used; responses with another are swallowed.
+  */
+case class AxiWriter(p: MmioParameters) extends Component {
+  val config = AxiTarget.config(p.axiAddressWidth)
+  val most   = 32 // Bursts without a response.
+
+  val io = new Bundle {
+    val write      = slave(Flow(TargetWrite()))
+    val writesLeft = out UInt (log2Up(AxiTarget.WriteBeats + 1) bits)
+    val aw         = master(Stream(Axi4Aw(config)))
+    val w          = master(Stream(Axi4W(config)))
+    val b          = slave(Stream(Axi4B(config)))
+    val done       = out UInt (log2Up(most + 1) bits) // So many bursts have ended.
+    val error      = master(Flow(MmioError()))
+    val busy       = out Bool ()
+  }
+
+  case class Start() extends Bundle {
+    val address = UInt(30 bits)
+    val rows    = UInt(6 bits)
+  }
+  case class Data() extends Bundle {
+    val data   = Bits(HardBlock.DataWidth bits)
+    val mask   = Bits(HardBlock.DataWidth / 8 bits)
+    val shift  = UInt(3 bits)
+    val first  = Bool()
+    val last   = Bool()
+    val spills = Bool()
+  }
+
+  val starts = StreamFifo(Start(), AxiTarget.WriteBeats, latency = 1)
+  starts.io.push.valid   := io.write.valid && io.write.first
+  starts.io.push.address := io.write.address
+  starts.io.push.rows    := io.write.rows
+
+  val beats = StreamFifo(Data(), AxiTarget.WriteBeats, latency = 1)
+  beats.io.push.valid := io.write.valid
+  beats.io.push.payload.assignSomeByName(io.write.payload)
+  beats.io.push.shift := io.write.address(2 downto 0)
+  io.writesLeft       := beats.io.occupancy.resized
+
+  val epoch = Reg(UInt(AxiTarget.EpochBits bits)) init 0
+  val due   = Reg(UInt(log2Up(most + 1) bits)) init 0
+
+  val giveUp = Bool()
+  val issued = StreamFifo(UInt(30 bits), most, latency = 1) // For error reports.
+
+  val address = new Area {
+    val start = starts.io.pop.haltWhen(due.msb || giveUp)
+    val aw    = Stream(Axi4Aw(config))
+    aw.arbitrationFrom(start)
+    aw.id   := epoch.resized
+    aw.addr := (start.address @@ U"00").resized
+    aw.len  := (start.rows - 1).resized
+    aw.size := log2Up(MmioParameters.RowBytes)
+    aw.setBurstINCR()
+    io.aw << aw.m2sPipe()
+  }
+
+  // Payload beats are turned: the lanes in front of the shift belong to the next row.
+  val data = new Area {
+    val allowed = Reg(UInt(log2Up(2 * most) bits)) init 0 // Bursts whose address is under way.
+    val carried = Reg(Data())
+    val flush   = RegInit(False)
+    val beat    = beats.io.pop
+    val below   = (0 until HardBlock.Dwords).map(lane => beat.shift > lane)
+
+    val begin = RegInit(False) // allowed =/= 0
+    val may   = !flush && (!beat.first || begin)
+
+    val w = Stream(Axi4W(config))
+    w.valid    := flush || (beat.valid && may)
+    beat.ready := w.ready && may
+    w.last     := flush || (beat.last && !beat.spills)
+    for (lane <- 0 until HardBlock.Dwords) {
+      val old = flush || below(lane)
+      w.data(32 * lane, 32 bits) := (old ? carried.data(32 * lane, 32 bits) |
+        beat.data(32 * lane, 32 bits))
+      w.strb(4 * lane, 4 bits) := (old ? carried.mask(4 * lane, 4 bits) |
+        beat.mask(4 * lane, 4 bits)).andMask(!old || flush || !beat.first)
+    }
+    when(w.fire) {
+      flush   := !flush && beat.last && beat.spills
+      carried := beat.payload
+      // Only what belongs to the next row is carried on.
+      for (lane <- 0 until HardBlock.Dwords) when(!below(lane)) {
+        carried.mask(4 * lane, 4 bits) := 0
+      }
+    }
+    val begins = beat.fire && beat.first
+    allowed := allowed + address.start.fire.asUInt - begins.asUInt
+    begin   := address.start.fire || allowed > 1 || (allowed === 1 && !begins)
+    io.w << w.m2sPipe()
+  }
+
+  val response = new Area {
+    val b      = io.b.toFlow
+    val mine   = b.valid && b.id === epoch.resized && due =/= 0
+    val waited = Reg(UInt(log2Up(p.timeout) bits))
+    giveUp := RegNext(waited === p.timeout - 2 && !mine && due =/= 0) init False
+    waited := waited + 1
+    when(mine || due === 0 || giveUp) { waited := 0 }
+    val ended = giveUp ? due | mine.asUInt.resized
+    due := due + address.start.fire.asUInt - ended
+    when(giveUp) { epoch := epoch + 1 }
+    io.done := ended
+
+    issued.io.push.valid   := address.start.fire
+    issued.io.push.payload := address.start.address
+    issued.io.pop.ready    := mine
+    issued.io.flush        := giveUp
+
+    io.error.valid   := RegNext(giveUp || (mine && b.resp(1))) init False
+    io.error.kind    := RegNext(giveUp ? MmioErrorKind.timeout | MmioErrorKind.busError)
+    io.error.count   := RegNext(giveUp ? due | U(1))
+    io.error.write   := True
+    io.error.address := RegNext(issued.io.pop.payload @@ U"00")
+  }
+
+  io.busy := RegNext(due =/= 0 || beats.io.pop.valid || data.flush) init False
+}

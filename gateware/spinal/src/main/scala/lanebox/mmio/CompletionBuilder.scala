@@ -1,0 +1,180 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.pcie.HardBlock
+
+/** What a completion says, but for what its slot knows of the request. */
+case class CompletionHeader() extends Bundle {
+  val slot         = UInt(MmioParameters.SlotWidth bits)
+  val status       = Bits(3 bits)
+  val lowerAddress = UInt(7 bits)
+  val byteCount    = UInt(13 bits)
+  val dwords       = UInt(8 bits)
+  val final_       = Bool()
+}
+
+/** A beat of a completion. The header is held on every beat. */
+case class CompletionBeat() extends Bundle {
+  val header = CompletionHeader()
+  val data   = Bits(HardBlock.DataWidth bits)
+}
+
+/** Reads lane memories and makes completions of what comes: a beat in every cycle.
+  *
+  * Fetches are done one after the other, cut at `pieceRows` and answered with one completion per
+  * piece (base specification 2.3.1.1). A beat is only fetched when its room at the output is
+  * reserved, so nothing between the memory and the output ever waits. That room is larger than the
+  * way to it is long: a TLP's beats leave in a row without another reservation.
+  *
+  * From `fetch` to `beats`: the memory's latency + 3 cycles.
+  */
+case class CompletionBuilder(p: MmioParameters) extends Component {
+  import MmioParameters._
+
+  val io = new Bundle {
+    val fetch     = slave(Stream(Fetch(p)))
+    val pieceMask = in UInt (PieceRowBits bits)      // Rows of a piece, less one: a power of two.
+    val enables   = out Bits (p.latencies.size bits)
+    val rows      = out Vec (UInt(p.rowWidth bits), HardBlock.Dwords)
+    val data      = in Vec (Bits(HardBlock.DataWidth bits), p.latencies.size)
+    val fetched   = out Bits (p.latencies.size bits) // A fetch needs its memory no more.
+    val beats     = master(Stream(Fragment(CompletionBeat())))
+  }
+
+  val roomBeats = 32
+  val room      = Bool()
+
+  // A beat on its way, with all that its completion's header is made of.
+  case class Beat() extends Bundle {
+    val fetch = Fetch(p)
+    val first = Bool()
+    val last  = Bool()
+  }
+
+  val issue = new Area {
+    val busy    = RegInit(False)
+    val current = Reg(Fetch(p))
+    val first   = Reg(Bool())
+
+    // A piece always ends with a row of the address: there its later pieces start at lane 0.
+    val lastRow = (current.row(PieceRowBits - 1 downto 0) | ~io.pieceMask).andR
+    val few     = current.left < 8
+    val inRow   = (current.left(2 downto 0) +^ current.shift) < 8
+    val ends    = few && (!lastRow || inRow) || current.isError
+    val closes  = ends || (lastRow && current.onePiece)
+
+    // Beats of a slower memory that a beat of this one would meet or overtake.
+    val hazard = Bool()
+    val go     = busy && room && !hazard
+
+    io.fetch.ready := !busy || (go && closes)
+    when(go) {
+      first        := ends || lastRow
+      current.row  := Lanes.next(current.row)
+      current.left := current.left - (lastRow ? (U(8, 4 bits) - current.shift) | U(8, 4 bits))
+      when(lastRow) {
+        current.shift    := 0
+        current.firstGap := 0
+      }
+    }
+    when(io.fetch.ready) {
+      busy    := io.fetch.valid
+      current := io.fetch.payload
+      first   := True
+    }
+
+    val beat = Beat()
+    beat.fetch := current
+    beat.first := first
+    beat.last  := ends || lastRow
+
+    val chosen = UIntToOh(current.source, p.latencies.size)
+    io.rows    := Lanes.rows(current.row, current.shift)
+    io.enables := chosen.andMask(busy) // Data that nobody asked for does no harm; `go` comes late.
+    io.fetched := chosen.andMask(go && closes)
+  }
+
+  // Beat k of `line` has its data in k cycles.
+  val flight = new Area {
+    val depth = p.latencies.max
+    val valid = Vec.fill(depth)(RegInit(False))
+    val line  = Vec.fill(depth)(Reg(Beat()))
+    def ofLatency(latency: Int) = p.latencies.zipWithIndex.collect {
+      case (`latency`, n) => issue.chosen(n)
+    }.fold(False)(_ || _)
+    val enters = (0 until depth).map(k => ofLatency(k + 1))
+    for (k <- 0 until depth) {
+      val ahead = k + 1 < depth
+      valid(k) := (if (ahead) valid(k + 1) else False) || (issue.go && enters(k))
+      line(k)  := (if (ahead) valid(k + 1) ? line(k + 1) | issue.beat else issue.beat)
+    }
+    issue.hazard := (1 until depth).map(k => enters(k - 1) && valid.drop(k).orR).fold(False)(_ || _)
+  }
+
+  val arrived = new Area {
+    val valid   = RegNext(flight.valid(0)) init False
+    val beat    = flight.line(0)
+    val fetch   = beat.fetch
+    val lanes   = RegNext(io.data.read(fetch.source))
+    val shift   = RegNext(fetch.shift)
+    val notHigh = RegNext(!fetch.shift.msb)
+    val last    = RegNext(beat.last)
+
+    // To the end of the piece if the request goes on behind it, else to the end of the request.
+    val lastRows = ~fetch.row(PieceRowBits - 1 downto 0) & io.pieceMask
+    val toCut    = ((lastRows +^ U(1)) << 3) - fetch.shift
+    val closes   = fetch.left < toCut
+    val bytes    = ((fetch.left +^ U(1)) << 2) - (fetch.firstGap +^ fetch.lastGap)
+
+    // Held from a piece's first beat on: its later beats no longer stand at its start.
+    val header = Reg(CompletionHeader())
+    when(flight.valid(0) && beat.first) {
+      header.slot         := fetch.slot
+      header.status       := fetch.status
+      header.lowerAddress := fetch.row(1 downto 0) @@ fetch.shift @@ fetch.firstGap
+      header.byteCount    := bytes
+      header.dwords       := (closes ? (fetch.left + 1).resize(8) | toCut.resize(8))
+      header.final_       := closes
+      when(fetch.isError) {
+        header.dwords := 0
+        header.final_ := True
+      }
+    }
+  }
+
+  val output = new Area {
+    // A header may leave in the cycle behind its arrival, when its data is just in the memory: the
+    // wide part needs no way around.
+    val headers = new StreamFifo(
+      Fragment(CompletionHeader()),
+      roomBeats,
+      withAsyncRead = true,
+      withBypass = true
+    )
+    headers.io.push.valid    := arrived.valid
+    headers.io.push.last     := arrived.last
+    headers.io.push.fragment := arrived.header
+    val header = headers.io.pop.m2sPipe()
+
+    val data          = Mem(Bits(HardBlock.DataWidth bits), roomBeats)
+    val stored, given = Reg(UInt(log2Up(roomBeats) bits)) init 0
+    data.write(stored, Lanes.turnBack(arrived.lanes, arrived.shift, arrived.notHigh), arrived.valid)
+    stored := stored + arrived.valid.asUInt
+    given  := given + header.fire.asUInt
+
+    io.beats.arbitrationFrom(header)
+    io.beats.last   := header.last
+    io.beats.header := header.fragment
+    io.beats.data   := data.readAsync(given)
+
+    val taken = Reg(UInt(log2Up(roomBeats + 1) bits)) init 0
+    taken := taken + issue.go.asUInt - io.beats.fire.asUInt
+    room  := !taken.msb
+  }
+}

@@ -1,0 +1,71 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.pcie.HardBlock
+
+/** A memory of eight 32-bit lanes, each with its own row address.
+  *
+  * Byte address 32 r + 4 l is lane l of row r. An access at dword offset o takes row r in lanes o
+  * and above and row r + 1 below: any 32 bytes in one cycle. Data is as the lanes hold it: turned.
+  * A write in a cycle is seen by a read in the next.
+  */
+case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
+  val writeRows  = Vec(UInt(rowWidth bits), HardBlock.Dwords)
+  val writeData  = Bits(HardBlock.DataWidth bits)
+  val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // No byte: no write.
+  val readEnable = Bool()
+  val readRows   = Vec(UInt(rowWidth bits), HardBlock.Dwords)
+  val readData   = Bits(HardBlock.DataWidth bits)
+
+  override def asMaster(): Unit = {
+    out(writeRows, writeData, writeMask, readEnable, readRows)
+    in(readData)
+  }
+}
+
+/** Turning between payload order (dword 0 in lane 0) and lanes. */
+object Lanes {
+  private val count = HardBlock.Dwords
+
+  /** Turn by the even part of a shift, 4 inputs to each bit, and by the odd part, 2 inputs: two
+    * LUTs for each bit, where a shifter in one is mapped to four.
+    */
+  def turnEven(payload: Bits, shift: UInt): Bits = {
+    val lane = widthOf(payload) / count
+    shift(2 downto 1).muxList((0 to 3).map(n => n -> payload.rotateLeft(2 * n * lane)))
+  }
+  def turnOdd(payload: Bits, shift: UInt): Bits =
+    shift(0) ? payload.rotateLeft(widthOf(payload) / count) | payload
+
+  /** Lanes to payload: dword i comes from lane i + shift. `notHigh` is the inverse of the shift's
+    * highest bit, from a register of its own: shared, the two halves are mapped to more LUTs.
+    */
+  def turnBack(lanes: Bits, shift: UInt, notHigh: Bool): Bits = {
+    val lane = widthOf(lanes) / count
+    val half = widthOf(lanes) / 2
+    val low  = shift(2 downto 1).muxList((0 to 3).map(n => n -> lanes.rotateRight(2 * n * lane)))
+    val high = (notHigh ## shift(1)).asUInt
+      .muxList((0 to 3).map(n => n -> lanes.rotateRight(2 * (n ^ 2) * lane)))
+    val even = high(half, half bits) ## low(0, half bits)
+    shift(0) ? even.rotateRight(lane) | even
+  }
+
+  /** The row of each lane for an access that starts in lane `shift` of `row`. */
+  def rows(row: UInt, shift: UInt): Vec[UInt] = {
+    val following = next(row)
+    Vec((0 until count).map(lane => (shift > lane) ? following | row))
+  }
+
+  /** The row behind one. No request crosses a page, so the bits above stay: a short adder. */
+  def next(row: UInt): UInt = {
+    val inPage = log2Up(MmioParameters.Page / MmioParameters.RowBytes)
+    if (widthOf(row) <= inPage) row + 1
+    else row(widthOf(row) - 1 downto inPage) @@ (row(inPage - 1 downto 0) + 1)
+  }
+}

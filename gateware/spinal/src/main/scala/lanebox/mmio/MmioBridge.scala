@@ -1,0 +1,418 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.amba4.axi.Axi4
+import spinal.lib.bus.wishbone.Wishbone
+
+import lanebox.pcie._
+
+/** The host's view of the card: BAR windows onto lane memories, a Wishbone bus and an AXI4 bus.
+  *
+  *     request -+- write --- memories at once, 32 bytes per cycle
+  *              |        +-- Wishbone, AXI: a queue each
+  *              +- read ---- memories, Wishbone, AXI: a queue each -- fetch -- completion
+  *
+  * Promised: a read is never held up at `request` while at most 32 are inside, so posted writes
+  * never stand behind reads. A write to a memory is never held up; one to a slow target is while
+  * the target's write queue has no room for it. A read sees every write in front of it to the same
+  * target, and its completion follows those of earlier reads of the same target; with `strict`, of
+  * all earlier reads.
+  *
+  * Not promised: that requests do not cross a page, nor that they name one of the functions: the
+  * hard block has seen to that.
+  *
+  * Idle, `completion` is valid 3 cycles and the memory's latency after `request`.
+  */
+case class MmioBridge(p: MmioParameters) extends Component {
+  import MmioParameters._
+
+  noIoPrefix()
+  val io = new Bundle {
+    val request    = slave(Stream(Fragment(TargetRequest())))
+    val completion = master(Stream(Fragment(TargetCompletion())))
+    val memories = for (m <- p.memories)
+      yield master(LaneMemoryPort(m.rowWidth)).setPartialName(s"memory_${m.name}")
+    val wishbone = p.wishbone generate master(Wishbone(WishboneTarget.config))
+    val axi      = p.axi generate master(Axi4(AxiTarget.config(p.axiAddressWidth)))
+
+    val maxPayload      = in UInt (3 bits) // 128 B << this. Both wait until no read is inside.
+    val strict          = in Bool ()       // Completions in the order of all reads.
+    val stop            = in Bool ()       // Begin no other request.
+    val idle            = out Bool ()      // No read is inside and no write is under way.
+    val clearStatistics = in Bool ()
+    val statistics      = out(MmioStatistics())
+    val latencySelect   = in UInt (5 bits) // Bin 2 log2(cycles) + the bit below the highest.
+    val sizeSelect      = in UInt (5 bits) // Bin log2(bytes), for writes 16 more.
+  }
+
+  // Where a request goes --------------------------------------------------------------------------
+
+  val request = io.request
+  val first   = RegNextWhen(request.last, request.fire) init True
+
+  val decode = new Area {
+    val hits = p.windows.indices.map(request.window(_)) // The Completer has compared addresses.
+    def hitsOf(target: String) =
+      p.windows.zip(hits).collect { case (w, hit) if w.target == target => hit }.orR
+    val memories = p.memories.map(m => hitsOf(m.name))
+    val wishbone = hitsOf(WishboneName)
+    val axi      = hitsOf(AxiName)
+    val nothing  = !hits.orR
+    val readOnly = p.memories.zip(memories).collect { case (m, hit) if !m.writable => hit }.orR
+
+    // In the target, in dwords. No window is less than a page: in a page the offset is right.
+    val page = p.windows.zip(hits).map { case (w, hit) =>
+      val inside = request.offset & U(w.bytes - 1, 32 bits) | U(w.targetBase, 32 bits)
+      (inside >> log2Up(Page)).andMask(hit)
+    }.reduceBalancedTree(_ | _)
+    val address = page @@ request.offset(log2Up(Page) - 1 downto 2)
+    val row     = address >> 3
+    val shift   = address(2 downto 0)
+  }
+
+  val slots = ReadSlots()
+  val full = new Area {
+    val wishbone, axi, axiDead = Bool()
+    val holds                  = (decode.wishbone && wishbone) || (decode.axi && axi && !axiDead)
+    val drops                  = decode.axi && axi && axiDead
+  }
+  val begin    = !(first && io.stop)
+  val mayRead  = slots.io.take.valid && begin
+  val mayWrite = (!first || !full.holds) && begin
+  request.ready := request.write ? mayWrite | mayRead
+
+  // A read is taken wherever it goes to: that does not wait for the decoder.
+  val accept = request.fire
+  val isRead = request.valid && !request.write && mayRead
+  slots.io.take.ready := isRead
+
+  // Writes: turned into lanes, one cycle to every target ------------------------------------------
+
+  val write = new Area {
+    val rowNow, rowNext   = UInt(log2Up(Page / RowBytes) bits)  // In the page.
+    val leftNow, leftNext = UInt(log2Up(p.writeBytes / 4) bits) // Dwords from this beat, less one.
+    val rowReg            = RegNextWhen(rowNext, accept)
+    val leftReg           = RegNextWhen(leftNext, accept)
+    rowNow  := first ? decode.row.resize(widthOf(rowNow)) | rowReg
+    rowNext := rowNow + 1
+    val leftFirst = (request.dwords - 1).resize(widthOf(leftNow))
+    leftNow  := first ? leftFirst | leftReg
+    leftNext := leftNow - 8
+
+    val final_ = leftNow < 8
+    val enables = Vec((0 until HardBlock.Dwords).map { n =>
+      val inside = !final_ || leftNow(2 downto 0) >= n
+      val ends   = final_ && leftNow(2 downto 0) === n
+      val starts = if (n == 0) first else False
+      Mux(starts, request.firstBe, Mux(ends, request.lastBe, B"1111")).andMask(inside)
+    }).asBits
+
+    val dropping = first ? full.drops | RegNextWhen(full.drops, accept && first)
+    val valid    = RegNext(accept && request.write) init False
+    val row      = RegNext(decode.page) @@ RegNext(rowNow)
+    val shift    = RegNext(decode.shift)
+    // The odd part of the turn stands behind the registers: two short ways instead of a long one.
+    val mask     = Lanes.turnOdd(Lanes.turnEven(RegNext(enables), shift), shift)
+    val data     = Lanes.turnOdd(RegNext(Lanes.turnEven(request.data, decode.shift)), shift)
+    val isFirst  = RegNext(first)
+    val isLast   = RegNext(request.last)
+    val spills   = RegNext((leftNow(2 downto 0) +^ decode.shift).msb)
+    val rows     = RegNext(((leftFirst +^ decode.shift) >> 3).resize(6) + 1)
+    val memories = decode.memories.map(RegNext(_))
+    val laneRows = Lanes.rows(row, shift)
+
+    for (((port, m), chosen) <- io.memories.zip(p.memories).zip(memories)) {
+      for (lane <- 0 until HardBlock.Dwords) port.writeRows(lane) := laneRows(lane).resized
+      port.writeData := data
+      port.writeMask := mask.andMask(valid && chosen && Bool(m.writable))
+    }
+
+    val beat = TargetWrite()
+    beat.address := row @@ shift
+    beat.data    := data
+    beat.mask    := mask
+    beat.first   := isFirst
+    beat.last    := isLast
+    beat.rows    := rows
+    beat.spills  := spills
+  }
+
+  // Reads -----------------------------------------------------------------------------------------
+
+  case class Slot() extends Bundle {
+    val requester = Requester()
+    val request   = ErrorInformation()
+    val time      = UInt(20 bits)
+  }
+  val slotTable = Mem(Slot(), Slots)
+  val time      = CounterFreeRun(BigInt(1) << 20).value
+  val taken     = Slot()
+  taken.requester       := request.requester
+  taken.request.address := request.address
+  taken.request.dwords  := request.dwords
+  taken.request.firstBe := request.firstBe
+  taken.request.lastBe  := request.lastBe
+  taken.time            := time
+  slotTable.write(slots.io.take.payload, taken, isRead)
+
+  val left   = (request.dwords - 1).resize(10 bits)
+  val direct = Stream(Fetch(p))
+  direct.valid    := isRead && !decode.wishbone && !decode.axi
+  direct.slot     := slots.io.take.payload
+  direct.source   := OHToUInt(decode.memories).resized
+  direct.row      := decode.row.resized
+  direct.shift    := decode.shift
+  direct.left     := left
+  direct.firstGap := ByteEnables.firstGap(request.firstBe)
+  direct.lastGap := ByteEnables.lastGap(
+    (request.dwords === 1) ? request.firstBe | request.lastBe
+  )
+  direct.status   := decode.nothing ? CompletionStatus.Unsupported | CompletionStatus.Success
+  direct.onePiece := False
+  direct.closes   := True
+
+  val slowRead = TargetRead()
+  slowRead.slot    := RegNext(slots.io.take.payload)
+  slowRead.address := RegNext(decode.address)
+  slowRead.left    := RegNext(left)
+  slowRead.firstBe := RegNext(request.firstBe)
+  slowRead.lastBe  := RegNext(request.lastBe)
+
+  // Completions -----------------------------------------------------------------------------------
+
+  // 128 B to 512 B: larger ones gain nothing and would need more room everywhere. The places
+  // where a read is cut must agree, so nothing changes while one is inside.
+  val noRead = slots.io.used === 0 && !request.valid
+  val pieceMask = RegNextWhen(
+    io.maxPayload.mux(
+      0       -> U(3, PieceRowBits bits),
+      1       -> U(7, PieceRowBits bits),
+      default -> U(15, PieceRowBits bits)
+    ),
+    noRead
+  ) init 3
+
+  val builder = CompletionBuilder(p)
+  builder.io.pieceMask := pieceMask
+  for ((port, n) <- io.memories.zipWithIndex) {
+    for (lane <- 0 until HardBlock.Dwords)
+      port.readRows(lane) := builder.io.rows(lane).resized
+    port.readEnable       := builder.io.enables(n)
+    builder.io.data(n)    := port.readData
+  }
+  def attach(landing: LaneMemoryPort, source: Int): Unit = {
+    for (lane <- 0 until HardBlock.Dwords)
+      landing.readRows(lane) := builder.io.rows(lane).resized
+    landing.readEnable       := builder.io.enables(source)
+    builder.io.data(source)  := landing.readData
+    landing.writeRows.foreach(_ := 0)
+    landing.writeData := 0
+    landing.writeMask := 0
+  }
+
+  // Slow targets ----------------------------------------------------------------------------------
+
+  /** Room for a write of up to half the queue, or none in it: what is on its way counts twice. */
+  class Admission(writesLeft: UInt, chosen: Bool) extends Area {
+    val held   = RegNext(writesLeft) init 0
+    val recent = RegNext(accept && request.write && chosen) init False
+    val older  = RegNext(recent) init False
+    val small  = if (p.writeBytes <= PieceBytes) True else request.dwords <= PieceBytes / 4
+    val room   = held(held.high downto 3) === 0 && (small || (held === 0 && !recent && !older))
+  }
+
+  val wishbone = p.wishbone generate new Area {
+    val target    = WishboneTarget(p)
+    val admission = new Admission(target.io.writesLeft, decode.wishbone)
+    target.io.pieceMask     := pieceMask
+    target.io.write.valid   := RegNext(accept && request.write && decode.wishbone) init False
+    target.io.write.payload := write.beat
+    target.io.read.valid    := RegNext(isRead && decode.wishbone) init False
+    target.io.read.payload  := slowRead
+    target.io.fetched       := builder.io.fetched(p.wishboneSource)
+    attach(target.io.landing, p.wishboneSource)
+    io.wishbone <> target.io.bus
+  }
+  full.wishbone := (if (p.wishbone) !wishbone.admission.room else False)
+
+  val axi = p.axi generate new Area {
+    val target    = AxiTarget(p)
+    val admission = new Admission(target.io.writesLeft, decode.axi)
+    target.io.pieceMask := pieceMask
+    val writes = accept && request.write && decode.axi && !write.dropping
+    target.io.write.valid   := RegNext(writes) init False
+    target.io.write.payload := write.beat
+    target.io.read.valid    := RegNext(isRead && decode.axi) init False
+    target.io.read.payload  := slowRead
+    target.io.fetched       := builder.io.fetched(p.axiSource)
+    attach(target.io.landing, p.axiSource)
+    io.axi <> target.io.bus
+
+    // A bus that takes no write for the time of a timeout loses the writes that find no room.
+    val waited = Reg(UInt(log2Up(p.timeout) bits)) init 0
+    val dead   = RegInit(False)
+    val waits  = request.valid && request.write && first && decode.axi && !admission.room
+    waited := (waits && !dead) ? (waited + 1) | U(0)
+    when(waited === p.timeout - 1) { dead := True }
+    when(admission.room) { dead := False }
+  }
+  full.axi     := (if (p.axi) !axi.admission.room else False)
+  full.axiDead := (if (p.axi) axi.dead else False)
+
+  // Order -----------------------------------------------------------------------------------------
+
+  val ordered = new Area {
+    val strict = RegInit(False)
+    when(noRead) { strict := io.strict }
+
+    val slow = (if (p.wishbone) Seq(wishbone.target.io.fetch) else Nil) ++
+      (if (p.axi) Seq(axi.target.io.fetch) else Nil)
+    val wishboneTurn = 1
+    val axiTurn      = if (p.wishbone) 2 else 1
+
+    val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
+    turns.io.push.valid   := isRead && strict
+    turns.io.push.payload := 0
+    when(decode.wishbone) { turns.io.push.payload := wishboneTurn }
+    when(decode.axi) { turns.io.push.payload := axiTurn }
+
+    def mayGo(turn: Int) = !strict || (turns.io.pop.valid && turns.io.pop.payload === turn)
+
+    // Which one it is does not depend on the request at hand: that has a whole decoder to go
+    // through and passes the queue only when nothing else is there.
+    val queue   = StreamFifo(Fetch(p), Slots, latency = 1)
+    val queued  = queue.io.pop.continueWhen(mayGo(0))
+    val gated   = slow.zipWithIndex.map { case (source, n) => source.continueWhen(mayGo(n + 1)) }
+    val passes  = !strict && !queue.io.pop.valid
+    val slowest = if (gated.isEmpty) null else StreamArbiterFactory().roundRobin.noLock.on(gated)
+
+    val preferSlow = RegInit(False)
+    val takeSlow   = if (gated.isEmpty) False else slowest.valid && (preferSlow || !queued.valid)
+    val fetch      = builder.io.fetch
+    when(fetch.fire) { preferSlow := !takeSlow }
+    fetch.valid   := takeSlow || queued.valid || (passes && direct.valid)
+    fetch.payload := passes ? direct.payload | queued.payload
+    queued.ready  := fetch.ready && !takeSlow
+    if (gated.nonEmpty) {
+      when(takeSlow) { fetch.payload := slowest.payload }
+      slowest.ready := fetch.ready && takeSlow
+    }
+    val passing = passes && !takeSlow && fetch.ready
+    queue.io.push.valid   := direct.valid && !passing
+    queue.io.push.payload := direct.payload
+    direct.ready          := True // As deep as there are slots.
+    turns.io.pop.ready    := fetch.fire && fetch.closes
+  }
+
+  // To the host -----------------------------------------------------------------------------------
+
+  val answer = new Area {
+    val beat = builder.io.beats
+    val slot = slotTable.readAsync(beat.header.slot)
+    io.completion.arbitrationFrom(beat)
+    io.completion.last         := beat.last
+    io.completion.requester    := slot.requester
+    io.completion.status       := beat.header.status
+    io.completion.lowerAddress := beat.header.lowerAddress
+    io.completion.byteCount    := beat.header.byteCount
+    io.completion.dwords       := beat.header.dwords.resized
+    io.completion.final_       := beat.header.final_
+    io.completion.request      := slot.request
+    io.completion.data         := beat.data
+
+    val ends   = io.completion.fire && io.completion.last
+    val closes = ends && io.completion.final_
+    slots.io.free.valid   := RegNext(closes) init False
+    slots.io.free.payload := RegNext(beat.header.slot)
+  }
+
+  val writesBusy = (if (p.wishbone) wishbone.target.io.busy else False) ||
+    (if (p.axi) axi.target.io.busy else False) || write.valid || RegNext(write.valid)
+  io.idle := RegNext(slots.io.used === 0 && !writesBusy && !request.fire) init False
+
+  // Statistics ------------------------------------------------------------------------------------
+
+  val statistics = new Area {
+    val clear                  = io.clearStatistics
+    def counter(events: Bool*) = sum(events.map(_.asUInt): _*)
+    def sum(numbers: UInt*) = {
+      val count = Reg(UInt(32 bits)) init 0
+      count := count + RegNext(numbers.map(_.resize(7 bits)).reduce(_ + _)).init(0)
+      when(clear) { count := 0 }
+      count
+    }
+    def errors(which: Flow[MmioError] => Bool) =
+      sum(slow.map(e => e.count.andMask(e.valid && which(e))): _*)
+
+    val slow = (if (p.wishbone) Seq(wishbone.target.io.error) else Nil) ++
+      (if (p.axi) Seq(axi.target.io.readError, axi.target.io.writeError) else Nil)
+    val own = Flow(MmioError())
+    own.valid := RegNext(accept && first &&
+      (decode.nothing || (request.write && (decode.readOnly || full.drops)))) init False
+    own.kind := RegNext(request.write.mux(
+      True -> decode.nothing.mux(
+        True  -> MmioErrorKind.unmappedWrite(),
+        False -> decode.axi.mux(True -> MmioErrorKind.held(), False -> MmioErrorKind.readOnly())
+      ),
+      False -> MmioErrorKind.unmappedRead()
+    ))
+    own.count   := 1
+    own.write   := RegNext(request.write)
+    own.address := RegNext(request.offset)
+
+    val lastError = Reg(MmioError())
+    lastError.kind init MmioErrorKind.none
+    lastError.write init False
+    lastError.count init 0
+    lastError.address init 0
+    for (error <- slow :+ own) when(error.valid) { lastError := error.payload }
+    when(clear) { lastError.kind := MmioErrorKind.none }
+
+    val max = Reg(UInt(6 bits)) init 0
+    when(slots.io.used > max) { max := slots.io.used }
+    when(clear) { max := 0 }
+
+    val age     = RegNext((time - answer.slot.time).resize(20 bits))
+    val ageThen = RegNext(age)
+    val gaps = ByteEnables.firstGap(request.firstBe) +^
+      ByteEnables.lastGap((request.dwords === 1) ? request.firstBe | request.lastBe)
+    val bytes   = RegNext(((request.dwords << 2) - gaps).resize(13))
+    val latency = Histogram(32)
+    latency.io.event.valid := Delay(answer.closes, 2, init = False)
+    val high = RegNext(Statistics.log2(age))
+    latency.io.event.payload := (high > 15) ? U(31, 5 bits) |
+      (high.resize(4 bits) @@ (ageThen << 1 >> high)(0).asUInt)
+    latency.io.clear  := clear
+    latency.io.select := io.latencySelect
+    val size = Histogram(32)
+    size.io.event.valid   := RegNext(accept && first) init False
+    size.io.event.payload := RegNext(request.write).asUInt @@ Statistics.log2(bytes).resize(4 bits)
+    size.io.clear         := clear
+    size.io.select        := io.sizeSelect
+
+    io.statistics.readsNow      := slots.io.used
+    io.statistics.readsMax      := max
+    io.statistics.writes        := counter(accept && first && request.write)
+    io.statistics.reads         := counter(isRead)
+    io.statistics.completions   := counter(answer.ends)
+    io.statistics.unsupported   := counter(own.valid && !own.write)
+    io.statistics.aborted       := errors(!_.write)
+    io.statistics.timeouts      := errors(_.kind === MmioErrorKind.timeout)
+    io.statistics.writesDropped := counter(own.valid && own.write)
+    io.statistics.writesFailed  := errors(_.write)
+    io.statistics.lastError     := lastError
+    io.statistics.latencyCount  := latency.io.count
+    io.statistics.sizeCount     := size.io.count
+  }
+}
+
+object Statistics {
+
+  /** The number of the highest bit that is set; 0 if none is. */
+  def log2(value: UInt): UInt = OHToUInt(OHMasking.last(value.asBits))
+}

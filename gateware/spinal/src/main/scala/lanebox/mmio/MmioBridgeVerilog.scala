@@ -1,0 +1,12 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox
+
+import lanebox.mmio.{MmioBridge, MmioParameters}
+
+/** Writes MmioBridge.v into the folder args(0); the other words say what it is built of. */
+object MmioBridgeVerilog extends App {
+  LaneboxConfig(args(0)).generateVerilog(MmioBridge(MmioParameters.parse(args.tail.toSeq)))
+}

@@ -1,0 +1,49 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+
+/** Counts of one kind of event by a number: `bins` counters of 32 bit in a small memory.
+  *
+  * Takes an event in every cycle. Cleared after reset and by `clear`, which takes `bins` cycles;
+  * events of that time are not counted.
+  */
+case class Histogram(bins: Int) extends Component {
+  val io = new Bundle {
+    val event  = slave(Flow(UInt(log2Up(bins) bits)))
+    val clear  = in Bool ()
+    val select = in UInt (log2Up(bins) bits)
+    val count  = out UInt (32 bits) // A cycle after `select`.
+  }
+  val counts   = Mem(UInt(32 bits), bins)
+  val event    = io.event.m2sPipe
+  val clearing = RegInit(True)
+  val cleared  = Reg(UInt(log2Up(bins) bits)) init 0
+  when(clearing) { cleared := cleared + 1 }
+  when(clearing && cleared.andR) { clearing := False }
+  when(io.clear) {
+    clearing := True
+    cleared  := 0
+  }
+  val old = counts.readAsync(event.payload)
+  counts.write(
+    address = clearing ? cleared | event.payload,
+    data = (old + 1).andMask(!clearing),
+    enable = clearing || event.valid
+  )
+  io.count := RegNext(counts.readAsync(io.select))
+}
+
+/** What the bridge has done. Counters start at 0 with reset and by `clear`, and wrap. */
+case class MmioStatistics() extends Bundle {
+  val readsNow, readsMax             = UInt(6 bits)
+  val writes, reads, completions     = UInt(32 bits) // TLPs.
+  val unsupported, aborted, timeouts = UInt(32 bits) // Reads, reads, both.
+  val writesDropped, writesFailed    = UInt(32 bits) // Not tried; answered badly.
+  val lastError                      = MmioError()
+  val latencyCount, sizeCount        = UInt(32 bits)
+}

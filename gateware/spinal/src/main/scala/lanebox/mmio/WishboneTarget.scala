@@ -1,0 +1,243 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+import spinal.lib._
+import spinal.lib.bus.wishbone.{Wishbone, WishboneConfig}
+
+import lanebox.pcie.{CompletionStatus, HardBlock}
+
+object WishboneTarget {
+  val WriteBeats = 32 // Held for the bus: the largest write at a maximum payload of 1 KiB.
+  val Quiet      = 16 // Cycles without an access after a timeout: a late answer belongs to nobody.
+
+  val config = WishboneConfig(addressWidth = 30, dataWidth = 32, selWidth = 4, useERR = true)
+}
+
+/** A classic 32-bit Wishbone bus: an access per dword, in address order.
+  *
+  * Dwords without an enabled byte are left out. Writes go first unless a read may go that they
+  * have just been preferred to; a read waits for the writes in front of it. What is read is
+  * gathered a piece at a time in a lane memory of its own; from there the completion builder
+  * fetches it.
+  */
+case class WishboneTarget(p: MmioParameters) extends Component {
+  import MmioParameters._
+
+  val io = new Bundle {
+    val pieceMask  = in UInt (PieceRowBits bits)
+    val write      = slave(Flow(TargetWrite()))
+    val writesLeft = out UInt (log2Up(WishboneTarget.WriteBeats + 1) bits) // Beats, not yet begun.
+    val read       = slave(Flow(TargetRead()))
+    val fetch      = master(Stream(Fetch(p)))
+    val fetched    = in Bool ()
+    val landing    = slave(LaneMemoryPort(PieceRowBits))                   // Read only.
+    val bus        = master(Wishbone(WishboneTarget.config))
+    val error      = master(Flow(MmioError()))
+    val busy       = out Bool ()
+  }
+
+  // Queues ----------------------------------------------------------------------------------------
+
+  case class Write() extends Bundle {
+    val address = UInt(30 bits)
+    val data    = Bits(HardBlock.DataWidth bits)
+    val mask    = Bits(HardBlock.DataWidth / 8 bits)
+  }
+  val writes = StreamFifo(Write(), WishboneTarget.WriteBeats, latency = 1)
+  writes.io.push.valid := io.write.valid
+  writes.io.push.payload.assignSomeByName(io.write.payload)
+
+  val reads = StreamFifo(TargetRead(), Slots, latency = 1)
+  reads.io.push << io.read.toStream
+
+  val order = WriteOrder()
+  order.io.accepted := io.write.valid
+  order.io.read     := io.read.valid
+  order.io.skip     := False
+
+  // One access ------------------------------------------------------------------------------------
+
+  val access = new Area {
+    val active  = RegInit(False)
+    val write   = Reg(Bool())
+    val address = Reg(UInt(30 bits))
+    val select  = Reg(Bits(4 bits))
+    val data    = Reg(Bits(32 bits))
+    val waited  = Reg(UInt(log2Up(p.timeout) bits))
+    val quiet   = Reg(UInt(log2Up(WishboneTarget.Quiet + 1) bits)) init 0
+
+    io.bus.CYC      := active
+    io.bus.STB      := active
+    io.bus.WE       := write
+    io.bus.ADR      := address
+    io.bus.SEL      := select
+    io.bus.DAT_MOSI := data
+
+    val answered = active && (io.bus.ACK || io.bus.ERR)
+    val late     = RegNext(waited === p.timeout - 2) init False
+    val expired  = active && !answered && late
+    val failed   = (active && io.bus.ERR) || expired
+    val ends     = answered || expired
+    val ready    = !active && quiet === 0
+
+    waited := waited + 1
+    when(!active) { waited := 0 }
+    when(ends) { active := False }
+    when(quiet =/= 0) { quiet := quiet - 1 }
+    when(expired) { quiet := WishboneTarget.Quiet }
+  }
+
+  // Writes and reads take turns -------------------------------------------------------------------
+
+  val writing, reading = RegInit(False)
+  val preferRead       = Reg(Bool()) init False
+  val piece            = RegInit(False) // A piece is offered or being fetched.
+
+  // Both a cycle old: what is begun takes longer than that.
+  val mayRead  = RegNext(reads.io.pop.valid && order.io.mayStart && !piece) init False
+  val mayWrite = RegNext(writes.io.pop.valid) init False
+  val between  = !writing && !reading
+  val read     = Reg(TargetRead())
+  val begins   = RegInit(False) // At the first dword of the request.
+  val resumes  = RegInit(False) // A read has pieces to come.
+
+  val startRead  = between && Mux(resumes, !piece, mayRead && !piece) && (preferRead || !mayWrite)
+  val startWrite = between && mayWrite && !startRead
+  when(startRead) { preferRead := False }
+  when(startWrite) { preferRead := True }
+
+  val onWrite = new Area {
+    val beat    = Reg(Write())
+    val index   = Reg(UInt(3 bits))
+    val address = Reg(UInt(30 bits))
+    val lane    = address(2 downto 0)
+    val mask    = beat.mask.subdivideIn(4 bits).read(lane)
+    val rest    = Reg(Bool()) // This dword's access is under way.
+    when(startWrite) {
+      writing := True
+      beat    := writes.io.pop.payload
+      address := writes.io.pop.address
+      index   := 0
+      rest    := False
+    }
+    val step = writing && (rest ? access.ends | (access.ready && !mask.orR))
+    when(writing && !rest && access.ready && mask.orR) {
+      rest           := True
+      access.active  := True
+      access.write   := True
+      access.address := address
+      access.select  := mask
+      access.data    := beat.data.subdivideIn(32 bits).read(lane)
+    }
+    when(step) {
+      rest    := False
+      index   := index + 1
+      address := address + 1
+    }
+    val done = step && index.andR
+    when(done) { writing := False }
+  }
+  writes.io.pop.ready := startWrite
+  order.io.done       := onWrite.done.asUInt.resized
+
+  val onRead = new Area {
+    val address = Reg(UInt(30 bits)) // Of the dword that is read.
+    val left    = Reg(UInt(10 bits))
+    val rest    = Reg(Bool())
+    val enables = Mux(begins, read.firstBe, Mux(left === 0, read.lastBe, B"1111"))
+    val cut = (address(PieceRowBits + 2 downto 3) | ~io.pieceMask).andR &&
+      address(2 downto 0).andR
+    val pieceEnd = left === 0 || cut
+
+    // Where the piece starts, as its completion says.
+    val start = Reg(Fetch(p))
+    start.source   := p.wishboneSource
+    start.onePiece := True
+
+    when(startRead) {
+      reading := True
+      rest    := False
+      when(!resumes) {
+        read           := reads.io.pop.payload
+        address        := reads.io.pop.address
+        left           := reads.io.pop.left
+        begins         := True
+        start.slot     := reads.io.pop.slot
+        start.shift    := reads.io.pop.address(2 downto 0)
+        start.row      := reads.io.pop.address(PieceRowBits + 2 downto 3).resized
+        start.left     := reads.io.pop.left
+        start.firstGap := ByteEnables.firstGap(reads.io.pop.firstBe)
+        start.lastGap := ByteEnables.lastGap(
+          (reads.io.pop.left === 0) ? reads.io.pop.firstBe | reads.io.pop.lastBe
+        )
+      } otherwise {
+        start.shift    := 0
+        start.row      := address(PieceRowBits + 2 downto 3).resized
+        start.left     := left
+        start.firstGap := 0
+      }
+    }
+    when(reading && !rest && access.ready && enables.orR) {
+      rest           := True
+      access.active  := True
+      access.write   := False
+      access.address := address
+      access.select  := enables
+    }
+    val step   = reading && (rest ? access.ends | (access.ready && !enables.orR))
+    val failed = reading && access.failed
+    val done   = step && (pieceEnd || failed)
+    when(step) {
+      rest    := False
+      begins  := False
+      address := address + 1
+      left    := left - 1
+    }
+    when(done) {
+      reading      := False
+      piece        := True
+      resumes      := left =/= 0 && !failed
+      start.status := failed ? CompletionStatus.Abort | CompletionStatus.Success
+      start.closes := left === 0 || failed
+    }
+  }
+  reads.io.pop.ready := startRead && !resumes
+  order.io.start     := startRead && !resumes
+
+  // From the bus to the completion builder --------------------------------------------------------
+
+  val gather = new Area {
+    val lanes = for (lane <- 0 until HardBlock.Dwords) yield {
+      val memory = Mem(Bits(32 bits), PieceRows).setName(s"landing_$lane")
+      memory.write(
+        address = onRead.address(PieceRowBits + 2 downto 3),
+        data = io.bus.DAT_MISO, // Of a dword that is left out nobody wants to know.
+        enable = onRead.step && onRead.address(2 downto 0) === lane
+      )
+      memory.readSync(io.landing.readRows(lane), io.landing.readEnable)
+    }
+    io.landing.readData := Cat(lanes)
+
+    val offered = RegInit(False)
+    when(onRead.done) { offered := True }
+    when(io.fetch.fire) { offered := False }
+    when(io.fetched) { piece := False }
+    io.fetch.valid   := offered
+    io.fetch.payload := onRead.start
+  }
+
+  // State -----------------------------------------------------------------------------------------
+
+  val kind = access.expired ? MmioErrorKind.timeout | MmioErrorKind.busError
+  io.error.valid   := RegNext(access.failed) init False
+  io.error.kind    := RegNext(kind)
+  io.error.count   := 1
+  io.error.write   := RegNext(access.write)
+  io.error.address := RegNext(access.address @@ U"00")
+  io.writesLeft    := writes.io.occupancy.resized
+  io.busy          := RegNext(writing || writes.io.pop.valid) init False
+}

@@ -1,0 +1,140 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** A completion with the kind of its request, which only refused requests have other than read. */
+case class CcRequest() extends Bundle {
+  val completion = TargetCompletion()
+  val kind       = Bits(4 bits)
+}
+
+/** PG213, "Completer Completion Descriptor": the first three dwords on CC. */
+case class CcDescriptor() extends Bundle {
+  val lowerAddress    = UInt(7 bits)
+  val reserved0       = Bits(1 bits)
+  val addressType     = Bits(2 bits)
+  val reserved1       = Bits(6 bits)
+  val byteCount       = UInt(13 bits)
+  val locked          = Bool() // The answer to a locked read.
+  val reserved2       = Bits(2 bits)
+  val dwords          = UInt(11 bits)
+  val status          = Bits(3 bits)
+  val poisoned        = Bool()
+  val reserved3       = Bits(1 bits)
+  val requester       = Bits(16 bits)
+  val tag             = Bits(8 bits)
+  val function        = Bits(8 bits)
+  val bus             = Bits(8 bits)
+  val completerEnable = Bool() // `bus` is ours to give: no, the block knows it.
+  val trafficClass    = Bits(3 bits)
+  val attributes      = Bits(3 bits)
+  val forceEcrc       = Bool()
+}
+
+/** A CC beat that knows what it ends. */
+case class FramedBeat() extends Bundle {
+  val beat   = CcBeat()
+  val final_ = Bool() // With its last beat this completion gives a credit back.
+}
+
+/** Completions to CC: arbitrated by TLP, round robin, framed without a gap.
+  *
+  * One register between a completion and CC. `cc.ready` ends in a register here.
+  */
+case class CcFramer(sources: Int) extends Component {
+  val io = new Bundle {
+    val completions = Vec(slave(Stream(Fragment(CcRequest()))), sources)
+    val open        = in Bool ()  // Begin TLPs; one that has begun is always finished.
+    val cc          = master(HardBlock.Cc())
+    val returned    = out Bool () // A final completion's last beat is being taken.
+    val inside      = out Bool () // Half a TLP has been offered.
+  }
+
+  val chosen = StreamArbiterFactory().roundRobin.fragmentLock.on(io.completions)
+
+  val midTlp = RegInit(False) // From the first beat offered: it must not be retracted.
+  val begins = RegInit(True)
+  when(chosen.fire)(begins := chosen.last)
+
+  val completion = chosen.completion
+  val failed     = completion.status =/= CompletionStatus.Success
+
+  // An error completion has no data; the request's tuser and descriptor stand in its place.
+  val repeated = CqDescriptor()
+  repeated.addressType  := 0
+  repeated.address      := completion.request.address(63 downto 2)
+  repeated.dwords       := completion.request.dwords
+  repeated.kind         := chosen.kind
+  repeated.reserved     := 0
+  repeated.requester    := completion.requester.id
+  repeated.tag          := completion.requester.tag
+  repeated.function     := completion.requester.function
+  repeated.bar          := 0 // Not part of the TLP header that the block logs, like the aperture.
+  repeated.aperture     := 0
+  repeated.trafficClass := completion.requester.trafficClass
+  repeated.attributes   := completion.requester.attributes
+  repeated.unused       := 0
+  val enables     = completion.request.lastBe ## completion.request.firstBe
+  val information = repeated.asBits ## enables.resize(32)
+
+  val descriptor = CcDescriptor()
+  descriptor.assignFromBits(B(0, 96 bits))
+  descriptor.allowOverride()
+  descriptor.lowerAddress := completion.lowerAddress
+  descriptor.byteCount    := completion.byteCount
+  descriptor.locked       := failed && chosen.kind === CqKind.LockedRead
+  descriptor.dwords       := failed ? U(0) | completion.dwords
+  descriptor.status       := completion.status
+  descriptor.requester    := completion.requester.id
+  descriptor.tag          := completion.requester.tag
+  descriptor.function     := completion.requester.function
+  descriptor.trafficClass := completion.requester.trafficClass
+  descriptor.attributes   := completion.requester.attributes
+
+  // Three dwords stand in front: the upper three of a beat move on into the next one, and if there
+  // is none into one more, `tail`.
+  val overhang = !failed && (completion.dwords(2 downto 0) - 1) >= 5
+  val lastLane = completion.dwords(2 downto 0) + 2 // Of the last beat, modulo 8.
+  val tail     = RegInit(False)
+  val carried  = Reg(Bits(96 bits))
+  val tailLane = Reg(UInt(3 bits))
+  val tailEnd  = Reg(Bool())
+
+  val framed = Stream(Fragment(FramedBeat()))
+  val opened = io.open || midTlp
+  when(chosen.valid && opened && !tail)(midTlp := !(chosen.fire && chosen.last))
+
+  framed.valid                    := tail || (chosen.valid && opened)
+  chosen.ready                    := framed.ready && !tail && opened
+  framed.beat.data(95 downto 0)   := (begins && !tail) ? descriptor.asBits | carried
+  framed.beat.data(255 downto 96) := failed ? information | completion.data(159 downto 0)
+  framed.last                     := tail || (chosen.last && !overhang)
+  framed.final_                   := tail ? tailEnd | completion.final_
+  val endLane = tail ? tailLane | (failed ? U(7, 3 bits) | lastLane)
+  for (lane <- 0 until HardBlock.Dwords)
+    framed.beat.keep(lane) := !framed.last || U(lane, 3 bits) <= endLane
+
+  when(chosen.fire) {
+    carried  := completion.data(255 downto 160)
+    tail     := chosen.last && overhang
+    tailLane := lastLane
+    tailEnd  := completion.final_
+  }
+  when(framed.fire && tail)(tail := False)
+
+  // A skid buffer, then a register: one cycle, and neither valid nor ready passes unregistered.
+  val output = framed.s2mPipe().m2sPipe()
+  io.cc.arbitrationFrom(output)
+  io.cc.last     := output.last
+  io.cc.fragment := output.beat
+  io.returned    := output.fire && output.last && output.final_
+
+  val midOutput = RegInit(False)
+  when(output.valid)(midOutput := !(output.ready && output.last))
+  io.inside                    := midOutput || output.valid || midTlp || framed.valid
+}

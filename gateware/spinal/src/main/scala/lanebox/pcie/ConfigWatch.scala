@@ -1,0 +1,47 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** Asks the hard block for Device Control, which no pin shows, again and again. */
+case class ConfigWatch(period: Int = 256) extends Component {
+  val io = new Bundle {
+    val management   = master(ConfigManagement())
+    val extendedTags = out Bool () // Not before it is known.
+  }
+  val timer   = Reg(UInt(log2Up(period) bits)) init 0
+  val reading = RegInit(False)
+  val enabled = RegInit(False)
+
+  timer                     := timer + 1
+  when(timer === 0)(reading := True)
+  when(reading && io.management.done) {
+    reading := False
+    enabled := io.management.readData(ConfigWatch.ExtendedTagEnable)
+  }
+  io.management.address := ConfigWatch.DeviceControl
+  io.management.read    := reading
+  io.extendedTags       := enabled
+}
+
+object ConfigWatch {
+  val DeviceControl     = 0x78 / 4 // In dwords: the PCI Express capability is at 0x70.
+  val ExtendedTagEnable = 8        // Base specification 7.5.3.4.
+}
+
+/** The hard block's port for reading its configuration space (PG213, cfg_mgmt). */
+case class ConfigManagement() extends Bundle with IMasterSlave {
+  val address  = UInt(10 bits) // In dwords.
+  val read     = Bool()        // Held until done.
+  val readData = Bits(32 bits)
+  val done     = Bool()
+
+  override def asMaster(): Unit = {
+    out(address, read)
+    in(readData, done)
+  }
+}

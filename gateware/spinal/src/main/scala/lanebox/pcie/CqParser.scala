@@ -1,0 +1,177 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** What CqParser saw, one pulse each. */
+case class CqEvents() extends Bundle {
+  val read, write  = Bool()           // Handed to a port.
+  val nonPosted    = Bool()           // Began, and took a credit.
+  val unsupported  = Bool()           // Non-posted, to be answered with Unsupported Request.
+  val dropped      = Bool()           // Posted, and refused.
+  val malformed    = Bool()           // One of these two, because it breaks a rule.
+  val discontinued = Bool()
+  val refusal      = Refusal()
+  val refused      = RefusedRequest() // With unsupported, dropped or discontinued.
+}
+
+/** Requests of the host: told apart, realigned, sent to the port whose window holds them.
+  *
+  * A request of one beat is offered in the cycle after its CQ beat. A longer write waits for its
+  * last beat, since the block may cut it (`discontinue`): then nothing of it is handed on. All keep
+  * their order. `cq.ready` depends on no port: one that takes nothing fills the store first.
+  */
+case class CqParser(p: CompleterParam) extends Component {
+  val io = new Bundle {
+    val cq         = slave(HardBlock.Cq())
+    val maxPayload = in UInt (3 bits)
+    val open       = in Bool () // Begin to take requests; one that has begun is always finished.
+    val requests   = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
+    val refused = master(Flow(RefusedRequest())) // To be answered.
+    val events  = out(CqEvents())
+    val inside  = out Bool ()                    // Half a request has been taken.
+  }
+
+  val store = RequestStore(p.ports, depth = 2 * p.writeBeats max 32)
+
+  // At the pins -----------------------------------------------------------------------------------
+  val midRequest = RegInit(False)
+  val descriptor = CqDescriptor()
+  descriptor.assignFromBits(io.cq.data(127 downto 0))
+
+  // A reset of ours alone may leave the block in the middle of a request: wait for the next.
+  io.cq.ready := store.io.room && (midRequest || io.open)
+  val begins    = io.cq.valid && store.io.room && !midRequest && io.open && io.cq.start
+  val continues = io.cq.valid && store.io.room && midRequest
+  when(begins || continues)(midRequest := !io.cq.last)
+  io.inside                            := midRequest
+
+  val limits      = (0 to log2Up(p.writeBytes / 128)).map(code => U(32 << code, 11 bits))
+  val dwordsLimit = RegNext(io.maxPayload.muxListDc(limits.zipWithIndex.map(_.swap)))
+  val offset      = UInt(32 bits)
+  for (i <- 0 until 32)
+    if (i < 2) offset(i) := False
+    else offset(i)       := descriptor.address(i - 2) && descriptor.aperture > i
+
+  def holds(window: TargetWindow): Bool = window.blocks
+    .map { case (base, size) =>
+      val low = log2Up(size)
+      if (low >= 32) True else offset(31 downto low) === U(base >> low, 32 - low bits)
+    }
+    .reduce(_ || _) && descriptor.bar === window.bar
+  val hits = (0 until p.ports).map(port => p.windows.filter(_.port == port).map(holds))
+
+  // The held beat ---------------------------------------------------------------------------------
+  // Of a beat only the upper half is kept: the lower is the descriptor, or has gone with the half
+  // before it.
+  val held = new Area {
+    val valid       = RegInit(False)
+    val first, last = Reg(Bool())
+    val cut         = Reg(Bool())
+    val begun       = RegNext(begins) init False // In the first cycle of a request.
+    val kind        = Reg(Bits(4 bits))
+    val request     = Reg(TargetRequest())
+    val port        = Reg(Bits(p.ports bits))
+    val crosses     = Reg(Bool())
+    val badEnables  = Reg(Bool())
+    val odd         = Reg(Bool())
+    val supported   = Reg(Bool())
+    val nonPosted   = Reg(Bool())
+  }
+
+  // Where it ends, in dwords from its 4 KiB page's beginning.
+  val upTo = descriptor.address(9 downto 0) +^ descriptor.dwords
+  when(begins) {
+    held.kind                           := descriptor.kind
+    held.request.write                  := descriptor.kind === CqKind.MemoryWrite
+    held.request.bar                    := descriptor.bar
+    held.request.offset                 := offset
+    held.request.dwords                 := descriptor.dwords
+    held.request.firstBe                := io.cq.firstBe
+    held.request.lastBe                 := io.cq.lastBe
+    held.request.address                := descriptor.address @@ U"00"
+    held.request.requester.id           := descriptor.requester
+    held.request.requester.tag          := descriptor.tag
+    held.request.requester.trafficClass := descriptor.trafficClass
+    held.request.requester.attributes   := descriptor.attributes
+    held.request.requester.function     := descriptor.function
+    for (i <- 0 until p.ports) held.port(i) := hits(i).foldLeft(False)(_ || _)
+    // Among the windows of its own port: no other's holds the request.
+    for (i <- 0 until TargetRequest.Windows)
+      held.request.window(i) := hits.flatMap(_.lift(i)).foldLeft(False)(_ || _)
+    held.crosses             := upTo(11) || (upTo(10) && upTo(9 downto 0) =/= 0)
+    held.badEnables := !RequestEnables.legal(
+      descriptor.dwords,
+      io.cq.firstBe,
+      io.cq.lastBe,
+      !descriptor.address(0)
+    )
+    // Neither length nor framing of a request that the block should have let through.
+    held.odd := descriptor.dwords === 0 ||
+      (descriptor.kind === CqKind.MemoryWrite && descriptor.dwords > dwordsLimit) ||
+      (descriptor.kind === CqKind.MemoryRead && !io.cq.last)
+    held.supported := descriptor.kind === CqKind.MemoryRead ||
+      descriptor.kind === CqKind.MemoryWrite
+    held.nonPosted := CqKind.nonPosted(descriptor.kind)
+  }
+
+  val ending     = io.cq.last && !io.cq.keep(4) // Nothing in this beat's upper half.
+  val leaves     = held.valid && held.last && store.io.room
+  val shiftsLast = continues && ending
+  when(begins || continues) {
+    held.valid        := begins || !ending
+    held.last         := io.cq.last
+    held.first        := begins
+    held.request.data := io.cq.data(255 downto 128).resized
+    held.cut          := io.cq.discontinue || (held.cut && continues)
+  } elsewhen (leaves)(held.valid := False)
+
+  // Behind it -------------------------------------------------------------------------------------
+  val malformed = held.crosses || held.badEnables || held.odd
+  val matched   = held.port.orR
+  val accepted  = held.supported && matched && !malformed
+  val alone     = held.first && held.last
+
+  // The half that waited, and the one that came after it: payload dword 0 stands in lane 0.
+  val routed = RoutedRequest(p.ports)
+  routed.port                                         := held.port
+  routed.request                                      := held.request
+  routed.request.data(255 downto 128).allowOverride() := io.cq.data(127 downto 0)
+
+  for ((port, pop) <- io.requests.zip(store.io.pops)) port << pop
+  store.io.beat   := routed
+  store.io.single := leaves && alone && accepted && !held.cut
+  store.io.part   := accepted && (continues || (leaves && !alone))
+  store.io.last   := held.last || shiftsLast
+  store.io.cut    := held.cut || (continues && io.cq.discontinue)
+
+  // What became of it -----------------------------------------------------------------------------
+  // A non-posted request always gets an answer: its credit has gone.
+  val refuses = held.nonPosted && (!accepted || (alone && held.cut))
+  io.refused.valid     := held.begun && refuses
+  io.refused.kind      := held.kind
+  io.refused.bar       := held.request.bar
+  io.refused.address   := held.request.address
+  io.refused.dwords    := held.request.dwords
+  io.refused.firstBe   := held.request.firstBe
+  io.refused.lastBe    := held.request.lastBe
+  io.refused.requester := held.request.requester
+
+  val whole = leaves || shiftsLast
+  io.events.read                          := store.io.entered && !held.request.write
+  io.events.write                         := store.io.entered && held.request.write
+  io.events.nonPosted                     := held.begun && held.nonPosted
+  io.events.unsupported                   := io.refused.valid
+  io.events.dropped                       := held.begun && !held.nonPosted && !accepted
+  io.events.malformed                     := held.begun && held.supported && malformed
+  io.events.discontinued                  := whole && store.io.cut
+  io.events.refused                       := io.refused.payload
+  io.events.refusal                       := Refusal.unmatched
+  when(malformed)(io.events.refusal       := Refusal.malformed)
+  when(!held.supported)(io.events.refusal := Refusal.unsupported)
+  when(store.io.cut)(io.events.refusal    := Refusal.cut)
+}

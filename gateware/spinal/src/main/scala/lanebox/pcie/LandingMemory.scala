@@ -1,0 +1,50 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** Up to eight dwords that follow each other, each in the lane that its place in the slot says. */
+case class LandingWrite(p: ReturnParam) extends Bundle {
+  val row    = UInt(log2Up(p.rows) bits)
+  val wraps  = Bits(HardBlock.Dwords bits) // These lanes go to the row behind.
+  val enable = Bits(HardBlock.Dwords bits)
+  val data   = Bits(HardBlock.DataWidth bits)
+}
+
+/** A row, and the lanes of it that are to be seen: the others read as zero. */
+case class LandingRead(p: ReturnParam) extends Bundle {
+  val row  = UInt(log2Up(p.rows) bits)
+  val show = Bits(HardBlock.Dwords bits)
+}
+
+/** Where completions wait for delivery: 512 B slots, one memory for each dword of a beat.
+  *
+  * With a row address for each lane any eight dwords in sequence are written in one cycle. Data
+  * follows the read by two cycles.
+  */
+case class LandingMemory(p: ReturnParam) extends Component {
+  val io = new Bundle {
+    val write = slave(Flow(LandingWrite(p)))
+    val read  = slave(Flow(LandingRead(p)))
+    val data  = out Bits (HardBlock.DataWidth bits)
+  }
+  val behind = io.write.row + 1
+  val lanes =
+    for (i <- 0 until HardBlock.Dwords) yield new Area {
+      val memory = Mem(Bits(32 bits), p.rows)
+      memory.write(
+        address = RegNext(io.write.wraps(i) ? behind | io.write.row),
+        data = RegNext(io.write.data(32 * i, 32 bits)),
+        enable = RegNext(io.write.valid && io.write.enable(i)) init False
+      )
+      val word = memory.readSync(io.read.row, io.read.valid)
+      val show = RegNext(io.read.show(i))
+      val out  = RegNext(word)
+      when(!show) { out := 0 }
+      io.data(32 * i, 32 bits) := out
+    }
+}

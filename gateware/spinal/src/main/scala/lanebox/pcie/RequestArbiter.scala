@@ -1,0 +1,32 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** Round robin by whole transfers: a turn ends when something was taken, not when it was offered.
+  *
+  * Hence an input that waits is passed over at most once by each of the others, whatever the rhythm
+  * of `ready`. What is offered may change while it is not taken: a register must follow.
+  */
+case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Component {
+  val io = new Bundle {
+    val inputs = Vec(slave(Stream(payload())), ways)
+    val output = master(Stream(payload()))
+    val grant  = out Bits (ways bits) // One-hot: whose turn it is, if `output` is valid.
+  }
+  val offered = B(io.inputs.map(_.valid))
+  val behind  = Reg(Bits(ways bits)) init 0 // The inputs behind the last that had its turn.
+
+  val preferred = offered & behind
+  val grant     = preferred.orR ? OHMasking.first(preferred) | OHMasking.first(offered)
+  when(io.output.fire)(behind := ~(grant.asUInt | (grant.asUInt - 1)).asBits)
+
+  io.grant          := grant
+  io.output.valid   := offered.orR
+  io.output.payload := MuxOH(grant, io.inputs.map(_.payload))
+  for ((input, turn) <- io.inputs.zip(grant.asBools)) input.ready := turn && io.output.ready
+}

@@ -1,0 +1,97 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** A client's port: its requests in, in its order and cut into TLPs; its write data kept.
+  *
+  * A piece is offered when all its data is here. `freed` is the oldest row that is still needed.
+  */
+case class RequestClient(p: RequestParam, config: ClientConfig) extends Component {
+  val io = new Bundle {
+    val payloadDwords, readDwords = in UInt (8 bits)
+    val stop                      = in Bool ()  // Begin no new request.
+    val request                   = slave(Stream(Fragment(Request())))
+    val piece                     = master(Stream(RequestPiece(p)))
+    val window                    = config.writes generate (in UInt (p.positionBits bits))
+    val next                      = config.writes generate (in UInt (p.rowBits bits))
+    val data                      = config.writes generate (out Bits (HardBlock.DataWidth bits))
+    val freed                     = config.writes generate slave(Flow(UInt(p.rowBits bits)))
+    val entered                   = out Bool () // The last beat of a request was taken,
+    val enteredWrite              = out Bool () // and the request is a write.
+  }
+  val pieceFifoDepth = 16
+
+  val entry = new Area {
+    val inRequest = RegInit(False)
+    when(io.request.fire)(inRequest := !io.request.last)
+    val held  = io.request.haltWhen(io.stop && !inRequest).m2sPipe()
+    val first = RegNextWhen(held.last, held.fire) init True
+    io.entered      := io.request.fire && io.request.last
+    io.enteredWrite := io.request.write
+  }
+  import entry.held
+  val writes = if (config.reads && config.writes) held.write else Bool(config.writes)
+
+  val cutter = RequestCutter(p)
+  cutter.io.payloadDwords := io.payloadDwords
+  cutter.io.readDwords    := io.readDwords
+
+  val store = config.writes generate new Area {
+    val row   = Reg(UInt(p.rowBits bits)) init 0
+    val freed = Reg(UInt(p.rowBits bits)) init 0
+    val room  = RegInit(False)
+    val taken = held.fire && writes
+    when(taken)(row            := row + 1)
+    when(io.freed.valid)(freed := io.freed.payload)
+    room                       := row - freed < p.storeBeats - 1 // A beat may come in meanwhile.
+
+    val lanes = RequestLanes(p)
+    lanes.io.write.valid   := taken
+    lanes.io.write.payload := held.data
+    lanes.io.row           := row
+    lanes.io.window        := io.window
+    lanes.io.next          := io.next
+    io.data                := lanes.io.data
+  }
+
+  val room = if (config.writes) store.room || !writes else True
+  // The cutter's `ready` is late, and `held.ready` goes on into the client's own logic: room as it
+  // was before the last header came.
+  val headers       = StreamFifo(RequestHeader(p), 4, latency = 1)
+  val roomForHeader = RegNext(headers.io.availability > 1) init False
+  headers.logic.ram.addAttribute("ram_style", "distributed")
+  held.ready := room && (!entry.first || roomForHeader)
+
+  val header = headers.io.push
+  header.valid      := held.valid && held.ready && entry.first
+  header.write      := writes
+  header.address    := held.address >> 2
+  header.dwords     := held.dwords
+  header.firstBe    := held.firstBe
+  header.lastBe     := held.lastBe
+  header.attributes := held.attributes
+  header.context    := held.context
+  header.row        := (if (config.writes) store.row else U(0))
+  cutter.io.request << headers.io.pop
+
+  val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
+  // Not the FIFO's own `ready`, which is too late: room as it was before the last piece came.
+  val roomForPiece = RegNext(pieces.io.availability > 1) init False
+  pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
+  pieces.io.push.payload := cutter.io.pieces.payload
+  cutter.io.pieces.ready := roomForPiece
+  val oldest = pieces.io.pop
+  val whole =
+    if (config.writes) !oldest.write || !(store.row - oldest.lastRow - 1).msb else True
+  io.piece << oldest.continueWhen(whole).m2sPipe()
+
+  assert(
+    !held.valid || held.write && Bool(config.writes) || !held.write && Bool(config.reads),
+    s"${config.name}: a request of a kind that this client was not made for"
+  )
+}

@@ -1,0 +1,120 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** Makes RQ beats of TLPs: the descriptor (PG213, "Requester Request Descriptor") and the payload
+  * behind it, without a gap inside a TLP and without one between two.
+  *
+  * Three steps, all held by one register when RQ does not take: the beat to be read, what was read,
+  * what is sent.
+  */
+case class RequestFramer(p: RequestParam) extends Component {
+  val writers = p.writers.size
+  val io = new Bundle {
+    val issue  = slave(Stream(RequestIssue(p)))
+    val writer = in Bits (writers bits)         // One-hot, for a write.
+    val number = in UInt (5 bits)
+    val window = out UInt (p.positionBits bits) // To the stores: the dwords that fill the beat.
+    val next   = out UInt (p.rowBits bits)
+    val data   = in Vec (Bits(HardBlock.DataWidth bits), writers)
+    val freed  = Vec(master(Flow(UInt(p.rowBits bits))), writers)
+    val rq     = master(HardBlock.Rq())
+    val idle   = out Bool ()
+  }
+  val laneBits = log2Up(HardBlock.Dwords)
+
+  /** What stands in front of a TLP, and where it ends. */
+  case class Head() extends Bundle {
+    val write           = Bool()
+    val address         = UInt(62 bits)
+    val dwords          = UInt(8 bits)
+    val firstBe, lastBe = Bits(4 bits)
+    val attributes      = Bits(3 bits)
+    val tag             = UInt(8 bits)
+    val sequence        = UInt(6 bits)
+  }
+
+  val go = Bool() // A register, see below.
+
+  val reading = new Area {
+    val valid  = RegInit(False)
+    val first  = Reg(Bool())
+    val more   = Reg(UInt(5 bits)) // Beats after this one.
+    val head   = Reg(Head())
+    val writer = Reg(Bits(writers bits))
+    val window = Reg(UInt(p.positionBits bits))
+    val next   = Reg(UInt(p.rowBits bits))
+    val last   = more === 0
+
+    io.issue.ready := go && (!valid || last)
+    when(go) {
+      first            := False
+      more             := more - 1
+      window           := window + HardBlock.Dwords
+      next             := next + 1
+      when(last)(valid := False)
+    }
+    when(io.issue.fire) {
+      valid := True
+      first := True
+      more  := io.issue.moreBeats
+      head.assignSomeByName(io.issue.payload)
+      head.sequence := (!io.issue.write).asUInt @@ io.number
+      writer        := io.writer
+      window        := io.issue.window
+      next          := (io.issue.window >> laneBits) + 1
+    }
+    io.window := window
+    io.next   := next
+    for ((freed, mine) <- io.freed.zip(writer.asBools)) {
+      freed.valid   := valid && mine
+      freed.payload := window >> laneBits
+    }
+  }
+
+  val read = new Area {
+    val valid = RegNextWhen(reading.valid, go) init False
+    val first = RegNextWhen(reading.first, go)
+    val last  = RegNextWhen(reading.last, go)
+    val head  = RegNextWhen(reading.head, go)
+    val lane  = RegNextWhen(reading.window(laneBits - 1 downto 0), go)
+    val data  = RegNextWhen(MuxOH(reading.writer, io.data), go)
+  }
+
+  val sent = new Area {
+    val head = read.head
+    val descriptor = B"0" ## head.attributes ## B"000" ## B"0" ## B(0, 16 bits) ## head.tag ##
+      B(0, 16 bits) ## B"0" ## B"000" ## head.write ## head.dwords.resize(11 bits) ##
+      head.address ## B"00"
+    val turned = (0 until laneBits).foldLeft(read.data) { (data, bit) =>
+      read.lane(bit) ? data.rotateRight(32 << bit) | data
+    }
+    // In a TLP's last beat: the descriptor takes half a beat, a whole last beat counts as none.
+    val filled = head.write ? (head.dwords + RequestParam.Descriptor).resize(laneBits bits) |
+      U(RequestParam.Descriptor)
+    val ends = B((0 until HardBlock.Dwords).map(lane => filled === 0 || filled > lane))
+
+    val beat = Fragment(RqBeat())
+    beat.data                                := turned
+    when(read.first)(beat.data(127 downto 0) := descriptor)
+    beat.keep                                := read.last ? ends | B(0xff, HardBlock.Dwords bits)
+    beat.firstBe                             := head.firstBe
+    beat.lastBe                              := head.lastBe
+    beat.sequence                            := head.sequence
+    beat.last                                := read.last
+
+    val beats = HardBlock.Rq()
+    beats.valid   := RegNextWhen(read.valid, go) init False
+    beats.payload := RegNextWhen(beat, go)
+    go            := beats.ready
+  }
+
+  // The pins' ready goes into a register, and nothing but registers goes to the pins.
+  io.rq << sent.beats.s2mPipe().m2sPipe()
+  io.idle := !reading.valid && !read.valid && !sent.beats.valid && go && !io.rq.valid
+}

@@ -1,0 +1,127 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** What the fences and the counters want to know; every signal a cycle late. */
+case class RequestProgress(p: RequestParam) extends Bundle {
+  val writeEntered, readEntered = Bits(p.clients.size bits) // A client handed a request over.
+  val writeIssued               = Bits(p.clients.size bits) // Its last piece goes to RQ, in order.
+  val issued, returned        = UInt(6 bits) // Writes, modulo 64: to RQ; out of the hard block.
+  val issuedWrite, issuedRead = Bool()       // A TLP.
+  val waitsForClaim           = Bool()       // A read has no tag, no space or no credit yet.
+  val waitsForNumber          = Bool()       // A write must not have more writes before it.
+}
+
+/** The clients' requests on their way to RQ.
+  *
+  * A client's reads never pass its writes, and neither pass their own kind; its writes may pass its
+  * reads, as they may on the link. A read that waits for its claim holds up nobody else's write.
+  * TLPs take turns between the writing clients and the reads. Writes begin when all their data is
+  * here: `valid` on RQ never falls inside a TLP.
+  *
+  * With `stop` no request is begun at the ports and no TLP on RQ; `idle` says that the last one has
+  * gone. While the host has bus mastering off everything waits, but for the few reads that have
+  * their tags: they go out at once, as does what is on its way to RQ already.
+  */
+case class RequestPath(p: RequestParam) extends Component {
+  val io = new Bundle {
+    val settings = in(LinkSettings())
+    val stop     = in Bool ()
+    val idle     = out Bool ()
+    val clients  = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
+    val claim    = master(Stream(ReadClaim(p.readers.size)))
+    val tag      = in UInt (8 bits)                // With claim.fire.
+    val room     = in Vec (Bool(), p.readers.size) // May take a landing slot: see SlotPool.
+    val rq       = master(HardBlock.Rq())
+    val sequence = in(SequencePins())
+    val progress = out(RequestProgress(p))
+  }
+
+  val settings = new Area {
+    def dwords(code: UInt, most: Int): UInt = {
+      val largest = log2Up(most / 128)
+      RegNext(U(32, 8 bits) |<< ((code > largest) ? U(largest, 2 bits) | code(1 downto 0))) init 32
+    }
+    val payloadDwords = dwords(io.settings.maxPayload, RequestParam.MaxPayload)
+    val readDwords    = dwords(io.settings.maxReadRequest, RequestParam.MaxReadRequest)
+    val stop          = RegNext(io.stop) init False
+    val enable        = RegNext(io.settings.busMaster && !io.stop) init False
+  }
+
+  val clients = for ((config, port) <- p.clients.zip(io.clients)) yield {
+    val client = RequestClient(p, config).setName(s"client_${config.name}")
+    client.io.payloadDwords := settings.payloadDwords
+    client.io.readDwords    := settings.readDwords
+    client.io.stop          := settings.stop
+    client.io.request << port
+    client
+  }
+
+  val numbers = RequestNumbers()
+  numbers.io.pins := io.sequence
+
+  val reads = RequestReads(p)
+  reads.io.enable := settings.enable
+  io.claim << reads.io.claim
+  reads.io.tag  := io.tag
+  reads.io.room := io.room
+
+  val arbiter  = RequestArbiter(RequestIssue(p), p.writers.size + 1)
+  val mayWrite = settings.enable && numbers.io.free
+  for ((client, config) <- clients.zip(p.clients)) client.io.piece.ready := False
+  for ((index, input)   <- p.writers.zip(arbiter.io.inputs)) {
+    val piece = clients(index).io.piece
+    input.valid := piece.valid && piece.write && mayWrite
+    input.payload.of(piece.payload)
+    input.moreBeats               := piece.moreBeats
+    input.window                  := piece.window
+    input.tag                     := 0
+    when(piece.write)(piece.ready := input.ready && mayWrite)
+  }
+  for ((index, read) <- p.readers.zip(reads.io.pieces)) {
+    val piece = clients(index).io.piece
+    read.valid                     := piece.valid && !piece.write
+    read.payload                   := piece.payload
+    when(!piece.write)(piece.ready := read.ready)
+  }
+  arbiter.io.inputs.last << reads.io.issue
+
+  val framer = RequestFramer(p)
+  framer.io.issue << arbiter.io.output
+  framer.io.writer := arbiter.io.grant.resize(p.writers.size)
+  framer.io.number := numbers.io.number
+  for ((index, i) <- p.writers.zipWithIndex) {
+    val client = clients(index).io
+    client.window     := framer.io.window
+    client.next       := framer.io.next
+    framer.io.data(i) := client.data
+    client.freed << framer.io.freed(i)
+  }
+  io.rq << framer.io.rq
+
+  val issued = arbiter.io.output.fire
+  val write  = arbiter.io.output.write
+  numbers.io.issue := issued && write
+  io.idle          := RegNext(reads.io.idle && framer.io.idle && !issued) init False
+
+  val progress = new Area {
+    val next = RequestProgress(p)
+    next.writeEntered := B(clients.map(client => client.io.entered && client.io.enteredWrite))
+    next.readEntered  := B(clients.map(client => client.io.entered && !client.io.enteredWrite))
+    next.writeIssued  := 0
+    for ((index, i) <- p.writers.zipWithIndex)
+      next.writeIssued(index) := arbiter.io.inputs(i).fire && arbiter.io.inputs(i).lastOfRequest
+    next.issued               := numbers.io.issued
+    next.returned             := numbers.io.returned
+    next.issuedWrite          := issued && write
+    next.issuedRead           := issued && !write
+    next.waitsForClaim        := io.claim.valid && !io.claim.ready
+    next.waitsForNumber       := settings.enable && !numbers.io.free
+    io.progress               := RegNext(next)
+  }
+}

@@ -1,0 +1,66 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** Reads wait here, one at a time, for what their completions need: `claim` reserves it.
+  *
+  * With `enable` low nothing is claimed, and a claim that was offered is withdrawn. A read that has
+  * its tag is issued all the same: its time runs, and what waits here for longer would go out under
+  * a tag that another read may have by then.
+  */
+case class RequestReads(p: RequestParam) extends Component {
+  val clients = p.readers.size
+  val io = new Bundle {
+    val enable = in Bool ()
+    val pieces = Vec(slave(Stream(RequestPiece(p))), clients)
+    val claim  = master(Stream(ReadClaim(clients)))
+    val tag    = in UInt (8 bits)         // With claim.fire.
+    val room   = in Vec (Bool(), clients) // May take a landing slot: see SlotPool.
+    val issue  = master(Stream(RequestIssue(p)))
+    val idle   = out Bool ()
+  }
+
+  /** A piece and whose it is. */
+  case class Wanted() extends Bundle {
+    val client = UInt(log2Up(clients) bits)
+    val piece  = RequestPiece(p)
+  }
+
+  val arbiter = RequestArbiter(RequestPiece(p), clients)
+  for (((input, piece), room) <- arbiter.io.inputs.zip(io.pieces).zip(io.room))
+    input << piece.continueWhen(room || !piece.firstOfSlot)
+  val chosen = Stream(Wanted())
+  chosen.arbitrationFrom(arbiter.io.output)
+  chosen.client := OHToUInt(arbiter.io.grant)
+  chosen.piece  := arbiter.io.output.payload
+  val waiting = chosen.m2sPipe()
+
+  val claimed = Stream(RequestIssue(p))
+  val piece   = waiting.piece
+  io.claim.valid         := waiting.valid && claimed.ready && io.enable
+  io.claim.client        := waiting.client
+  io.claim.context       := piece.context
+  io.claim.dwords        := piece.dwords
+  io.claim.address       := (piece.address @@ U(0, 2 bits)).resized
+  io.claim.firstBe       := piece.firstBe
+  io.claim.lastBe        := piece.lastBe
+  io.claim.requestDwords := piece.requestDwords
+  io.claim.firstOfSlot   := piece.firstOfSlot
+  io.claim.lastOfSlot    := piece.lastOfSlot
+  io.claim.lastOfRequest := piece.lastOfRequest
+  waiting.ready          := io.claim.fire
+
+  // Both ways registered: neither the claim's `ready` nor the arbiter's turn is early.
+  claimed.valid := io.claim.fire
+  claimed.payload.of(piece)
+  claimed.moreBeats := 0
+  claimed.window    := 0
+  claimed.tag       := io.tag
+  io.issue << claimed.s2mPipe().m2sPipe()
+  io.idle := !(waiting.valid && io.enable) && claimed.ready && !io.issue.valid
+}

@@ -1,0 +1,154 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** The shape of the requester side: `clients` as in RequestParam; no MSI-X with no vectors. */
+case class RequesterParam(clients: Seq[ClientConfig], msixVectors: Int = 0, readTags: Int = 64) {
+  private val messages = ClientConfig("msix", reads = false, writes = true)
+
+  // Messages go to RQ like any other write, as the last client.
+  val requests = RequestParam(if (msixVectors > 0) clients :+ messages else clients)
+  val returns  = ReturnParam(requests.readers.size, readTags)
+}
+
+object RequesterParam {
+
+  /** From `key=value` words: clients=rw,w,r (what each one does), msixVectors, readTags. */
+  def apply(words: Seq[String]): RequesterParam =
+    words.map(_.split("=", 2)).foldLeft(RequesterParam(kinds("rw"))) {
+      case (p, Array("clients", list))  => p.copy(clients = kinds(list))
+      case (p, Array("msixVectors", n)) => p.copy(msixVectors = n.toInt)
+      case (p, Array("readTags", n))    => p.copy(readTags = n.toInt)
+      case (_, word) =>
+        throw new IllegalArgumentException(s"${word.mkString("=")}: no parameter of the Requester")
+    }
+
+  private def kinds(list: String): Seq[ClientConfig] =
+    list.split(",").toSeq.zipWithIndex.map { case (kind, i) =>
+      require(kind.forall("rw".contains(_)), s"client $kind: must be r, w or rw")
+      ClientConfig(s"$kind$i", reads = kind.contains('r'), writes = kind.contains('w'))
+    }
+}
+
+/** What has passed RQ since reset; counters wrap. */
+case class RequesterCounters() extends Bundle {
+  val writes, reads = UInt(32 bits) // TLPs.
+  val beats, stalls = UInt(32 bits) // Cycles in which RQ took a beat, or did not.
+  val claimWaits    = UInt(32 bits) // Cycles in which a read waited for tag, space or credit.
+  val numberWaits   = UInt(32 bits) // Cycles in which too many writes had not left the block.
+}
+
+/** The card's requests to the host and their answers: RQ and RC with what belongs to them.
+  *
+  * An interrupt comes out of `fenced` when all that the clients handed over before it has left the
+  * hard block or has reached them: for messages that go beside RQ. Those of MSI-X go out on RQ.
+  */
+case class RequesterTop(p: RequesterParam) extends Component {
+  setDefinitionName("Requester")
+  val readers = p.requests.readers
+  val msix    = p.msixVectors > 0
+
+  val io = new Bundle {
+    val rq         = master(HardBlock.Rq())
+    val rc         = slave(HardBlock.Rc())
+    val sequence   = in(SequencePins())
+    val management = master(ConfigManagement())
+
+    val maxPayload, maxReadRequest = in UInt (3 bits)
+    val rcb128, busMaster          = in Bool ()
+    val timeoutCycles              = in UInt (32 bits) // Of reads; see ReturnPath.
+
+    val clients   = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
+    val returns   = Vec(master(Stream(Fragment(ReadData()))), readers.size)
+    val interrupt = slave(Stream(Bits(8 bits)))
+    val fenced    = master(Stream(Bits(8 bits)))
+
+    val msixEnable, msixMask = msix generate (in Bool ())
+    val msixIrqs             = msix generate (in Bits (p.msixVectors bits)) // Pulses.
+    val msixRegisters = msix generate slave(RegisterPort(MsixTable.addressBits(p.msixVectors)))
+
+    val stop         = in Bool ()  // See RequestPath.
+    val idle         = out Bool () // Nothing half sent, and no read without its answer.
+    val extendedTags = out Bool ()
+    val counters     = out(RequesterCounters())
+    val statistics   = out(ReturnStatistics())
+  }
+
+  noIoPrefix()
+
+  val path    = RequestPath(p.requests)
+  val returns = ReturnPath(p.returns)
+  val watch   = ConfigWatch()
+  val fences  = Seq.fill(RequesterTop.Interrupts)(Fence(p.requests, FenceKind.Sent))
+
+  path.io.settings.maxPayload     := io.maxPayload
+  path.io.settings.maxReadRequest := io.maxReadRequest
+  path.io.settings.rcb128         := io.rcb128
+  path.io.settings.extendedTags   := watch.io.extendedTags
+  path.io.settings.busMaster      := io.busMaster
+  path.io.stop                    := io.stop
+  path.io.sequence                := io.sequence
+  for ((client, port) <- path.io.clients.zip(io.clients)) client << port
+  io.rq << path.io.rq
+
+  returns.io.rc << io.rc
+  returns.io.claim << path.io.claim
+  path.io.tag              := returns.io.tag
+  path.io.room             := returns.io.room
+  returns.io.rcb128        := io.rcb128
+  returns.io.extendedTags  := watch.io.extendedTags
+  returns.io.timeoutCycles := io.timeoutCycles
+  for ((port, data) <- io.returns.zip(returns.io.returns)) port << data
+
+  io.management <> watch.io.management
+  io.extendedTags := watch.io.extendedTags
+
+  for ((fence, message) <- fences.zip(StreamDispatcherSequencial(io.interrupt, fences.size))) {
+    fence.io.progress  := path.io.progress
+    fence.io.delivered := returns.io.delivered
+    fence.io.message << message
+  }
+  io.fenced << StreamCombinerSequential(fences.map(_.io.passed))
+
+  val messages = msix generate new Area {
+    val table = MsixTable(p.msixVectors)
+    val fence = Fence(p.requests, FenceKind.Ordered)
+    fence.io.progress  := path.io.progress
+    fence.io.delivered := returns.io.delivered
+    fence.io.message << table.io.fence
+    table.io.fenced << fence.io.passed
+    table.io.enable       := io.msixEnable
+    table.io.functionMask := io.msixMask
+    table.io.irqs         := io.msixIrqs
+    table.io.registers <> io.msixRegisters
+    path.io.clients.last << table.io.message
+  }
+
+  io.idle       := RegNext(path.io.idle && returns.io.idle) init False
+  io.statistics := returns.io.statistics
+
+  val counts = new Area {
+    def count(event: Bool): UInt = {
+      val counter = Reg(UInt(32 bits)) init 0
+      when(RegNext(event) init False)(counter := counter + 1)
+      counter
+    }
+    io.counters.writes      := count(path.io.progress.issuedWrite)
+    io.counters.reads       := count(path.io.progress.issuedRead)
+    io.counters.beats       := count(io.rq.fire)
+    io.counters.stalls      := count(io.rq.isStall)
+    io.counters.claimWaits  := count(path.io.progress.waitsForClaim)
+    io.counters.numberWaits := count(path.io.progress.waitsForNumber)
+  }
+}
+
+object RequesterTop {
+
+  /** Interrupts that may wait at a time, each for what was before it. */
+  val Interrupts = 4
+}

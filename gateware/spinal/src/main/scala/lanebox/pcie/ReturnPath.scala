@@ -1,0 +1,146 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** The completions' way: from RC to the clients that asked, each one's data in its own order.
+  *
+  * `claim` reserves tag, landing slot and completion space for a read before it goes out, so RC is
+  * never held up. A read ends with what the block calls its last completion, with the block's
+  * report that none will come, or after `timeoutCycles` (0: never; otherwise 4,096 or more) by our
+  * own clock and within a quarter more. A tag that timed out rests until its completion came after
+  * all, or for seven timeouts more; its completion space is kept as long, since that is where what
+  * comes late will lie. A failed read fails its slot: up to 512 B of the request are zero and carry
+  * the error.
+  *
+  * Whoever chooses among clients goes by `room`: a client without it has its share of the slots.
+  */
+case class ReturnPath(p: ReturnParam) extends Component {
+  val io = new Bundle {
+    val rc            = slave(HardBlock.Rc())
+    val claim         = slave(Stream(ReadClaim(p.clients)))
+    val tag           = out UInt (8 bits)           // With claim.fire.
+    val room          = out Vec (Bool(), p.clients)
+    val returns       = Vec(master(Stream(Fragment(ReadData()))), p.clients)
+    val delivered     = out Vec (Bool(), p.clients) // Its last beat has been taken.
+    val rcb128        = in Bool ()
+    val extendedTags  = in Bool ()
+    val timeoutCycles = in UInt (32 bits)
+    val idle       = out Bool () // No read is outstanding, nothing waits for delivery.
+    val statistics = out(ReturnStatistics())
+  }
+
+  val unpacker = RcUnpacker(p.tagWidth)
+  val clock    = ReadClock(p)
+  val reads    = ReadTable(p)
+  val lander   = CompletionLander(p)
+  val ends     = ReadEnds(p)
+  val claims   = ReadClaims(p)
+  val credits  = CompletionCredits()
+  val tags     = TagPool(p)
+  val slots    = SlotPool(p)
+  val memory   = LandingMemory(p)
+  val delivery = ReadDelivery(p)
+
+  unpacker.io.rc << io.rc
+  unpacker.io.probe << clock.io.probe
+  clock.io.timeoutCycles := io.timeoutCycles
+
+  claims.io.claim << io.claim
+  io.tag           := claims.io.tag
+  claims.io.rcb128 := io.rcb128
+  claims.io.tick   := clock.io.tick
+  claims.io.slots << slots.io.pop
+  tags.io.extended := io.extendedTags
+  io.room          := slots.io.room
+
+  credits.io.offered << claims.io.offered
+  credits.io.take << claims.io.take
+  credits.io.give << reads.io.space
+  claims.io.fits := credits.io.fits
+
+  reads.io.tick := clock.io.tick
+  reads.io.visit << unpacker.io.visit
+  lander.io.step << unpacker.io.step
+  lander.io.landing << reads.io.landing
+  lander.io.verdict << reads.io.verdict
+  memory.io.write << lander.io.write
+  ends.io.end << lander.io.end
+
+  slots.io.taken << claims.io.taken
+  slots.io.free << delivery.io.free
+  ends.io.slots(0) := claims.io.slot
+  claims.io.count  := ends.io.statuses(0).count
+  for (client <- 0 until p.clients) {
+    ends.io.slots(1 + client)    := delivery.io.slots(client)
+    delivery.io.statuses(client) := ends.io.statuses(1 + client)
+  }
+  delivery.io.closed << claims.io.closed
+  delivery.io.facts  := claims.io.facts
+  delivery.io.client := claims.io.client
+  memory.io.read << delivery.io.read
+  delivery.io.data := memory.io.data
+  for ((client, data) <- io.returns.zip(delivery.io.returns)) client << data
+  io.delivered := delivery.io.delivered
+
+  /** After reset the pools are filled, and every tag is that of no read: memories have no reset. */
+  val start = new Area {
+    val count = Reg(UInt(p.slotWidth + 1 bits)) init 0
+    val runs  = !count.msb
+    when(runs) { count := count + 1 }
+    val slot = count.resize(p.slotWidth bits)
+    val tag  = FreeTag(p)
+    tag.tag        := count.resized
+    tag.generation := False
+    val ofTag = runs && count < p.tags
+    claims.io.tags << tags.io.pop.haltWhen(runs)
+
+    slots.io.add.valid     := runs
+    slots.io.add.payload   := slot
+    reads.io.clear         := ofTag
+    reads.io.issue.valid   := claims.io.issue.valid || ofTag
+    reads.io.issue.payload := claims.io.issue.payload
+    when(ofTag) {
+      reads.io.issue.tag              := tag.tag
+      reads.io.issue.entry.generation := False
+    }
+    ends.io.clear.valid   := ofTag
+    ends.io.clear.payload := tag
+    tags.io.free.valid    := ends.io.free.valid || ofTag
+    tags.io.free.payload  := ofTag ? tag | ends.io.free.payload
+  }
+
+  val outstanding = Reg(UInt(p.tagWidth + 2 bits)) init 0
+  outstanding := outstanding + claims.io.take.valid.asUInt - ends.io.finished.valid.asUInt
+  io.idle := RegNext(
+    outstanding === 0 && !io.claim.fire && !claims.io.take.valid && !claims.io.closed.valid &&
+      delivery.io.idle
+  ) init False
+
+  /** Counts, a cycle late. */
+  val counts = new Area {
+    def count(event: Bool): UInt = {
+      val counter = Reg(UInt(32 bits)) init 0
+      when(RegNext(event) init False) { counter := counter + 1 }
+      counter
+    }
+    def failed(error: SpinalEnumElement[ReadError.type]): UInt =
+      count(ends.io.finished.valid && ends.io.finished.error === error)
+    val seen = reads.io.verdict
+    io.statistics.completions  := count(seen.valid && !seen.probe)
+    io.statistics.unsupported  := failed(ReadError.unsupported)
+    io.statistics.aborted      := failed(ReadError.aborted)
+    io.statistics.poisoned     := failed(ReadError.poisoned)
+    io.statistics.timeouts     := failed(ReadError.timeout)
+    io.statistics.malformed    := failed(ReadError.malformed)
+    io.statistics.cut          := failed(ReadError.cut)
+    io.statistics.unexpected   := count(seen.valid && seen.unexpected)
+    io.statistics.late         := count(seen.valid && seen.late)
+    io.statistics.duplicates   := count(seen.valid && seen.duplicate)
+    io.statistics.backPressure := count(io.rc.valid && !io.rc.ready)
+  }
+}

@@ -1,0 +1,312 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** LitePCIe's request_layout under its own names, with the byte enables that it lacks. */
+case class SlaveRequest() extends Bundle {
+  val first   = Bool()                         // Always, like last.
+  val reqId   = Bits(16 bits)
+  val we      = Bool()
+  val adr     = UInt(32 bits)                  // In the BAR, in bytes.
+  val len     = UInt(10 bits)                  // Always 1.
+  val tag     = Bits(8 bits)                   // Ours, not the host's: comes back with the answer.
+  val dat     = Bits(HardBlock.DataWidth bits) // Only lane 0.
+  val channel = Bits(8 bits)
+  val userId  = Bits(8 bits)
+  val firstBe, lastBe = Bits(4 bits)
+}
+
+/** LitePCIe's completion_layout. Of these only tag, err and lane 0 of dat are looked at. */
+case class SlaveCompletion() extends Bundle {
+  val first   = Bool()
+  val reqId   = Bits(16 bits)
+  val cmpId   = Bits(16 bits)
+  val adr     = UInt(32 bits)
+  val len     = UInt(10 bits)
+  val end     = Bool()
+  val err     = Bool()
+  val tag     = Bits(8 bits)
+  val dat     = Bits(HardBlock.DataWidth bits)
+  val channel = Bits(8 bits)
+  val userId  = Bits(8 bits)
+}
+
+/** What a front end has made necessary, since reset; wrap. */
+case class SlavePortCounters() extends Bundle {
+  val timeouts = UInt(16 bits) // Dwords that it did not take, or not answer, in time.
+  val dropped  = UInt(16 bits) // Writes not carried out, or not wholly, since it takes nothing.
+  val late     = UInt(16 bits) // Answers that nobody waited for any more.
+}
+
+/** `timeout`: cycles that a front end may take for one dword. */
+case class SlavePortParam(timeout: Int = 65536) {
+  require(timeout >= 4, s"a timeout of $timeout cycles: no front end answers in fewer than 4")
+}
+
+/** A port of the Completer for LitePCIe's slave-port front ends, which know single dwords.
+  *
+  * Requests are taken apart into dwords in address order, those without an enabled byte left out;
+  * what is read is gathered into completions that end at 128 B boundaries. One dword is under way
+  * at a time: the front end may answer before or after it takes the request.
+  *
+  * A read never goes ahead of an earlier write; a write goes ahead of waiting reads, and waits for
+  * one dword of a read at most. A front end that does not answer in time costs that read a
+  * Completer Abort. While it does not even take the dword (LitePCIeWishboneMaster, whose bus never
+  * acknowledges: the dword cannot be withdrawn), reads are aborted at once and writes are dropped
+  * and counted, so that the other ports live on; it ends when the dword is taken. An answer is late
+  * if its tag is not the one awaited: 256 reads later it would be taken for another's.
+  */
+case class SlavePort(p: SlavePortParam) extends Component {
+  val io = new Bundle {
+    val port     = slave(TargetPort())
+    val source   = master(Stream(Fragment(SlaveRequest())))
+    val sink     = slave(Stream(Fragment(SlaveCompletion())))
+    val stuck    = out Bool ()
+    val counters = out(SlavePortCounters())
+  }
+  noIoPrefix()
+
+  val Piece = 32 // Dwords of a completion at most: up to a boundary of 128 B.
+
+  // One dword at the front end --------------------------------------------------------------------
+  val offered, awaiting, expired = RegInit(False)
+  val dword                      = Reg(SlaveRequest())
+  val tag, userId                = Reg(UInt(8 bits)) init 0
+  val timer                      = Reg(UInt(log2Up(p.timeout + 1) bits))
+  val busy                       = offered || awaiting
+  val blocked                    = offered && expired
+
+  io.source.valid              := offered
+  io.source.fragment           := dword
+  io.source.last               := True
+  io.sink.ready                := True
+  when(io.source.fire)(offered := False)
+
+  val answered = io.sink.valid && awaiting && io.sink.tag === dword.tag
+  val late     = io.sink.valid && !answered
+  val runsOut  = busy && !expired && timer === 0
+  // What comes in the last cycle still counts.
+  val expires = runsOut && !(answered || (io.source.fire && !awaiting))
+  val aborted = expires && awaiting
+  when(answered || aborted)(awaiting := False)
+  timer                              := timer - 1
+  when(expires)(expired              := True)
+
+  def issue(write: Bool, address: UInt, enables: Bits, data: Bits, requester: Bits): Unit = {
+    offered          := True
+    awaiting         := !write
+    expired          := False
+    timer            := p.timeout - 1
+    dword.first      := True
+    dword.we         := write
+    dword.adr        := address
+    dword.firstBe    := enables
+    dword.dat        := data.resized
+    dword.reqId      := requester
+    dword.tag        := (write ? dword.tag.asUInt | tag).asBits
+    dword.userId     := userId.asBits
+    userId           := userId + 1
+    when(!write)(tag := tag + 1)
+  }
+  dword.len     := 1
+  dword.lastBe  := 0
+  dword.channel := 0
+
+  // Writes wait where they came, reads move aside -------------------------------------------------
+  val request = io.port.request
+  val writeIn = Stream(Fragment(TargetRequest()))
+  val writes  = writeIn.m2sPipe()
+  val waiting = StreamFifo(WaitingRead(), CompleterParam.Reads, latency = 1)
+  waiting.logic.ram.addAttribute("ram_style", "distributed")
+
+  writeIn.valid         := request.valid && request.write
+  writeIn.payload       := request.payload
+  waiting.io.push.valid := request.valid && !request.write
+  waiting.io.push.payload.assignSomeByName(request.fragment)
+  request.ready := request.write ? writeIn.ready | waiting.io.push.ready
+
+  // A read waits until as many writes have gone as had come before it. For each dword of the reads
+  // before it one write may pass: far fewer than half of what the counters tell apart.
+  val writesCame, writesWent = Reg(UInt(WaitingRead.OrderBits bits)) init 0
+  when(writeIn.fire && writeIn.last)(writesCame := writesCame + 1)
+  when(writes.fire && writes.last)(writesWent   := writesWent + 1)
+  waiting.io.push.after                         := writesCame
+
+  // Writes ----------------------------------------------------------------------------------------
+  val write = new Area {
+    val index    = Reg(UInt(11 bits)) init 0 // Of the dword in the request.
+    val dropping = RegInit(False)            // The rest of a request that could not be finished.
+
+    val final_  = index + 1 === writes.dwords
+    val enables = Bits(4 bits)
+    enables                   := B"1111"
+    when(final_)(enables      := writes.lastBe)
+    when(index === 0)(enables := writes.firstBe)
+    val address = writes.offset + (index @@ U"00")
+    val data    = writes.data.subdivideIn(32 bits)(index(2 downto 0))
+    val beatEnd = index(2 downto 0) === 7 || final_
+
+    val drops = writes.valid && (blocked || dropping)
+    val asks  = writes.valid && !busy && !dropping
+    val turn  = Bool()
+    val steps = asks && (turn || enables === 0)
+    writes.ready         := drops || (steps && beatEnd)
+    when(steps)(index    := index + 1)
+    when(drops)(dropping := True)
+    when(writes.fire && writes.last) {
+      index    := 0
+      dropping := False
+    }
+  }
+
+  // Reads: the dwords of a piece into a buffer, that to the Completer -----------------------------
+  val read = new Area {
+    val head      = waiting.io.pop
+    val active    = RegInit(False)
+    val first     = Reg(Bool())        // No dword has been read yet.
+    val row       = Reg(UInt(10 bits)) // Of the next dword, in its 4 KiB.
+    val left      = Reg(UInt(11 bits)) // Dwords to be read.
+    val at, size  = Reg(UInt(6 bits))  // In the piece, and the piece's; in dwords.
+    val byteCount = Reg(UInt(13 bits))
+    val lower     = Reg(UInt(7 bits))
+    val status    = Reg(Bits(3 bits))
+    val full      = RegInit(False)     // The piece, or the error, is to be sent.
+    val sent      = Reg(UInt(2 bits))  // Beats of it.
+
+    def pieceFrom(dword: UInt, remaining: UInt): UInt = {
+      val room = U(Piece, 6 bits) - dword(4 downto 0)
+      (remaining < room) ? remaining.resize(6) | room
+    }
+    val enables = Bits(4 bits)
+    enables                  := B"1111"
+    when(left === 1)(enables := head.lastBe)
+    when(first)(enables      := head.firstBe)
+    val nothing = enables === 0
+
+    val fetches = active && !full && !busy
+    val turn    = Bool()
+    val refuses = active && !full && !awaiting && blocked
+    val skips   = fetches && nothing
+
+    // A lane of its own for each dword of a beat: one is written, all are read.
+    val buffer = Seq.fill(HardBlock.Dwords)(Mem(Bits(32 bits), Piece / HardBlock.Dwords))
+    val stores = skips || (answered && !io.sink.err)
+    for ((memory, lane) <- buffer.zipWithIndex) {
+      memory.setName(s"read_buffer_$lane")
+      memory.write(
+        at(4 downto 3),
+        skips ? B(0, 32 bits) | io.sink.dat(31 downto 0),
+        stores && at(2 downto 0) === lane
+      )
+    }
+
+    val dword = row(9 downto 0)
+    when(stores) {
+      first := False
+      at    := at + 1
+      row   := row + 1
+      left  := left - 1
+      full  := at + 1 === size
+    }
+    when(answered && io.sink.err) {
+      status := CompletionStatus.Unsupported
+      full   := True
+    }
+    when(aborted || refuses) {
+      status := CompletionStatus.Abort
+      full   := True
+    }
+
+    val failed     = status =/= CompletionStatus.Success
+    val completion = io.port.completion
+    completion.valid           := full
+    completion.last            := failed || sent === (size - 1)(4 downto 3)
+    completion.requester       := head.requester
+    completion.status          := status
+    completion.lowerAddress    := lower
+    completion.byteCount       := byteCount
+    completion.dwords          := size.resized
+    completion.final_          := failed || left === 0
+    completion.request.address := head.address
+    completion.request.dwords  := head.dwords
+    completion.request.firstBe := head.firstBe
+    completion.request.lastBe  := head.lastBe
+    completion.fragment.data   := Vec(buffer.map(_.readAsync(sent))).asBits
+
+    head.ready := completion.fire && completion.last && completion.final_
+    when(completion.fire) {
+      sent := sent + 1
+      when(completion.last) {
+        full                           := False
+        sent                           := 0
+        at                             := 0
+        size                           := pieceFrom(U(0, 5 bits), left)
+        byteCount                      := (left @@ U"00") - RequestEnables.trailing(head.lastBe)
+        lower                          := 0
+        when(completion.final_)(active := False)
+      }
+    }
+    val ordered = !(writesWent - head.after).msb
+    val begins  = head.valid && !active && ordered
+    when(begins) {
+      active    := True
+      first     := True
+      status    := CompletionStatus.Success
+      row       := head.offset(11 downto 2)
+      left      := head.dwords
+      at        := 0
+      sent      := 0
+      size      := pieceFrom(head.offset(6 downto 2), head.dwords)
+      byteCount := RequestEnables.span(head.dwords, head.firstBe, head.lastBe)
+      lower     := head.offset(6 downto 2) @@ RequestEnables.skipped(head.firstBe)
+    }
+  }
+
+  // Whose turn ------------------------------------------------------------------------------------
+  // A write goes first, but after a dword of a write one of a waiting read: neither starves.
+  val readsTurn  = RegInit(False)
+  val readWants  = read.fetches && !read.nothing
+  val writeWants = write.asks && write.enables =/= 0
+  write.turn := writeWants && !(readWants && readsTurn)
+  read.turn  := readWants && !write.turn
+  when(write.turn) {
+    issue(True, write.address, write.enables, write.data, writes.requester.id)
+    readsTurn := True
+  }
+  when(read.turn) {
+    val address = read.head.offset(31 downto 12) @@ read.dword @@ U"00"
+    issue(False, address, read.enables, B(0, 32 bits), read.head.requester.id)
+    readsTurn := False
+  }
+
+  // -----------------------------------------------------------------------------------------------
+  def count(event: Bool): UInt = {
+    val counter = Reg(UInt(16 bits)) init 0
+    val seen    = RegNext(event) init False
+    when(seen)(counter := counter + 1)
+    counter
+  }
+  io.stuck             := blocked
+  io.counters.timeouts := count(expires)
+  io.counters.dropped  := count(write.drops && !write.dropping)
+  io.counters.late     := count(late && io.sink.last)
+}
+
+/** A read that waits for its turn. */
+case class WaitingRead() extends Bundle {
+  val offset          = UInt(32 bits)
+  val dwords          = UInt(11 bits)
+  val firstBe, lastBe = Bits(4 bits)
+  val address         = UInt(64 bits)
+  val requester       = Requester()
+  val after           = UInt(WaitingRead.OrderBits bits) // Writes that had come before it.
+}
+
+object WaitingRead {
+  val OrderBits = 20
+}

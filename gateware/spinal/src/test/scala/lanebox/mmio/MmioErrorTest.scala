@@ -1,0 +1,193 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import org.scalatest.funsuite.AnyFunSuite
+import spinal.core.sim._
+
+import lanebox.Seed
+
+/** Every error is answered, counted once, and changes nothing that comes behind it. */
+class MmioErrorTest extends AnyFunSuite {
+  // A slow target's pages: the first is good, and part of what follows answers badly.
+  def kindOf(address: Int) = (address >> 10) & 15 match {
+    case 5 | 9 => Answer.error
+    case 7     => Answer.lost
+    case 11    => Answer.late
+    case _     => Answer.good
+  }
+  val slow = Seq("wishbone" -> (0, 0), "axi" -> (2, 0x10000)) // BAR and offset.
+
+  def spoil(bench: MmioBench): Unit = {
+    bench.wishbone.answer = kindOf
+    bench.axi.answer = kindOf
+    for ((name, _) <- slow) bench.host.targets(name).bad = kindOf(_) != Answer.good
+  }
+
+  test(s"reads that fail are aborted once, whatever is mixed with them, seed ${Seed.value}") {
+    MmioBench("aborts", Seed.value) { bench =>
+      import bench._
+      spoil(bench)
+      axi.latency = () => random.nextInt(40)
+      for (round <- 0 until 4) {
+        maxPayload(round)
+        for (n <- 0 until 150) random.nextInt(6) match {
+          case 0 =>
+            val offset = 1024 * (if (random.nextInt(4) == 0) random.nextInt(16) else 9)
+            host.waiting += read(0, offset + random.nextInt(200), 1 + random.nextInt(60))
+          case 1 =>
+            val page = 4096 * random.nextInt(4)
+            host.waiting += read(2, 0x10000 + page + random.nextInt(3840), 1 + random.nextInt(250))
+          case 2 =>
+            val page = 4096 * random.nextInt(4)
+            host.waiting += read(2, 0x10000 + page, 3000 + random.nextInt(1096))
+          case 3 => host.waiting += write(2, 0x10000 + random.nextInt(900), 1 + random.nextInt(100))
+          case 4 => host.waiting += write(0, random.nextInt(900), 1 + random.nextInt(100))
+          case _ =>
+            host.waiting += any(Seq("bram0", "uram"), random.nextBoolean(), 128, near = true)
+        }
+        settle(2000000)
+      }
+      assert(host.errors > 100)
+      assert(dut.io.statistics.aborted.toLong == host.errors, "an abort was not counted once")
+      println(s"${host.errors} aborts, ${dut.io.statistics.timeouts.toLong} timeouts, " +
+        s"${host.completed} reads, ${host.cycle} cycles")
+      // Late answers come while others are waited for: all is as it was.
+      wishbone.answer = _ => Answer.good
+      axi.answer = _ => Answer.good
+      for ((name, _) <- slow) host.targets(name).bad = _ => false
+      for (_         <- 0 until 300)
+        host.waiting += any(Seq("axi", "wishbone"), random.nextBoolean(), 128, near = false)
+      settle()
+    }
+  }
+
+  test(s"writes that fail are counted once and change nothing else, seed ${Seed.value}") {
+    MmioBench("writes", Seed.value) { bench =>
+      import bench._
+      spoil(bench)
+      var failed, timeouts = 0
+      for (n <- 0 until 40) {
+        val (_, (bar, base)) = slow(random.nextInt(2))
+        val page             = Seq(0, 5, 7, 9, 11)(n % 5)
+        val request          = write(bar, base + 1024 * page + 4 * random.nextInt(200), 4)
+        host.waiting += request
+        host.waiting += read(2, 0, 32)
+        settle(20000)
+        kindOf(1024 * page) match {
+          case Answer.good  =>
+          case Answer.error => failed += 1
+          case _            => failed += 1; timeouts += 1
+        }
+        cycles(4)
+        assert(dut.io.statistics.writesFailed.toLong == failed, s"write $n")
+        assert(dut.io.statistics.timeouts.toLong == timeouts, s"write $n")
+        host.waiting += write(bar, base + 32 * n, 32)
+        host.waiting += read(bar, base + 32 * n, 32)
+        settle()
+      }
+      for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
+        assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
+    }
+  }
+
+  test(s"what nothing is mapped to and what is read only, seed ${Seed.value}") {
+    MmioBench("unmapped", Seed.value) { bench =>
+      import bench._
+      val holes = Seq(
+        (0, 0x11000),
+        (0, 0x19000),
+        (0, 0x20000),
+        (2, 0x1000),
+        (2, 0x20000),
+        (1, 0),
+        (4, 0x8000)
+      )
+      var reads, writes, kept = 0
+      for (n <- 0 until 300) {
+        val (bar, base) = holes(random.nextInt(holes.size))
+        val offset      = base + random.nextInt(3000)
+        val bytes       = 1 + random.nextInt(if (n % 3 == 0) 1000 else 100)
+        random.nextInt(4) match {
+          case 0 => host.waiting += read(bar, offset, bytes); reads += 1
+          case 1 => host.waiting += write(bar, offset, bytes min 128); writes += 1
+          case 2 =>
+            host.waiting += write(0, 0x18000 + random.nextInt(3000), bytes min 128)
+            kept += 1
+          case _ => host.waiting += any(Seq("bram0", "identity"), false, 512, near = true)
+        }
+      }
+      settle()
+      assert(host.errors == reads)
+      assert(dut.io.statistics.unsupported.toLong == reads)
+      assert(dut.io.statistics.writesDropped.toLong == writes + kept)
+      host.waiting += write(2, 0x1abc, 4)
+      settle()
+      assert(dut.io.statistics.lastError.address.toLong == 0x1abc)
+      assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.unmappedWrite)
+      host.waiting += write(0, 0x18aec, 4)
+      settle()
+      assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.readOnly)
+      host.waiting += read(1, 0xfe0, 4)
+      settle()
+      assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.unmappedRead)
+      assert(dut.io.statistics.lastError.address.toLong == 0xfe0)
+    }
+  }
+
+  test(s"histograms and counters, seed ${Seed.value}") {
+    MmioBench("statistics", Seed.value) { bench =>
+      import bench._
+      val expected = Array.fill(32)(0)
+      for (_ <- 0 until 400) {
+        val r = any(Seq("bram0", "uram", "identity"), random.nextBoolean(), 512, near = true)
+        host.waiting += r
+        expected((if (r.write) 16 else 0) + 31 - Integer.numberOfLeadingZeros(r.bytes)) += 1
+      }
+      settle()
+      cycles(40)
+      def bins(select: spinal.core.UInt, count: spinal.core.UInt) = for (n <- 0 until 32) yield {
+        select #= n
+        cycles(2)
+        count.toLong
+      }
+      val s = dut.io.statistics
+      assert(bins(dut.io.sizeSelect, s.sizeCount) == expected.map(_.toLong).toSeq)
+      assert(bins(dut.io.latencySelect, s.latencyCount).sum == host.completed)
+      assert(s.reads.toLong == host.completed && s.writes.toLong == host.writesTaken)
+      assert(s.readsNow.toInt == 0 && s.readsMax.toInt > 4 && s.readsMax.toInt <= 32)
+      dut.io.clearStatistics #= true
+      cycle()
+      dut.io.clearStatistics #= false
+      cycles(40)
+      assert(s.reads.toLong == 0 && bins(dut.io.sizeSelect, s.sizeCount).sum == 0)
+      // Four cycles from the request to the last beat of a small read: bin 2 x 2 + 0.
+      host.waiting += read(2, 0, 4)
+      settle()
+      val one = Seq.tabulate(32)(n => if (n == 4) 1L else 0L)
+      assert(bins(dut.io.latencySelect, s.latencyCount) == one)
+      assert(s.completions.toLong == 1)
+    }
+  }
+
+  test(s"stop lets end what has begun and begins nothing, seed ${Seed.value}") {
+    MmioBench("stop", Seed.value) { bench =>
+      import bench._
+      for (_ <- 0 until 200)
+        host.waiting += any(Seq("bram0", "axi", "wishbone"), random.nextBoolean(), 128, near = true)
+      for (_ <- 0 until 5) {
+        cycles(60 + random.nextInt(20))
+        dut.io.stop #= true
+        until(4000, "not idle")(dut.io.idle.toBoolean)
+        val before = (dut.io.statistics.reads.toLong, dut.io.statistics.writes.toLong)
+        cycles(50)
+        assert((dut.io.statistics.reads.toLong, dut.io.statistics.writes.toLong) == before)
+        assert(dut.io.idle.toBoolean)
+        dut.io.stop #= false
+      }
+      settle()
+    }
+  }
+}

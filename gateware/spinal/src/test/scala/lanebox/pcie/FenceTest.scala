@@ -1,0 +1,124 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.{LaneboxSim, Seed}
+
+/** A message passes a fence when all that was before it is done with, and no later. */
+class FenceTest extends AnyFunSuite {
+  val messenger = 3
+  val param = RequestParam(
+    Seq(
+      ClientConfig("dma", reads = true, writes = true),
+      ClientConfig("c2h", reads = false, writes = true),
+      ClientConfig("h2c", reads = true, writes = false),
+      ClientConfig("msix", reads = false, writes = true)
+    )
+  )
+  lazy val compiled = LaneboxSim(FencedRequests(param))
+
+  /** Cycles that a message may take once nothing stands before it: registers on the way. */
+  val promptly = 8
+
+  def reached(now: Seq[Int], before: Seq[Int]): Boolean =
+    now.zip(before).forall { case (a, b) => a >= b }
+
+  /** Sends messages through one fence and watches them.
+    *
+    * When the writes before a message are `gone`, it must pass; before that it may not if `beside`.
+    * Then it also waits for what had its number when it came: TLPs of requests that are half handed
+    * over, perhaps. `passes` gets the writes' numbers, by client.
+    */
+  class Watch(dut: FencedRequests, bench: RequestBench, fence: Int, beside: Boolean)(
+      gone: => Seq[Int]
+  )(passes: Seq[Int] => Unit) {
+    private var before  = Option.empty[(Seq[Int], Seq[Int])]
+    private var age     = 0
+    private var clear   = 0
+    private var ahead   = 0 // Write TLPs with a number.
+    private var payload = 0
+    private val message = dut.io.messages(fence)
+    private val passed  = dut.io.passed(fence)
+    var count           = 0
+
+    dut.clockDomain.onSamplings {
+      for ((writes, reads) <- before) {
+        val written = reached(gone, writes)
+        val read    = reached(bench.deliveredReads.toSeq, reads)
+        age += 1
+        if (age <= 2) ahead = bench.numberedTlps
+        val over = written && read && (!beside || bench.confirmedTlps >= ahead)
+        if (passed.valid.toBoolean) {
+          assert(read && (written || !beside), s"message $count overtook $writes or $reads")
+          assert(passed.payload.toInt == payload)
+        } else if (over) clear += 1
+        assert(clear <= promptly, s"message $count waits for nothing")
+        if (passed.valid.toBoolean && passed.ready.toBoolean) {
+          before = None
+          count += 1
+          passes(writes)
+        }
+      }
+      if (message.valid.toBoolean && message.ready.toBoolean) {
+        assert(before.isEmpty, "two messages at a time")
+        before = Some((bench.enteredWrites.toSeq, bench.enteredReads.toSeq))
+        age = 0
+        clear = 0
+        payload = message.payload.toInt
+        message.valid #= false
+      } else if (!message.valid.toBoolean && bench.random.nextInt(30) == 0) {
+        message.valid #= true
+        message.payload #= bench.random.nextInt(256)
+      }
+      passed.ready #= bench.random.nextInt(4) == 0
+    }
+  }
+
+  def run(name: String, seed: Int): Unit = compiled.doSim(name, seed) { dut =>
+    dut.clockDomain.forkStimulus(10)
+    val bench = new RequestBench(dut, 256, 512)
+    import bench.random
+
+    // Beside RQ: writes are done when their number has come back.
+    val sent = new Watch(dut, bench, 1, beside = true)(bench.confirmedWrites.toSeq)(_ => ())
+
+    // On RQ: a write of the last client, after which the writes before must have been seen there.
+    var order = Vector.empty[Seq[Int]]
+    val ordered = new Watch(dut, bench, 0, beside = false)(bench.sentWrites.toSeq)({ writes =>
+      order :+= writes
+      bench.ask(RequestModel.random(random, write = true, bench.page(messenger), 1))
+    })
+    var messages = 0
+    dut.clockDomain.onSamplings {
+      while (messages < bench.sentWrites(messenger)) {
+        assert(reached(bench.sentWrites.toSeq, order(messages)), s"message $messages came early")
+        messages += 1
+      }
+      // Traffic that never ends.
+      for (client <- 0 until messenger if bench.waiting(client) < 3) bench.askAny(client)
+    }
+    for (_ <- 0 until 12) {
+      bench.mood = RequestMood(
+        rqReady = 30 + random.nextInt(71),
+        claimReady = 30 + random.nextInt(71),
+        returns = Seq(3, 10, 50, 100)(random.nextInt(4)),
+        gaps = random.nextInt(50),
+        answerDelay = 1 + random.nextInt(400),
+        tags = 4 + random.nextInt(60)
+      )
+      dut.clockDomain.waitSampling(2500)
+    }
+    info(s"${sent.count} messages beside RQ, ${ordered.count} on it, ${bench.tlps.size} TLPs")
+    assert(sent.count > 20 && ordered.count > 20 && messages > 20)
+  }
+
+  test(s"a message overtakes nothing, and nothing that comes later delays it, seed ${Seed.value}") {
+    run("fences", Seed.value)
+  }
+}

@@ -1,0 +1,165 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import scala.collection.mutable
+import scala.util.Random
+import spinal.core.SpinalEnumElement
+
+/** Faults on the way back, each with the error that its read must end with. */
+class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Faults {
+  type Error   = SpinalEnumElement[ReadError.type]
+  type Answers = Seq[(RcCompletion, Long)]
+
+  val reads                        = mutable.Map[Error, Int]().withDefaultValue(0)
+  var unexpected, duplicates, late = 0
+  private val struck               = mutable.Map[String, Int]().withDefaultValue(0)
+
+  def kinds: Seq[String] = struck.keys.toSeq.sorted
+
+  private type Fault = (HostRead, Seq[RcCompletion], ReturnHost) => Answers
+
+  private def now(pieces: Seq[RcCompletion]): Answers = pieces.map((_, 0L))
+
+  private def some(pieces: Seq[RcCompletion])(change: RcCompletion => RcCompletion): Answers = {
+    val at = random.nextInt(pieces.length)
+    now(pieces.updated(at, change(pieces(at))))
+  }
+
+  /** The first few as they should be, then `end`. */
+  private def ended(pieces: Seq[RcCompletion], end: RcCompletion): Answers =
+    now(pieces.take(random.nextInt(pieces.length)) :+ end)
+
+  private def refusal(read: HostRead, status: Int) = RcCompletion(
+    read.tag,
+    read.claim.address + read.skip,
+    read.byteCount,
+    0,
+    Nil,
+    done = true,
+    status = status,
+    code = 2,
+    read = Some(read)
+  )
+
+  /** PG213: nothing but the tag is valid. All ones, so that nobody comes to rely on the rest. */
+  private def report(read: HostRead, code: Int) = RcCompletion(
+    read.tag,
+    0xfff,
+    0x1fff,
+    0x7ff,
+    Nil,
+    done = true,
+    status = 7,
+    code = code,
+    read = Some(read)
+  )
+
+  private def fails(read: HostRead, error: Error): Unit = {
+    reads(error) += 1
+    read.claim.slot.errors += error
+  }
+
+  private def failing(error: Error)(answer: (HostRead, Seq[RcCompletion]) => Answers): Fault =
+    (read, pieces, _) => {
+      fails(read, error)
+      answer(read, pieces)
+    }
+
+  private def extra(read: HostRead, pieces: Seq[RcCompletion], tag: Int): Answers = {
+    val stray = pieces(random.nextInt(pieces.length))
+      .copy(tag = tag, code = CompletionHeader.InvalidTag, done = random.nextBoolean(), read = None)
+    val (before, after) = pieces.splitAt(random.nextInt(pieces.length + 1))
+    unexpected += 1
+    now((before :+ stray) ++ after)
+  }
+
+  private val answered: Seq[(String, Fault)] = Seq(
+    "unsupported" -> failing(ReadError.unsupported)((r, p) => ended(p, refusal(r, 1))),
+    "retry"       -> failing(ReadError.unsupported)((r, p) => ended(p, refusal(r, 2))),
+    "aborted"     -> failing(ReadError.aborted)((r, p) => ended(p, refusal(r, 4))),
+    "poisoned" -> failing(ReadError.poisoned)((_, p) =>
+      some(p)(_.copy(poisoned = true, code = 1))
+    ),
+    "poison bit" -> failing(ReadError.poisoned)((_, p) => some(p)(_.copy(poisoned = true))),
+    "byte count by code" -> failing(ReadError.malformed)((_, p) =>
+      some(p)(c => c.copy(byteCount = c.byteCount + 64, code = 3))
+    ),
+    "byte count" -> failing(ReadError.malformed)((_, p) =>
+      some(p)(c => c.copy(byteCount = c.byteCount ^ 1 << random.nextInt(13)))
+    ),
+    "attributes" -> failing(ReadError.malformed)((_, p) => some(p)(_.copy(code = 4))),
+    "address" -> failing(ReadError.malformed)((_, p) =>
+      some(p)(c => c.copy(address = c.address ^ 1 << random.nextInt(7)))
+    ),
+    "address by code" -> failing(ReadError.malformed)((_, p) =>
+      some(p)(c => c.copy(address = c.address ^ 64, code = 5))
+    ),
+    "too long" -> failing(ReadError.malformed)((_, p) =>
+      now(p.init :+ p.last.copy(dwords = p.last.dwords + 1, payload = p.last.payload :+ 0x5a5a))
+    ),
+    "too early" -> failing(ReadError.malformed)((_, p) =>
+      if (p.length > 1) now(p.init.init :+ p.init.last.copy(done = true))
+      else now(Seq(p.head.copy(dwords = 0, payload = Nil)))
+    ),
+    "frame too short" -> failing(ReadError.malformed)((_, p) =>
+      some(p)(c => c.copy(payload = c.payload.init))
+    ),
+    "frame too long" -> failing(ReadError.malformed)((_, p) =>
+      some(p)(c => c.copy(payload = c.payload ++ Seq.fill(1 + random.nextInt(20))(0x1bad)))
+    ),
+    "cut"           -> failing(ReadError.cut)((_, p) => some(p)(_.copy(cut = true))),
+    "block timeout" -> failing(ReadError.timeout)((r, p) => ended(p, report(r, 9))),
+    "reset"         -> failing(ReadError.cut)((r, p) => ended(p, report(r, 8))),
+    "stray"         -> ((read, pieces, _) => extra(read, pieces, read.tag ^ 0x80)),
+    "duplicate" -> ((read, pieces, _) => {
+      duplicates += 1
+      extra(read, pieces, read.tag)
+    }),
+    "repeated" -> ((_, pieces, _) => {
+      duplicates += 1
+      unexpected += 1
+      now(pieces.init :+ pieces.last.copy(twice = true))
+    })
+  )
+
+  /** The rest of a read comes when nobody waits for it any more, or never. */
+  private val lost: Seq[(String, Fault)] = Seq(
+    "late" -> ((read, pieces, _) => {
+      fails(read, ReadError.timeout)
+      val (before, after) = pieces.splitAt(random.nextInt(pieces.length))
+      late += after.length
+      unexpected += after.length
+      now(before) ++ after.map((_, timeout * 3 / 2 + random.nextInt((timeout * 5).toInt)))
+    }),
+    "lost" -> ((read, pieces, host) => {
+      fails(read, ReadError.timeout)
+      host.expire(read, timeout * 8)
+      now(pieces.take(random.nextInt(pieces.length)))
+    }),
+    "late report" -> ((read, pieces, _) => {
+      fails(read, ReadError.timeout)
+      late += 1
+      unexpected += 1
+      Seq((report(read, 9), timeout * 3 / 2))
+    }),
+    "no end" -> ((read, pieces, host) => {
+      fails(read, ReadError.malformed) // All of it is there, and the block waits for more.
+      host.expire(read, timeout * 8)
+      now(pieces.init :+ pieces.last.copy(done = false))
+    })
+  )
+
+  def strike(read: HostRead, pieces: Seq[RcCompletion], host: ReturnHost): Answers =
+    if (random.nextDouble() >= chance) now(pieces)
+    else {
+      val faults        = if (timeout == 0) answered else lost
+      val (name, fault) = faults(random.nextInt(faults.length))
+      struck(name) += 1
+      fault(read, pieces, host)
+    }
+
+  def all: Int = (if (timeout == 0) answered else lost).length
+}

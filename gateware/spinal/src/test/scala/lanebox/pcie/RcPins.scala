@@ -1,0 +1,122 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core.sim._
+import spinal.lib._
+
+/** A completion as the hard block shows it. */
+case class RcCompletion(
+    tag: Int,
+    address: Int,
+    byteCount: Int,
+    dwords: Int,
+    payload: Seq[Int], // As long as `dwords`, unless the block is broken.
+    done: Boolean,
+    status: Int = 0,
+    poisoned: Boolean = false,
+    code: Int = 0,
+    cut: Boolean = false,
+    twice: Boolean = false, // The same again behind it.
+    read: Option[HostRead] = None
+) {
+  def words: Array[Int] = Array(
+    (address & 0xfff) | code << 12 | byteCount << 16 | (if (done) 1 << 30 else 0),
+    dwords | status << 11 | (if (poisoned) 1 << 14 else 0) | 0x0100 << 16,
+    tag | 0x00a0 << 8
+  ) ++ payload
+}
+
+/** The RC pins, as sim/board's completion_source drives them: PG213, with straddle or without.
+  *
+  * With straddle a second completion begins in lane 4 if the one before ends in lane 3 or below;
+  * then keep is all ones and last never set. Without it keep and last delimit, end does not.
+  */
+class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean) {
+  private val data                   = new Array[Int](8)
+  private var used, starts, position = 0
+  private var ends                   = List[Int]() // Lanes, the first one last.
+  private var cut, showing           = false
+  private var packet                 = Array[Int]()
+  private var cuts                   = false       // What is being placed.
+  var beats, backPressure            = 0L
+
+  /** One cycle: `next` gives another completion, if there is one now. */
+  def cycle(next: Int => Option[RcCompletion]): Unit = {
+    if (showing) {
+      if (rc.ready.toBoolean) taken() else backPressure += 1
+    }
+    var asks = true
+    while (asks && room) next(used) match {
+      case Some(completion) => load(completion)
+      case None             => asks = false
+    }
+    show()
+  }
+
+  def idle: Boolean = !showing && used == 0
+
+  private def room = !showing && position >= packet.length && !cut &&
+    (used == 0 || straddle && used <= 4)
+
+  private def taken(): Unit = {
+    beats += 1
+    showing = false
+    used = 0
+    starts = 0
+    ends = Nil
+    cut = false
+    if (position < packet.length) place()
+  }
+
+  private def load(completion: RcCompletion): Unit = {
+    packet = completion.words
+    position = 0
+    cuts = completion.cut
+    if (used > 0) used = 4
+    place()
+  }
+
+  private def place(): Unit = {
+    val count = (8 - used) min (packet.length - position)
+    Array.copy(packet, position, data, used, count)
+    if (position == 0) starts = starts << 1 | 1
+    used += count
+    position += count
+    if (position == packet.length) {
+      ends = (used - 1) :: ends
+      cut = cuts
+    }
+  }
+
+  /** From here on the beat stays as it is until it is taken. */
+  private def show(): Unit = if (!showing) {
+    showing = used > 0
+    rc.valid #= showing
+    for (i <- used until 8) data(i) = simRandom.nextInt()
+    rc.data #= RcPins.bits(data)
+    rc.keep #= (if (straddle) 0xff else (1 << used) - 1)
+    rc.last #= showing && !straddle && ends.nonEmpty
+    rc.discontinue #= cut
+    for (i <- 0 to 1) {
+      rc.start(i) #= showing && (starts >> i & 1) == 1
+      val ended = straddle && ends.length > i
+      val lane  = if (ended) ends(ends.length - 1 - i) else simRandom.nextInt(8)
+      rc.end(i).valid #= ended
+      rc.end(i).dword #= lane
+    }
+  }
+}
+
+object RcPins {
+
+  /** Dword 0 in the lowest bits. */
+  def bits(words: Seq[Int]): BigInt = {
+    val bytes = new Array[Byte](words.length * 4)
+    for (i <- words.indices; b <- 0 to 3)
+      bytes(bytes.length - 1 - 4 * i - b) = (words(i) >> 8 * b).toByte
+    BigInt(1, bytes)
+  }
+}

@@ -1,0 +1,319 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+/** How busy and how unkind the surroundings of a RequestPath are; chances of 100 in a cycle. */
+case class RequestMood(
+    rqReady: Int = 100,
+    claimReady: Int = 100,
+    returns: Int = 100,    // Of sequence numbers.
+    lost: Int = 0,         // Of the sequence numbers: they never come.
+    gaps: Int = 0,         // In what clients offer.
+    answerDelay: Int = 20, // Cycles at most, from a read TLP to its data.
+    tags: Int = 64
+)
+
+/** Everything around a RequestPath: clients, the hard block's RQ and the return path.
+  *
+  * What the clients hand over is known in full, so each TLP must be the next one of its client, cut
+  * where RequestModel cuts, with the right bytes. The address tells whose it is.
+  */
+class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
+  private val param   = dut.p
+  private val clients = param.clients.indices
+  val random          = new Random(simRandom.nextLong())
+  var mood            = RequestMood()
+  var now             = 0L
+
+  // What has happened, by client.
+  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Handed over.
+  val sentWrites                  = Array.fill(clients.size)(0) // Seen on RQ to the last TLP,
+  val confirmedWrites             = Array.fill(clients.size)(0) // and its number came back.
+  val deliveredReads              = Array.fill(clients.size)(0)
+  val tlps                        = mutable.ArrayBuffer[RequestTlp]()
+  val ends                        = mutable.ArrayBuffer[Long]() // Cycles of their last beats.
+  var beats                       = 0L
+  var mostUnconfirmed             = 0                           // Write TLPs on their way.
+
+  private def chance(percent: Int) = random.nextInt(100) < percent
+
+  // --- Clients -----------------------------------------------------------------------------------
+
+  /** A request that is on its way, and how far it was seen. */
+  private class Going(val request: ClientRequest, val writesBefore: Int) {
+    private val largest = (if (request.write) mps else mrrs) / 4
+    private val cuts =
+      RequestModel.cuts(request.address, request.dwords, largest, slots = !request.write)
+    private var tlp = 0
+    var at          = 0
+    def size        = cuts(tlp)
+    def last        = tlp == cuts.size - 1
+    def firstBe     = request.enables(at)
+    def lastBe      = if (size == 1) 0 else request.enables(at + size - 1)
+    def step(): Unit = {
+      at += size
+      tlp += 1
+    }
+  }
+
+  private class Client(index: Int) {
+    val asked          = mutable.Queue[ClientRequest]()
+    val onClaim        = mutable.Queue[Going]()
+    val onRq           = Map(true -> mutable.Queue[Going](), false -> mutable.Queue[Going]())
+    var writes         = 0
+    val answers        = mutable.Queue[Long]() // Cycles from which a read may be delivered.
+    private val port   = dut.io.clients(index)
+    private var beat   = 0
+    private var driven = false
+    port.valid #= false
+
+    def step(): Unit = {
+      if (driven && port.ready.toBoolean) {
+        val request = asked.head
+        driven = false
+        beat += 1
+        if (beat == request.beats) {
+          beat = 0
+          asked.dequeue()
+          (if (request.write) enteredWrites else enteredReads) (index) += 1
+        }
+      }
+      if (!driven && asked.nonEmpty && !chance(mood.gaps)) offer(asked.head)
+      port.valid #= driven
+    }
+
+    private def offer(request: ClientRequest): Unit = {
+      val payload = port.payload
+      driven = true
+      payload.write #= request.write
+      payload.address #= request.address
+      payload.dwords #= request.dwords
+      payload.firstBe #= request.firstBe
+      payload.lastBe #= request.lastBe
+      payload.attributes #= request.attributes
+      payload.context #= request.context
+      payload.last #= beat == request.beats - 1
+      val data = request.data.slice(8 * beat, 8 * beat + 8)
+      payload.data #= data.padTo(8, random.nextInt() & 0xffffffffL).foldRight(BigInt(0)) {
+        case (dword, above) => (above << 32) + dword
+      }
+    }
+  }
+  private val parties = clients.map(new Client(_))
+
+  /** An address of the client's own, at the beginning of a page below 4 GiB or above. */
+  def page(client: Int): BigInt = {
+    val high = if (random.nextBoolean()) BigInt(0) else BigInt(32, random)
+    (high << 32) + (BigInt(client) << 28) + (random.nextInt(1 << 14) << 12)
+  }
+  private def owner(address: BigInt): Int = ((address >> 28) & 0xf).toInt
+
+  /** Has the client of that address hand over a request, as soon as it may. */
+  def ask(request: ClientRequest): Unit = {
+    val party = parties(owner(request.address))
+    party.asked += request
+    party.onRq(request.write) += new Going(request, party.writes)
+    if (request.write) party.writes += 1 else party.onClaim += new Going(request, party.writes)
+  }
+  def askAny(client: Int): Unit = {
+    val config  = param.clients(client)
+    val write   = config.writes && (!config.reads || random.nextBoolean())
+    val address = page(client) + RequestModel.anyOffset(random)
+    ask(RequestModel.random(random, write, address, RequestModel.anyDwords(random)))
+  }
+  def waiting(client: Int): Int = parties(client).asked.size
+  def unissued: Int             = claims.size // Reads that have a tag and are not on RQ yet.
+  def done: Boolean = parties.forall { party =>
+    party.onRq.values.forall(_.isEmpty) && party.answers.isEmpty
+  }
+
+  // --- The return path ---------------------------------------------------------------------------
+
+  private case class Claim(client: Int, at: Int, size: Int, last: Boolean)
+  private val claims = mutable.Map[Int, Claim]() // By tag, of reads that are not on RQ yet.
+  private val busy   = mutable.Map[Int, Long]()  // Tags of reads on RQ, and when they are free.
+
+  private def stepClaim(): Unit = {
+    if (dut.io.claim.valid.toBoolean && dut.io.claim.ready.toBoolean) takeClaim()
+    busy.filterInPlace((_, until) => until > now)
+    val free = (0 until mood.tags).filterNot(tag => busy.contains(tag) || claims.contains(tag))
+    dut.io.claim.ready #= free.nonEmpty && chance(mood.claimReady)
+    dut.io.tag #= (if (free.isEmpty) 0 else free(random.nextInt(free.size)))
+  }
+
+  private def takeClaim(): Unit = {
+    val claim  = dut.io.claim.payload
+    val client = param.readers(claim.client.toInt)
+    val queue  = parties(client).onClaim
+    val going  = queue.head
+    import going.request
+    assert(claim.context.toInt == request.context && claim.requestDwords.toInt == request.dwords)
+    assert(claim.dwords.toInt == going.size, s"claim of ${claim.dwords.toInt}, not ${going.size}")
+    assert(claim.address.toInt == ((request.address + 4 * going.at) & 0xfff).toInt)
+    assert(claim.firstBe.toInt == going.firstBe && claim.lastBe.toInt == going.lastBe)
+    assert(claim.firstOfSlot.toBoolean == (going.at % RequestModel.Slot == 0))
+    val endOfSlot = going.last || (going.at + going.size) % RequestModel.Slot == 0
+    assert(claim.lastOfSlot.toBoolean == endOfSlot && claim.lastOfRequest.toBoolean == going.last)
+    claims(dut.io.tag.toInt) = Claim(client, going.at, going.size, going.last)
+    going.step()
+    if (claim.lastOfRequest.toBoolean) queue.dequeue()
+  }
+
+  private def stepAnswers(): Unit = for ((client, i) <- param.readers.zipWithIndex) {
+    val pulse = dut.io.delivered(i)
+    if (pulse.toBoolean) deliveredReads(client) += 1
+    val answers = parties(client).answers
+    pulse #= answers.headOption.exists(_ <= now)
+    if (answers.headOption.exists(_ <= now)) answers.dequeue()
+  }
+
+  // --- The hard block ----------------------------------------------------------------------------
+
+  private var offered      = Option.empty[Seq[BigInt]]           // A beat that was not taken.
+  private var head         = (0, 0, 0)
+  private val dwords       = mutable.ArrayBuffer[Long]()
+  private val writeNumbers = mutable.Queue[(Int, Option[Int])]() // And whose write this ends.
+  private val readNumbers  = mutable.Queue[Int]()
+  private var writeTlps    = 0
+  var confirmedTlps        = 0
+
+  /** Write TLPs that had their number two cycles ago: RQ shows each of them later still. */
+  def numberedTlps: Int = writeTlps + ((dut.path.io.progress.issued.toInt - writeTlps) & 63)
+
+  private def stepRq(): Unit = {
+    val rq    = dut.io.rq
+    val valid = rq.valid.toBoolean
+    assert(valid || dwords.isEmpty, "valid fell inside a TLP")
+    assert(valid || offered.isEmpty, "an offered beat was taken back")
+    if (valid) {
+      val beat = Seq(rq.data.toBigInt, rq.keep.toBigInt, BigInt(if (rq.last.toBoolean) 1 else 0)) ++
+        (if (dwords.isEmpty) Seq(rq.firstBe, rq.lastBe).map(_.toBigInt) :+ rq.sequence.toBigInt
+         else Nil)
+      assert(offered.forall(_ == beat), "an offered beat has changed")
+      offered = if (rq.ready.toBoolean) None else Some(beat)
+      if (rq.ready.toBoolean) takeBeat(beat)
+    }
+    rq.ready #= chance(mood.rqReady)
+  }
+
+  private def takeBeat(beat: Seq[BigInt]): Unit = {
+    beats += 1
+    if (dwords.isEmpty) head = (beat(3).toInt, beat(4).toInt, beat(5).toInt)
+    val last = beat(2) == 1
+    val keep = beat(1).toInt
+    assert(keep != 0 && (keep & (keep + 1)) == 0, s"keep $keep has holes")
+    assert(last || keep == 0xff, s"keep $keep inside a TLP")
+    for (lane <- 0 until Integer.bitCount(keep))
+      dwords += ((beat.head >> (32 * lane)) & 0xffffffffL).toLong
+    if (last) {
+      takeTlp(RequestModel.decode(dwords.toIndexedSeq, head))
+      dwords.clear()
+    }
+  }
+
+  private def takeTlp(tlp: RequestTlp): Unit = {
+    RequestModel.check(tlp, mps, mrrs)
+    tlps += tlp
+    ends += now
+    val client = owner(tlp.address)
+    val going  = parties(client).onRq(tlp.write).head
+    import going.request
+    assert(tlp.address == request.address + 4 * going.at, s"$tlp is not of $request at ${going.at}")
+    assert(tlp.dwords == going.size, s"$tlp does not have ${going.size} dwords of $request")
+    assert(tlp.firstBe == going.firstBe && tlp.lastBe == going.lastBe, s"$tlp is not of $request")
+    assert(tlp.attributes == request.attributes)
+    if (tlp.write) {
+      val data = request.data.slice(going.at, going.at + going.size)
+      assert(tlp.data == data, s"$tlp is not of $request")
+    }
+    val last = going.last
+    if (tlp.write) takeWrite(tlp, client, last) else takeRead(tlp, client, going)
+    going.step()
+    if (last) parties(client).onRq(tlp.write).dequeue()
+  }
+
+  private def takeWrite(tlp: RequestTlp, client: Int, last: Boolean): Unit = {
+    assert(tlp.sequence == writeTlps % 32, s"$tlp is number $writeTlps")
+    writeNumbers += ((tlp.sequence, Option.when(last)(client)))
+    writeTlps += 1
+    mostUnconfirmed = mostUnconfirmed max (writeTlps - confirmedTlps)
+    if (last) sentWrites(client) += 1
+  }
+
+  private def takeRead(tlp: RequestTlp, client: Int, going: Going): Unit = {
+    assert(sentWrites(client) >= going.writesBefore, s"$tlp passed a write of its client")
+    val claim = claims.remove(tlp.tag)
+    assert(
+      claim.exists(c => c.client == client && c.at == going.at && c.size == tlp.dwords),
+      s"$tlp has the tag of $claim"
+    )
+    assert(tlp.sequence >= 32, s"$tlp has a write's number")
+    readNumbers += tlp.sequence
+    val due = now + 1 + random.nextInt(mood.answerDelay)
+    busy(tlp.tag) = due
+    if (claim.get.last) parties(client).answers += due
+  }
+
+  /** Two numbers a cycle at most; those of reads come whenever they like. */
+  private def stepNumbers(): Unit = {
+    for (pin <- dut.io.sequence.numbers) {
+      pin.valid #= false
+      pin.payload #= random.nextInt(64)
+    }
+    val pins = if (random.nextBoolean()) Seq(0, 1) else Seq(1, 0)
+    for (pin <- pins if chance(mood.returns)) {
+      val number =
+        if (readNumbers.nonEmpty && random.nextBoolean())
+          Some(readNumbers.dequeue())
+        else Option.when(writeNumbers.nonEmpty) {
+          val (number, client) = writeNumbers.dequeue()
+          confirmedTlps += 1
+          client.foreach(confirmedWrites(_) += 1)
+          number
+        }
+      for (n <- number if !chance(mood.lost)) {
+        dut.io.sequence.numbers(pin).valid #= true
+        dut.io.sequence.numbers(pin).payload #= n
+      }
+    }
+  }
+
+  // -----------------------------------------------------------------------------------------------
+
+  dut.io.settings.maxPayload #= log2(mps / 128)
+  dut.io.settings.maxReadRequest #= log2(mrrs / 128)
+  dut.io.settings.busMaster #= true
+  dut.io.stop #= false
+  dut.io.room.foreach(_ #= true)
+  dut.io.delivered.foreach(_ #= false)
+  dut.io.claim.ready #= false
+  dut.io.rq.ready #= false
+  dut.io.sequence.numbers.foreach(_.valid #= false)
+  dut.io.messages.foreach(_.valid #= false)
+  dut.io.passed.foreach(_.ready #= false)
+  private def log2(n: Int) = Integer.numberOfTrailingZeros(n)
+
+  dut.clockDomain.onSamplings {
+    now += 1
+    parties.foreach(_.step())
+    stepClaim()
+    stepAnswers()
+    stepRq()
+    stepNumbers()
+  }
+
+  /** Waits until all that was asked for is done; fails if that takes longer than it should. */
+  def finish(cycles: Int = 200000): Unit = {
+    val end = now + cycles
+    while (!done && now < end) dut.clockDomain.waitSampling(16)
+    assert(done, s"something is stuck after $cycles cycles: ${clients.map(waiting)} wait")
+    assert(claims.isEmpty && parties.forall(_.onClaim.isEmpty))
+  }
+}

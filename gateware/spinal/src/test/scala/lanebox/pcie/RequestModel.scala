@@ -1,0 +1,128 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import scala.util.Random
+
+/** A client's request, as a test hands it over. */
+case class ClientRequest(
+    write: Boolean,
+    address: BigInt,
+    dwords: Int,
+    firstBe: Int,
+    lastBe: Int,
+    attributes: Int,
+    context: Int,
+    data: IndexedSeq[Long]
+) {
+  def beats: Int = if (write) (dwords + 7) / 8 else 1
+
+  /** The byte enables of one of its dwords. */
+  def enables(dword: Int): Int =
+    if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 0xf
+}
+
+/** What the hard block gets: one TLP, decoded from the beats of RQ. */
+case class RequestTlp(
+    write: Boolean,
+    address: BigInt,
+    dwords: Int,
+    firstBe: Int,
+    lastBe: Int,
+    attributes: Int,
+    tag: Int,
+    sequence: Int,
+    data: IndexedSeq[Long]
+)
+
+/** The rules of the base specification and PG213, written down a second time. */
+object RequestModel {
+  val Page = 1024 // Dwords.
+  val Slot = 128
+
+  /** Dwords of the TLPs that a request must be cut into. */
+  def cuts(address: BigInt, dwords: Int, largest: Int, slots: Boolean): List[Int] = {
+    def from(at: Int): List[Int] =
+      if (at == dwords) Nil
+      else {
+        val toPage = Page - ((address / 4 + at) % Page).toInt
+        val toSlot = if (slots) Slot - at % Slot else Int.MaxValue
+        val next   = Seq(dwords - at, toPage, toSlot, largest).min
+        next :: from(at + next)
+      }
+    from(0)
+  }
+
+  /** A TLP of RQ's dwords and of what stands beside its first beat: byte enables and number. */
+  def decode(words: IndexedSeq[Long], beside: (Int, Int, Int)): RequestTlp = {
+    assert(words.size >= 4, "a TLP shorter than its descriptor")
+    val Seq(low, high, size, tags) = words.take(4)
+    val reserved                   = Seq(low & 3, size & 0xffffe000L, tags & 0x8fffff00L)
+    assert(reserved.forall(_ == 0), "bits that must be 0")
+    RequestTlp(
+      write = ((size >> 11) & 3) == 1,
+      address = (BigInt(high) << 32) + low,
+      dwords = (size & 0x7ff).toInt,
+      firstBe = beside._1,
+      lastBe = beside._2,
+      attributes = ((tags >> 28) & 7).toInt,
+      tag = (tags & 0xff).toInt,
+      sequence = beside._3,
+      data = words.drop(4)
+    )
+  }
+
+  /** A TLP breaks none of the rules that the board's model checks, too. */
+  def check(tlp: RequestTlp, mps: Int, mrrs: Int): Unit = {
+    import tlp._
+    assert(dwords >= 1 && dwords * 4 <= (if (write) mps else mrrs), s"$tlp is too long")
+    assert((address % 4096).toInt + dwords * 4 <= 4096, s"$tlp crosses 4 KiB")
+    assert(data.size == (if (write) dwords else 0), s"$tlp: keep does not fit the dword count")
+    if (dwords == 1) assert(lastBe == 0, s"$tlp: one dword with last byte enables")
+    else assert(firstBe != 0 && lastBe != 0, s"$tlp: byte enables of 0")
+    if (dwords > 2 || dwords == 2 && address % 8 != 0)
+      assert(
+        Set(0xf, 0xe, 0xc, 0x8)(firstBe) && Set(0xf, 0x7, 0x3, 0x1)(lastBe),
+        s"$tlp: byte enables with holes"
+      )
+  }
+
+  private val Starts = Seq(0xf, 0xe, 0xc, 0x8)
+  private val Ends   = Seq(0xf, 0x7, 0x3, 0x1)
+
+  /** Any legal request of that size at that address. */
+  def random(r: Random, write: Boolean, address: BigInt, dwords: Int): ClientRequest = {
+    def any(of: Seq[Int]) = of(r.nextInt(of.size))
+    val holes             = dwords == 2 && address % 8 == 0
+    ClientRequest(
+      write,
+      address,
+      dwords,
+      if (dwords == 1) r.nextInt(16) else if (holes) 1 + r.nextInt(15) else any(Starts),
+      if (dwords == 1) 0 else if (holes) 1 + r.nextInt(15) else any(Ends),
+      r.nextInt(8),
+      r.nextInt(1 << 16),
+      if (write) IndexedSeq.fill(dwords)(r.nextInt() & 0xffffffffL) else IndexedSeq.empty
+    )
+  }
+
+  /** Sizes as they come: one dword, around a TLP's or a beat's size, sometimes 4 KiB. */
+  def anyDwords(r: Random): Int = r.nextInt(6) match {
+    case 0 => 1
+    case 1 => 1 + r.nextInt(20)
+    case 2 => 32 * (1 + r.nextInt(4)) + r.nextInt(3) - 1
+    case 3 => 1 + r.nextInt(Page)
+    case 4 => Page - r.nextInt(3)
+    case _ => 1 + r.nextInt(140)
+  }
+
+  /** Where a request may begin: anywhere, or just before a page ends. */
+  def anyOffset(r: Random): Int = r.nextInt(4) match {
+    case 0 => 0
+    case 1 => 4 * (Page - 1 - r.nextInt(40))
+    case 2 => 32 * r.nextInt(Page / 8)
+    case _ => 4 * r.nextInt(Page)
+  }
+}

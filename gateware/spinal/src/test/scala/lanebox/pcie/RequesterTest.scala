@@ -1,0 +1,256 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+import spinal.lib._
+
+import lanebox.{LaneboxSim, Seed}
+
+/** Both directions together, against a host with memory: what is written is read back. */
+class RequesterTest extends AnyFunSuite {
+  val vectors       = 32
+  val param         = RequesterParam(Seq("clients=rw,w", s"msixVectors=$vectors"))
+  val area          = 1 << 14 // Dwords that are written and read back,
+  val ring          = 1 << 17 // and the address of the other client's count, behind them.
+  lazy val compiled = LaneboxSim(RequesterTop(param))
+
+  /** Where messages go: above the host's memory, above 4 GiB, too. */
+  val messages = BigInt("fedc00000000", 16)
+
+  def bytes(data: Seq[Long], enables: Int => Int): Seq[(Int, Int)] =
+    for ((dword, i) <- data.zipWithIndex; lane <- 0 until 4 if (enables(i) >> lane & 1) == 1)
+      yield (4 * i + lane, ((dword >> (8 * lane)) & 0xff).toInt)
+
+  /** The host's end of RQ: memory, read requests, interrupts. */
+  class Host(dut: RequesterTop, random: Random) {
+    val pins    = new RcPins(dut.io.rc, true)
+    val memory  = new ReturnHost(HostTiming(latency = r => 20 + r.nextInt(100)), random, pins)
+    val arrived = mutable.Queue[Int]() // Vectors.
+    private val numbers = mutable.Queue[Int]()
+    private val dwords  = mutable.ArrayBuffer[Long]()
+    private var head    = (0, 0, 0)
+    dut.io.rq.ready #= false
+    dut.io.rc.valid #= false
+    dut.io.sequence.numbers.foreach(_.valid #= false)
+
+    def cycle(): Unit = {
+      memory.cycle()
+      val rq = dut.io.rq
+      if (rq.valid.toBoolean && rq.ready.toBoolean) {
+        if (dwords.isEmpty) head = (rq.firstBe.toInt, rq.lastBe.toInt, rq.sequence.toInt)
+        val data = rq.data.toBigInt
+        for (lane <- 0 until Integer.bitCount(rq.keep.toInt))
+          dwords += ((data >> (32 * lane)) & 0xffffffffL).toLong
+        if (rq.last.toBoolean) {
+          take(RequestModel.decode(dwords.toIndexedSeq, head))
+          dwords.clear()
+        }
+      }
+      rq.ready #= random.nextInt(4) != 0
+      val number = dut.io.sequence.numbers(0)
+      number.valid #= numbers.nonEmpty
+      if (numbers.nonEmpty) number.payload #= numbers.dequeue()
+    }
+
+    private def take(tlp: RequestTlp): Unit = {
+      RequestModel.check(tlp, 256, 512)
+      numbers += tlp.sequence
+      if (tlp.address >= messages) arrived += tlp.data.head.toInt
+      else if (!tlp.write) {
+        val address = tlp.address.toInt
+        memory.issue(
+          tlp.tag,
+          TestClaim(0, null, null, address, tlp.dwords, tlp.firstBe, tlp.lastBe, false, false)
+        )
+      } else {
+        def enables(i: Int) =
+          if (i == 0) tlp.firstBe else if (i == tlp.dwords - 1) tlp.lastBe else 0xf
+        for ((at, byte) <- bytes(tlp.data, enables)) {
+          val index = (tlp.address.toInt + at) / 4
+          val shift = 8 * (at % 4)
+          memory.memory(index) = (memory.memory(index) & ~(0xff << shift)) | byte << shift
+        }
+      }
+    }
+  }
+
+  /** Hands requests over, one after the other. */
+  class Sender(port: Stream[Fragment[Request]], random: Random) {
+    val queue        = mutable.Queue[ClientRequest]()
+    var taken        = 0
+    private var beat = 0
+    private var busy = false
+    port.valid #= false
+
+    def cycle(): Unit = {
+      if (busy && port.ready.toBoolean) {
+        busy = false
+        beat += 1
+        if (beat == queue.head.beats) {
+          beat = 0
+          taken += 1
+          queue.dequeue()
+        }
+      }
+      if (!busy && queue.nonEmpty && random.nextInt(8) != 0) {
+        busy = true
+        val request = queue.head
+        val payload = port.payload
+        payload.write #= request.write
+        payload.address #= request.address
+        payload.dwords #= request.dwords
+        payload.firstBe #= request.firstBe
+        payload.lastBe #= request.lastBe
+        payload.attributes #= request.attributes
+        payload.context #= request.context
+        payload.last #= beat == request.beats - 1
+        val data = request.data.slice(8 * beat, 8 * beat + 8)
+        payload.data #= data.foldRight(BigInt(0)) { case (dword, above) => (above << 32) + dword }
+      }
+      port.valid #= busy
+    }
+  }
+
+  /** The card with a client that reads back what it wrote, and the host. */
+  class Bench(dut: RequesterTop, timeoutCycles: Int) {
+    val random           = new Random(simRandom.nextLong())
+    val host             = new Host(dut, random)
+    val senders          = dut.io.clients.map(new Sender(_, random))
+    var toAsk, checked   = 0
+    private val expected = mutable.Queue[ClientRequest]()
+    private val words    = mutable.ArrayBuffer[Long]()
+
+    dut.io.maxPayload #= 1
+    dut.io.maxReadRequest #= 2
+    dut.io.rcb128 #= false
+    dut.io.busMaster #= true
+    dut.io.timeoutCycles #= timeoutCycles
+    dut.io.stop #= false
+    dut.io.management.done #= false
+    dut.io.interrupt.valid #= false
+    dut.io.fenced.ready #= true
+    dut.io.msixEnable #= true
+    dut.io.msixMask #= false
+    dut.io.msixIrqs #= 0
+    dut.io.msixRegisters.write #= false
+    dut.clockDomain.onSamplings {
+      host.cycle()
+      if (toAsk > 0 && senders(0).queue.size < 4) ask()
+      senders.foreach(_.cycle())
+      val back = dut.io.returns(0)
+      if (back.valid.toBoolean && back.ready.toBoolean) takeBack(back)
+      back.ready #= random.nextInt(4) != 0
+    }
+    dut.clockDomain.waitSampling(300) // The return path fills its pools.
+
+    /** A write of whole dwords and a read, which must find what was written just before.
+      *
+      * Only where no read is on its way to: a client's later write may pass its read, as on the
+      * link, and would be found in its place.
+      */
+    private def ask(): Unit = {
+      val size    = RequestModel.anyDwords(random) min 300
+      val address = BigInt(4 * random.nextInt(area - size))
+      val end     = address + 4 * size
+      if (expected.forall(other => other.address >= end || endOf(other) <= address)) {
+        val write = RequestModel.random(random, write = true, address, size)
+          .copy(firstBe = 0xf, lastBe = if (size == 1) 0 else 0xf)
+        senders(0).queue ++= Seq(write, write.copy(write = false))
+        expected += write
+        toAsk -= 1
+      }
+    }
+    private def endOf(request: ClientRequest): BigInt = request.address + 4 * request.dwords
+
+    private def takeBack(back: Fragment[ReadData]): Unit = {
+      val request = expected.head
+      val data    = back.data.toBigInt
+      assert(back.error.toEnum == ReadError.none, s"$request failed")
+      assert(back.context.toInt == request.context && back.dwords.toInt == request.dwords)
+      words ++= (0 until 8).map(lane => ((data >> (32 * lane)) & 0xffffffffL).toLong)
+      if (back.last.toBoolean) {
+        assert(words.size == 8 * request.beats, s"${words.size} dwords came for $request")
+        val wrong = request.data.indices.filter(i => words(i) != request.data(i))
+        assert(wrong.isEmpty, s"$request was read as $words, wrong at $wrong")
+        assert(words.drop(request.dwords).forall(_ == 0), "behind the data")
+        words.clear()
+        expected.dequeue()
+        checked += 1
+      }
+    }
+
+    def finish(pairs: Int): Unit = {
+      dut.clockDomain.waitSamplingWhere(400000)(checked == pairs)
+      dut.clockDomain.waitSamplingWhere(1000)(dut.io.idle.toBoolean)
+      assert(expected.isEmpty && host.memory.reads.isEmpty && host.arrived.isEmpty)
+      assert(dut.io.counters.reads.toLong >= pairs)
+      assert(dut.io.statistics.backPressure.toLong == 0)
+      assert(dut.io.statistics.timeouts.toLong == 0)
+    }
+  }
+
+  def check(name: String, timeoutCycles: Int)(body: (RequesterTop, Bench) => Unit): Unit =
+    test(s"$name, seed ${Seed.value}") {
+      compiled.doSim(name.filter(_.isLetterOrDigit), Seed.value) { dut =>
+        dut.clockDomain.forkStimulus(10)
+        body(dut, new Bench(dut, timeoutCycles))
+      }
+    }
+
+  check("what was written is read back, and interrupts come behind it", 0) { (dut, bench) =>
+    import bench.{host, random, senders}
+    for (
+      vector <- 0 until vectors;
+      (value, field) <- Seq(
+        BigInt(16 * vector),
+        messages >> 32,
+        BigInt(vector),
+        BigInt(0)
+      ).zipWithIndex
+    ) {
+      dut.io.msixRegisters.address #= 4 * vector + field
+      dut.io.msixRegisters.writeData #= value
+      dut.io.msixRegisters.write #= true
+      dut.clockDomain.waitSampling()
+      dut.io.msixRegisters.write #= false
+    }
+
+    bench.toAsk = 400
+    // The other client writes a page with a count and then raises an interrupt, as if that were its
+    // ring: the last of its TLPs is far from gone by then.
+    for (i <- 1 to 100) {
+      val vector = random.nextInt(vectors)
+      val page   = IndexedSeq.fill(RequestModel.Page)(i.toLong)
+      senders(1).queue += ClientRequest(true, ring, page.size, 0xf, 0xf, 0, 0, page)
+      dut.clockDomain.waitSamplingWhere(20000)(senders(1).taken == i)
+      dut.io.msixIrqs #= BigInt(1) << vector
+      dut.clockDomain.waitSampling()
+      dut.io.msixIrqs #= 0
+      dut.clockDomain.waitSamplingWhere(20000)(host.arrived.nonEmpty)
+      assert(host.arrived.dequeue() == vector)
+      val data = host.memory.memory.slice(ring / 4, ring / 4 + page.size)
+      assert(data.forall(_ == i), "the interrupt overtook its data")
+    }
+    bench.finish(400)
+  }
+
+  check("no read times out while bus mastering is off", 4096) { (dut, bench) =>
+    dut.io.maxReadRequest #= 0
+    bench.toAsk = 200
+    for (_ <- 1 to 6) {
+      dut.clockDomain.waitSampling(200 + bench.random.nextInt(300))
+      dut.io.busMaster #= false
+      dut.clockDomain.waitSampling(6000)
+      assert(bench.host.memory.reads.isEmpty && bench.toAsk > 0)
+      dut.io.busMaster #= true
+    }
+    bench.finish(200)
+  }
+}

@@ -1,0 +1,147 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.UInt
+import spinal.core.sim._
+
+import lanebox.LaneboxSim
+
+/** What a run of the return path is made of. */
+case class ReturnRun(
+    seed: Int,
+    timing: HostTiming = HostTiming(),
+    straddle: Boolean = true,
+    extendedTags: Boolean = true,
+    mrrs: Int = 512,
+    timeoutCycles: Long = 2500000
+)
+
+/** A return path between a host and clients, run cycle by cycle. */
+class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
+  val random                 = new Random(run.seed)
+  var pins: RcPins           = _
+  var host: ReturnHost       = _
+  var clients: ReturnClients = _
+
+  begin()
+  dut.io.rcb128 #= run.timing.rcb == 128
+  dut.io.extendedTags #= run.extendedTags
+  dut.io.timeoutCycles #= run.timeoutCycles
+  dut.clockDomain.forkStimulus(10)
+
+  /** Nothing is under way; of what was before nobody knows any more. */
+  private def begin(): Unit = {
+    pins = new RcPins(dut.io.rc, run.straddle)
+    host = new ReturnHost(run.timing, random, pins)
+    clients = new ReturnClients(dut, host, random, run.mrrs)
+    dut.io.rc.valid #= false
+    dut.io.claim.valid #= false
+    dut.io.returns.foreach(_.ready #= false)
+  }
+
+  def reset(): Unit = {
+    dut.clockDomain.assertReset()
+    begin()
+    dut.clockDomain.waitRisingEdge(3)
+    dut.clockDomain.deassertReset()
+  }
+
+  def now: Long = host.now
+
+  def cycle(): Unit = {
+    dut.clockDomain.waitSampling()
+    clients.cycle()
+    host.cycle()
+  }
+
+  /** Runs until `done`; a run that makes no progress for long hangs. */
+  def until(what: String, limit: Long = 20000)(done: => Boolean): Unit = {
+    var seen, since = 0L
+    while (!done) {
+      cycle()
+      val progress = host.shown + clients.claimed + clients.beats.sum
+      if (progress != seen) since = now
+      seen = progress
+      assert(now - since < limit, s"no progress for $limit cycles: $what; $state")
+    }
+  }
+
+  private def state: String = {
+    val counts = dut.io.statistics.elements.map { case (name, value) =>
+      s"$name ${value.asInstanceOf[UInt].toLong}"
+    }
+    s"${clients.claimed} reads, ${clients.beats.sum} beats, tags ${dut.tags.free.toInt}, slots " +
+      s"${dut.slots.free.toInt}, space ${dut.credits.headers.toInt} ${dut.credits.data.toInt}, " +
+      s"outstanding ${host.reads.keys.mkString(" ")}, ${counts.mkString(", ")}"
+  }
+
+  def cycles(count: Long): Unit = for (_ <- 0L until count) cycle()
+
+  /** Clients ask for nothing more: all is delivered, and everything is given back. */
+  def finish(quarantine: Long = 0): Unit = {
+    clients.request = _ => None
+    for (client <- clients.takes.indices) clients.takes(client) = clients.takes(client) max 0.5
+    until("the last requests", 20000 + 2 * run.timeoutCycles.min(100000)) {
+      clients.idle && !host.pending && dut.io.idle.toBoolean
+    }
+    cycles(quarantine + 20)
+    assert(dut.io.idle.toBoolean, "not idle with nothing to do")
+    conserved()
+    assert(clients.delivered.sameElements(clients.requests), "a request was not reported delivered")
+  }
+
+  private def conserved(): Unit = {
+    assert(dut.credits.headers.toInt == 0, s"${dut.credits.headers.toInt} headers are not back")
+    assert(dut.credits.data.toInt == 0, s"${dut.credits.data.toInt} data credits are not back")
+    assert(dut.tags.free.toInt == dut.p.tags, s"${dut.tags.free.toInt} tags are free")
+    assert(dut.slots.free.toInt == dut.p.slots, s"${dut.slots.free.toInt} slots are free")
+    assert(dut.io.statistics.completions.toLong == host.shown, "completions")
+    assert(dut.io.statistics.backPressure.toLong == pins.backPressure, "back-pressure cycles")
+  }
+
+  /** A request within memory, of `most` dwords, with enables as a byte-wise access has them. */
+  def anyRequest(most: Int): Option[TestRequest] = {
+    val dwords = 1 + random.nextInt(most)
+    val first  = Seq(15, 15, 14, 12, 8)(random.nextInt(5))
+    val last   = Seq(15, 15, 7, 3, 1)(random.nextInt(5))
+    val single = Seq(15, 0, 1, 2, 4, 8, 6, 12, 3)(random.nextInt(9))
+    Some(TestRequest(
+      address = random.nextInt(ReturnHost.Dwords - dwords + 1) * 4,
+      dwords = dwords,
+      firstBe = if (dwords == 1) single else first,
+      lastBe = if (dwords == 1) 0 else last,
+      context = random.nextInt(1 << 16)
+    ))
+  }
+
+  /** `bytes` at a multiple of `bytes`, one after the other. */
+  def aligned(bytes: Int): Option[TestRequest] = {
+    val at = random.nextInt(ReturnHost.Dwords * 4 / bytes) * bytes
+    Some(TestRequest(at, bytes / 4, 15, if (bytes == 4) 0 else 15, random.nextInt(1 << 16)))
+  }
+}
+
+object ReturnBench {
+  private val compiled = collection.mutable.Map[Int, SimCompiled[ReturnPath]]()
+
+  def compile(clients: Int): SimCompiled[ReturnPath] =
+    compiled.getOrElseUpdate(
+      clients,
+      LaneboxSim {
+        val dut = ReturnPath(ReturnParam(clients))
+        dut.credits.headers.simPublic()
+        dut.credits.data.simPublic()
+        dut.tags.free.simPublic()
+        dut.slots.free.simPublic()
+        dut
+      }
+    )
+
+  def apply(name: String, run: ReturnRun, clients: Int = 2)(body: ReturnBench => Unit): Unit =
+    compile(clients).doSim(name, run.seed) { dut => body(new ReturnBench(dut, run)) }
+}

@@ -1,0 +1,132 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import lanebox.Seed
+
+/** RC at its own limit: no cycle is lost, and tready never falls. */
+class ReturnThroughputTest extends AnyFunSuite {
+  val completions = 1500
+  val settle      = 200 // Until every tag is in use and data comes without a pause.
+
+  /** Completions of `bytes`, each with half a beat more for its descriptor. */
+  def measure(run: ReturnRun, bytes: Int, requestBytes: Int, clients: Int = 2): Unit =
+    ReturnBench("throughput", run, clients) { bench =>
+      bench.clients.request = _ => bench.aligned(requestBytes)
+      bench.until("warming up")(bench.host.shown >= settle)
+      val shown = bench.host.shown
+      val start = bench.now
+      bench.until("completions")(bench.host.shown >= shown + completions)
+      val cycles  = bench.now - start
+      val dwords  = bytes / 4 + CompletionHeader.Dwords
+      val perBeat = if (run.straddle) 4 else 8
+      val needed  = completions * ((dwords + perBeat - 1) / perBeat) * perBeat / 8
+      info(f"$bytes B: ${cycles.toDouble / completions}%.3f beats per completion")
+      assert(cycles <= needed + 2, s"$completions of $bytes B took $cycles cycles, not $needed")
+      bench.finish()
+      assert(bench.pins.backPressure == 0, "tready was low")
+    }
+
+  val timing = HostTiming(latency = _ => 60, mps = 512, inOrder = true)
+  for (bytes <- Seq(64, 128, 256, 512); straddle <- Seq(true, false))
+    test(s"$bytes B completions, straddle $straddle, seed ${Seed.value}")(measure(
+      ReturnRun(Seed.value, timing.copy(piece = Some(bytes)), straddle),
+      bytes,
+      512
+    ))
+
+  test(s"64 B completions out of order, interleaved, seed ${Seed.value}")(measure(
+    ReturnRun(
+      Seed.value,
+      timing.copy(piece = Some(64), latency = 100L + _.nextInt(100), inOrder = false)
+    ),
+    bytes = 64,
+    requestBytes = 512
+  ))
+
+  val link = timing.copy(link = Some(ReturnHost.Gen3x8))
+
+  /** First and last pieces have odd sizes: some of them take a cycle more than the pins. */
+  test(s"unaligned reads never hold RC up at the link's rate, seed ${Seed.value}") {
+    val run = ReturnRun(Seed.value, link.copy(piece = Some(256), latency = 100L + _.nextInt(50)))
+    ReturnBench("unaligned", run) { bench =>
+      bench.clients.request = _ => {
+        val at = bench.random.nextInt(ReturnHost.Dwords - 128) * 4
+        Some(TestRequest(at, 128, 15, 15, 0))
+      }
+      bench.until("reads")(bench.host.shown >= 4000)
+      bench.finish()
+      assert(bench.pins.backPressure == 0, "tready was low")
+      info(f"${bench.pins.beats.toDouble / bench.now}%.3f beats per cycle")
+    }
+  }
+
+  test(s"reads of a few bytes never hold RC up at the link's rate, seed ${Seed.value}") {
+    val run = ReturnRun(Seed.value, link.copy(latency = 100L + _.nextInt(100), inOrder = false))
+    ReturnBench("small", run) { bench =>
+      bench.clients.request = _ => bench.anyRequest(8)
+      bench.until("reads")(bench.host.shown >= 4000)
+      bench.finish()
+      info(f"${bench.host.shown.toDouble / bench.now}%.3f completions per cycle")
+      assert(bench.pins.backPressure == 0, "tready was low")
+    }
+  }
+
+  test(s"small reads: a claim per cycle, seed ${Seed.value}") {
+    ReturnBench("claims", ReturnRun(Seed.value, timing.copy(latency = _ => 1000))) { bench =>
+      bench.clients.request = _ => bench.aligned(64)
+      bench.until("the first claim")(bench.clients.claimed == 1)
+      bench.cycles(63)
+      assert(bench.clients.claimed == 64, s"${bench.clients.claimed} claims in 64 cycles")
+      bench.finish()
+    }
+  }
+
+  test(s"512 B slots are delivered without a gap, seed ${Seed.value}") {
+    ReturnBench("delivery", ReturnRun(Seed.value, timing)) { bench =>
+      bench.clients.takes(0) = 0
+      bench.clients.request = client => if (client == 0) bench.aligned(4096) else None
+      bench.cycles(4000) // All the slots that the client may have are complete.
+      bench.clients.request = _ => None
+      bench.clients.takes(0) = 1
+      bench.until("the first beat")(bench.clients.beats(0) >= 40)
+      val before = bench.clients.beats(0)
+      bench.cycles(1000)
+      assert(bench.clients.beats(0) == before + 1000, s"${bench.clients.beats(0) - before} beats")
+      bench.finish()
+    }
+  }
+
+  test(s"two clients share delivery, seed ${Seed.value}") {
+    ReturnBench("sharing", ReturnRun(Seed.value, timing)) { bench =>
+      for (client <- 0 to 1) bench.clients.takes(client) = 0
+      bench.clients.request = _ => bench.aligned(512)
+      bench.cycles(4000)
+      for (client <- 0 to 1) bench.clients.takes(client) = 1
+      bench.cycles(100)
+      val before = bench.clients.beats.clone
+      bench.cycles(400)
+      val got = bench.clients.beats.zip(before).map { case (later, earlier) => later - earlier }
+      assert(got.sum >= 399 && (got(0) - got(1)).abs <= 2, s"beats of each: ${got.mkString(" ")}")
+      bench.finish()
+    }
+  }
+
+  test(s"a client that never takes its data stops nobody, seed ${Seed.value}") {
+    ReturnBench("starvation", ReturnRun(Seed.value, link.copy(latency = 100L + _.nextInt(300)))) {
+      bench =>
+        bench.clients.takes(0) = 0
+        bench.clients.request = _ => bench.anyRequest(1024)
+        bench.cycles(5000)
+        val before = bench.clients.beats(1)
+        bench.until("the other client")(bench.clients.beats(1) >= before + 20000)
+        assert(bench.clients.beats(0) == 0)
+        assert(bench.pins.backPressure == 0, "tready was low")
+        bench.finish()
+    }
+  }
+}

@@ -1,0 +1,184 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""capability.py: the table says what the gateware has, and software built earlier can read it."""
+
+import json
+import re
+import struct
+import zlib
+
+import pytest
+from repository import ROOT
+
+from lanebox import capability, layouts
+from lanebox.capability import BLOCK_TYPES, Block
+from lanebox.identity import gateware_digest
+from lanebox.user.loopback import Loopback
+from lanebox.user.slot import occupant_sources
+
+HEADER = ROOT/"software"/"kernel"/"uapi"/"litepcie_capability.h"
+DIGEST = "0123456789abcdef"*4
+
+
+def decode(words):
+    """The table as a reader sees it who has only this file: header fields and entries in bytes."""
+    raw = struct.pack(f"<{len(words)}I", *words)
+    magic, minor, major, size, crc, count, reserved = struct.unpack_from("<4sHHIIII", raw)
+    assert magic == b"LBOX"
+    assert zlib.crc32(raw[:12] + bytes(4) + raw[16:size]) == crc
+    entries, at = [], 88
+    for _ in range(count):
+        kind, version, length, bar, index, offset, block_size = struct.unpack_from("<HHHBBII", raw,
+            at)
+        assert length % 8 == 0 and length >= 16
+        parameters = struct.unpack_from(f"<{length//4 - 4}I", raw, at + 16)
+        entries.append((kind, version, bar, index, offset, block_size, parameters))
+        at += length
+    assert at == size
+    return {
+        "version": (major, minor), "digest": raw[24:56].hex(),
+        "target": raw[56:88].rstrip(b"\0").decode(),
+    }, entries
+
+
+def contents(path):
+    return [int(word, 16) for word in path.read_text().split()]
+
+
+def memories(folder):
+    """The words of every memory that starts as a table; the bridge's lie in eight lanes."""
+    for first in folder.glob("*.init"):
+        if "_lane0" in first.name:
+            lanes = [first.with_name(first.name.replace("_lane0", f"_lane{n}")) for n in range(8)]
+            yield [word for row in zip(*map(contents, lanes)) for word in row]
+        elif "_lane" not in first.name:
+            yield contents(first)
+
+
+@pytest.fixture(scope="module")
+def built(sim_build):
+    """The table as the gateware's memory holds it."""
+    tables = [words for words in memories(sim_build/"gateware") if words[0] == capability.MAGIC]
+    assert len(tables) == 1
+    return decode(tables[0])
+
+
+@pytest.fixture(scope="module")
+def csr(sim_build):
+    return json.loads((sim_build/"csr.json").read_text())
+
+
+def entry(built, kind, index=0):
+    """Offset, size and parameters by name of one block."""
+    type = BLOCK_TYPES[kind]
+    found = [e for e in built[1] if e[0] == type.number and e[3] == index]
+    assert len(found) == 1
+    offset, size, parameters = found[0][4:]
+    return offset, size, dict(zip(type.parameters, parameters))
+
+
+def test_header_names_target_and_sources(built):
+    """The digest is the one that the identifier shows the beginning of."""
+    header, _ = built
+    assert header == {
+        "version": (1, 0), "target": "sim", "digest": gateware_digest(occupant_sources(Loopback)),
+    }
+
+
+@pytest.mark.parametrize("kind, parameter, register", [
+    ("control",     "reset",    "ctrl_reset"),
+    ("control",     "scratch",  "ctrl_scratch"),
+    ("interrupts",  "enable",   "pcie_msi_enable"),
+    ("interrupts",  "clear",    "pcie_msi_clear"),
+    ("interrupts",  "vector",   "pcie_msi_vector"),
+    ("dma",         "h2c",      "pcie_dma0_reader_enable"),
+    ("dma",         "c2h",      "pcie_dma0_writer_enable"),
+    ("dma",         "loopback", "pcie_dma0_loopback_enable"),
+    ("device_time", "low",      "device_time_low"),
+    ("device_time", "high",     "device_time_high"),
+    ("counters",    "control",  "pcie_counters_control"),
+    ("counters",    "time",     "pcie_counters_time"),
+    ("pattern",     "control",  "pattern_control"),
+])
+def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
+    """The table and csr.json come from the same SoC."""
+    offset, size, parameters = entry(built, kind)
+    assert offset + parameters[parameter] == csr["csr_registers"][register]["addr"]
+    assert parameters[parameter] < size
+
+
+@pytest.mark.parametrize("way", ["reader", "writer"])
+@pytest.mark.parametrize("register", capability.DMA_GROUP)
+def test_dma_groups_are_what_their_version_says(built, csr, way, register):
+    """Software adds these offsets to the group's start."""
+    offset, _, parameters = entry(built, "dma")
+    start = offset + parameters["h2c" if way == "reader" else "c2h"]
+    address = csr["csr_registers"][f"pcie_dma0_{way}_{register}"]["addr"]
+    assert start + capability.DMA_GROUP[register] == address
+
+
+def test_parameters_are_those_of_the_gateware(built, csr):
+    """Widths, causes and sizes, from where the gateware has them."""
+    constants = csr["constants"]
+    parameters = entry(built, "dma")[2]
+    assert parameters["h2c_cause"] == constants["pcie_dma0_reader_interrupt"]
+    assert parameters["c2h_cause"] == constants["pcie_dma0_writer_interrupt"]
+    assert parameters["address_width"] == constants["dma_addr_width"]
+    assert parameters["table_depth"] == 256
+    assert entry(built, "endpoint")[2]["clock_hz"] == constants["config_clock_frequency"]
+    assert entry(built, "device_time")[2]["tick_ps"] == 4000
+    for n, base in enumerate(layouts.MEMORY_BASES):
+        assert entry(built, "memory", n)[:2] == (base, layouts.MEMORY_SIZE)
+
+
+@pytest.mark.parametrize("bar, size", [(0, layouts.CAPABILITY_BASE), (2, layouts.BAR2_SIZE)])
+def test_blocks_lie_in_their_bar_and_apart(built, bar, size):
+    """No block reaches into another or out of the BAR; in BAR0 the table itself is the last."""
+    places = sorted((e[4], e[4] + e[5]) for e in built[1] if e[2] == bar)
+    assert all(end <= size for _, end in places)
+    assert all(end <= start for (_, end), (start, _) in zip(places, places[1:]))
+
+
+def test_a_reader_passes_over_what_it_does_not_know():
+    """A block of an unknown type, and a parameter more, leave the others where they are found."""
+    known = Block("pattern", 0x5000, 0x800, {"control": 0})
+    words = capability.table("x", DIGEST, [known, known])
+    entry_words = known.words()
+    longer = entry_words[:1] + [entry_words[1] + 8] + entry_words[2:] + [7, 0]
+    unknown = [0x0001_03e7, 24, 0, 0, 1, 2]
+    body = capability.HEADER_WORDS
+    words[body:body + len(entry_words)] = unknown + longer
+    words[capability.HEADER["blocks"]] = 3
+    words[capability.HEADER["bytes"]]  = 4*len(words)
+    words[capability.HEADER["crc"]]    = 0
+    words[capability.HEADER["crc"]]    = zlib.crc32(struct.pack(f"<{len(words)}I", *words))
+    _, entries = decode(words)
+    assert [e[0] for e in entries] == [999, 10, 10]
+    assert [e[4] for e in entries[1:]] == [0x5000, 0x5000]
+
+
+@pytest.mark.parametrize("make, message", [
+    (lambda: capability.table("t"*32, DIGEST, []), "has 32 characters.*room for 31"),
+    (lambda: capability.table("t", DIGEST, [Block("memory", 0, 4, {})]*300), "there is room for"),
+    (lambda: Block("pattern", 0, 4, {}).words(), r"parameters are \[\]; they must be"),
+    (lambda: Block("pattern", 0, 4, {"contro": 0}).words(), "they must be"),
+], ids=["target", "blocks", "missing", "misspelt"])
+def test_what_cannot_be_said_is_refused(make, message):
+    """A ValueError that names the value and the rule."""
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_the_c_header_is_the_table_s():
+    """software/kernel/uapi/litepcie_capability.h is what `python -m lanebox.capability` prints."""
+    assert HEADER.read_text() == capability.c_header()
+
+
+def test_numbers_of_block_types_are_their_own():
+    """Types are numbered once; every name in the C header is defined once."""
+    numbers = [kind.number for kind in BLOCK_TYPES.values()]
+    assert len(set(numbers)) == len(numbers) and 0 not in numbers
+    names = re.findall(r"#define (\w+) ", capability.c_header())
+    assert len(set(names)) == len(names)

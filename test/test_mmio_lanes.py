@@ -1,0 +1,123 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""mmio/lanes.py"""
+
+import importlib
+import random
+import re
+import subprocess
+
+import pytest
+from migen import ClockDomain, Module
+from seeds import each_seed
+from stream_model import simulate
+
+from lanebox.mmio.lanes import LANES, LATENCY, PAGE, ROW_BYTES, LaneMemory
+from lanebox.synthesis.yosys import find_yosys
+
+litex = importlib.import_module("litex.gen.fhdl.verilog")
+
+
+def rows_of(rng, rows):
+    """A row and a lane to start in, as the bridge addresses: the lanes before it a row further."""
+    row, shift = rng.randrange(rows), rng.randrange(LANES)
+    return [(row + (lane < shift)) % rows for lane in range(LANES)]
+
+
+def at(rows, data):
+    """The bytes in an array at eight rows, lane by lane."""
+    return b"".join(data[ROW_BYTES*row + 4*lane:][:4] for lane, row in enumerate(rows))
+
+
+@pytest.mark.parametrize("kind", LATENCY)
+@each_seed(2)
+def test_every_read_brings_what_was_written(kind, seed):
+    """Random writes with any mask, reads of the same rows in the next cycles, in every cycle."""
+    rng   = random.Random(seed)
+    size  = 2*PAGE if kind == "ultra" else PAGE
+    image = None if kind == "ultra" else [rng.getrandbits(32) for _ in range(size//4 - 5)]
+    dut   = LaneMemory(size, image, kind)
+    model = bytearray(b"".join(word.to_bytes(4, "little") for word in image or []))
+    model = model.ljust(size, b"\0")
+
+    def traffic():
+        due = []
+        for _ in range(800):
+            # Few rows, so that they meet.
+            rows = rows_of(rng, 6)
+            enable = rng.random() < 0.8
+            yield dut.read_enable.eq(enable)
+            for signal, row in zip(dut.read_rows, rows):
+                yield signal.eq(row)
+            due.append(at(rows, model) if enable else None)
+            rows, data, mask = rows_of(rng, 6), rng.randbytes(ROW_BYTES), rng.getrandbits(ROW_BYTES)
+            mask = mask if dut.writable and rng.random() < 0.7 else 0
+            for signal, row in zip(dut.write_rows, rows):
+                yield signal.eq(row)
+            yield dut.write_data.eq(int.from_bytes(data, "little"))
+            yield dut.write_mask.eq(mask)
+            for n in range(ROW_BYTES):
+                if mask >> n & 1:
+                    model[ROW_BYTES*rows[n//4] + n] = data[n]
+            yield
+            # The address stands at the pins from here on.
+            if len(due) > dut.latency and due[-1 - dut.latency] is not None:
+                got = (yield dut.read_data).to_bytes(ROW_BYTES, "little")
+                assert got == due[-1 - dut.latency]
+
+    simulate(dut, [traffic()])
+
+
+@pytest.mark.parametrize("arguments, rule", [
+    (dict(size=PAGE, kind="flash"),              "must be one of block, rom, ultra"),
+    (dict(size=3*PAGE),                          "power of two"),
+    (dict(size=PAGE//2),                         "at least a page"),
+    (dict(size=PAGE, kind="rom"),                "without an image"),
+    (dict(size=PAGE, kind="ultra", image=[1]),   "cannot be initialised"),
+    (dict(size=PAGE, image=[0]*(PAGE//4 + 1)),   "has room for 1024"),
+])
+def test_what_cannot_be_built_says_why(arguments, rule):
+    """A wrong memory ends with a sentence naming the value and the rule."""
+    with pytest.raises(ValueError, match=rule):
+        LaneMemory(**arguments)
+
+
+class Top(Module):
+    """A memory with its ports as pins."""
+    def __init__(self, *arguments):
+        self.submodules.memory = memory = LaneMemory(*arguments)
+        self.clock_domains.cd_sys = ClockDomain()
+        self.ios = {*memory.write_rows, *memory.read_rows, memory.write_data, memory.write_mask,
+            memory.read_enable, memory.read_data, self.cd_sys.clk, self.cd_sys.rst}
+
+
+@pytest.mark.parametrize("arguments, cells", [
+    ((0x80000, None, "ultra"),     {"URAM288": 16}),
+    ((PAGE, [1, 2, 3], "block"),   {"RAMB18E2": 8}),
+])
+def test_the_arrays_become_the_rams_that_were_meant(arguments, cells, tmp_path, monkeypatch):
+    """512 KiB take 16 UltraRAMs and no other memory; a 4 KiB memory takes 8 half block RAMs."""
+    top = Top(*arguments)
+    monkeypatch.chdir(tmp_path) # Beside the Verilog go the contents of the memories.
+    litex.convert(top, top.ios, name="top").write("top.v")
+    # As far as memories are mapped: the rest takes most of the time.
+    script = ("read_verilog top.v; synth_xilinx -family xcup -uram -top top -flatten -run :fine; "
+        "tee -o stat.txt stat")
+    subprocess.run([find_yosys().program, "-q", "-p", script], cwd=tmp_path, check=True)
+    text  = (tmp_path/"stat.txt").read_text()
+    lines = re.findall(r"(\d+) +(?:\S+ +)?((?:URAM|RAM)\w+)", text)
+    found = {kind: int(count) for count, kind in lines}
+    assert found == cells
+
+
+def test_the_bridge_is_told_what_there_is():
+    """The generator's words, and a pin for each signal."""
+    memory = LaneMemory(PAGE, [0], "rom")
+    assert memory.parameter("identity") == "identity,4096,1,ro"
+    assert LaneMemory(0x80000, kind="ultra").parameter("uram") == "uram,524288,3,rw"
+    pins = memory.pins("identity")
+    assert len(pins) == 2*LANES + 4
+    assert pins["o_memory_identity_readRows_7"] is memory.read_rows[7]
+    assert pins["i_memory_identity_readData"] is memory.read_data
