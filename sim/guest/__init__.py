@@ -1,13 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Linux guest with a real kernel and LitePCIe's real driver, into which a board is plugged.
+"""A Linux guest with a real kernel and a real driver, into which a board is plugged.
 
 mirror     where Debian's packages come from on this machine
 packages   Debian packages without root, below build/
 qemu       a QEMU with the vfio-user client: the machine's own, or a fetched one
 kernel     a Debian kernel with matching headers, and a static busybox
-driver     LitePCIe's driver, unpatched, as a module for that kernel
+driver     our driver, or LitePCIe's, unpatched, as a module for that kernel
 initramfs  the guest's root: a newc archive, written without root
 machine    the virtual machine as a QEMU command line
 supervise  runs QEMU and watches its console

@@ -1,12 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePCIe's own driver as a module for the guest's kernel.
+"""The driver as a module for the guest's kernel: ours, or LitePCIe's own.
 
-Promises: the C sources are the installed litepcie package's, unpatched; the register headers are
-the gateware's; one module for each content of sources, headers, kernel and compiler, in
-build/driver/<hash>. Only litepcie.ko is built: liteuart.c beside it does not compile from Linux
-6.12 on, and the board has no UART.
+Promises: ours is software/kernel, which asks the card and fits every gateware; LitePCIe's is the
+installed litepcie package's, unpatched, with the gateware's register headers; one module for each
+content of sources, headers, kernel and compiler, in build/driver/<hash>. Of LitePCIe's only
+litepcie.ko is built: liteuart.c beside it does not compile from Linux 6.12 on, and the board has no
+UART.
 """
 
 from __future__ import annotations
@@ -24,6 +25,10 @@ from sim.guest import SetupError, packages
 from sim.guest.kernel import Kernel
 from sim.guest.packages import BUILD
 from tools.progress import run
+
+DRIVERS = ("lanebox", "stock")
+OURS = Path(__file__).resolve().parents[2] / "software" / "kernel"
+OUR_FILES = ("Kbuild", "*.[ch]", "uapi/*.h")
 
 SOURCES = ("main.c", "litepcie.h", "config.h", "flags.h")
 GENERATED = ("csr.h", "soc.h", "mem.h")
@@ -46,8 +51,15 @@ def source_directory() -> Path:
     return Path(found.submodule_search_locations[0]) / "software" / "kernel"
 
 
-def inputs(headers: Path) -> dict[str, Path]:
-    """Every file that the module is made of, by name."""
+def our_inputs() -> dict[str, Path]:
+    """Every file that our module is made of, by name."""
+    found = [path for pattern in OUR_FILES for path in sorted(OURS.glob(pattern))]
+    # A build in the source folder leaves litepcie.mod.c there.
+    return {str(p.relative_to(OURS)): p for p in found if not p.name.endswith(".mod.c")}
+
+
+def stock_inputs(headers: Path) -> dict[str, Path]:
+    """Every file that LitePCIe's module is made of, by name."""
     files = {name: source_directory() / name for name in SOURCES}
     files.update({name: Path(headers) / name for name in GENERATED})
     for path in files.values():
@@ -79,28 +91,37 @@ def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
 
-def ensure(kernel: Kernel, headers: Path = HEADERS) -> Path:
-    """litepcie.ko for this kernel and these register headers, built if need be."""
-    files = inputs(headers)
+def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) -> Path:
+    """litepcie.ko for this kernel, built if need be; the register headers are for LitePCIe's."""
+    if driver not in DRIVERS:
+        raise SetupError(f"DRIVER={driver}: choose one of {', '.join(DRIVERS)}.")
+    files = stock_inputs(headers) if driver == "stock" else our_inputs()
+    return ensure_module(kernel, files, "litepcie")
+
+
+def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
+    """NAME.ko of these files for this kernel, built if need be."""
     program = compiler(kernel)
-    module = BUILD / "driver" / content_hash(files, kernel, program) / "litepcie.ko"
+    module = BUILD / "driver" / content_hash(files, kernel, program) / f"{name}.ko"
     with packages.locked("driver"):
         if not module.exists():
             module.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".build.", dir=BUILD / "driver") as work:
-                build(Path(work), files, kernel, program).rename(module)
+                build(Path(work), files, kernel, program, name).rename(module)
     return module
 
 
-def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str) -> Path:
+def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str, name: str) -> Path:
     """Compile the module in an empty directory."""
-    for name, path in files.items():
-        shutil.copyfile(path, work / name)
-    (work / "Kbuild").write_text(KBUILD)
+    for place, path in files.items():
+        (work / place).parent.mkdir(exist_ok=True)
+        shutil.copyfile(path, work / place)
+    if "Kbuild" not in files:
+        (work / "Kbuild").write_text(KBUILD)
     # What the caller's make exports (its jobs, V=1, KERNEL=6.12) kbuild would take as its own.
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
     argv = ["make", "-C", kernel.headers, f"M={work}", f"CC={program}", *OPTIONS, "modules"]
-    run(argv, f"driver for {kernel.release}", tie=True, env=environment)
-    module = work / "litepcie.ko"
+    run(argv, f"{name} for {kernel.release}", tie=True, env=environment)
+    module = work / f"{name}.ko"
     subprocess.run(["strip", "--strip-debug", str(module)], check=True)
     return module

@@ -27,6 +27,7 @@ MESSAGE_TIMEOUT_MS = 600_000
 
 KERNEL_OPTIONS = (
     "console=ttyS0",
+    "no_timer_check",  # without KVM a busy machine may miss the ticks that the check counts
     # Speed.
     "quiet", "mitigations=off",
     # A fault of the kernel is an end, and one that is seen at once.
@@ -52,6 +53,7 @@ class Machine:
     icount: int | None = None  # one guest instruction takes 2**icount ns of its time
     share: bool = True  # off only to test that a board notices
     append: tuple[str, ...] = ()  # more kernel options
+    devices: tuple[str, ...] = ()  # more of QEMU's own arguments: disks, other cards
 
     def __post_init__(self) -> None:
         for name in ("mps", "mrrs"):
@@ -80,23 +82,29 @@ class Machine:
             "-device", "isa-serial,chardev=results,index=1",
             "-kernel", kernel.image, "-initrd", initramfs,
             "-append", " ".join([*KERNEL_OPTIONS, *self._sizes(), *self.append, *extra]),
-            *(self._card() if self.socket is not None else []),
+            *(card_arguments(self.socket) if self.socket is not None else []),
+            *self.devices,
         ]  # fmt: skip
 
     def _sizes(self) -> list[str]:
         # The kernel hands on what it does not know itself, and init finds it in its environment.
         return [f"mps={self.mps}", f"mrrs={self.mrrs}"] if self.socket is not None else []
 
-    def _card(self) -> list[str]:
-        # Nested options can be given in JSON only.
-        card = {
-            "driver": "vfio-user-pci",
-            "bus": "root_port",
-            "x-msg-timeout": MESSAGE_TIMEOUT_MS,
-            "socket": {"type": "unix", "path": str(self.socket)},
-        }
-        port = "pcie-root-port,id=root_port,chassis=1,slot=1"
-        return ["-device", port, "-device", json.dumps(card)]
+
+def card_arguments(socket: Path, slot: int = 1) -> list[str]:
+    """QEMU's arguments for the board at `socket`, behind a root port of its own."""
+    # Nested options can be given in JSON only.
+    port = "root_port" if slot == 1 else f"root_port{slot}"
+    card = {
+        "driver": "vfio-user-pci",
+        "bus": port,
+        "x-msg-timeout": MESSAGE_TIMEOUT_MS,
+        "socket": {"type": "unix", "path": str(socket)},
+    }
+    return [
+        "-device", f"pcie-root-port,id={port},chassis={slot},slot={slot}",
+        "-device", json.dumps(card),
+    ]  # fmt: skip
 
 
 def check_socket(path: Path) -> None:

@@ -5,7 +5,7 @@
 """Boot a guest around a board's socket, run commands in it, bring back what they wrote.
 
 Promises: what is missing (QEMU, kernel, driver) is fetched or built first; the commands run with
-LitePCIe's driver loaded, and MPS and MRRS programmed as asked; files that they leave in /out come
+the driver loaded, and MPS and MRRS programmed as asked; files that they leave in /out come
 back byte for byte; the sizes that were negotiated are reported; nothing is left running. The board
 must be listening already.
 """
@@ -83,12 +83,20 @@ class Result:
 
 
 def prepare(
-    kernel: str | None = None, headers: Path = driver.HEADERS, with_driver: bool = True
+    kernel: str | None = None,
+    headers: Path = driver.HEADERS,
+    with_driver: bool = True,
+    choice: str = driver.DRIVERS[0],
 ) -> Guest:
-    """Fetch and build what a run needs; `kernel` is a series such as "6.12"."""
+    """Fetch and build what a run needs.
+
+    `kernel` is a series such as "6.12", `choice` the driver, one of driver.DRIVERS; the headers are
+    for LitePCIe's.
+    """
     program = qemu.ensure()
     chosen = guest_kernel.ensure(kernel)
-    return Guest(program, chosen, driver.ensure(chosen, headers) if with_driver else None)
+    module = driver.ensure(chosen, headers, choice) if with_driver else None
+    return Guest(program, chosen, module)
 
 
 def run_guest(
@@ -225,7 +233,9 @@ def parser() -> argparse.ArgumentParser:
     add("--interactive", action="store_true", help="a shell on this terminal after the commands")
     add("--prepare", action="store_true", help="only fetch and build what a run needs")
     add("--headers", type=Path, default=driver.HEADERS, help="with the gateware's csr.h")
-    add("--no-driver", action="store_true", help="without LitePCIe's driver")
+    add("--no-driver", action="store_true", help="with neither driver")
+    add("--driver", choices=driver.DRIVERS, default=driver.DRIVERS[0],
+        help="lanebox: ours (default); stock: LitePCIe's own")  # fmt: skip
     add("--kernel", metavar="SERIES", help="6.1, 6.12 (default: $KERNEL, else the release's own)")
     add("--mps", type=int, default=256, help="Max_Payload_Size to program (default 256)")
     add("--mrrs", type=int, default=512, help="Max_Read_Request_Size to program (default 512)")
@@ -255,7 +265,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _main(options: argparse.Namespace, files: list[tuple]) -> int:
-    guest = prepare(options.kernel, options.headers, not options.no_driver)
+    guest = prepare(options.kernel, options.headers, not options.no_driver, options.driver)
     if options.prepare:
         print(f"{guest.qemu}\n{guest.kernel.image} ({guest.kernel.version})\n{guest.module or '-'}")
         return 0

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/driver.py: the module is named after its content, and made of LitePCIe's own files."""
+"""sim/guest/driver.py: the module is named after its content: our files, or LitePCIe's own."""
 
 from pathlib import Path
 
@@ -39,9 +39,37 @@ def build_below_tmp(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "BUILD", tmp_path / "build")
 
 
-def test_the_sources_are_litepcie_s_own(headers):
+def test_our_module_is_the_whole_folder():
+    """Every source that Kbuild names is there, headers too, and nothing that a build left."""
+    files = driver.our_inputs()
+    kbuild = files["Kbuild"].read_text().partition("litepcie-y :=")[2].partition("\n\n")[0]
+    objects = {word for word in kbuild.split() if word.endswith(".o")}
+    assert {f"{Path(name).stem}.o" for name in files if name.endswith(".c")} == objects
+    assert {"card.h", "compat.h", "uapi/litepcie.h", "uapi/litepcie_capability.h"} <= set(files)
+
+
+def test_our_module_needs_no_headers_of_the_gateware(kernel, tmp_path):
+    """One binary for every build."""
+    assert driver.ensure(kernel, tmp_path / "nowhere").is_file()
+
+
+def test_an_unknown_driver_is_refused(kernel, headers):
+    """The message lists those there are."""
+    with pytest.raises(SetupError, match="DRIVER=xdma: choose one of lanebox, stock"):
+        driver.ensure(kernel, headers, "xdma")
+
+
+def test_kernel_versions_are_asked_for_in_one_place():
+    """compat.h is the only file that knows them, and none knows an address of the gateware."""
+    for name, path in driver.our_inputs().items():
+        text = path.read_text()
+        assert ("LINUX_VERSION_CODE" in text) == (name == "compat.h"), name
+        assert "CSR_" not in text, name
+
+
+def test_the_stock_sources_are_litepcie_s_own(headers):
     """They are read where pip put them, and none is a copy of ours."""
-    files = driver.inputs(headers)
+    files = driver.stock_inputs(headers)
     assert {path.parent for name, path in files.items() if name in driver.SOURCES} == {
         driver.source_directory()
     }
@@ -52,20 +80,21 @@ def test_the_sources_are_litepcie_s_own(headers):
 def test_missing_headers_say_how_to_make_them(tmp_path):
     """The message names the file and the command."""
     with pytest.raises(SetupError, match=r"csr\.h is missing.*targets/sim\.py --build"):
-        driver.inputs(tmp_path / "nowhere")
+        driver.stock_inputs(tmp_path / "nowhere")
 
 
 def test_a_module_is_built_once(monkeypatch, headers, kernel):
-    """The second call builds nothing."""
-    module = driver.ensure(kernel, headers)
-    assert module.is_file()
+    """The second call builds nothing; the two drivers are two modules."""
+    modules = [driver.ensure(kernel, headers, name) for name in driver.DRIVERS]
+    assert all(module.is_file() for module in modules)
+    assert len(set(modules)) == len(modules)
     monkeypatch.setattr(driver, "build", None)
-    assert driver.ensure(kernel, headers) == module
+    assert [driver.ensure(kernel, headers, name) for name in driver.DRIVERS] == modules
 
 
 def test_another_register_map_is_another_module(headers, kernel):
     """A changed header, kernel or compiler must not meet the old module."""
-    files = driver.inputs(headers)
+    files = driver.stock_inputs(headers)
     names = {driver.content_hash(files, kernel, "gcc")}
     (headers / "csr.h").write_text("/* moved */\n")
     names.add(driver.content_hash(files, kernel, "gcc"))

@@ -1,0 +1,69 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the driver's tests share: its kernels, its test programs, and a log without complaints."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+import subprocess
+
+from board_builds import ROOT
+
+from sim.guest import SetupError, driver, mirror, run
+from sim.guest import kernel as guest_kernel
+
+PROGRAMS = ROOT / "software" / "kernel" / "test"
+CARD = "/sys/bus/pci/devices/0000:01:00.0"
+COMPLAINT = re.compile(
+    r"^.*(WARNING:|BUG:|Oops|Call Trace|KASAN|refcount_t|possible circular|sleeping function|"
+    r"DMA-API:|unregister|use.after.free|scheduling while atomic|Bad page|hung task).*$",
+    re.MULTILINE,
+)
+
+
+def kernels() -> list[str | None]:
+    """The default, and 6.12 where apt has it beside that."""
+    found = [None]
+    with contextlib.suppress(SetupError):
+        if "bookworm-security" in [suite for _, suite in mirror.sources()]:
+            found.append("6.12")
+    return found
+
+
+@functools.cache
+def program(name: str):
+    """A static test program from software/kernel/test."""
+    out = ROOT / "build" / "software" / "kernel-test"
+    out.mkdir(parents=True, exist_ok=True)
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
+    command += ["-static", "-pthread", "-o", str(out / name), str(PROGRAMS / f"{name}.c")]
+    subprocess.run(command, check=True)
+    return out / name
+
+
+def importer(kernel=None):
+    """litepcie_importer.ko for this kernel."""
+    folder = PROGRAMS / "importer"
+    files = {name: folder / name for name in ("Kbuild", "litepcie_importer.c")}
+    files["compat.h"] = driver.OURS / "compat.h"
+    return driver.ensure_module(guest_kernel.ensure(kernel), files, "litepcie_importer")
+
+
+def boot(board, commands, kernel=None, programs=("stress",), files=(), **choices) -> run.Result:
+    """Run commands in a guest with our driver; the kernel must have nothing to complain about."""
+    guest = run.prepare(kernel)
+    files = [(program(name), f"bin/{name}") for name in programs] + list(files)
+    result = run.run_guest(board and board.socket, commands, files, guest=guest, **choices)
+    check_log(result)
+    assert result.rc == 0, result.console[-3000:] + result.files["dmesg"].decode()[-3000:]
+    return result
+
+
+def check_log(result: run.Result) -> None:
+    """No warning, no trace, nothing that a debug option of the kernel found."""
+    log = result.files["dmesg"].decode()
+    found = COMPLAINT.search(log)
+    assert not found, log[found.start() :][:4000]

@@ -1,0 +1,75 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""LitePCIe's own tools run unchanged on our driver, and ours on LitePCIe's."""
+
+import pytest
+from driver_guest import boot, check_log, kernels
+
+from sim import artefacts
+from sim.guest import run
+
+pytestmark = pytest.mark.guest
+
+WARM_UP = 128 * 256  # buffers of 8 KiB in which the stock utility compares nothing
+WANTED = 1000
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+def counts(text):
+    """Buffers received and errors of a dma_test, from its table."""
+    lines = [line.split() for line in text.splitlines()]
+    rows = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
+    return int(rows[-1][2]) if rows else 0, sum(int(row[4]) for row in rows)
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_the_stock_utility_runs_unchanged(start_board, gateware, kernel):
+    """info, scratch_test and both kinds of dma_test; whether data is compared shows in soak."""
+    stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
+    commands = ["stock info >/out/info", "stock scratch_test >/out/scratch"]
+    commands += [f"stock {z} -t 2 dma_test >/out/dma{z} || true" for z in ("", "-z")]
+    with start_board("--pace", "200000") as board:
+        files = boot(board, commands, kernel, [], [stock]).files
+    assert b"SoC Identifier   : Lanebox sim" in files["info"]
+    assert b"Read: 0xdeadbeef" in files["scratch"]
+    for name in ("dma", "dma-z"):
+        received, errors = counts(files[name].decode())
+        assert received > 256 and errors == 0, files[name].decode()
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("zero_copy", ["", "-z"])
+def test_the_stock_utility_compares_a_thousand_buffers(start_board, gateware, zero_copy):
+    """It compares nothing in its first 268 MB and always exits 0, so its ERRORS column is read."""
+    stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
+    for pace in (500_000, 250_000, 125_000):
+        seconds = int((WARM_UP + 4 * WANTED) * 8192 / (pace * 23.2)) + 10
+        commands = [f"stock {zero_copy} -t {seconds} dma_test >/out/dma || true"]
+        commands.append("cat /sys/class/litepcie/litepcie0/*_lost >/out/lost")
+        with start_board("--pace", pace) as board:
+            files = boot(board, commands, None, [], [stock], timeout=seconds + 120).files
+        received, errors = counts(files["dma"].decode())
+        print(f"pace {pace}: {received - WARM_UP} buffers compared, {errors} errors")
+        # The rings cannot be held: a busy machine loses buffers, and the driver says so.
+        if not files["lost"].strip(b"0\n") and received >= WARM_UP + WANTED:
+            break
+    assert received >= WARM_UP + WANTED and errors == 0
+
+
+def test_our_utility_runs_on_both_drivers(start_board, gateware):
+    """The library's kernel back end asks for nothing that LitePCIe's driver does not have."""
+    headers = gateware / "include"
+    util = (artefacts.utility(headers, static=True), "bin/litepcie_util")
+    commands = "litepcie_util dma_test --direction loopback --size 2M >/out/dma"
+    for choice in ("lanebox", "stock"):
+        guest = run.prepare(None, headers, choice=choice)
+        with start_board("--pace", "200000") as board:
+            result = run.run_guest(board.socket, commands, [util], guest=guest)
+        check_log(result)
+        assert result.rc == 0, result.console
+        assert b"0 wrong c2h buffers, 0 wrong h2c beats, 0 lost" in result.files["dma"]

@@ -1,0 +1,106 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A card without a sound capability table is left alone, with a sentence that says why.
+
+The card is QEMU's bochs-display: a BAR0 of plain memory, into which the test writes tables.
+"""
+
+import struct
+import zlib
+
+import pytest
+from driver_guest import boot, kernels
+
+from lanebox import capability, layouts
+from lanebox.capability import HEADER, HEADER_WORDS, Block
+from sim.guest import run
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+
+DIGEST = "00" * 32
+INTERRUPTS = Block("interrupts", 0x1800, 0x800,
+    {"delivery": 1, "causes": 32, "enable": 0, "clear": 4, "vector": 8})  # fmt: skip
+DMA = {"h2c": 0x20, "c2h": 0, "loopback": 0x40, "table_depth": 256, "address_width": 64,
+       "h2c_cause": 0, "c2h_cause": 1, "h2c_buffered": 8192, "c2h_buffered": 8192}  # fmt: skip
+
+
+def dma(**changes):
+    return Block("dma", 0x2000, 0x800, {**DMA, **changes})
+
+
+def sealed(entries, **header):
+    """A table with a right checksum, with header words changed; an entry may be bare words."""
+    words = capability.table("test", DIGEST, [e for e in entries if isinstance(e, Block)])
+    for raw in (e for e in entries if not isinstance(e, Block)):
+        words += raw
+        words[HEADER["blocks"]] += 1
+    words[HEADER["bytes"]] = 4 * len(words)
+    for name, value in header.items():
+        words[HEADER[name]] = value
+    words[HEADER["crc"]] = 0
+    size = min(words[HEADER["bytes"]], 4 * len(words))
+    words[HEADER["crc"]] = zlib.crc32(struct.pack(f"<{len(words)}I", *words)[:size])
+    return words
+
+
+def damaged():
+    words = sealed([INTERRUPTS, dma()])
+    words[HEADER_WORDS + 3] ^= 1
+    return words
+
+
+# By name: the table, and what the driver says.
+TABLES = {
+    "none": ([0] * 40, "no capability table at BAR0"),
+    "ones": ([0xFFFFFFFF] * 40, "does not answer"),
+    "major": (sealed([], version=2 << 16), "has version 2.0, this driver knows 1"),
+    "short": (sealed([], bytes=16), "says it has 16 bytes"),
+    "long": (sealed([], bytes=0x1008), "says it has 4104 bytes"),
+    "damaged": (damaged(), "is damaged"),
+    "count": (sealed([INTERRUPTS], blocks=0x10000000), "has a block that cannot be"),
+    "count2": (sealed([INTERRUPTS], blocks=3), "has a block that cannot be"),
+    "length": (sealed([[0x10005, 4, 0, 0]]), "has a block that cannot be"),
+    "beyond": (sealed([[0x10005, 0x7ff8, 0, 0]]), "has a block that cannot be"),
+    "outside": (sealed([Block("memory", 0xFFFFF000, 0x2000, {})]), "has a block that cannot be"),
+    "bar": (sealed([Block("memory", 0, 4, {}, bar=6)]), "has a block that cannot be"),
+    "absent": (sealed([Block("memory", 0, 4, {}, bar=4)]), "BAR4 has no address"),
+    "no-dma": (sealed([INTERRUPTS]), "no DMA channel that can be driven"),
+    "group": (sealed([INTERRUPTS, dma(h2c=0x7F0)]), "no DMA channel that can be driven"),
+    "cause": (sealed([INTERRUPTS, dma(c2h_cause=32)]), "no DMA channel that can be driven"),
+    "causes": (sealed([INTERRUPTS, dma(c2h_cause=0)]), "no DMA channel that can be driven"),
+    "loopback": (sealed([INTERRUPTS, dma(loopback=0x800)]), "no DMA channel that can be driven"),
+    "depth": (sealed([INTERRUPTS, dma(table_depth=4)]), "no DMA channel that can be driven"),
+    "no-irq": (sealed([dma()]), "no usable interrupt block"),
+    # All is well, and the display cannot interrupt: what was built is taken down again.
+    "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "no message-signalled"),
+}
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_a_card_without_a_sound_table_is_refused(kernel):
+    """Each table ends in its sentence, and nothing is left behind."""
+    files = [
+        (struct.pack(f"<{len(words)}I", *words), f"tables/{name}")
+        for name, (words, _) in TABLES.items()
+    ]
+    commands = [
+        "driver=/sys/bus/pci/drivers/litepcie",
+        "card=$(grep -l 0x1111 /sys/bus/pci/devices/*/device); card=${card%/device}",
+        "echo 1234 1111 >$driver/new_id; dmesg -c >/dev/null",
+        "echo 1 >$card/enable",
+        "for table in /tables/*; do",
+        f"stress poke $card/resource0 {layouts.CAPABILITY_BASE:#x} $table",
+        "! echo ${card##*/} >$driver/bind 2>/dev/null",
+        "[ ! -e /dev/litepcie0 -a ! -e $card/driver ]",
+        "dmesg -c >/out/${table##*/}; done",
+        "rmmod litepcie; ! grep -q litepcie /proc/iomem",
+    ]
+    result = boot(None, commands, kernel, files=files, devices=("-device", "bochs-display"))
+    for name, (_, sentence) in TABLES.items():
+        assert sentence in result.files[name].decode(), (name, result.files[name].decode())

@@ -1,0 +1,110 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the driver has beside LitePCIe's ABI: page-backed rings of any shape, index page, BARs."""
+
+import re
+
+import pytest
+from board_builds import build_executable
+from driver_guest import CARD, boot, importer, kernels
+
+from lanebox import layouts
+from sim.guest import run
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+
+PACE = ("--pace", "400000")  # rings go round whether software keeps up or not
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_rings_have_the_shape_that_was_asked_for(start_board, kernel):
+    """Six sizes, counts and modes, every word compared; index page, eventfd and poll() agree.
+
+    The fast path of `rings index` makes no system call while data flows. Arguments that cannot be
+    are refused, each with its error.
+    """
+    parts = ("refuse", "event", "index", "shapes")
+    commands = [f"rings {part} /dev/litepcie0 >>/out/rings" for part in parts]
+    with start_board(*PACE) as board:
+        text = boot(board, commands, kernel, ["rings"]).files["rings"].decode()
+    compared = [int(number) for number in re.findall(r"(\d+) buffers compared", text)]
+    print(text)
+    assert len(compared) == 7 and all(compared)
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_a_ring_goes_to_a_disk_and_back_without_a_copy(start_board, tmp_path, kernel):
+    """O_DIRECT from and to both rings, on an NVMe disk; the disk's file holds the ring's bytes."""
+    disk = tmp_path / "disk"
+    disk.write_bytes(bytes(4 << 20))
+    devices = ("-drive", f"file={disk},if=none,id=disk,format=raw")
+    devices += ("-device", "nvme,drive=disk,serial=1")
+    commands = "rings direct /dev/litepcie0 /dev/nvme0n1"
+    with start_board(*PACE) as board:
+        boot(board, commands, kernel, ["rings"], devices=devices)
+    words = memoryview(disk.read_bytes()[: 2 << 20]).cast("I")
+    assert all(words[i] == i * 2654435761 % 2**32 for i in range(0, len(words), 97))
+
+
+def test_registers_are_mapped_uncached_and_taken_away(start_board):
+    """Bounds and privileges hold; a card that goes ends in SIGBUS, not in all ones."""
+    commands = [
+        "chmod 1777 /tmp; mount -t debugfs none /sys/kernel/debug",
+        "rings bar /dev/litepcie0 /tmp/mapped & user=$!",
+        "while [ ! -e /tmp/mapped ]; do sleep 0.05; done",
+        "cp /sys/kernel/debug/x86/pat_memtype_list /out/pat",
+        f"head -n 1 {CARD}/resource >/out/bar0",
+        f"sleep 0.2; echo 1 >{CARD}/remove; wait $user",
+    ]
+    with start_board() as board:
+        files = boot(board, commands, programs=["rings"]).files
+    assert memory_types(files, "bar0") == {"uncached-minus"}
+
+
+def memory_types(files, bar):
+    """How the kernel says the BAR is mapped, by all who map it."""
+    start = int(files[bar].split()[0], 16)
+    types = re.findall(r"PAT: \[mem 0x0*([0-9a-f]+)-\S+ (\S+)", files["pat"].decode())
+    return {kind for address, kind in types if int(address, 16) == start}
+
+
+def test_card_memory_is_mapped_write_combining(start_board):
+    """BAR2 of the Lanebox endpoint: what seed 000 could not get; 4 KiB written and read back."""
+    offset = layouts.CARD_MEMORY_BASE
+    commands = [
+        "mount -t debugfs none /sys/kernel/debug",
+        f"rings memory /dev/litepcie0 {offset:#x} >/out/memory & user=$!",
+        "while [ ! -s /out/memory ]; do kill -0 $user; sleep 0.05; done",
+        "cp /sys/kernel/debug/x86/pat_memtype_list /out/pat",
+        f"sed -n 3p {CARD}/resource >/out/bar2; kill $user",
+    ]
+    board = start_board("--bar2", layouts.BAR2_SIZE, program=build_executable("lanebox"))
+    with board:
+        files = boot(board, commands, programs=["rings"]).files
+    assert files["memory"] == b"memory: 4096 bytes\n"
+    assert memory_types(files, "bar2") == {"write-combining"}
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_another_device_reads_the_ring_in_place(start_board, kernel):
+    """Through a dma-buf, which outlives the file, the card and the driver's interest in both."""
+    commands = [
+        "insmod /root/litepcie_importer.ko",
+        "rings export /dev/litepcie0 /dev/litepcie_importer >/out/sum",
+        "cat /dev/litepcie_importer >>/out/sum",
+        f"echo 1 >{CARD}/remove",
+        "cat /dev/litepcie_importer >>/out/sum",
+        "! rmmod litepcie 2>/dev/null; rmmod litepcie_importer; rmmod litepcie",
+    ]
+    with start_board() as board:
+        files = [(importer(kernel), "root/litepcie_importer.ko")]
+        result = boot(board, commands, kernel, ["rings"], files)
+    first, *later = result.files["sum"].decode().splitlines()
+    wanted = re.search(r"2097152 bytes, sum (\d+)", first).group(1)
+    assert later == [f"{wanted} {wanted}"] * 2

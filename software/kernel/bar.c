@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * mmap() of the BARs: registers uncached, memory write-combining.
+ *
+ * Page by page, on the first access: when the card is reset or goes, the pages
+ * are taken away, and an access ends in SIGBUS instead of all ones.
+ */
+
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+
+#include "card.h"
+#include "compat.h"
+
+/* Has the range registers that make the card write to memory, or reset it? */
+bool litepcie_bar_drives(struct litepcie *card, u64 offset, u64 size)
+{
+	for (unsigned int i = 0; i < card->block_count; i++) {
+		const struct litepcie_block *block = &card->blocks[i];
+		u64 start = block->offset, end = start + block->size;
+
+		if (block->bar)
+			continue;
+		switch (block->type) {
+		case LITEPCIE_BLOCK_CONTROL:
+			start += litepcie_parameter(block, LITEPCIE_CONTROL_RESET);
+			end = start + sizeof(u32);
+			break;
+		case LITEPCIE_BLOCK_DMA:
+		case LITEPCIE_BLOCK_INTERRUPTS:
+			break;
+		default:
+			continue;
+		}
+		if (offset < end && start < offset + size)
+			return true;
+	}
+	return false;
+}
+
+static bool is_memory(struct litepcie *card, unsigned int bar)
+{
+	unsigned long flags = pci_resource_flags(card->pdev, bar);
+
+	return flags & IORESOURCE_MEM && flags & IORESOURCE_PREFETCH;
+}
+
+/* The kernel's own mapping decides how everybody maps these pages. */
+void litepcie_bar_map_memory(struct litepcie *card)
+{
+	for (unsigned int bar = 1; bar < PCI_STD_NUM_BARS; bar++)
+		if (is_memory(card, bar))
+			card->memory[bar] = pci_iomap_wc(card->pdev, bar, 0);
+}
+
+void litepcie_bar_unmap_memory(struct litepcie *card)
+{
+	for (unsigned int bar = 1; bar < PCI_STD_NUM_BARS; bar++)
+		if (card->memory[bar])
+			pci_iounmap(card->pdev, card->memory[bar]);
+}
+
+/* Between enter and exit, as the next. */
+int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
+{
+	u32 n = bar->bar;
+
+	if (n >= PCI_STD_NUM_BARS)
+		return -EINVAL;
+	if (n && !card->memory[n])
+		return -ENODEV;
+	bar->write_combining = n && card->memory[n];
+	bar->offset = (u64)(LITEPCIE_REGION_BAR + n) << LITEPCIE_MMAP_SHIFT;
+	bar->size = pci_resource_len(card->pdev, n);
+	return 0;
+}
+
+static vm_fault_t bar_fault(struct vm_fault *vmf)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct litepcie_file *file = vma->vm_file->private_data;
+	struct litepcie *card = file->chan->card;
+	u64 place = (u64)vmf->pgoff << PAGE_SHIFT;
+	unsigned int bar = (place >> LITEPCIE_MMAP_SHIFT) - LITEPCIE_REGION_BAR;
+	u64 offset = place & (BIT_ULL(LITEPCIE_MMAP_SHIFT) - 1);
+	vm_fault_t result;
+
+	if (litepcie_enter(card))
+		return VM_FAULT_SIGBUS;
+	result = vmf_insert_pfn(vma, vmf->address,
+				(pci_resource_start(card->pdev, bar) + offset) >> PAGE_SHIFT);
+	litepcie_exit(card);
+	return result;
+}
+
+static const struct vm_operations_struct bar_vm_ops = {
+	.fault = bar_fault,
+};
+
+int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
+		      struct vm_area_struct *vma)
+{
+	u64 size = vma->vm_end - vma->vm_start;
+	struct litepcie_bar info = { .bar = bar };
+	int err = litepcie_bar_info(card, &info);
+
+	if (err)
+		return err;
+	if (!(vma->vm_flags & VM_SHARED) || offset > info.size || size > info.size - offset)
+		return -EINVAL;
+	if (!bar && litepcie_bar_drives(card, offset, size) && !capable(CAP_SYS_RAWIO)) {
+		if (vma->vm_flags & VM_WRITE)
+			return -EPERM;
+		vm_flags_clear(vma, VM_MAYWRITE);
+	}
+	vma->vm_page_prot = bar ? pgprot_writecombine(vma->vm_page_prot) :
+				  pgprot_noncached(vma->vm_page_prot);
+	vm_flags_set(vma, VM_IO | VM_PFNMAP | VM_DONTEXPAND | VM_DONTDUMP);
+	vma->vm_ops = &bar_vm_ops;
+	return 0;
+}
+
+/* Nobody reaches a BAR when this returns; nobody may enter any more. */
+void litepcie_bar_zap(struct litepcie *card)
+{
+	loff_t start = (u64)LITEPCIE_REGION_BAR << LITEPCIE_MMAP_SHIFT;
+	struct litepcie_file *file;
+
+	mutex_lock(&card->files_lock);
+	list_for_each_entry(file, &card->files, node)
+		unmap_mapping_range(file->filp->f_mapping, start, 0, 1);
+	mutex_unlock(&card->files_lock);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The capability table in BAR0: what the gateware has, and where.
+ *
+ * Nothing in it is believed before its checksum is right, and no block that
+ * does not lie in its BAR.  Unknown types of block are skipped.
+ */
+
+#include <linux/crc32.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "card.h"
+
+#define CAP(word)	(LITEPCIE_CAP_OFFSET + 4 * (word))
+
+static u32 header(struct litepcie *card, unsigned int word)
+{
+	return readl(card->bar0 + CAP(word));
+}
+
+/* Is this one of ours, and a table that this driver understands? */
+static int check_header(struct litepcie *card, u32 *bytes)
+{
+	struct device *dev = &card->pdev->dev;
+	u32 magic, version;
+
+	if (card->bar0_size < LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE) {
+		dev_err(dev, "BAR0 has %pa bytes, too few for the capability table of a Lanebox card: not driven\n",
+			&card->bar0_size);
+		return -ENODEV;
+	}
+	magic = header(card, LITEPCIE_CAP_HEADER_MAGIC);
+	if (magic == ~0u) {
+		dev_err(dev, "the card does not answer (all ones): check its power and link, then rescan the bus\n");
+		return -EIO;
+	}
+	if (magic != LITEPCIE_CAP_MAGIC) {
+		dev_err(dev, "no capability table at BAR0 + %#x (%#010x instead of %#010x): not driven; LitePCIe's own driver is for other gateware\n",
+			LITEPCIE_CAP_OFFSET, magic, LITEPCIE_CAP_MAGIC);
+		return -ENODEV;
+	}
+	version = header(card, LITEPCIE_CAP_HEADER_VERSION);
+	if (version >> 16 != LITEPCIE_CAP_MAJOR) {
+		dev_err(dev, "the capability table has version %u.%u, this driver knows %u: update the driver\n",
+			version >> 16, version & 0xffff, LITEPCIE_CAP_MAJOR);
+		return -ENODEV;
+	}
+	*bytes = header(card, LITEPCIE_CAP_HEADER_BYTES);
+	if (*bytes < 4 * LITEPCIE_CAP_HEADER_WORDS || *bytes > LITEPCIE_CAP_SIZE || *bytes % 8) {
+		dev_err(dev, "the capability table says it has %u bytes: not driven\n", *bytes);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static u32 checksum(const u32 *words, u32 bytes)
+{
+	u32 crc = ~0;
+
+	for (unsigned int i = 0; i < bytes / 4; i++) {
+		__le32 word = cpu_to_le32(i == LITEPCIE_CAP_HEADER_CRC ? 0 : words[i]);
+
+		crc = crc32_le(crc, (unsigned char *)&word, sizeof(word));
+	}
+	return ~crc;
+}
+
+/* Text is packed into words, first character lowest. */
+static void unpack_text(char *text, const u32 *words, unsigned int count)
+{
+	for (unsigned int i = 0; i < 4 * count; i++)
+		text[i] = words[i / 4] >> (8 * (i % 4));
+	text[4 * count - 1] = '\0';
+}
+
+static void unpack_identity(struct litepcie *card)
+{
+	const u32 *digest = card->table + LITEPCIE_CAP_HEADER_DIGEST;
+
+	unpack_text(card->target, card->table + LITEPCIE_CAP_HEADER_TARGET,
+		    LITEPCIE_CAP_TARGET_WORDS);
+	for (unsigned int i = 0; i < LITEPCIE_CAP_DIGEST_WORDS; i++)
+		sprintf(card->digest + 8 * i, "%08x", swab32(digest[i]));
+}
+
+/* The block at @word of the table; returns the words it takes, or 0. */
+static unsigned int unpack_block(struct litepcie_block *block, const u32 *table,
+				 unsigned int word, unsigned int words)
+{
+	const u32 *entry = table + word;
+	unsigned int length;
+
+	if (word + LITEPCIE_CAP_ENTRY_WORDS > words)
+		return 0;
+	length = entry[LITEPCIE_CAP_ENTRY_LENGTH] & 0xffff;
+	if (length % 8 || length < 4 * LITEPCIE_CAP_ENTRY_WORDS || length > 4 * (words - word))
+		return 0;
+	block->type = entry[LITEPCIE_CAP_ENTRY_TYPE] & 0xffff;
+	block->version = entry[LITEPCIE_CAP_ENTRY_TYPE] >> 16;
+	block->bar = entry[LITEPCIE_CAP_ENTRY_LENGTH] >> 16;
+	block->index = entry[LITEPCIE_CAP_ENTRY_LENGTH] >> 24;
+	block->offset = entry[LITEPCIE_CAP_ENTRY_OFFSET];
+	block->size = entry[LITEPCIE_CAP_ENTRY_SIZE];
+	block->parameter = entry + LITEPCIE_CAP_ENTRY_WORDS;
+	block->parameters = length / 4 - LITEPCIE_CAP_ENTRY_WORDS;
+	return length / 4;
+}
+
+static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block)
+{
+	resource_size_t size;
+
+	if (block->bar >= PCI_STD_NUM_BARS)
+		return false;
+	size = pci_resource_len(card->pdev, block->bar);
+	/* A BAR that found no room: the card is of use without it. */
+	if (!size && block->bar) {
+		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
+			 block->bar);
+		return true;
+	}
+	return block->offset <= size && block->size <= size - block->offset;
+}
+
+static int unpack_blocks(struct litepcie *card, u32 bytes)
+{
+	unsigned int count = card->table[LITEPCIE_CAP_HEADER_BLOCKS];
+	unsigned int word = LITEPCIE_CAP_HEADER_WORDS;
+
+	if (count > bytes / (4 * LITEPCIE_CAP_ENTRY_WORDS))
+		return -EINVAL;
+	card->blocks = kcalloc(count, sizeof(*card->blocks), GFP_KERNEL);
+	if (!card->blocks)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < count; i++) {
+		unsigned int taken = unpack_block(&card->blocks[i], card->table, word, bytes / 4);
+
+		if (!taken || !in_its_bar(card, &card->blocks[i]))
+			return -EINVAL;
+		word += taken;
+	}
+	card->block_count = count;
+	return 0;
+}
+
+int litepcie_capability_read(struct litepcie *card)
+{
+	struct device *dev = &card->pdev->dev;
+	u32 bytes, sum;
+	int err;
+
+	err = check_header(card, &bytes);
+	if (err)
+		return err;
+	card->table = kmalloc(bytes, GFP_KERNEL);
+	if (!card->table)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < bytes / 4; i++)
+		card->table[i] = header(card, i);
+	sum = checksum(card->table, bytes);
+	if (sum != card->table[LITEPCIE_CAP_HEADER_CRC]) {
+		dev_err(dev, "the capability table is damaged (checksum %#010x, not %#010x): load the gateware again\n",
+			sum, card->table[LITEPCIE_CAP_HEADER_CRC]);
+		return -EINVAL;
+	}
+	err = unpack_blocks(card, bytes);
+	if (err == -EINVAL)
+		dev_err(dev, "the capability table has a block that cannot be: not driven\n");
+	if (!err)
+		unpack_identity(card);
+	return err;
+}
+
+/* Is it still the gateware that was probed? */
+bool litepcie_capability_same(struct litepcie *card)
+{
+	for (unsigned int i = 0; i < LITEPCIE_CAP_HEADER_WORDS; i++)
+		if (header(card, i) != card->table[i])
+			return false;
+	return true;
+}
+
+/* The @nth block of this type in the order of the table, or NULL. */
+const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type, unsigned int nth)
+{
+	for (unsigned int i = 0; i < card->block_count; i++)
+		if (card->blocks[i].type == type && nth-- == 0)
+			return &card->blocks[i];
+	return NULL;
+}
+
+/* 0 for what an older table does not have. */
+u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
+{
+	return n < block->parameters ? block->parameter[n] : 0;
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * A card's life: alive, offline for a while, gone; and who may touch it.
+ */
+
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "card.h"
+#include "trace.h"
+
+struct litepcie *litepcie_card_alloc(struct pci_dev *pdev)
+{
+	struct litepcie *card = kzalloc(sizeof(*card), GFP_KERNEL);
+
+	if (!card)
+		return NULL;
+	kref_init(&card->kref);
+	init_rwsem(&card->live);
+	spin_lock_init(&card->irq_lock);
+	mutex_init(&card->files_lock);
+	INIT_LIST_HEAD(&card->files);
+	card->pdev = pdev;
+	card->state = LITEPCIE_OFFLINE;
+	return card;
+}
+
+static void card_release(struct kref *kref)
+{
+	struct litepcie *card = container_of(kref, struct litepcie, kref);
+
+	kfree(card->blocks);
+	kfree(card->table);
+	kfree(card);
+}
+
+void litepcie_card_get(struct litepcie *card)
+{
+	kref_get(&card->kref);
+}
+
+void litepcie_card_put(struct litepcie *card)
+{
+	kref_put(&card->kref, card_release);
+}
+
+/*
+ * The hardware is there until litepcie_exit(), and is neither reset nor taken
+ * away meanwhile.  -ENODEV: it has gone.  -EIO: it is being reset.
+ */
+int litepcie_enter(struct litepcie *card)
+{
+	int err = 0;
+
+	down_read(&card->live);
+	if (litepcie_is_gone(card))
+		err = -ENODEV;
+	else if (card->state != LITEPCIE_LIVE)
+		err = -EIO;
+	if (err)
+		up_read(&card->live);
+	return err;
+}
+
+void litepcie_exit(struct litepcie *card)
+{
+	up_read(&card->live);
+}
+
+bool litepcie_is_gone(struct litepcie *card)
+{
+	return READ_ONCE(card->state) == LITEPCIE_GONE || READ_ONCE(card->lost);
+}
+
+static void wake_everybody(struct litepcie *card)
+{
+	struct litepcie_way *way;
+
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		wake_up_all(&way->wait);
+}
+
+/* Nobody is between enter and exit when this returns. */
+void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
+{
+	down_write(&card->live);
+	WRITE_ONCE(card->state, state);
+	up_write(&card->live);
+	trace_litepcie_state(card, state);
+	wake_everybody(card);
+}
+
+/*
+ * A register read as all ones: has the card gone?  The capability table cannot
+ * be all ones, so it tells.  Any context.
+ */
+bool litepcie_check_lost(struct litepcie *card)
+{
+	if (READ_ONCE(card->lost))
+		return true;
+	if (readl(card->bar0 + LITEPCIE_CAP_OFFSET) != ~0u)
+		return false;
+	if (!xchg(&card->lost, true)) {
+		dev_err(&card->pdev->dev,
+			"the card answers no more (all ones): open files get ENODEV until it is removed or reset\n");
+		wake_everybody(card);
+	}
+	return true;
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The objects of the driver and who may touch them when.
+ *
+ * A card (struct litepcie) is one PCI function, a channel one DMA channel with
+ * its device node, a way one direction of a channel.  Card and channels live
+ * until the last open file is closed, which may be long after the function has
+ * gone: whoever touches hardware does so between litepcie_enter() and
+ * litepcie_exit(), or in the interrupt handler.
+ *
+ * Locks, outermost first; mmap_lock stands above card->live, so user memory is
+ * never touched with one of them held:
+ *   way->io		read() and write() among themselves, copies included
+ *   (mmap_lock)
+ *   card->live		held for reading by whoever needs the hardware
+ *   way->mutex		owner, ring, start and stop
+ *   way->lock		counts
+ *   card->irq_lock	which causes are enabled
+ * card->files_lock stands for itself.
+ */
+#ifndef LITEPCIE_CARD_H
+#define LITEPCIE_CARD_H
+
+#include <linux/cdev.h>
+#include <linux/device.h>
+#include <linux/eventfd.h>
+#include <linux/hrtimer.h>
+#include <linux/io.h>
+#include <linux/kref.h>
+#include <linux/mutex.h>
+#include <linux/pci.h>
+#include <linux/rwsem.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "ring.h"
+#include "uapi/litepcie.h"
+#include "uapi/litepcie_capability.h"
+
+#define LITEPCIE_NAME		"litepcie"
+#define LITEPCIE_CHANNELS_MAX	8
+#define LITEPCIE_CAUSES_MAX	32
+
+enum litepcie_direction {
+	LITEPCIE_H2C,
+	LITEPCIE_C2H,
+	LITEPCIE_WAYS
+};
+
+enum litepcie_state {
+	LITEPCIE_LIVE,
+	LITEPCIE_OFFLINE,	/* reset or asleep; will come back */
+	LITEPCIE_GONE		/* unplugged or unbound; will not */
+};
+
+struct litepcie;
+struct litepcie_chan;
+struct litepcie_file;
+
+struct litepcie_way {
+	struct litepcie_chan	*chan;
+	enum litepcie_direction	id;
+	void __iomem		*regs;		/* register group */
+	u32			cause;
+	u32			depth;		/* of the descriptor table */
+
+	struct mutex		io;		/* one read() or write() at a time */
+	struct mutex		mutex;		/* owner, ring, start and stop */
+	struct litepcie_file	*owner;
+	struct litepcie_ring	*ring;
+
+	spinlock_t		lock;		/* protects what follows */
+	bool			running;
+	int			error;		/* why it was stopped, or 0 */
+	unsigned int		generation;	/* counts starts and stops */
+	u64			position;	/* last loop status, in buffers */
+	s64			hw_count, sw_count;
+	u32			margin;		/* half the ring */
+	u64			interrupts, lost, missed;	/* since the probe */
+	struct eventfd_ctx	*event;		/* signalled with wait, or NULL */
+	wait_queue_head_t	wait;
+
+	struct hrtimer		timer;		/* looks for news, see moderation.c */
+	struct delayed_work	watchdog;	/* while running; the rest is its own */
+	s64			watched;
+	u64			watched_interrupts;
+};
+
+struct litepcie_chan {
+	struct litepcie		*card;
+	struct device		dev;
+	struct cdev		cdev;
+	void __iomem		*loopback;
+	struct litepcie_index	*index;		/* a page, shared with users */
+	struct litepcie_way	way[LITEPCIE_WAYS];
+};
+
+/* One entry of the capability table. */
+struct litepcie_block {
+	u16			type, version;
+	u8			index, bar;
+	u32			offset, size;
+	unsigned int		parameters;
+	const u32		*parameter;
+};
+
+struct litepcie {
+	struct kref		kref;
+	struct pci_dev		*pdev;		/* until GONE */
+	void __iomem		*bar0;		/* until GONE */
+	resource_size_t		bar0_size;
+
+	u32			*table;		/* the capability table */
+	struct litepcie_block	*blocks;
+	unsigned int		block_count;
+	char			target[4 * LITEPCIE_CAP_TARGET_WORDS];
+	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
+
+	bool			lost;		/* answers all ones; set in any context */
+	struct rw_semaphore	live;		/* protects state */
+	enum litepcie_state	state;
+
+	spinlock_t		irq_lock;	/* protects irq_enabled */
+	u32			irq_enabled;
+	void __iomem		*irq_enable, *irq_clear, *irq_vector;
+	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
+
+	struct mutex		files_lock;	/* protects files */
+	struct list_head	files;
+	void __iomem		*memory[PCI_STD_NUM_BARS];	/* write-combining BARs */
+
+	unsigned int		channels;
+	struct litepcie_chan	*chan[LITEPCIE_CHANNELS_MAX];
+};
+
+/* An open file. */
+struct litepcie_file {
+	struct litepcie_chan	*chan;
+	struct file		*filp;
+	struct list_head	node;		/* in card->files */
+};
+
+/* Way @n of all channels, or NULL. */
+static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
+{
+	if (n >= card->channels * LITEPCIE_WAYS)
+		return NULL;
+	return &card->chan[n / LITEPCIE_WAYS]->way[n % LITEPCIE_WAYS];
+}
+
+static inline struct litepcie *litepcie_of(struct litepcie_way *way)
+{
+	return way->chan->card;
+}
+
+static inline struct device *litepcie_dev(struct litepcie_way *way)
+{
+	return &way->chan->dev;
+}
+
+const char *litepcie_way_name(const struct litepcie_way *way);
+
+/* card.c */
+struct litepcie *litepcie_card_alloc(struct pci_dev *pdev);
+void litepcie_card_get(struct litepcie *card);
+void litepcie_card_put(struct litepcie *card);
+int litepcie_enter(struct litepcie *card);
+void litepcie_exit(struct litepcie *card);
+bool litepcie_is_gone(struct litepcie *card);
+void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
+bool litepcie_check_lost(struct litepcie *card);
+
+/* capability.c */
+int litepcie_capability_read(struct litepcie *card);
+bool litepcie_capability_same(struct litepcie *card);
+const struct litepcie_block *litepcie_block_find(struct litepcie *card,
+						 u16 type, unsigned int nth);
+u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
+
+/* irq.c */
+int litepcie_irq_init(struct litepcie *card);
+void litepcie_irq_exit(struct litepcie *card);
+void litepcie_irq_silence(struct litepcie *card);
+void litepcie_cause_enable(struct litepcie_way *way, bool enable);
+
+/* dma.c */
+void litepcie_dma_init(struct litepcie_way *way);
+void litepcie_dma_halt(struct litepcie_way *way);
+bool litepcie_dma_progress(struct litepcie_way *way);
+void litepcie_dma_interrupt(struct litepcie_way *way);
+int litepcie_dma_ring(struct litepcie_way *way);
+int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
+		       const struct litepcie_geometry *geometry);
+int litepcie_dma_event(struct litepcie_way *way, struct litepcie_file *file,
+		       struct eventfd_ctx *event);
+void litepcie_dma_news(struct litepcie_way *way);
+int litepcie_dma_take(struct litepcie_way *way, struct litepcie_file *file);
+int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool run);
+void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
+void litepcie_dma_abort(struct litepcie_way *way, int error);
+void litepcie_dma_unmap(struct litepcie_way *way);
+
+/* moderation.c */
+void litepcie_moderation_init(struct litepcie_way *way);
+void litepcie_moderation_start(struct litepcie_way *way);
+void litepcie_moderation_stop(struct litepcie_way *way);
+void litepcie_moderation_interrupt(struct litepcie_way *way);
+
+/* bar.c */
+#define LITEPCIE_MMAP_SHIFT	40	/* above it: what is mapped */
+enum litepcie_region {
+	LITEPCIE_REGION_RINGS,		/* LitePCIe's layout */
+	LITEPCIE_REGION_H2C,
+	LITEPCIE_REGION_C2H,
+	LITEPCIE_REGION_INDEX,
+	LITEPCIE_REGION_BAR		/* and one for each BAR from here on */
+};
+
+bool litepcie_bar_drives(struct litepcie *card, u64 offset, u64 size);
+int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar);
+int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
+		      struct vm_area_struct *vma);
+void litepcie_bar_zap(struct litepcie *card);
+void litepcie_bar_map_memory(struct litepcie *card);
+void litepcie_bar_unmap_memory(struct litepcie *card);
+
+/* dmabuf.c */
+int litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags);
+
+/* chrdev.c */
+int litepcie_chrdev_init(void);
+void litepcie_chrdev_exit(void);
+struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card);
+int litepcie_chan_add(struct litepcie_chan *chan);
+void litepcie_chan_del(struct litepcie_chan *chan);
+
+/* ioctl.c, rw.c, mmap.c, sysfs.c */
+long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
+ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from);
+int litepcie_mmap(struct file *file, struct vm_area_struct *vma);
+extern const struct attribute_group *litepcie_groups[];
+
+/* pci.c */
+extern struct pci_driver litepcie_pci_driver;
+
+#endif /* LITEPCIE_CARD_H */

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * /dev/litepcieN: one node for each DMA channel, and its open files.
+ */
+
+#include <linux/idr.h>
+#include <linux/module.h>
+#include <linux/poll.h>
+#include <linux/slab.h>
+
+#include "card.h"
+#include "compat.h"
+
+#define MINORS	256
+
+static dev_t first_number;
+static struct class *litepcie_class;
+static DEFINE_IDA(minors);
+
+/* Open files -------------------------------------------------------------- */
+
+static int make_rings(struct litepcie_chan *chan)
+{
+	int err = 0;
+
+	for (unsigned int n = 0; n < LITEPCIE_WAYS && !err; n++) {
+		mutex_lock(&chan->way[n].mutex);
+		err = litepcie_dma_ring(&chan->way[n]);
+		mutex_unlock(&chan->way[n].mutex);
+	}
+	return err;
+}
+
+static int litepcie_open(struct inode *inode, struct file *filp)
+{
+	struct litepcie_chan *chan = container_of(inode->i_cdev, struct litepcie_chan, cdev);
+	struct litepcie_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	int err;
+
+	if (!file)
+		return -ENOMEM;
+	file->chan = chan;
+	file->filp = filp;
+	filp->private_data = file;
+	err = litepcie_enter(chan->card);
+	if (err)
+		goto free;
+	err = make_rings(chan);
+	litepcie_exit(chan->card);
+	if (err)
+		goto free;
+	mutex_lock(&chan->card->files_lock);
+	list_add(&file->node, &chan->card->files);
+	mutex_unlock(&chan->card->files_lock);
+	return stream_open(inode, filp);
+
+free:
+	kfree(file);
+	return err;
+}
+
+static int litepcie_release(struct inode *inode, struct file *filp)
+{
+	struct litepcie_file *file = filp->private_data;
+	struct litepcie_chan *chan = file->chan;
+	bool live = !litepcie_enter(chan->card);
+
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		litepcie_dma_give(&chan->way[n], file, live);
+	if (live)
+		litepcie_exit(chan->card);
+	mutex_lock(&chan->card->files_lock);
+	list_del(&file->node);
+	mutex_unlock(&chan->card->files_lock);
+	kfree(file);
+	return 0;
+}
+
+/* There is news that the user has not seen: it said so in the index page. */
+static bool has_news(struct litepcie_way *way)
+{
+	u64 hardware = way->hw_count;
+	u64 software = READ_ONCE(way->chan->index->way[way->id].software);
+
+	return way->id == LITEPCIE_C2H ? hardware > software :
+					 software < hardware + way->ring->geometry.count - 1;
+}
+
+/* LitePCIe's conditions, its programs count on them, unless the ring is indexed. */
+static __poll_t poll_way(struct litepcie_way *way)
+{
+	bool indexed = false;
+	__poll_t mask = 0;
+
+	spin_lock_irq(&way->lock);
+	if (way->running)
+		indexed = way->ring->geometry.flags & LITEPCIE_RING_INDEXED;
+	if (way->error)
+		mask = EPOLLERR;
+	else if (indexed && !has_news(way))
+		mask = 0;
+	else if (indexed)
+		mask = way->id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
+	else if (way->id == LITEPCIE_C2H && way->hw_count - way->sw_count > 2)
+		mask = EPOLLIN | EPOLLRDNORM;
+	else if (way->id == LITEPCIE_H2C &&
+		 way->sw_count - way->hw_count < READ_ONCE(way->margin))
+		mask = EPOLLOUT | EPOLLWRNORM;
+	spin_unlock_irq(&way->lock);
+	return mask;
+}
+
+static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
+{
+	struct litepcie_file *file = filp->private_data;
+	__poll_t mask = 0;
+
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {
+		poll_wait(filp, &file->chan->way[n].wait, table);
+		mask |= poll_way(&file->chan->way[n]);
+	}
+	return litepcie_is_gone(file->chan->card) ? EPOLLHUP | EPOLLERR : mask;
+}
+
+static const struct file_operations litepcie_fops = {
+	.owner		= THIS_MODULE,
+	.open		= litepcie_open,
+	.release	= litepcie_release,
+	.unlocked_ioctl	= litepcie_ioctl,
+	.read_iter	= litepcie_read_iter,
+	.write_iter	= litepcie_write_iter,
+	.splice_read	= copy_splice_read,
+	.splice_write	= iter_file_splice_write,
+	.poll		= litepcie_poll,
+	.mmap		= litepcie_mmap,
+	.llseek		= noop_llseek,
+};
+
+/* Channels ---------------------------------------------------------------- */
+
+/* The last user has gone: nobody but us knows the channel. */
+static void chan_release(struct device *dev)
+{
+	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
+
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		litepcie_ring_put(chan->way[n].ring);
+	ida_free(&minors, MINOR(dev->devt));
+	litepcie_card_put(chan->card);
+	put_page(virt_to_page(chan->index));
+	kfree(chan);
+}
+
+static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
+{
+	struct litepcie_way *way = &chan->way[id];
+
+	way->chan = chan;
+	way->id = id;
+	mutex_init(&way->io);
+	mutex_init(&way->mutex);
+	spin_lock_init(&way->lock);
+	init_waitqueue_head(&way->wait);
+	litepcie_dma_init(way);
+}
+
+/* Its device holds it: put_device(&chan->dev) frees it. */
+struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
+{
+	struct litepcie_chan *chan = kzalloc(sizeof(*chan), GFP_KERNEL);
+	int minor;
+
+	if (!chan)
+		return ERR_PTR(-ENOMEM);
+	chan->index = (void *)get_zeroed_page(GFP_KERNEL);
+	if (!chan->index) {
+		kfree(chan);
+		return ERR_PTR(-ENOMEM);
+	}
+	minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL);
+	if (minor < 0) {
+		free_page((unsigned long)chan->index);
+		kfree(chan);
+		return ERR_PTR(minor);
+	}
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		way_init(chan, n);
+	chan->card = card;
+	litepcie_card_get(card);
+	device_initialize(&chan->dev);
+	chan->dev.class = litepcie_class;
+	chan->dev.parent = &card->pdev->dev;
+	chan->dev.release = chan_release;
+	chan->dev.groups = litepcie_groups;
+	chan->dev.devt = MKDEV(MAJOR(first_number), minor);
+	dev_set_drvdata(&chan->dev, chan);
+	cdev_init(&chan->cdev, &litepcie_fops);
+	chan->cdev.owner = THIS_MODULE;
+	if (dev_set_name(&chan->dev, LITEPCIE_NAME "%d", minor)) {
+		put_device(&chan->dev);
+		return ERR_PTR(-ENOMEM);
+	}
+	return chan;
+}
+
+int litepcie_chan_add(struct litepcie_chan *chan)
+{
+	return cdev_device_add(&chan->cdev, &chan->dev);
+}
+
+void litepcie_chan_del(struct litepcie_chan *chan)
+{
+	cdev_device_del(&chan->cdev, &chan->dev);
+}
+
+int litepcie_chrdev_init(void)
+{
+	int err = alloc_chrdev_region(&first_number, 0, MINORS, LITEPCIE_NAME);
+
+	if (err)
+		return err;
+	litepcie_class = litepcie_class_create(LITEPCIE_NAME);
+	if (IS_ERR(litepcie_class)) {
+		unregister_chrdev_region(first_number, MINORS);
+		return PTR_ERR(litepcie_class);
+	}
+	return 0;
+}
+
+void litepcie_chrdev_exit(void)
+{
+	class_destroy(litepcie_class);
+	unregister_chrdev_region(first_number, MINORS);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Where kernels from 6.1 on differ: the only place that asks for a version.
+ */
+#ifndef LITEPCIE_COMPAT_H
+#define LITEPCIE_COMPAT_H
+
+#include <linux/device/class.h>
+#include <linux/dma-map-ops.h>
+#include <linux/eventfd.h>
+#include <linux/fs.h>
+#include <linux/hrtimer.h>
+#include <linux/mm.h>
+#include <linux/version.h>
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0)
+#error "litepcie needs Linux 6.1 or later"
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define dma_buf_vmap_unlocked	dma_buf_vmap
+#define dma_buf_vunmap_unlocked	dma_buf_vunmap
+#endif
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
+#endif
+
+/*
+ * Must the processor and the device be told of each other's writes?  Kernels
+ * before 6.10 say so of every device behind an IOMMU, which bounces nothing
+ * that is whole pages, as rings are.
+ */
+static inline bool litepcie_needs_sync(struct device *dev, dma_addr_t dma)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+	if (get_dma_ops(dev) && device_iommu_mapped(dev))
+		return !dev_is_dma_coherent(dev);
+#endif
+	return dma_need_sync(dev, dma);
+}
+
+static inline struct class *litepcie_class_create(const char *name)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 4, 0)
+	return class_create(THIS_MODULE, name);
+#else
+	return class_create(name);
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define copy_splice_read	generic_file_splice_read
+#endif
+
+static inline void litepcie_eventfd_signal(struct eventfd_ctx *event)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 8, 0)
+	eventfd_signal(event, 1);
+#else
+	eventfd_signal(event);
+#endif
+}
+
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*function)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = function;
+}
+
+#define LITEPCIE_IMPORT_DMA_BUF	MODULE_IMPORT_NS(DMA_BUF)
+#else
+#define LITEPCIE_IMPORT_DMA_BUF	MODULE_IMPORT_NS("DMA_BUF")
+#endif
+
+#endif /* LITEPCIE_COMPAT_H */

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * One direction of a channel: owner, start, stop, and how far the card is.
+ *
+ * The card goes round a table of descriptors, one for each buffer, until it is
+ * stopped.  Its loop status is the index of the last descriptor that it is done
+ * with and the number of rounds before: one less than their number.  So every
+ * buffer below that count is done with, for certain in memory (c2h) and for
+ * certain fetched (h2c): the data of a whole buffer has followed it.
+ */
+
+#include <linux/iopoll.h>
+#include <linux/module.h>
+
+#include "card.h"
+#include "compat.h"
+#include "trace.h"
+
+#define ENABLE_RUN		BIT(0)
+#define ENABLE_IDLE		BIT(1)	/* no request half made */
+
+#define DESCRIPTOR_IRQ_OFF	BIT(24)
+#define DESCRIPTOR_LAST_OFF	BIT(25)	/* a stream has no packets */
+
+#define ROUNDS			BIT_ULL(16)	/* the counter of rounds has 16 bits */
+
+#define WATCH_INTERVAL		HZ
+#define IDLE_POLL_US		10
+#define IDLE_TIMEOUT_US		100000
+
+const char *litepcie_way_name(const struct litepcie_way *way)
+{
+	return way->id == LITEPCIE_H2C ? "h2c" : "c2h";
+}
+
+static void way_write(struct litepcie_way *way, unsigned int reg, u32 value)
+{
+	writel(value, way->regs + reg);
+}
+
+static u32 way_read(struct litepcie_way *way, unsigned int reg)
+{
+	return readl(way->regs + reg);
+}
+
+/* Hardware ---------------------------------------------------------------- */
+
+/* Whatever the direction is doing, it makes no request when this returns. */
+void litepcie_dma_halt(struct litepcie_way *way)
+{
+	u32 value;
+
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, 0);
+	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, 0);
+	if (readl_poll_timeout(way->regs + LITEPCIE_DMA_GROUP_ENABLE, value, value & ENABLE_IDLE,
+			       IDLE_POLL_US, IDLE_TIMEOUT_US))
+		dev_err(litepcie_dev(way), "%s does not stop (enable register %#x): is the link up?\n",
+			litepcie_way_name(way), value);
+	else if (value == ~0u)
+		litepcie_check_lost(litepcie_of(way));
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_RESET, 1);
+}
+
+static void write_descriptor(struct litepcie_way *way, u32 buffer)
+{
+	const struct litepcie_geometry *geometry = &way->ring->geometry;
+	dma_addr_t dma = litepcie_ring_dma(way->ring, buffer);
+	u32 flags = DESCRIPTOR_LAST_OFF;
+
+	if (buffer % geometry->per_interrupt || geometry->mode == LITEPCIE_MODE_POLL)
+		flags |= DESCRIPTOR_IRQ_OFF;
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE, flags | geometry->size);
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE + 4, lower_32_bits(dma));
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_WE, upper_32_bits(dma));
+}
+
+static int fill_table(struct litepcie_way *way)
+{
+	u32 count = way->ring->geometry.count;
+	u32 level;
+
+	for (u32 buffer = 0; buffer < count; buffer++)
+		write_descriptor(way, buffer);
+	/* Also waits until the card has them all. */
+	level = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LEVEL);
+	if (level == count)
+		return 0;
+	if (litepcie_check_lost(litepcie_of(way)))
+		return -ENODEV;
+	dev_err(litepcie_dev(way), "%s took %u of %u descriptors\n", litepcie_way_name(way),
+		level, count);
+	return -EIO;
+}
+
+/* Counts ------------------------------------------------------------------ */
+
+/* For those who look into the page instead of asking; @way->lock is held. */
+static void publish(struct litepcie_way *way)
+{
+	struct litepcie_index_way *index = &way->chan->index->way[way->id];
+
+	/* c2h: the data is there before the count says so. */
+	smp_store_release(&index->hardware, way->hw_count);
+	WRITE_ONCE(index->running, way->running);
+	WRITE_ONCE(index->error, way->error);
+}
+
+/*
+ * Ask the card how far it is; true: further than before.  Any context.  Asked
+ * with the lock held, or older news could come after newer.
+ */
+bool litepcie_dma_progress(struct litepcie_way *way)
+{
+	u64 period, position, before;
+	unsigned long flags;
+	u32 status, count;
+	bool news = false;
+
+	spin_lock_irqsave(&way->lock, flags);
+	if (!way->running)
+		goto unlock;
+	count = way->ring->geometry.count;
+	status = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
+	if ((status & 0xffff) >= count) {
+		spin_unlock_irqrestore(&way->lock, flags);
+		litepcie_check_lost(litepcie_of(way));
+		return false;
+	}
+	period = count * ROUNDS;
+	before = way->position;
+	position = (u64)(status >> 16) * count + (status & 0xffff);
+	way->hw_count += position - before + (position < before ? period : 0);
+	way->position = position;
+	news = position != before;
+	trace_litepcie_progress(way, way->hw_count, way->sw_count);
+	publish(way);
+unlock:
+	spin_unlock_irqrestore(&way->lock, flags);
+	return news;
+}
+
+/* Tell everybody who waits. */
+void litepcie_dma_news(struct litepcie_way *way)
+{
+	unsigned long flags;
+
+	wake_up_interruptible(&way->wait);
+	if (!READ_ONCE(way->event))
+		return;
+	spin_lock_irqsave(&way->lock, flags);
+	if (way->event)
+		litepcie_eventfd_signal(way->event);
+	spin_unlock_irqrestore(&way->lock, flags);
+}
+
+/* In the interrupt handler, the cause being cleared. */
+void litepcie_dma_interrupt(struct litepcie_way *way)
+{
+	litepcie_moderation_interrupt(way);
+	litepcie_dma_progress(way);
+	way->interrupts++;
+	litepcie_dma_news(way);
+}
+
+/*
+ * While a direction runs: notices interrupts that were lost and cards that are
+ * gone, for those who only wait.
+ */
+static void watch(struct work_struct *work)
+{
+	struct litepcie_way *way = container_of(work, struct litepcie_way, watchdog.work);
+	const struct litepcie_geometry *geometry = &way->ring->geometry;
+	u64 interrupts = way->interrupts;
+
+	if (litepcie_dma_progress(way))
+		litepcie_dma_news(way);
+	if (geometry->mode == LITEPCIE_MODE_INTERRUPT && interrupts == way->watched_interrupts &&
+	    READ_ONCE(way->hw_count) - way->watched >= 2 * geometry->per_interrupt) {
+		way->missed++;
+		dev_warn_ratelimited(litepcie_dev(way), "%s: the card goes on, but interrupts do not come\n",
+				     litepcie_way_name(way));
+	}
+	way->watched = READ_ONCE(way->hw_count);
+	way->watched_interrupts = interrupts;
+	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
+}
+
+void litepcie_dma_init(struct litepcie_way *way)
+{
+	INIT_DELAYED_WORK(&way->watchdog, watch);
+	litepcie_moderation_init(way);
+}
+
+static void set_running(struct litepcie_way *way, bool running, int error)
+{
+	spin_lock_irq(&way->lock);
+	way->running = running;
+	way->error = error;
+	way->generation++;
+	way->position = 0;
+	way->hw_count = 0;
+	way->sw_count = 0;
+	way->chan->index->way[way->id].software = 0;
+	publish(way);
+	spin_unlock_irq(&way->lock);
+	trace_litepcie_run(way, running, error);
+}
+
+/* Ring -------------------------------------------------------------------- */
+
+static int set_ring(struct litepcie_way *way, const struct litepcie_geometry *geometry)
+{
+	enum dma_data_direction direction =
+		way->id == LITEPCIE_H2C ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
+	struct litepcie_ring *ring;
+
+	ring = litepcie_ring_alloc(&litepcie_of(way)->pdev->dev, direction, geometry);
+	if (!ring)
+		return -ENOMEM;
+	litepcie_ring_put(way->ring);
+	way->ring = ring;
+	WRITE_ONCE(way->margin, geometry->count / 2);
+	return 0;
+}
+
+/* The ring is there when this returns 0.  Between enter and exit. */
+int litepcie_dma_ring(struct litepcie_way *way)
+{
+	lockdep_assert_held(&way->mutex);
+
+	return way->ring ? 0 : set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT);
+}
+
+/*
+ * A ring of this shape, which is sound, for a direction that is @file's and
+ * stopped.  Between enter and exit.
+ */
+int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
+		       const struct litepcie_geometry *geometry)
+{
+	int err;
+
+	mutex_lock(&way->mutex);
+	if (way->owner != file || way->running)
+		err = -EBUSY;
+	else
+		err = set_ring(way, geometry);
+	mutex_unlock(&way->mutex);
+	return err;
+}
+
+/* Consumes @event, which may be NULL, unless it fails. */
+int litepcie_dma_event(struct litepcie_way *way, struct litepcie_file *file,
+		       struct eventfd_ctx *event)
+{
+	int err = -EBUSY;
+
+	mutex_lock(&way->mutex);
+	if (way->owner == file) {
+		spin_lock_irq(&way->lock);
+		swap(way->event, event);
+		spin_unlock_irq(&way->lock);
+		if (event)
+			eventfd_ctx_put(event);
+		err = 0;
+	}
+	mutex_unlock(&way->mutex);
+	return err;
+}
+
+/* What the next owner finds is LitePCIe's ring, as its programs expect. */
+static void forget_owner(struct litepcie_way *way, bool live)
+{
+	struct eventfd_ctx *event = NULL;
+
+	way->owner = NULL;
+	spin_lock_irq(&way->lock);
+	swap(way->event, event);
+	spin_unlock_irq(&way->lock);
+	if (event)
+		eventfd_ctx_put(event);
+	if (live && way->ring && memcmp(&way->ring->geometry, &LITEPCIE_GEOMETRY_DEFAULT,
+					sizeof(way->ring->geometry)) &&
+	    set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT)) {
+		litepcie_ring_put(way->ring);
+		way->ring = NULL;	/* litepcie_dma_ring() tries again */
+	}
+}
+
+/* Start and stop ---------------------------------------------------------- */
+
+int litepcie_dma_take(struct litepcie_way *way, struct litepcie_file *file)
+{
+	int err = 0;
+
+	mutex_lock(&way->mutex);
+	if (way->owner)
+		err = -EBUSY;
+	else
+		way->owner = file;
+	mutex_unlock(&way->mutex);
+	return err;
+}
+
+static void stop_locked(struct litepcie_way *way)
+{
+	if (!way->running)
+		return;
+	cancel_delayed_work_sync(&way->watchdog);
+	set_running(way, false, 0);
+	litepcie_moderation_stop(way);
+	litepcie_dma_halt(way);
+	litepcie_dma_news(way);
+}
+
+static int start_locked(struct litepcie_way *way)
+{
+	int err = litepcie_dma_ring(way);
+
+	if (err)
+		return err;
+	litepcie_dma_halt(way);
+	err = fill_table(way);
+	if (err)
+		return err;
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, 1);
+	set_running(way, true, 0);
+	litepcie_moderation_start(way);
+	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, ENABLE_RUN);
+	way->watched = 0;
+	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
+	return 0;
+}
+
+/*
+ * Make the direction run, or not, for @file, which becomes its owner by starting
+ * it; to ask for what is so already is free to everybody.  Between enter and
+ * exit.
+ */
+int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool run)
+{
+	int err = 0;
+
+	mutex_lock(&way->mutex);
+	if (run == way->running)
+		goto unlock;
+	if (way->owner && way->owner != file) {
+		err = -EBUSY;
+		goto unlock;
+	}
+	if (run) {
+		err = start_locked(way);
+		if (!err)
+			way->owner = file;
+	} else {
+		stop_locked(way);
+	}
+unlock:
+	mutex_unlock(&way->mutex);
+	return err;
+}
+
+/*
+ * Let others have the direction, stopped, if it is @file's.  @live: the caller
+ * has entered.
+ */
+void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
+{
+	mutex_lock(&way->mutex);
+	if (way->owner == file) {
+		if (live)
+			stop_locked(way);
+		forget_owner(way, live);
+	}
+	mutex_unlock(&way->mutex);
+}
+
+/*
+ * The hardware is about to go, or has gone: whoever waits gets @error.  The
+ * caller has made sure that nobody enters any more.
+ */
+void litepcie_dma_abort(struct litepcie_way *way, int error)
+{
+	mutex_lock(&way->mutex);
+	cancel_delayed_work_sync(&way->watchdog);
+	set_running(way, false, way->running ? error : way->error);
+	litepcie_moderation_stop(way);
+	if (!READ_ONCE(litepcie_of(way)->lost))
+		litepcie_dma_halt(way);
+	mutex_unlock(&way->mutex);
+	litepcie_dma_news(way);
+}
+
+/* The card is quiet and leaves: take the memory away from it. */
+void litepcie_dma_unmap(struct litepcie_way *way)
+{
+	mutex_lock(&way->mutex);
+	if (way->ring)
+		litepcie_ring_unmap(way->ring);
+	mutex_unlock(&way->mutex);
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * A ring as a dma-buf: other devices read and write it, in place.
+ *
+ * The dma-buf keeps the ring's pages, not the card: they stay valid when it has
+ * gone, only nothing new comes.
+ */
+
+#include <linux/dma-buf.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "card.h"
+#include "compat.h"
+
+LITEPCIE_IMPORT_DMA_BUF;
+
+/* As few segments as the other device can take. */
+static int make_table(struct sg_table *table, struct litepcie_ring *ring, struct device *dev)
+{
+	size_t most = rounddown_pow_of_two(max_t(size_t, dma_get_max_seg_size(dev), PAGE_SIZE));
+	size_t size = min(most, litepcie_chunk_bytes(ring));
+	size_t bytes = litepcie_ring_bytes(ring), at = 0;
+	struct scatterlist *sg;
+	unsigned int i;
+	int err;
+
+	err = sg_alloc_table(table, DIV_ROUND_UP(bytes, size), GFP_KERNEL);
+	if (err)
+		return err;
+	for_each_sgtable_sg(table, sg, i) {
+		sg_set_page(sg, litepcie_ring_page(ring, at), min(size, bytes - at), 0);
+		at += size;
+	}
+	return 0;
+}
+
+static struct sg_table *dmabuf_map(struct dma_buf_attachment *attachment,
+				   enum dma_data_direction direction)
+{
+	struct sg_table *table = kzalloc(sizeof(*table), GFP_KERNEL);
+	int err;
+
+	if (!table)
+		return ERR_PTR(-ENOMEM);
+	err = make_table(table, attachment->dmabuf->priv, attachment->dev);
+	if (err)
+		goto free;
+	err = dma_map_sgtable(attachment->dev, table, direction, 0);
+	if (err)
+		goto free_table;
+	return table;
+
+free_table:
+	sg_free_table(table);
+free:
+	kfree(table);
+	return ERR_PTR(err);
+}
+
+static void dmabuf_unmap(struct dma_buf_attachment *attachment, struct sg_table *table,
+			 enum dma_data_direction direction)
+{
+	dma_unmap_sgtable(attachment->dev, table, direction, 0);
+	sg_free_table(table);
+	kfree(table);
+}
+
+static int dmabuf_vmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	struct litepcie_ring *ring = dmabuf->priv;
+	size_t count = litepcie_ring_bytes(ring) / PAGE_SIZE;
+	struct page **pages = kvmalloc_array(count, sizeof(*pages), GFP_KERNEL);
+	void *address;
+
+	if (!pages)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		pages[i] = litepcie_ring_page(ring, i * PAGE_SIZE);
+	address = vmap(pages, count, VM_MAP, PAGE_KERNEL);
+	kvfree(pages);
+	if (!address)
+		return -ENOMEM;
+	iosys_map_set_vaddr(map, address);
+	return 0;
+}
+
+static void dmabuf_vunmap(struct dma_buf *dmabuf, struct iosys_map *map)
+{
+	vunmap(map->vaddr);
+}
+
+static void dmabuf_release(struct dma_buf *dmabuf)
+{
+	litepcie_ring_put(dmabuf->priv);
+}
+
+static const struct dma_buf_ops dmabuf_ops = {
+	.map_dma_buf	= dmabuf_map,
+	.unmap_dma_buf	= dmabuf_unmap,
+	.vmap		= dmabuf_vmap,
+	.vunmap		= dmabuf_vunmap,
+	.release	= dmabuf_release,
+};
+
+/* The file descriptor, or -errno.  Between enter and exit. */
+int litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags)
+{
+	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct dma_buf *dmabuf;
+	int fd, err;
+
+	if (fd_flags & ~(u32)(O_CLOEXEC | O_ACCMODE))
+		return -EINVAL;
+	mutex_lock(&way->mutex);
+	err = litepcie_dma_ring(way);
+	if (!err && way->ring->needs_sync)
+		err = -EOPNOTSUPP;
+	if (!err) {
+		info.priv = way->ring;
+		litepcie_ring_get(way->ring);
+	}
+	mutex_unlock(&way->mutex);
+	if (err)
+		return err;
+	info.ops = &dmabuf_ops;
+	info.size = litepcie_ring_bytes(info.priv);
+	info.flags = fd_flags;
+	dmabuf = dma_buf_export(&info);
+	if (IS_ERR(dmabuf)) {
+		litepcie_ring_put(info.priv);
+		return PTR_ERR(dmabuf);
+	}
+	fd = dma_buf_fd(dmabuf, fd_flags & O_CLOEXEC);
+	if (fd < 0)
+		dma_buf_put(dmabuf);
+	return fd;
+}

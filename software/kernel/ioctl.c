@@ -1,0 +1,371 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * ioctl(): LitePCIe's numbers, and ours.
+ *
+ * Arguments are copied before the hardware is entered and after it is left, so
+ * that a user page that takes its time holds up nobody.
+ */
+
+#include <linux/capability.h>
+#include <linux/eventfd.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include <linux/uaccess.h>
+
+#include "card.h"
+
+/* Registers --------------------------------------------------------------- */
+
+static int ioctl_reg(struct litepcie_file *file, struct litepcie_ioctl_reg *reg)
+{
+	struct litepcie *card = file->chan->card;
+	int err;
+
+	if (reg->addr % sizeof(u32) || reg->addr >= card->bar0_size)
+		return -EINVAL;
+	if (reg->is_write && litepcie_bar_drives(card, reg->addr, sizeof(u32)) &&
+	    !capable(CAP_SYS_RAWIO))
+		return -EPERM;
+	err = litepcie_enter(card);
+	if (err)
+		return err;
+	if (reg->is_write)
+		writel(reg->val, card->bar0 + reg->addr);
+	else
+		reg->val = readl(card->bar0 + reg->addr);
+	if (!reg->is_write && reg->val == ~0u && litepcie_check_lost(card))
+		err = -ENODEV;
+	litepcie_exit(card);
+	return err;
+}
+
+/* DMA --------------------------------------------------------------------- */
+
+static int ioctl_loopback(struct litepcie_file *file, struct litepcie_ioctl_dma *dma)
+{
+	struct litepcie *card = file->chan->card;
+	int err = litepcie_enter(card);
+
+	if (err)
+		return err;
+	writel(!!dma->loopback_enable, file->chan->loopback);
+	litepcie_exit(card);
+	return 0;
+}
+
+static int run(struct litepcie_file *file, enum litepcie_direction id, bool enable,
+	       __s64 *hw_count, __s64 *sw_count)
+{
+	struct litepcie_way *way = &file->chan->way[id];
+	int err = litepcie_enter(file->chan->card);
+
+	if (err)
+		return err;
+	err = litepcie_dma_run(way, file, enable);
+	litepcie_exit(file->chan->card);
+	spin_lock_irq(&way->lock);
+	*hw_count = way->hw_count;
+	*sw_count = way->sw_count;
+	spin_unlock_irq(&way->lock);
+	return err;
+}
+
+static int ioctl_writer(struct litepcie_file *file, struct litepcie_ioctl_dma_writer *writer)
+{
+	return run(file, LITEPCIE_C2H, writer->enable, &writer->hw_count, &writer->sw_count);
+}
+
+static int ioctl_reader(struct litepcie_file *file, struct litepcie_ioctl_dma_reader *reader)
+{
+	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
+}
+
+static struct litepcie_geometry geometry_of(struct litepcie_way *way)
+{
+	struct litepcie_geometry geometry = LITEPCIE_GEOMETRY_DEFAULT;
+
+	mutex_lock(&way->mutex);
+	if (way->ring)
+		geometry = way->ring->geometry;
+	mutex_unlock(&way->mutex);
+	return geometry;
+}
+
+static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mmap_dma_info *info)
+{
+	struct litepcie_geometry h2c = geometry_of(&file->chan->way[LITEPCIE_H2C]);
+	struct litepcie_geometry c2h = geometry_of(&file->chan->way[LITEPCIE_C2H]);
+
+	info->dma_tx_buf_offset = 0;
+	info->dma_tx_buf_size = h2c.size;
+	info->dma_tx_buf_count = h2c.count;
+	info->dma_rx_buf_offset = (u64)h2c.size * h2c.count;
+	info->dma_rx_buf_size = c2h.size;
+	info->dma_rx_buf_count = c2h.count;
+	return 0;
+}
+
+/* 1: granted or not asked for, 0: somebody else has it. */
+static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool request,
+		   bool release, bool live)
+{
+	struct litepcie_way *way = &file->chan->way[id];
+	u8 status = 1;
+
+	if (request)
+		status = !litepcie_dma_take(way, file);
+	if (release)
+		litepcie_dma_give(way, file, live);
+	return status;
+}
+
+static int ioctl_lock(struct litepcie_file *file, struct litepcie_ioctl_lock *lock)
+{
+	int err = litepcie_enter(file->chan->card);
+
+	if (err)
+		return err;
+	lock->dma_reader_status = lock_way(file, LITEPCIE_H2C, lock->dma_reader_request,
+					   lock->dma_reader_release, true);
+	lock->dma_writer_status = lock_way(file, LITEPCIE_C2H, lock->dma_writer_request,
+					   lock->dma_writer_release, true);
+	litepcie_exit(file->chan->card);
+	return 0;
+}
+
+/* Programs of LitePCIe move the count as they like, backwards as well. */
+static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
+{
+	struct litepcie_way *way = &file->chan->way[id];
+	int err = 0;
+
+	if (litepcie_is_gone(file->chan->card))
+		return -ENODEV;
+	mutex_lock(&way->mutex);
+	if (way->owner && way->owner != file)
+		err = -EBUSY;
+	else if (sw_count < 0)
+		err = -EINVAL;
+	if (!err) {
+		spin_lock_irq(&way->lock);
+		way->sw_count = sw_count;
+		spin_unlock_irq(&way->lock);
+	}
+	mutex_unlock(&way->mutex);
+	return err;
+}
+
+static int ioctl_writer_update(struct litepcie_file *file,
+			       struct litepcie_ioctl_mmap_dma_update *u)
+{
+	return update(file, LITEPCIE_C2H, u->sw_count);
+}
+
+static int ioctl_reader_update(struct litepcie_file *file,
+			       struct litepcie_ioctl_mmap_dma_update *u)
+{
+	return update(file, LITEPCIE_H2C, u->sw_count);
+}
+
+/* Ours -------------------------------------------------------------------- */
+
+static struct litepcie_way *find_way(struct litepcie_file *file, u32 id)
+{
+	return id < LITEPCIE_WAYS ? &file->chan->way[id] : NULL;
+}
+
+static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_setup *setup)
+{
+	bool timed = setup->mode != LITEPCIE_MODE_INTERRUPT;
+
+	return is_power_of_2(setup->buffer_size) && setup->buffer_size >= PAGE_SIZE &&
+	       setup->buffer_size <= SZ_4M && setup->buffer_count >= 4 &&
+	       setup->buffer_count <= way->depth && setup->buffers_per_interrupt >= 1 &&
+	       setup->buffers_per_interrupt <= setup->buffer_count &&
+	       setup->mode <= LITEPCIE_MODE_POLL &&
+	       (timed ? setup->interval_us >= 10 && setup->interval_us <= USEC_PER_SEC :
+			!setup->interval_us) &&
+	       !(setup->flags & ~LITEPCIE_RING_INDEXED) && !setup->reserved;
+}
+
+static int ioctl_ring_setup(struct litepcie_file *file, struct litepcie_ring_setup *setup)
+{
+	struct litepcie_way *way = find_way(file, setup->way);
+	struct litepcie_geometry geometry = {
+		.size		= setup->buffer_size,
+		.count		= setup->buffer_count,
+		.per_interrupt	= setup->buffers_per_interrupt,
+		.mode		= setup->mode,
+		.interval_us	= setup->interval_us,
+		.flags		= setup->flags,
+	};
+	int err;
+
+	if (!way || !is_sound(way, setup))
+		return -EINVAL;
+	err = litepcie_enter(file->chan->card);
+	if (err)
+		return err;
+	err = litepcie_dma_setup(way, file, &geometry);
+	litepcie_exit(file->chan->card);
+	return err;
+}
+
+static int ioctl_ring_info(struct litepcie_file *file, struct litepcie_ring_info *info)
+{
+	struct litepcie_way *way = find_way(file, info->way);
+
+	if (!way || info->reserved)
+		return -EINVAL;
+	*info = (struct litepcie_ring_info){ .way = info->way };
+	mutex_lock(&way->mutex);
+	if (way->ring) {
+		const struct litepcie_geometry *geometry = &way->ring->geometry;
+
+		info->setup.way = info->way;
+		info->setup.buffer_size = geometry->size;
+		info->setup.buffer_count = geometry->count;
+		info->setup.buffers_per_interrupt = geometry->per_interrupt;
+		info->setup.mode = geometry->mode;
+		info->setup.interval_us = geometry->interval_us;
+		info->setup.flags = geometry->flags;
+		info->ring_bytes = litepcie_ring_bytes(way->ring);
+		info->chunk_bytes = litepcie_chunk_bytes(way->ring);
+	}
+	mutex_unlock(&way->mutex);
+	info->ring_offset = (u64)(LITEPCIE_REGION_H2C + info->way) << LITEPCIE_MMAP_SHIFT;
+	info->index_offset = (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT;
+	info->table_depth = way->depth;
+	return info->ring_bytes ? 0 : -ENOMEM;
+}
+
+static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
+{
+	struct litepcie_way *way = find_way(file, event->way);
+	struct eventfd_ctx *context = NULL;
+	int err;
+
+	if (!way || event->fd < -1)
+		return -EINVAL;
+	if (event->fd >= 0)
+		context = eventfd_ctx_fdget(event->fd);
+	if (IS_ERR(context))
+		return PTR_ERR(context);
+	err = litepcie_dma_event(way, file, context);
+	if (err && context)
+		eventfd_ctx_put(context);
+	return err;
+}
+
+static int ioctl_bar(struct litepcie_file *file, struct litepcie_bar *bar)
+{
+	int err = litepcie_enter(file->chan->card);
+
+	if (err)
+		return err;
+	err = litepcie_bar_info(file->chan->card, bar);
+	litepcie_exit(file->chan->card);
+	return err;
+}
+
+static int ioctl_export(struct litepcie_file *file, struct litepcie_export *export)
+{
+	struct litepcie_way *way = find_way(file, export->way);
+	int err;
+
+	if (!way || export->reserved)
+		return -EINVAL;
+	err = litepcie_enter(file->chan->card);
+	if (err)
+		return err;
+	export->fd = litepcie_dmabuf_export(way, export->fd_flags);
+	litepcie_exit(file->chan->card);
+	return export->fd < 0 ? export->fd : 0;
+}
+
+/* Dispatch ---------------------------------------------------------------- */
+
+union argument {
+	struct litepcie_ioctl_reg		reg;
+	struct litepcie_ioctl_dma		dma;
+	struct litepcie_ioctl_dma_writer	writer;
+	struct litepcie_ioctl_dma_reader	reader;
+	struct litepcie_ioctl_mmap_dma_info	info;
+	struct litepcie_ioctl_lock		lock;
+	struct litepcie_ioctl_mmap_dma_update	update;
+	struct litepcie_ring_setup		setup;
+	struct litepcie_ring_info		ring;
+	struct litepcie_event			event;
+	struct litepcie_bar			bar;
+	struct litepcie_export			export;
+};
+
+/* Programs were compiled with these. */
+static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
+static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
+static_assert(sizeof(struct litepcie_ioctl_lock) == 6);
+static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);
+static_assert(sizeof(struct litepcie_ioctl_mmap_dma_update) == 8);
+static_assert(sizeof(struct litepcie_ring_setup) == 32);
+static_assert(sizeof(struct litepcie_ring_info) == 72);
+static_assert(sizeof(struct litepcie_event) == 8);
+static_assert(sizeof(struct litepcie_bar) == 24);
+static_assert(sizeof(struct litepcie_export) == 16);
+static_assert(sizeof(struct litepcie_index_way) == 64);
+
+static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument *argument)
+{
+	switch (cmd) {
+	case LITEPCIE_IOCTL_REG:
+		return ioctl_reg(file, &argument->reg);
+	case LITEPCIE_IOCTL_DMA:
+		return ioctl_loopback(file, &argument->dma);
+	case LITEPCIE_IOCTL_DMA_WRITER:
+		return ioctl_writer(file, &argument->writer);
+	case LITEPCIE_IOCTL_DMA_READER:
+		return ioctl_reader(file, &argument->reader);
+	case LITEPCIE_IOCTL_MMAP_DMA_INFO:
+		return ioctl_mmap_info(file, &argument->info);
+	case LITEPCIE_IOCTL_LOCK:
+		return ioctl_lock(file, &argument->lock);
+	case LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE:
+		return ioctl_writer_update(file, &argument->update);
+	case LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE:
+		return ioctl_reader_update(file, &argument->update);
+	case LITEPCIE_IOCTL_RING_SETUP:
+		return ioctl_ring_setup(file, &argument->setup);
+	case LITEPCIE_IOCTL_RING_INFO:
+		return ioctl_ring_info(file, &argument->ring);
+	case LITEPCIE_IOCTL_EVENT:
+		return ioctl_event(file, &argument->event);
+	case LITEPCIE_IOCTL_BAR:
+		return ioctl_bar(file, &argument->bar);
+	case LITEPCIE_IOCTL_EXPORT:
+		return ioctl_export(file, &argument->export);
+	default:
+		return -ENOTTY;
+	}
+}
+
+/* The size is part of the number, so a wrong size is an unknown number. */
+long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	void __user *user = (void __user *)arg;
+	union argument argument = { };
+	size_t size = _IOC_SIZE(cmd);
+	int err;
+
+	if (_IOC_TYPE(cmd) != LITEPCIE_IOCTL || size > sizeof(argument))
+		return -ENOTTY;
+	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&argument, user, size))
+		return -EFAULT;
+	err = dispatch(filp->private_data, cmd, &argument);
+	if (err)
+		return err;
+	if (_IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &argument, size))
+		return -EFAULT;
+	return 0;
+}

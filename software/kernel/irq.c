@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * One message for all causes: a register tells which.
+ *
+ * A cause is cleared before its count is read: what happens in between raises
+ * the next message.
+ */
+
+#include <linux/interrupt.h>
+#include <linux/module.h>
+
+#include "card.h"
+
+static irqreturn_t litepcie_interrupt(int irq, void *data)
+{
+	struct litepcie *card = data;
+	u32 causes;
+
+	/* A message from before a reset must not be taken for a lost card. */
+	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
+		return IRQ_HANDLED;
+	causes = readl(card->irq_vector);
+	if (causes == ~0u && litepcie_check_lost(card))
+		return IRQ_HANDLED;
+	causes &= READ_ONCE(card->irq_enabled);
+	/* Handled, though none is set: two messages may have become one. */
+	if (!causes)
+		return IRQ_HANDLED;
+	writel(causes, card->irq_clear);
+	while (causes) {
+		unsigned int cause = __ffs(causes);
+
+		causes &= causes - 1;
+		if (card->cause[cause])
+			litepcie_dma_interrupt(card->cause[cause]);
+	}
+	return IRQ_HANDLED;
+}
+
+void litepcie_cause_enable(struct litepcie_way *way, bool enable)
+{
+	struct litepcie *card = litepcie_of(way);
+	unsigned long flags;
+
+	spin_lock_irqsave(&card->irq_lock, flags);
+	if (enable)
+		card->irq_enabled |= BIT(way->cause);
+	else
+		card->irq_enabled &= ~BIT(way->cause);
+	writel(card->irq_enabled, card->irq_enable);
+	spin_unlock_irqrestore(&card->irq_lock, flags);
+}
+
+/* No cause is enabled, and no handler runs, when this returns. */
+void litepcie_irq_silence(struct litepcie *card)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&card->irq_lock, flags);
+	card->irq_enabled = 0;
+	writel(0, card->irq_enable);
+	spin_unlock_irqrestore(&card->irq_lock, flags);
+	synchronize_irq(pci_irq_vector(card->pdev, 0));
+}
+
+static int find_registers(struct litepcie *card)
+{
+	const struct litepcie_block *block =
+		litepcie_block_find(card, LITEPCIE_BLOCK_INTERRUPTS, 0);
+	void __iomem *base;
+
+	if (!block || block->bar || block->size < sizeof(u32) ||
+	    block->parameters <= LITEPCIE_INTERRUPTS_VECTOR)
+		return -EINVAL;
+	for (unsigned int n = LITEPCIE_INTERRUPTS_ENABLE; n <= LITEPCIE_INTERRUPTS_VECTOR; n++)
+		if (litepcie_parameter(block, n) > block->size - sizeof(u32))
+			return -EINVAL;
+	base = card->bar0 + block->offset;
+	card->irq_enable = base + litepcie_parameter(block, LITEPCIE_INTERRUPTS_ENABLE);
+	card->irq_clear = base + litepcie_parameter(block, LITEPCIE_INTERRUPTS_CLEAR);
+	card->irq_vector = base + litepcie_parameter(block, LITEPCIE_INTERRUPTS_VECTOR);
+	return 0;
+}
+
+int litepcie_irq_init(struct litepcie *card)
+{
+	struct pci_dev *pdev = card->pdev;
+	int err = find_registers(card);
+
+	if (err)
+		return dev_err_probe(&pdev->dev, err,
+				     "the capability table has no usable interrupt block\n");
+	writel(0, card->irq_enable);
+	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
+	if (err < 0)
+		return dev_err_probe(&pdev->dev, err,
+				     "no message-signalled interrupt to be had: is pci=nomsi set?\n");
+	err = request_irq(pci_irq_vector(pdev, 0), litepcie_interrupt, 0, LITEPCIE_NAME, card);
+	if (err) {
+		pci_free_irq_vectors(pdev);
+		return dev_err_probe(&pdev->dev, err, "the interrupt cannot be requested\n");
+	}
+	return 0;
+}
+
+void litepcie_irq_exit(struct litepcie *card)
+{
+	free_irq(pci_irq_vector(card->pdev, 0), card);
+	pci_free_irq_vectors(card->pdev);
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * litepcie: the driver of Lanebox cards, with the ABI of LitePCIe's driver.
+ */
+
+#include <linux/module.h>
+
+#include "card.h"
+
+static int __init litepcie_init(void)
+{
+	int err = litepcie_chrdev_init();
+
+	if (err)
+		return err;
+	err = pci_register_driver(&litepcie_pci_driver);
+	if (err)
+		litepcie_chrdev_exit();
+	return err;
+}
+module_init(litepcie_init);
+
+static void __exit litepcie_exit_module(void)
+{
+	pci_unregister_driver(&litepcie_pci_driver);
+	litepcie_chrdev_exit();
+}
+module_exit(litepcie_exit_module);
+
+MODULE_DESCRIPTION("Lanebox PCIe cards, with LitePCIe's ABI");
+MODULE_AUTHOR("Lanebox contributors");
+MODULE_LICENSE("Dual BSD/GPL");

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The PCI side: a card comes, is reset, sleeps, goes.
+ */
+
+#include <linux/module.h>
+#include <linux/pm.h>
+
+#include "card.h"
+
+/* Channels ---------------------------------------------------------------- */
+
+static int way_find(struct litepcie *card, struct litepcie_way *way,
+		    const struct litepcie_block *block)
+{
+	bool h2c = way->id == LITEPCIE_H2C;
+	u32 group = litepcie_parameter(block, h2c ? LITEPCIE_DMA_H2C : LITEPCIE_DMA_C2H);
+
+	way->cause = litepcie_parameter(block, h2c ? LITEPCIE_DMA_H2C_CAUSE :
+						     LITEPCIE_DMA_C2H_CAUSE);
+	way->depth = litepcie_parameter(block, LITEPCIE_DMA_TABLE_DEPTH);
+	way->regs = card->bar0 + block->offset + group;
+	if (group > block->size || block->size - group < LITEPCIE_DMA_GROUP_TABLE_RESET + 4 ||
+	    way->cause >= LITEPCIE_CAUSES_MAX || card->cause[way->cause] ||
+	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count)
+		return -EINVAL;
+	card->cause[way->cause] = way;
+	return 0;
+}
+
+static int chan_find(struct litepcie *card, struct litepcie_chan *chan,
+		     const struct litepcie_block *block)
+{
+	u32 loopback = litepcie_parameter(block, LITEPCIE_DMA_LOOPBACK);
+	int err = 0;
+
+	if (block->bar || block->size < 4 || loopback > block->size - 4)
+		return -EINVAL;
+	chan->loopback = card->bar0 + block->offset + loopback;
+	for (unsigned int n = 0; n < LITEPCIE_WAYS && !err; n++)
+		err = way_find(card, &chan->way[n], block);
+	return err;
+}
+
+static void put_channels(struct litepcie *card)
+{
+	unsigned int n = card->channels;
+
+	card->channels = 0;
+	while (n--)
+		put_device(&card->chan[n]->dev);
+}
+
+static int make_channels(struct litepcie *card)
+{
+	const struct litepcie_block *block;
+	int err = 0;
+
+	while (!err && card->channels < LITEPCIE_CHANNELS_MAX) {
+		struct litepcie_chan *chan;
+
+		block = litepcie_block_find(card, LITEPCIE_BLOCK_DMA, card->channels);
+		if (!block)
+			break;
+		chan = litepcie_chan_alloc(card);
+		if (IS_ERR(chan)) {
+			err = PTR_ERR(chan);
+			break;
+		}
+		card->chan[card->channels++] = chan;
+		err = chan_find(card, chan, block);
+	}
+	if (!err && !card->channels)
+		err = -ENODEV;
+	if (err) {
+		put_channels(card);
+		return dev_err_probe(&card->pdev->dev, err,
+				     "the capability table has no DMA channel that can be driven\n");
+	}
+	return 0;
+}
+
+static int add_channels(struct litepcie *card)
+{
+	for (unsigned int n = 0; n < card->channels; n++) {
+		int err = litepcie_chan_add(card->chan[n]);
+
+		if (err) {
+			while (n--)
+				litepcie_chan_del(card->chan[n]);
+			return err;
+		}
+	}
+	return 0;
+}
+
+/* Quiet and back ---------------------------------------------------------- */
+
+/*
+ * Nobody enters, nothing runs, no interrupt comes and no request is made when
+ * this returns; who had a direction running gets @error.
+ */
+static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
+{
+	struct litepcie_way *way;
+
+	litepcie_set_state(card, state);
+	litepcie_bar_zap(card);
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		litepcie_dma_abort(way, error);
+	litepcie_irq_silence(card);
+}
+
+static int set_dma_mask(struct litepcie *card)
+{
+	u32 bits = litepcie_parameter(litepcie_block_find(card, LITEPCIE_BLOCK_DMA, 0),
+				      LITEPCIE_DMA_ADDRESS_WIDTH);
+
+	return dma_set_mask_and_coherent(&card->pdev->dev, DMA_BIT_MASK(clamp(bits, 32u, 64u)));
+}
+
+/* The card may have run for whoever was there before us: a kernel before kexec. */
+static void halt_everything(struct litepcie *card)
+{
+	struct litepcie_way *way;
+
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		litepcie_dma_halt(way);
+}
+
+/* After a reset: the same gateware, or another one, or nothing? */
+static int come_back(struct litepcie *card)
+{
+	if (!litepcie_capability_same(card)) {
+		dev_err(&card->pdev->dev, "another card or none after the reset: unbind and bind the driver\n");
+		WRITE_ONCE(card->lost, true);
+		return -ENODEV;
+	}
+	WRITE_ONCE(card->lost, false);
+	writel(0, card->irq_enable);
+	halt_everything(card);
+	pci_set_master(card->pdev);
+	litepcie_set_state(card, LITEPCIE_LIVE);
+	return 0;
+}
+
+/* Probe and remove -------------------------------------------------------- */
+
+static int map_bars(struct litepcie *card)
+{
+	struct pci_dev *pdev = card->pdev;
+	int err;
+
+	err = pci_enable_device_mem(pdev);
+	if (err)
+		return err;
+	err = pci_request_mem_regions(pdev, LITEPCIE_NAME);
+	if (err)
+		goto disable;
+	card->bar0_size = pci_resource_len(pdev, 0);
+	card->bar0 = pci_iomap(pdev, 0, 0);
+	if (card->bar0) {
+		litepcie_bar_map_memory(card);
+		return 0;
+	}
+	err = -ENOMEM;
+	pci_release_mem_regions(pdev);
+disable:
+	pci_disable_device(pdev);
+	return err;
+}
+
+static void unmap_bars(struct litepcie *card)
+{
+	litepcie_bar_unmap_memory(card);
+	pci_iounmap(card->pdev, card->bar0);
+	pci_release_mem_regions(card->pdev);
+	pci_disable_device(card->pdev);
+}
+
+static int bring_up(struct litepcie *card)
+{
+	int err;
+
+	err = litepcie_capability_read(card);
+	if (err)
+		return err;
+	err = make_channels(card);
+	if (err)
+		return err;
+	halt_everything(card);
+	err = set_dma_mask(card);
+	if (err)
+		goto put;
+	pci_set_master(card->pdev);
+	err = litepcie_irq_init(card);
+	if (err)
+		goto clear_master;
+	pci_save_state(card->pdev);
+	litepcie_set_state(card, LITEPCIE_LIVE);
+	err = add_channels(card);
+	if (err)
+		goto irq_exit;
+	return 0;
+
+irq_exit:
+	quiesce(card, LITEPCIE_GONE, -ENODEV);
+	litepcie_irq_exit(card);
+clear_master:
+	pci_clear_master(card->pdev);
+put:
+	put_channels(card);
+	return err;
+}
+
+static int litepcie_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct litepcie *card = litepcie_card_alloc(pdev);
+	int err;
+
+	if (!card)
+		return -ENOMEM;
+	err = map_bars(card);
+	if (err)
+		goto put;
+	pci_set_drvdata(pdev, card);
+	err = bring_up(card);
+	if (err)
+		goto unmap;
+	dev_info(&pdev->dev, "Version Lanebox %s %.12s, %s: %u DMA channel%s\n", card->target,
+		 card->digest, pdev->msix_enabled ? "MSI-X" : "MSI", card->channels,
+		 card->channels == 1 ? "" : "s");
+	return 0;
+
+unmap:
+	unmap_bars(card);
+put:
+	litepcie_card_put(card);
+	return err;
+}
+
+static void litepcie_remove(struct pci_dev *pdev)
+{
+	struct litepcie *card = pci_get_drvdata(pdev);
+	struct litepcie_way *way;
+
+	/* Unplugged: waiting for answers would only take time. */
+	if (pci_dev_is_disconnected(pdev))
+		WRITE_ONCE(card->lost, true);
+	quiesce(card, LITEPCIE_GONE, -ENODEV);
+	for (unsigned int n = 0; n < card->channels; n++)
+		litepcie_chan_del(card->chan[n]);
+	litepcie_irq_exit(card);
+	pci_clear_master(pdev);
+	if (!card->lost)
+		pci_wait_for_pending_transaction(pdev);
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		litepcie_dma_unmap(way);
+	unmap_bars(card);
+	put_channels(card);
+	litepcie_card_put(card);
+}
+
+/* Also on the way to another kernel, whose memory must not be written to. */
+static void litepcie_shutdown(struct pci_dev *pdev)
+{
+	struct litepcie *card = pci_get_drvdata(pdev);
+
+	quiesce(card, LITEPCIE_OFFLINE, -EIO);
+	pci_clear_master(pdev);
+}
+
+/* Reset, errors, sleep ---------------------------------------------------- */
+
+static void litepcie_reset_prepare(struct pci_dev *pdev)
+{
+	quiesce(pci_get_drvdata(pdev), LITEPCIE_OFFLINE, -EIO);
+}
+
+static void litepcie_reset_done(struct pci_dev *pdev)
+{
+	come_back(pci_get_drvdata(pdev));
+}
+
+static pci_ers_result_t litepcie_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	struct litepcie *card = pci_get_drvdata(pdev);
+
+	dev_warn(&pdev->dev, "PCIe error: DMA is stopped\n");
+	if (state != pci_channel_io_normal)
+		WRITE_ONCE(card->lost, true);
+	quiesce(card, LITEPCIE_OFFLINE, -EIO);
+	if (state == pci_channel_io_perm_failure)
+		return PCI_ERS_RESULT_DISCONNECT;
+	return PCI_ERS_RESULT_NEED_RESET;
+}
+
+static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
+{
+	struct litepcie *card = pci_get_drvdata(pdev);
+
+	pci_restore_state(pdev);
+	pci_save_state(pdev);
+	return come_back(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+}
+
+static const struct pci_error_handlers litepcie_error_handlers = {
+	.error_detected	= litepcie_error_detected,
+	.slot_reset	= litepcie_slot_reset,
+	.reset_prepare	= litepcie_reset_prepare,
+	.reset_done	= litepcie_reset_done,
+};
+
+static int litepcie_suspend(struct device *dev)
+{
+	quiesce(dev_get_drvdata(dev), LITEPCIE_OFFLINE, -EIO);
+	return 0;
+}
+
+static int litepcie_resume(struct device *dev)
+{
+	return come_back(dev_get_drvdata(dev));
+}
+
+static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resume);
+
+/*
+ * Xilinx's numbers for its PCIe blocks, which other gateware has too: the
+ * capability table decides.
+ */
+static const struct pci_device_id litepcie_ids[] = {
+	{ PCI_VDEVICE(XILINX, 0x9021) },	/* Gen2 */
+	{ PCI_VDEVICE(XILINX, 0x9022) },
+	{ PCI_VDEVICE(XILINX, 0x9024) },
+	{ PCI_VDEVICE(XILINX, 0x9028) },
+	{ PCI_VDEVICE(XILINX, 0x902f) },
+	{ PCI_VDEVICE(XILINX, 0x9031) },	/* Gen3 */
+	{ PCI_VDEVICE(XILINX, 0x9032) },
+	{ PCI_VDEVICE(XILINX, 0x9034) },
+	{ PCI_VDEVICE(XILINX, 0x9038) },
+	{ PCI_VDEVICE(XILINX, 0x903f) },
+	{ PCI_VDEVICE(XILINX, 0x9041) },	/* Gen4 */
+	{ PCI_VDEVICE(XILINX, 0x9042) },
+	{ PCI_VDEVICE(XILINX, 0x9044) },
+	{ PCI_VDEVICE(XILINX, 0x9048) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, litepcie_ids);
+
+struct pci_driver litepcie_pci_driver = {
+	.name		= LITEPCIE_NAME,
+	.id_table	= litepcie_ids,
+	.probe		= litepcie_probe,
+	.remove		= litepcie_remove,
+	.shutdown	= litepcie_shutdown,
+	.err_handler	= &litepcie_error_handlers,
+	.driver.pm	= pm_sleep_ptr(&litepcie_pm_ops),
+};

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The buffers of one direction: ordinary pages, mapped for the card.
+ */
+
+#include <linux/gfp.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "compat.h"
+#include "ring.h"
+
+/* 2 MiB: fewer entries in an IOMMU, and all that a huge page could give. */
+#define CHUNK_BYTES_WANTED	SZ_2M
+
+size_t litepcie_ring_bytes(const struct litepcie_ring *ring)
+{
+	return (size_t)ring->geometry.size * ring->geometry.count;
+}
+
+size_t litepcie_chunk_bytes(const struct litepcie_ring *ring)
+{
+	return PAGE_SIZE << ring->chunk_order;
+}
+
+struct page *litepcie_ring_page(const struct litepcie_ring *ring, size_t offset)
+{
+	return ring->chunk[offset / litepcie_chunk_bytes(ring)].page +
+	       offset % litepcie_chunk_bytes(ring) / PAGE_SIZE;
+}
+
+static size_t buffer_offset(const struct litepcie_ring *ring, u32 buffer)
+{
+	return (size_t)buffer * ring->geometry.size;
+}
+
+void *litepcie_ring_buffer(const struct litepcie_ring *ring, u32 buffer)
+{
+	return page_address(litepcie_ring_page(ring, buffer_offset(ring, buffer)));
+}
+
+/* A buffer never straddles chunks: both are powers of two. */
+dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
+{
+	size_t offset = buffer_offset(ring, buffer);
+
+	return ring->chunk[offset / litepcie_chunk_bytes(ring)].dma +
+	       offset % litepcie_chunk_bytes(ring);
+}
+
+void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
+{
+	if (ring->needs_sync && ring->dev)
+		dma_sync_single_for_cpu(ring->dev, litepcie_ring_dma(ring, buffer),
+					ring->geometry.size, ring->direction);
+}
+
+void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
+{
+	if (ring->needs_sync && ring->dev)
+		dma_sync_single_for_device(ring->dev, litepcie_ring_dma(ring, buffer),
+					   ring->geometry.size, ring->direction);
+}
+
+/* Take the memory away from the card, which must be quiet; the pages stay. */
+void litepcie_ring_unmap(struct litepcie_ring *ring)
+{
+	if (!ring->dev)
+		return;
+	for (unsigned int i = 0; i < ring->chunks; i++)
+		dma_unmap_page(ring->dev, ring->chunk[i].dma, litepcie_chunk_bytes(ring),
+			       ring->direction);
+	ring->dev = NULL;
+}
+
+static void free_pages_of(struct litepcie_ring *ring)
+{
+	for (unsigned int i = 0; i < ring->chunks; i++)
+		if (ring->chunk[i].page)
+			put_page(ring->chunk[i].page);
+}
+
+/* Compound pages: each of them can be mapped and pinned, and keeps the chunk. */
+static int alloc_pages_of(struct litepcie_ring *ring, int node)
+{
+	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_COMP | __GFP_NOWARN;
+
+	if (ring->chunk_order > PAGE_ALLOC_COSTLY_ORDER)
+		gfp |= __GFP_NORETRY;
+	for (unsigned int i = 0; i < ring->chunks; i++) {
+		ring->chunk[i].page = alloc_pages_node(node, gfp, ring->chunk_order);
+		if (!ring->chunk[i].page)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int map_pages_of(struct litepcie_ring *ring, struct device *dev)
+{
+	unsigned int i;
+
+	for (i = 0; i < ring->chunks; i++) {
+		ring->chunk[i].dma = dma_map_page(dev, ring->chunk[i].page, 0,
+						  litepcie_chunk_bytes(ring), ring->direction);
+		if (dma_mapping_error(dev, ring->chunk[i].dma))
+			goto unmap;
+		ring->needs_sync |= litepcie_needs_sync(dev, ring->chunk[i].dma);
+	}
+	ring->dev = dev;
+	return 0;
+
+unmap:
+	while (i--)
+		dma_unmap_page(dev, ring->chunk[i].dma, litepcie_chunk_bytes(ring),
+			       ring->direction);
+	return -ENOMEM;
+}
+
+static void ring_release(struct kref *kref)
+{
+	struct litepcie_ring *ring = container_of(kref, struct litepcie_ring, kref);
+
+	litepcie_ring_unmap(ring);
+	free_pages_of(ring);
+	kfree(ring);
+}
+
+void litepcie_ring_get(struct litepcie_ring *ring)
+{
+	kref_get(&ring->kref);
+}
+
+void litepcie_ring_put(struct litepcie_ring *ring)
+{
+	if (ring)
+		kref_put(&ring->kref, ring_release);
+}
+
+static struct litepcie_ring *alloc_in_chunks(struct device *dev, enum dma_data_direction direction,
+					     const struct litepcie_geometry *geometry,
+					     unsigned int order)
+{
+	size_t bytes = (size_t)geometry->size * geometry->count;
+	unsigned int chunks = DIV_ROUND_UP(bytes, PAGE_SIZE << order);
+	struct litepcie_ring *ring;
+
+	ring = kzalloc(struct_size(ring, chunk, chunks), GFP_KERNEL_ACCOUNT);
+	if (!ring)
+		return NULL;
+	kref_init(&ring->kref);
+	ring->geometry = *geometry;
+	ring->direction = direction;
+	ring->chunk_order = order;
+	ring->chunks = chunks;
+	if (alloc_pages_of(ring, dev_to_node(dev)) || map_pages_of(ring, dev)) {
+		litepcie_ring_put(ring);
+		return NULL;
+	}
+	return ring;
+}
+
+/*
+ * Zeroed buffers near the card, in chunks as large as there are; NULL: no
+ * memory.  The geometry must be sound.
+ */
+struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
+					  const struct litepcie_geometry *geometry)
+{
+	size_t bytes = (size_t)geometry->size * geometry->count;
+	int order, smallest = get_order(geometry->size);
+	int largest = min(get_order(bytes), get_order(CHUNK_BYTES_WANTED));
+	struct litepcie_ring *ring = NULL;
+
+	for (order = max(largest, smallest); order >= smallest && !ring; order--)
+		ring = alloc_in_chunks(dev, direction, geometry, order);
+	return ring;
+}

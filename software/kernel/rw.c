@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * read() and write(): whole buffers, copied.
+ *
+ * The card goes round its ring whether software keeps up or not.  Software has
+ * half a ring: what it misses is counted, and of c2h skipped, so that what is
+ * read was not being overwritten.  Late data of h2c is dropped: its time is over.
+ */
+
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/uio.h>
+
+#include "card.h"
+
+/* What one call works on: the run of the direction that it began with. */
+struct run {
+	struct litepcie_way	*way;
+	struct litepcie_ring	*ring;
+	unsigned int		generation;
+	u64			lost;
+};
+
+static bool nonblocking(const struct kiocb *iocb)
+{
+	return iocb->ki_flags & IOCB_NOWAIT || iocb->ki_filp->f_flags & O_NONBLOCK;
+}
+
+static u32 margin(const struct litepcie_ring *ring)
+{
+	return ring->geometry.count / 2;
+}
+
+static bool has_data(const struct litepcie_way *way)
+{
+	return way->hw_count > way->sw_count;
+}
+
+static bool has_room(const struct litepcie_way *way)
+{
+	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
+}
+
+/* Something to do, or a reason to give up. */
+static bool is_ready(struct litepcie_way *way)
+{
+	bool ready;
+
+	spin_lock_irq(&way->lock);
+	ready = way->error || (way->id == LITEPCIE_C2H ? has_data(way) : has_room(way));
+	spin_unlock_irq(&way->lock);
+	return ready || litepcie_is_gone(litepcie_of(way));
+}
+
+static int wait_ready(struct litepcie_way *way, bool nonblock)
+{
+	if (!is_ready(way)) {
+		if (nonblock)
+			return -EAGAIN;
+		if (wait_event_interruptible(way->wait, is_ready(way)))
+			return -ERESTARTSYS;
+	}
+	if (litepcie_is_gone(litepcie_of(way)))
+		return -ENODEV;
+	return READ_ONCE(way->error);
+}
+
+/* The ring stays while it is copied from or to, even if the direction does not. */
+static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
+{
+	int err = 0;
+
+	*run = (struct run){ .way = way };
+	mutex_lock(&way->mutex);
+	if (way->owner && way->owner != file) {
+		err = -EBUSY;
+	} else if (!way->ring) {
+		err = -ENOMEM;
+	} else {
+		run->ring = way->ring;
+		run->generation = way->generation;
+		litepcie_ring_get(run->ring);
+	}
+	mutex_unlock(&way->mutex);
+	return err;
+}
+
+static void run_end(struct run *run)
+{
+	struct litepcie_way *way = run->way;
+
+	if (run->lost) {
+		spin_lock_irq(&way->lock);
+		way->lost += run->lost;
+		spin_unlock_irq(&way->lock);
+		dev_warn_ratelimited(litepcie_dev(way), "%s too late, %llu buffers lost\n",
+				     way->id == LITEPCIE_C2H ? "Reading" : "Writing", run->lost);
+	}
+	litepcie_ring_put(run->ring);
+}
+
+static u32 buffer_of(const struct run *run, s64 count)
+{
+	u32 buffer;
+
+	div_u64_rem(count, run->ring->geometry.count, &buffer);
+	return buffer;
+}
+
+/* c2h: the next buffer to read; false: there is none, or no longer. */
+static bool next_data(struct run *run, u32 *buffer)
+{
+	struct litepcie_way *way = run->way;
+	bool found;
+
+	spin_lock_irq(&way->lock);
+	found = way->generation == run->generation && has_data(way);
+	if (found && way->hw_count - way->sw_count > margin(run->ring)) {
+		run->lost += way->hw_count - way->sw_count - margin(run->ring);
+		way->sw_count = way->hw_count - margin(run->ring);
+	}
+	*buffer = buffer_of(run, way->sw_count);
+	spin_unlock_irq(&way->lock);
+	return found;
+}
+
+/* h2c: the next buffer to write; those in @late it is too late for. */
+static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
+{
+	struct litepcie_way *way = run->way;
+	bool found;
+
+	*late = 0;
+	spin_lock_irq(&way->lock);
+	found = way->generation == run->generation && has_room(way);
+	if (found && way->sw_count < way->hw_count) {
+		*late = min_t(u64, way->hw_count - way->sw_count, most);
+		way->sw_count += *late;
+		run->lost += *late;
+	}
+	*buffer = buffer_of(run, way->sw_count);
+	spin_unlock_irq(&way->lock);
+	return found;
+}
+
+static void done_with(struct run *run)
+{
+	spin_lock_irq(&run->way->lock);
+	if (run->way->generation == run->generation)
+		run->way->sw_count++;
+	spin_unlock_irq(&run->way->lock);
+}
+
+static ssize_t read_buffers(struct run *run, struct iov_iter *to)
+{
+	u32 size = run->ring->geometry.size;
+	ssize_t done = 0;
+	u32 buffer;
+
+	while (iov_iter_count(to) >= size && next_data(run, &buffer)) {
+		size_t copied;
+
+		litepcie_ring_for_cpu(run->ring, buffer);
+		copied = copy_to_iter(litepcie_ring_buffer(run->ring, buffer), size, to);
+		if (copied < size) {
+			iov_iter_revert(to, copied);
+			return done ? done : -EFAULT;
+		}
+		done_with(run);
+		done += size;
+	}
+	return done;
+}
+
+static ssize_t write_buffers(struct run *run, struct iov_iter *from)
+{
+	u32 size = run->ring->geometry.size;
+	ssize_t done = 0;
+	size_t late;
+	u32 buffer;
+
+	while (iov_iter_count(from) >= size &&
+	       next_room(run, &buffer, &late, iov_iter_count(from) / size)) {
+		iov_iter_advance(from, late * size);
+		done += late * size;
+		if (iov_iter_count(from) < size)
+			break;
+		litepcie_ring_for_cpu(run->ring, buffer);
+		if (!copy_from_iter_full(litepcie_ring_buffer(run->ring, buffer), size, from))
+			return done ? done : -EFAULT;
+		litepcie_ring_for_card(run->ring, buffer);
+		done_with(run);
+		done += size;
+	}
+	return done;
+}
+
+static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
+{
+	struct litepcie_file *file = iocb->ki_filp->private_data;
+	struct litepcie_way *way = &file->chan->way[id];
+	struct run run;
+	ssize_t done;
+
+	if (!iov_iter_count(iter))
+		return 0;
+	done = wait_ready(way, nonblocking(iocb));
+	if (done)
+		return done;
+	if (mutex_lock_interruptible(&way->io))
+		return -ERESTARTSYS;
+	done = run_begin(&run, way, file);
+	if (!done) {
+		if (iov_iter_count(iter) < run.ring->geometry.size)
+			done = -EINVAL;
+		else if (id == LITEPCIE_C2H)
+			done = read_buffers(&run, iter);
+		else
+			done = write_buffers(&run, iter);
+		run_end(&run);
+	}
+	mutex_unlock(&way->io);
+	return done;
+}
+
+ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to)
+{
+	return transfer(iocb, to, LITEPCIE_C2H);
+}
+
+ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from)
+{
+	return transfer(iocb, from, LITEPCIE_H2C);
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * What /dev/litepcieN has beside LitePCIe's ABI, for the tests in sim/test.
+ *
+ *   rings direct DEV DISK	write filled c2h and h2c rings to a disk with O_DIRECT, and compare
+ *   rings shapes DEV		other buffer sizes, counts and modes; every word compared
+ *   rings index DEV		loopback of 4 MiB without a system call while data flows
+ *   rings event DEV		eventfd and poll() as news come
+ *   rings refuse DEV		arguments that must be refused, each with its error
+ *   rings bar DEV FILE		map registers; make FILE and read on until SIGBUS
+ *   rings memory DEV OFFSET	write and read 4 KiB of the card's memory in BAR2, then wait for SIGTERM
+ *   rings export DEV IMPORT	hand a ring to the importer's module at IMPORT, close all, compare
+ *
+ * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../uapi/litepcie.h"
+#include "../uapi/litepcie_capability.h"
+
+#define fail(...)	(fprintf(stderr, "rings: " __VA_ARGS__), fputc('\n', stderr), exit(1))
+
+static int fd;
+static const char *const way_names[] = { "h2c", "c2h" };
+
+static void need(bool true_, const char *what)
+{
+	if (!true_)
+		fail("%s: %s", what, strerror(errno));
+}
+
+static void run(unsigned int way, int enable)
+{
+	struct litepcie_ioctl_dma_writer run = { .enable = enable };	/* one layout for both */
+
+	need(!ioctl(fd, way == LITEPCIE_WAY_C2H ? LITEPCIE_IOCTL_DMA_WRITER :
+						  LITEPCIE_IOCTL_DMA_READER, &run),
+	     enable ? "start" : "stop");
+}
+
+static void take(void)
+{
+	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
+	struct litepcie_ioctl_dma loopback = { .loopback_enable = 1 };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock) && lock.dma_reader_status &&
+	     lock.dma_writer_status, "lock");
+	need(!ioctl(fd, LITEPCIE_IOCTL_DMA, &loopback), "loopback");
+}
+
+static struct litepcie_ring_info info_of(unsigned int way)
+{
+	struct litepcie_ring_info info = { .way = way };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "ring info");
+	return info;
+}
+
+static int setup(unsigned int way, unsigned int size, unsigned int count, unsigned int per,
+		 unsigned int mode, unsigned int interval)
+{
+	struct litepcie_ring_setup setup = {
+		.way = way, .buffer_size = size, .buffer_count = count,
+		.buffers_per_interrupt = per, .mode = mode, .interval_us = interval,
+		.flags = LITEPCIE_RING_INDEXED,
+	};
+
+	return ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup);
+}
+
+static void *map(uint64_t offset, size_t bytes)
+{
+	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+
+	need(memory != MAP_FAILED, "mmap");
+	return memory;
+}
+
+static uint32_t *map_ring(unsigned int way)
+{
+	struct litepcie_ring_info info = info_of(way);
+
+	return map(info.ring_offset, info.ring_bytes);
+}
+
+static struct litepcie_index *map_index(void)
+{
+	return map(info_of(0).index_offset, 4096);
+}
+
+static uint64_t hardware(struct litepcie_index *index, unsigned int way)
+{
+	return __atomic_load_n(&index->way[way].hardware, __ATOMIC_ACQUIRE);
+}
+
+/*
+ * The h2c ring holds numbers that go on from buffer to buffer and never change, so c2h must
+ * receive these, in order, from whichever buffer h2c began with.
+ */
+static void fill(uint32_t *ring, size_t words)
+{
+	for (size_t i = 0; i < words; i++)
+		ring[i] = (uint32_t)i * 2654435761u;
+}
+
+static void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char *what)
+{
+	for (size_t i = 0; i < words; i++)
+		if (got[i] != sent[i])
+			fail("%s: word %zu is %#x, not %#x", what, i, got[i], sent[i]);
+}
+
+/* direct -------------------------------------------------------------------------------------- */
+
+static void direct_ring(unsigned int way, const char *disk)
+{
+	size_t bytes = info_of(way).ring_bytes;
+	uint32_t *ring = map_ring(way), *back = aligned_alloc(4096, bytes);
+	int out = open(disk, O_RDWR | O_DIRECT);
+
+	need(out >= 0 && back, disk);
+	memset(back, 0, bytes);
+	need(pwrite(out, ring, bytes, 0) == (ssize_t)bytes, "write from the ring with O_DIRECT");
+	need(pread(out, back, bytes, 0) == (ssize_t)bytes, "read the disk");
+	compare(back, ring, bytes / 4, way_names[way]);
+	/* And from the disk into a ring, to be sent. */
+	memset(ring, 0, bytes);
+	need(pread(out, ring, bytes, 0) == (ssize_t)bytes, "read into the ring with O_DIRECT");
+	compare(ring, back, bytes / 4, way_names[way]);
+	printf("direct %s: %zu bytes\n", way_names[way], bytes);
+	close(out);
+}
+
+static int direct(const char *disk)
+{
+	size_t bytes = info_of(0).ring_bytes;
+	uint32_t *h2c = map_ring(LITEPCIE_WAY_H2C), *c2h = map_ring(LITEPCIE_WAY_C2H);
+	struct litepcie_index *index = map_index();
+
+	take();
+	fill(h2c, bytes / 4);
+	run(LITEPCIE_WAY_C2H, 1);
+	run(LITEPCIE_WAY_H2C, 1);
+	while (hardware(index, LITEPCIE_WAY_C2H) < 300)
+		usleep(1000);
+	run(LITEPCIE_WAY_H2C, 0);
+	run(LITEPCIE_WAY_C2H, 0);
+	compare(c2h, h2c, bytes / 4, "loopback");
+	direct_ring(LITEPCIE_WAY_C2H, disk);
+	direct_ring(LITEPCIE_WAY_H2C, disk);
+	return 0;
+}
+
+/* shapes, index ------------------------------------------------------------------------------- */
+
+/* Loopback through both rings; @busy: wait by looking only. Returns the buffers compared. */
+static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
+{
+	uint32_t *h2c = map_ring(LITEPCIE_WAY_H2C), *c2h = map_ring(LITEPCIE_WAY_C2H);
+	struct litepcie_index *index = map_index();
+	struct litepcie_index_way *mine = &index->way[LITEPCIE_WAY_C2H];
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	uint64_t done = 0, compared = 0;
+
+	fill(h2c, size * count / 4);
+	run(LITEPCIE_WAY_C2H, 1);
+	run(LITEPCIE_WAY_H2C, 1);
+	while (done < buffers) {
+		uint64_t ready = hardware(index, LITEPCIE_WAY_C2H);
+
+		if (ready == done && !busy)
+			need(poll(&poller, 1, 10000) == 1, "poll");
+		if (ready - done > count / 2)
+			done = ready - count / 4;	/* a simulation is not to be kept up with */
+		for (; done < ready; done++, compared++) {
+			size_t at = done % count * size / 4;
+
+			compare(c2h + at, h2c + at, size / 4, "loopback");
+		}
+		__atomic_store_n(&mine->software, done, __ATOMIC_RELEASE);
+	}
+	run(LITEPCIE_WAY_H2C, 0);
+	run(LITEPCIE_WAY_C2H, 0);
+	need(!mine->running && !mine->hardware, "index page after the stop");
+	munmap(h2c, size * count);
+	munmap(c2h, size * count);
+	munmap(index, 4096);
+	return compared;
+}
+
+static const struct shape {
+	unsigned int size, count, per, mode, interval;
+} shape_table[] = {
+	{ 4096, 256, 1, LITEPCIE_MODE_INTERRUPT, 0 },
+	{ 65536, 17, 4, LITEPCIE_MODE_INTERRUPT, 0 },
+	{ 4096, 64, 8, LITEPCIE_MODE_ADAPTIVE, 1000 },
+	{ 16384, 32, 32, LITEPCIE_MODE_POLL, 500 },
+	{ 1u << 20, 4, 1, LITEPCIE_MODE_INTERRUPT, 0 },
+	{ 8192, 256, 32, LITEPCIE_MODE_INTERRUPT, 0 },
+};
+
+static int shapes(void)
+{
+	take();
+	for (size_t i = 0; i < sizeof(shape_table) / sizeof(*shape_table); i++) {
+		const struct shape *s = &shape_table[i];
+		uint64_t buffers = s->size > 65536 ? 5 : s->count + 40;
+
+		for (unsigned int way = 0; way < 2; way++)
+			need(!setup(way, s->size, s->count, s->per, s->mode, s->interval), "setup");
+		need(info_of(1).ring_bytes == (uint64_t)s->size * s->count, "ring info");
+		printf("shape %u x %u, mode %u: %llu buffers compared, chunks of %u\n", s->count,
+		       s->size, s->mode, (unsigned long long)loop(s->size, s->count, buffers, false),
+		       info_of(1).chunk_bytes);
+	}
+	return 0;
+}
+
+static int busy_index(void)
+{
+	take();
+	need(!setup(0, 8192, 256, 32, LITEPCIE_MODE_POLL, 200) &&
+	     !setup(1, 8192, 256, 32, LITEPCIE_MODE_POLL, 200), "setup");
+	printf("index: %llu buffers compared\n", (unsigned long long)loop(8192, 256, 512, true));
+	return 0;
+}
+
+/* event --------------------------------------------------------------------------------------- */
+
+static int event(void)
+{
+	struct litepcie_event request = { .way = LITEPCIE_WAY_C2H };
+	struct litepcie_index *index = map_index();
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	uint64_t count = 0;
+
+	request.fd = eventfd(0, EFD_CLOEXEC);
+	need(ioctl(fd, LITEPCIE_IOCTL_EVENT, &request) && errno == EBUSY, "event without owning");
+	take();
+	need(!setup(LITEPCIE_WAY_C2H, 4096, 16, 4, LITEPCIE_MODE_INTERRUPT, 0), "setup");
+	need(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &request), "event");
+	run(LITEPCIE_WAY_C2H, 1);
+	need(poll(&poller, 1, 200) == 0, "quiet before there is data");
+	run(LITEPCIE_WAY_H2C, 1);
+	need(read(request.fd, &count, 8) == 8 && count, "eventfd");
+	while (hardware(index, LITEPCIE_WAY_C2H) < 2)
+		need(read(request.fd, &count, 8) == 8, "eventfd again");
+	need(poll(&poller, 1, 1000) == 1 && poller.revents & POLLIN, "poll with news");
+	run(LITEPCIE_WAY_H2C, 0);
+	usleep(100000);
+	index->way[LITEPCIE_WAY_C2H].software = hardware(index, LITEPCIE_WAY_C2H);
+	need(poll(&poller, 1, 300) == 0, "poll when all is seen");
+	request.fd = -1;
+	need(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &request), "no event");
+	printf("event: ok\n");
+	return 0;
+}
+
+/* refuse -------------------------------------------------------------------------------------- */
+
+static void refused(int rc, int error, const char *what)
+{
+	if (rc != -1 || errno != error)
+		fail("%s: %s instead of %s", what, rc == -1 ? strerror(errno) : "success",
+		     strerror(error));
+}
+
+static int refuse(void)
+{
+	struct litepcie_ring_setup reserved = { 1, 8192, 16, 1, 0, 0, 0, 1 };
+	struct litepcie_ring_setup flags = { 1, 8192, 16, 1, 0, 0, 2, 0 };
+	struct litepcie_ring_info info = { .way = 1, .reserved = 1 };
+	struct litepcie_export export = { .way = 1, .fd_flags = O_NONBLOCK };
+	struct litepcie_event event = { .way = 1, .fd = 9999 };
+	struct litepcie_bar bar = { .bar = 6 };
+
+	refused(setup(1, 8192, 16, 1, 0, 0), EBUSY, "setup without owning");
+	take();
+	refused(setup(2, 8192, 16, 1, 0, 0), EINVAL, "way 2");
+	refused(setup(1, 8191, 16, 1, 0, 0), EINVAL, "size 8191");
+	refused(setup(1, 2048, 16, 1, 0, 0), EINVAL, "size 2048");
+	refused(setup(1, 8u << 20, 16, 1, 0, 0), EINVAL, "size 8 MiB");
+	refused(setup(1, 8192, 3, 1, 0, 0), EINVAL, "count 3");
+	refused(setup(1, 8192, 257, 1, 0, 0), EINVAL, "count 257");
+	refused(setup(1, 8192, 16, 0, 0, 0), EINVAL, "interrupt each 0");
+	refused(setup(1, 8192, 16, 17, 0, 0), EINVAL, "interrupt each 17");
+	refused(setup(1, 8192, 16, 1, 3, 100), EINVAL, "mode 3");
+	refused(setup(1, 8192, 16, 1, LITEPCIE_MODE_POLL, 9), EINVAL, "interval 9");
+	refused(setup(1, 8192, 16, 1, LITEPCIE_MODE_POLL, 1000001), EINVAL, "interval 1000001");
+	refused(setup(1, 8192, 16, 1, 0, 100), EINVAL, "interval without timer");
+	refused(ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &reserved), EINVAL, "setup reserved");
+	refused(ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &flags), EINVAL, "setup flags");
+	refused(ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), EINVAL, "info reserved");
+	refused(ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export), EINVAL, "export flags");
+	refused(ioctl(fd, LITEPCIE_IOCTL_EVENT, &event), EBADF, "event fd 9999");
+	refused(ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), EINVAL, "bar 6");
+	bar.bar = 5;
+	refused(ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), ENODEV, "bar 5");
+	run(LITEPCIE_WAY_C2H, 1);
+	refused(setup(1, 8192, 16, 1, 0, 0), EBUSY, "setup while running");
+	printf("refuse: ok\n");
+	return 0;
+}
+
+/* bar ----------------------------------------------------------------------------------------- */
+
+static sigjmp_buf gone;
+
+static void on_sigbus(int number)
+{
+	(void)number;
+	siglongjmp(gone, 1);
+}
+
+static int bar(const char *flag)
+{
+	struct litepcie_bar bar = { .bar = 0 };
+	volatile uint32_t *registers;
+	struct litepcie_ioctl_reg reg = { .addr = 4 };
+	void *denied;
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar) && bar.size == 0x20000 && !bar.write_combining,
+	     "bar info");
+	registers = map(bar.offset, bar.size);
+	need(registers[LITEPCIE_CAP_OFFSET / 4] == LITEPCIE_CAP_MAGIC, "magic");
+	registers[1] = 0x5ca1ab1e;
+	need(!ioctl(fd, LITEPCIE_IOCTL_REG, &reg) && reg.val == 0x5ca1ab1e, "scratch");
+	denied = mmap(NULL, 2 * bar.size, PROT_READ, MAP_SHARED, fd, (off_t)bar.offset);
+	need(denied == MAP_FAILED && errno == EINVAL, "beyond the BAR");
+	denied = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, (off_t)bar.offset);
+	need(denied == MAP_FAILED && errno == EINVAL, "private");
+	need(!setuid(65534), "setuid");
+	denied = mmap(NULL, bar.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)bar.offset);
+	need(denied == MAP_FAILED && errno == EPERM, "DMA registers without privileges");
+	denied = mmap(NULL, bar.size, PROT_READ, MAP_SHARED, fd, (off_t)bar.offset);
+	need(denied != MAP_FAILED, "to read them");
+	need(mprotect(denied, 4096, PROT_READ | PROT_WRITE) && errno == EACCES, "mprotect");
+	denied = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		      (off_t)bar.offset + 0x10000);
+	need(denied != MAP_FAILED, "the memory");
+	signal(SIGBUS, on_sigbus);
+	close(open(flag, O_CREAT | O_WRONLY, 0644));
+	if (!sigsetjmp(gone, 1))
+		for (;;)
+			if (registers[LITEPCIE_CAP_OFFSET / 4] != LITEPCIE_CAP_MAGIC)
+				fail("a register of a card that has gone can be read");
+	printf("bar: SIGBUS when the card had gone\n");
+	return 0;
+}
+
+/* memory -------------------------------------------------------------------------------------- */
+
+static int memory(size_t offset)
+{
+	struct litepcie_bar bar = { .bar = 2 };
+	uint32_t sent[1024];
+	uint32_t *card;
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar) && bar.write_combining, "BAR2 info");
+	card = (uint32_t *)((char *)map(bar.offset, bar.size) + offset);
+	fill(sent, sizeof(sent) / 4);
+	for (size_t i = 0; i < sizeof(sent) / 4; i++)
+		card[i] = sent[i];
+	__sync_synchronize();
+	compare(card, sent, sizeof(sent) / 4, "card memory");
+	printf("memory: %zu bytes\n", sizeof(sent));
+	fflush(stdout);
+	pause();
+	return 0;
+}
+
+/* export -------------------------------------------------------------------------------------- */
+
+static int export(const char *importer)
+{
+	struct litepcie_export export = { .way = LITEPCIE_WAY_H2C, .fd_flags = O_CLOEXEC | O_RDWR };
+	size_t bytes = info_of(0).ring_bytes;
+	uint32_t *ring = map_ring(LITEPCIE_WAY_H2C);
+	uint32_t sum = 0;
+	char text[32];
+	int out = open(importer, O_WRONLY);
+
+	need(out >= 0, importer);
+	fill(ring, bytes / 4);
+	for (size_t i = 0; i < bytes / 4; i++)
+		sum += ring[i];
+	need(!ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export), "export");
+	need(lseek(export.fd, 0, SEEK_END) == (off_t)bytes, "size of the dma-buf");
+	snprintf(text, sizeof(text), "%d", export.fd);
+	need(write(out, text, strlen(text)) > 0, "import");
+	printf("export: %zu bytes, sum %u\n", bytes, sum);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		goto usage;
+	fd = open(argv[2], O_RDWR | O_CLOEXEC);
+	need(fd >= 0, argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "direct"))
+		return direct(argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "shapes"))
+		return shapes();
+	if (argc == 3 && !strcmp(argv[1], "index"))
+		return busy_index();
+	if (argc == 3 && !strcmp(argv[1], "event"))
+		return event();
+	if (argc == 3 && !strcmp(argv[1], "refuse"))
+		return refuse();
+	if (argc == 4 && !strcmp(argv[1], "bar"))
+		return bar(argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "memory"))
+		return memory(strtoul(argv[3], NULL, 0));
+	if (argc == 4 && !strcmp(argv[1], "export"))
+		return export(argv[3]);
+usage:
+	fprintf(stderr, "usage: rings direct|bar|export DEV FILE | memory DEV OFFSET | shapes|index|event|refuse DEV\n");
+	return 2;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Where the tracepoints of trace.h are made.
+ */
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Tracepoints: a direction starts and stops, the card is seen to have gone on,
+ * the card changes its state.  events/litepcie in tracefs.
+ */
+#undef TRACE_SYSTEM
+#define TRACE_SYSTEM litepcie
+
+#if !defined(LITEPCIE_TRACE_H) || defined(TRACE_HEADER_MULTI_READ)
+#define LITEPCIE_TRACE_H
+
+#include <linux/tracepoint.h>
+
+#include "card.h"
+
+#define show_way(id)	__print_symbolic(id, { LITEPCIE_H2C, "h2c" }, { LITEPCIE_C2H, "c2h" })
+
+TRACE_EVENT(litepcie_run,
+	TP_PROTO(struct litepcie_way *way, bool running, int error),
+	TP_ARGS(way, running, error),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(int, id)
+		__field(bool, running)
+		__field(int, error)
+	),
+	TP_fast_assign(
+		__entry->dev = way->chan->dev.devt;
+		__entry->id = way->id;
+		__entry->running = running;
+		__entry->error = error;
+	),
+	TP_printk("litepcie%u %s %s error=%d", MINOR(__entry->dev), show_way(__entry->id),
+		  __entry->running ? "start" : "stop", __entry->error)
+);
+
+TRACE_EVENT(litepcie_progress,
+	TP_PROTO(struct litepcie_way *way, s64 hw_count, s64 sw_count),
+	TP_ARGS(way, hw_count, sw_count),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(int, id)
+		__field(s64, hw_count)
+		__field(s64, sw_count)
+	),
+	TP_fast_assign(
+		__entry->dev = way->chan->dev.devt;
+		__entry->id = way->id;
+		__entry->hw_count = hw_count;
+		__entry->sw_count = sw_count;
+	),
+	TP_printk("litepcie%u %s hw_count=%lld sw_count=%lld", MINOR(__entry->dev),
+		  show_way(__entry->id), __entry->hw_count, __entry->sw_count)
+);
+
+TRACE_EVENT(litepcie_state,
+	TP_PROTO(struct litepcie *card, enum litepcie_state state),
+	TP_ARGS(card, state),
+	TP_STRUCT__entry(
+		__field(unsigned int, slot)
+		__field(int, state)
+	),
+	TP_fast_assign(
+		__entry->slot = pci_dev_id(card->pdev);
+		__entry->state = state;
+	),
+	TP_printk("%02x:%02x.%u %s", PCI_BUS_NUM(__entry->slot), PCI_SLOT(__entry->slot),
+		  PCI_FUNC(__entry->slot),
+		  __print_symbolic(__entry->state, { LITEPCIE_LIVE, "live" },
+				   { LITEPCIE_OFFLINE, "offline" }, { LITEPCIE_GONE, "gone" }))
+);
+
+#endif /* LITEPCIE_TRACE_H */
+
+#undef TRACE_INCLUDE_PATH
+#undef TRACE_INCLUDE_FILE
+#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_FILE trace
+#include <trace/define_trace.h>

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * What user space may ask of /dev/litepcieN, one node for each DMA channel.
+ *
+ * Numbers 0 to 27 are those of LitePCIe's driver (2024.12), layouts and names
+ * included: its reader is h2c (host to card) here, its writer c2h.  Numbers
+ * from 64 on are ours: their structures are padded by hand, and what is
+ * reserved must be 0.
+ */
+#ifndef LITEPCIE_UAPI_H
+#define LITEPCIE_UAPI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+#define LITEPCIE_IOCTL			'S'
+
+/* LitePCIe's ----------------------------------------------------------- */
+
+/*
+ * Read or write the register at BAR0 + @addr, which is a multiple of 4.  The
+ * registers that drive DMA and interrupts are the driver's: to write them
+ * takes CAP_SYS_RAWIO.
+ */
+struct litepcie_ioctl_reg {
+	__u32 addr;
+	__u32 val;
+	__u8 is_write;
+};
+
+/* The loopback inside the DMA, h2c to c2h. */
+struct litepcie_ioctl_dma {
+	__u8 loopback_enable;
+};
+
+/*
+ * Start or stop a direction, or only repeat its state; the counts come back.
+ * @hw_count: buffers that the card is done with, as of the last interrupt
+ * @sw_count: buffers that software is done with
+ * Starting takes the direction if nobody has it; -EBUSY if somebody else has.
+ */
+struct litepcie_ioctl_dma_writer {
+	__u8 enable;
+	__s64 hw_count;
+	__s64 sw_count;
+};
+
+struct litepcie_ioctl_dma_reader {
+	__u8 enable;
+	__s64 hw_count;
+	__s64 sw_count;
+};
+
+/* Where mmap() finds the rings.  tx is h2c, rx is c2h. */
+struct litepcie_ioctl_mmap_dma_info {
+	__u64 dma_tx_buf_offset;
+	__u64 dma_tx_buf_size;
+	__u64 dma_tx_buf_count;
+
+	__u64 dma_rx_buf_offset;
+	__u64 dma_rx_buf_size;
+	__u64 dma_rx_buf_count;
+};
+
+/*
+ * Take or release directions.  A status of 0 answers a request: somebody else
+ * has it.  A direction that is released, also by close(), is stopped.
+ */
+struct litepcie_ioctl_lock {
+	__u8 dma_reader_request;
+	__u8 dma_writer_request;
+	__u8 dma_reader_release;
+	__u8 dma_writer_release;
+	__u8 dma_reader_status;
+	__u8 dma_writer_status;
+};
+
+struct litepcie_ioctl_mmap_dma_update {
+	__s64 sw_count;
+};
+
+#define LITEPCIE_IOCTL_REG		_IOWR(LITEPCIE_IOCTL,  0, struct litepcie_ioctl_reg)
+#define LITEPCIE_IOCTL_DMA		_IOW(LITEPCIE_IOCTL,  20, struct litepcie_ioctl_dma)
+#define LITEPCIE_IOCTL_DMA_WRITER	_IOWR(LITEPCIE_IOCTL, 21, struct litepcie_ioctl_dma_writer)
+#define LITEPCIE_IOCTL_DMA_READER	_IOWR(LITEPCIE_IOCTL, 22, struct litepcie_ioctl_dma_reader)
+#define LITEPCIE_IOCTL_MMAP_DMA_INFO \
+	_IOR(LITEPCIE_IOCTL, 24, struct litepcie_ioctl_mmap_dma_info)
+#define LITEPCIE_IOCTL_LOCK		_IOWR(LITEPCIE_IOCTL, 25, struct litepcie_ioctl_lock)
+#define LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE \
+	_IOW(LITEPCIE_IOCTL, 26, struct litepcie_ioctl_mmap_dma_update)
+#define LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE \
+	_IOW(LITEPCIE_IOCTL, 27, struct litepcie_ioctl_mmap_dma_update)
+
+/* Ours ----------------------------------------------------------------- */
+
+#define LITEPCIE_WAY_H2C	0
+#define LITEPCIE_WAY_C2H	1
+
+/* How news of a direction come. */
+#define LITEPCIE_MODE_INTERRUPT	0	/* by interrupt, each buffers_per_interrupt */
+#define LITEPCIE_MODE_ADAPTIVE	1	/* by interrupt, then by looking while there are any */
+#define LITEPCIE_MODE_POLL	2	/* by looking, each interval_us; no interrupt at all */
+
+/* poll() goes by the software count in the index page, not by the driver's. */
+#define LITEPCIE_RING_INDEXED	1u
+
+/*
+ * A ring of another shape for a direction that is the caller's and stopped.
+ * When the direction is released it has LitePCIe's again.  Old mappings keep
+ * the old memory.
+ */
+struct litepcie_ring_setup {
+	__u32 way;
+	__u32 buffer_size;		/* bytes: a power of two, 4 KiB to 4 MiB */
+	__u32 buffer_count;		/* 4 or more, at most the card's table */
+	__u32 buffers_per_interrupt;	/* 1 to buffer_count */
+	__u32 mode;			/* LITEPCIE_MODE_ */
+	__u32 interval_us;		/* 10 to 1000000; 0 with MODE_INTERRUPT */
+	__u32 flags;			/* LITEPCIE_RING_ */
+	__u32 reserved;
+};
+
+/* What the direction has now; only @way and @reserved are read. */
+struct litepcie_ring_info {
+	__u32 way;
+	__u32 reserved;
+	struct litepcie_ring_setup setup;
+	__u64 ring_offset;		/* for mmap(): all of the ring */
+	__u64 ring_bytes;
+	__u64 index_offset;		/* for mmap(): a page with struct litepcie_index */
+	__u32 table_depth;
+	__u32 chunk_bytes;		/* contiguous for the card */
+};
+
+/* Signal an eventfd whenever there is news; -1 ends it.  For the owner. */
+struct litepcie_event {
+	__u32 way;
+	__s32 fd;
+};
+
+/*
+ * A BAR for mmap().  Memory (prefetchable) is mapped write-combining, registers
+ * uncached.  Pages with registers that drive DMA or interrupts can be written
+ * with CAP_SYS_RAWIO only.  -ENODEV: there is no such BAR.
+ */
+struct litepcie_bar {
+	__u32 bar;
+	__u32 write_combining;		/* out: 1 for memory */
+	__u64 offset;			/* out: for mmap() */
+	__u64 size;			/* out: bytes */
+};
+
+/* A dma-buf of a ring, for other devices.  @fd_flags: O_CLOEXEC, O_RDWR. */
+struct litepcie_export {
+	__u32 way;
+	__u32 fd_flags;
+	__s32 fd;			/* out */
+	__u32 reserved;
+};
+
+/*
+ * One page that the driver and its user share.  The driver writes @hardware:
+ * all buffers below it are the user's (c2h) or have been fetched (h2c).  The
+ * user writes @software.  Both count from the start of the direction and never
+ * wrap.  Nothing that the user writes is trusted, poll() only compares it.
+ */
+struct litepcie_index_way {
+	__u64 hardware;
+	__u64 software;
+	__u32 running;
+	__s32 error;			/* why it was stopped: -errno, or 0 */
+	__u64 reserved[5];
+};
+
+struct litepcie_index {
+	struct litepcie_index_way way[2];	/* LITEPCIE_WAY_ */
+};
+
+#define LITEPCIE_IOCTL_RING_SETUP	_IOW(LITEPCIE_IOCTL,  64, struct litepcie_ring_setup)
+#define LITEPCIE_IOCTL_RING_INFO	_IOWR(LITEPCIE_IOCTL, 65, struct litepcie_ring_info)
+#define LITEPCIE_IOCTL_EVENT		_IOW(LITEPCIE_IOCTL,  66, struct litepcie_event)
+#define LITEPCIE_IOCTL_BAR		_IOWR(LITEPCIE_IOCTL, 67, struct litepcie_bar)
+#define LITEPCIE_IOCTL_EXPORT		_IOWR(LITEPCIE_IOCTL, 68, struct litepcie_export)
+
+#endif /* LITEPCIE_UAPI_H */
