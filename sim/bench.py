@@ -12,9 +12,10 @@ import argparse
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from sim import artefacts, measure, model
+from sim import artefacts, measure, model, peer
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
@@ -22,23 +23,66 @@ from sim.measure import Conditions
 from sim.results import RESULTS, Row, merge, row, table
 
 SIZE = "16M"  # compared in each direction, eight times round the ring
-SPEED_SECONDS = "5"
+BOTH_WAYS = ("dma_test", "--direction", "both", "--duration", "5")
 IDLE_SECONDS = 2.0
 COST_SECONDS = "2"
 COST_TURNS = 2
 
 
-def bench(board: Path, util: Path, seed: int, endpoint: str = DEFAULT) -> Iterator[Row]:
-    """Yield the rows of the full set: the model's own, then one board for each MPS."""
-    yield from model.rows()
+# Round trips and completion sizes at which reads in flight begin to bind.
+FAR_READS = (("@1us", 1000), ("@2us", 2000), ("@5us", 5000), ("@10us", 10000))
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One endpoint's gateware, compiled, and what measures it."""
+
+    endpoint: str
+    built: artefacts.Artefacts
+    util: Path
+    seed: int
+
+    def at(self, **conditions) -> Conditions:
+        """These conditions with this endpoint."""
+        return Conditions(self.endpoint, seed=self.seed, **conditions)
+
+    def card(self, **conditions) -> Card:
+        """A board under these conditions, to be entered."""
+        return Card(self.built.board, self.util, self.at(**conditions))
+
+
+def rows_of(bench: Bench) -> Iterator[Row]:
+    """One board for each MPS; what only the Lanebox endpoint has comes behind."""
     for mps in (128, 256, 512):
-        with Card(board, util, Conditions(endpoint, mps=mps, seed=seed)) as card:
+        with bench.card(mps=mps) as card:
             yield measure.c2h(*_run(card, "dma_test", "--direction", "c2h", "--size", SIZE))
             if mps == 256:
                 yield from _at_mps_256(card)
             if mps == 512:
                 yield _h2c(card, 512)
-    yield rules_cost(board, util, Conditions(endpoint, seed=seed))
+    if bench.endpoint == "lanebox":
+        yield from far_reads(bench)
+        yield from peer.rows(bench.built.board, bench.built.gateware / "csr.json", bench.at())
+
+
+def far_reads(bench: Bench) -> Iterator[Row]:
+    """Reads over long round trips, and with the largest completion boundary."""
+    for rcb in (64, 128):
+        for suffix, latency in FAR_READS:
+            with bench.card(mps=256, rcb=rcb, read_latency_ns=latency) as card:
+                entry = _h2c(card, 256)
+                entry.id += suffix + ("" if rcb == 64 else "/rcb128")
+                yield entry
+
+
+def compare(rows: list[Row]) -> None:
+    """Set `vs` of each row whose peer, the same row of the stock endpoint, was measured too."""
+    by_id = {entry.id: entry for entry in rows}
+    stock = ENDPOINTS["litepcie"].prefix
+    for entry in rows:
+        other = by_id.get(stock + entry.id)
+        if other and entry.value and other.value:
+            entry.vs = entry.value / other.value
 
 
 def _at_mps_256(card: Card) -> Iterator[Row]:
@@ -46,8 +90,7 @@ def _at_mps_256(card: Card) -> Iterator[Row]:
         yield _h2c(card, completion)
     card.complete_at(0)
     yield from measure.mmio(*_run(card, "mmio_bench"))
-    yield from duplex_and_speed(card)
-    yield idle(card)
+    yield measure.duplex(*_run(card, *BOTH_WAYS))
 
 
 def _h2c(card: Card, completion: int) -> Row:
@@ -60,12 +103,11 @@ def _run(card: Card, *arguments: str) -> tuple[dict, Conditions, int]:
     return report, card.at, violations
 
 
-def duplex_and_speed(card: Card) -> Iterator[Row]:
-    """Both directions for a while: their rate in device time, and the simulation's own speed."""
-    report, violations = card.run("dma_test", "--direction", "both", "--duration", SPEED_SECONDS)
+def speed(card: Card) -> Row:
+    """Cycles for each second of CPU time, with traffic both ways."""
+    card.run(*BOTH_WAYS)
     stats = card.board.stats()
-    yield measure.duplex(report, card.at, violations)
-    yield row(
+    return row(
         "sim/speed",
         stats["cycles"] / stats["cpu_seconds"],
         "cycles/s",
@@ -79,7 +121,7 @@ def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
     cycles, seconds = {"off": 0, "warn": 0}, {"off": 0.0, "warn": 0.0}
     for mode in ("off", "warn") * COST_TURNS:
         with Card(board, util, at, ["--rules", mode]) as card:
-            card.run("dma_test", "--direction", "both", "--duration", COST_SECONDS)
+            card.run(*BOTH_WAYS[:-1], COST_SECONDS)
             stats = card.board.stats()
         cycles[mode] += stats["cycles"]
         seconds[mode] += stats["cpu_seconds"]
@@ -97,19 +139,39 @@ def idle(card: Card) -> Row:
     return row("sim/idle_cpu", used, "% of a core", conditions={"seconds": IDLE_SECONDS})
 
 
+def everything(seed: int, names: list[str]) -> Iterator[Row]:
+    """The model's own rows, the simulation's, then each endpoint's."""
+    yield from model.rows()
+    benches = []
+    for name in names:
+        built = artefacts.build(name)
+        benches.append(Bench(name, built, artefacts.utility(built.headers), seed))
+    for bench in benches:
+        yield from rows_of(bench)
+    first = benches[0]
+    yield from simulation(first)
+
+
+def simulation(bench: Bench) -> Iterator[Row]:
+    """What the simulation itself costs."""
+    with bench.card() as card:
+        yield speed(card)
+        yield idle(card)
+    yield rules_cost(bench.built.board, bench.util, bench.at())
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m sim.bench", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--endpoint", choices=sorted(ENDPOINTS), default=DEFAULT)
+    parser.add_argument("--endpoint", choices=sorted(ENDPOINTS), help="only this one (all)")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (1)")
     args = parser.parse_args()
+    names = [args.endpoint] if args.endpoint else sorted(ENDPOINTS, key=lambda n: n != DEFAULT)
     started = time.monotonic()
+    rows = []
     try:
-        built = artefacts.build(args.endpoint)
-        util = artefacts.utility(built.headers)
-        rows = []
-        for entry in bench(built.board, util, args.seed, args.endpoint):
+        for entry in everything(args.seed, names):
             rows.append(entry)
             print(f"[{time.monotonic() - started:5.0f} s] {entry.id}", file=sys.stderr, flush=True)
     except SimError as error:
@@ -118,6 +180,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print("bench: interrupted, nothing was recorded", file=sys.stderr)
         return 130
+    compare(rows)
     merge(rows)
     print(table(rows))
     print(f"\nrecorded in {RESULTS.relative_to(artefacts.ROOT)}")

@@ -22,8 +22,9 @@ class Endpoint:
 ENDPOINTS = {
     entry.name: entry
     for entry in (
+        Endpoint("lanebox", "", tags=64, straddle=True, rules="fatal"),
         # The stock endpoint breaks some rules.
         Endpoint("litepcie", "stock/", tags=16, straddle=False, rules="warn"),
     )
 }
-DEFAULT = "litepcie"
+DEFAULT = "lanebox"

@@ -93,7 +93,7 @@ def load(path: Path = RESULTS) -> list[dict]:
 
 def table(rows: list[Row]) -> str:
     """The rows for a terminal, with what binds and what was broken."""
-    head = ("", "measured", "limit", "", "ratio", "binds", "rules broken")
+    head = ("", "measured", "limit", "", "ratio", "binds", "rules broken", "vs stock")
     body = [_cells(entry) for entry in rows]
     widths = [max(len(cells[i]) for cells in [head, *body]) for i in range(len(head))]
     lines = [_line(cells, widths) for cells in [head, *body]]
@@ -111,6 +111,7 @@ def _cells(entry: Row) -> tuple[str, ...]:
         "" if entry.ratio is None else f"{entry.ratio:.3f}",
         entry.binds or "",
         "" if entry.violations is None else str(entry.violations),
+        "" if entry.vs is None else f"{entry.vs:.2f}",
     )
 
 

@@ -66,9 +66,9 @@ def test_a_cause_that_is_not_enabled_is_silent(start_board):
         assert card.interrupts() == 0
 
 
-def test_no_msi_while_it_is_disabled(start_board):
+def test_no_msi_while_it_is_disabled(start_stock):
     """With MSI off in configuration space the request is refused, and counted as a breach."""
-    with start_board("--rules", "warn", violations=["msi-disabled"], log=True) as board:
+    with start_stock("--rules", "warn", violations=["msi-disabled"], log=True) as board:
         card = board.card(msi=False)
         card.client.set_eventfd(card.eventfd)
         memory = card.memory(HIGH_MEMORY, TOTAL)

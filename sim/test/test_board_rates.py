@@ -52,9 +52,9 @@ def steady_rate(tlps):
 
 
 @pytest.mark.parametrize("mps,known", [(128, 25.5), (256, 28.35), (512, 29.8)])
-def test_stock_c2h(start_board, mps, known):
+def test_stock_c2h(start_stock, mps, known):
     """Stock LitePCIe's writes reach the bytes per cycle that are known of them, within 1 %."""
-    with start_board() as board:
+    with start_stock() as board:
         measured = bytes_per_cycle(run_c2h(board, board.card(mps=mps)), "rq")
     assert measured == pytest.approx(known, rel=0.01)
 
@@ -62,19 +62,19 @@ def test_stock_c2h(start_board, mps, known):
 @pytest.mark.parametrize(
     "size,mps,known", [(64, 256, 12.8), (128, 256, 18.3), (256, 256, 23.3), (512, 512, 27)]
 )
-def test_stock_h2c(start_board, size, mps, known):
+def test_stock_h2c(start_stock, size, mps, known):
     """Stock LitePCIe's reads reach the bytes per cycle that are known of them, within 2 %."""
     # 64-byte completions overrun the hard block: see test_stock_defects.py.
     options = ["--completion-size", size, *(["--rules", "off"] if size == 64 else [])]
-    with start_board(*options) as board:
+    with start_stock(*options) as board:
         measured = bytes_per_cycle(run_h2c(board, board.card(mps=mps)), "rc")
     assert measured == pytest.approx(known, rel=0.02)
 
 
 @pytest.mark.parametrize("latency", [2000, 4000])
-def test_reads_in_flight_bound_h2c(start_board, latency):
+def test_reads_in_flight_bound_h2c(start_stock, latency):
     """With a long latency h2c is what the gateware's 16 tags of 512 bytes carry, and no more."""
-    with start_board("--read-latency", latency) as board:
+    with start_stock("--read-latency", latency) as board:
         measured = bytes_per_cycle(run_h2c(board, board.card()), "rc") / CYCLE_NS
     bound = limits.h2c(256, 256, tags=16, mrrs=512, rtt_ns=latency)
     assert bound.binds == "reads in flight"
@@ -82,9 +82,9 @@ def test_reads_in_flight_bound_h2c(start_board, latency):
 
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
-def test_c2h_keeps_the_limit_at_the_pins(start_board, mps):
+def test_c2h_keeps_the_limit_at_the_pins(start_stock, mps):
     """In the steady state no more passes RQ than wire and interface allow, and nearly that much."""
-    with start_board(log=True) as board:
+    with start_stock(log=True) as board:
         run_c2h(board, board.card(mps=mps))
     measured = steady_rate(board.tlps().on("RQ", "MWr"))
     limit = limits.c2h(mps, mps)
@@ -92,9 +92,9 @@ def test_c2h_keeps_the_limit_at_the_pins(start_board, mps):
 
 
 @pytest.mark.parametrize("size,mps", [(64, 256), (128, 256), (256, 256), (512, 512)])
-def test_h2c_keeps_the_limit_at_the_pins(start_board, size, mps):
+def test_h2c_keeps_the_limit_at_the_pins(start_stock, size, mps):
     """In the steady state no more passes RC than wire and interface allow."""
-    with start_board("--completion-size", size, "--rules", "off", log=True) as board:
+    with start_stock("--completion-size", size, "--rules", "off", log=True) as board:
         run_h2c(board, board.card(mps=mps))
     limit = limits.h2c(size, mps, tags=16, mrrs=512, rtt_ns=600)
     assert steady_rate(board.tlps().on("RC", "CplD")) < 1.001 * limit.value, limit

@@ -99,11 +99,11 @@ def provoke(board, breach):
 
 
 @each_breach
-def test_fatal_ends_the_board_and_names_rule_and_tlp(start_board, breach, tmp_path):
+def test_fatal_ends_the_board_and_names_rule_and_tlp(start_stock, breach, tmp_path):
     """By default the board ends with status 1; its last word is the rule, the TLP and the time."""
     rule, tlp = BREACHES[breach]
     stats = tmp_path / "stats.json"
-    with start_board("--stall", 50, "--stats", stats, status=1) as board:
+    with start_stock("--stall", 50, "--stats", stats, status=1) as board:
         provoke(board, breach)
         board.wait()
     last = board.output.splitlines()[-1]
@@ -113,10 +113,10 @@ def test_fatal_ends_the_board_and_names_rule_and_tlp(start_board, breach, tmp_pa
 
 
 @each_breach
-def test_warn_counts_and_goes_on(start_board, breach):
+def test_warn_counts_and_goes_on(start_stock, breach):
     """With --rules warn the breach is named on stderr and counted; registers still answer."""
     rule, tlp = BREACHES[breach]
-    with start_board("--stall", 50, "--rules", "warn", violations=[rule]) as board:
+    with start_stock("--stall", 50, "--rules", "warn", violations=[rule]) as board:
         card = provoke(board, breach)
         wait_until(lambda: board.stats()["violations"], f"a breach of {rule}")
         assert set(board.stats()["violations"]) - TOLERATED == {rule}
@@ -126,9 +126,9 @@ def test_warn_counts_and_goes_on(start_board, breach):
 
 
 @each_breach
-def test_off_lets_it_pass(start_board, breach):
+def test_off_lets_it_pass(start_stock, breach):
     """With --rules off nothing is counted and nothing is said."""
-    with start_board("--stall", 50, "--rules", "off") as board:
+    with start_stock("--stall", 50, "--rules", "off") as board:
         card = provoke(board, breach)
         card.read("ctrl_scratch")
         card.stop()
@@ -137,9 +137,9 @@ def test_off_lets_it_pass(start_board, breach):
     assert board.output == ""
 
 
-def test_many_breaches_are_counted_but_not_all_told(start_board):
+def test_many_breaches_are_counted_but_not_all_told(start_stock):
     """A rule that every TLP breaks fills the count, not the terminal."""
-    with start_board("--rules", "warn", violations=["completion-byte-count"]) as board:
+    with start_stock("--rules", "warn", violations=["completion-byte-count"]) as board:
         card = board.card()
         for _ in range(50):
             card.client.read(BAR0, 0x10000, 8)
@@ -147,10 +147,10 @@ def test_many_breaches_are_counted_but_not_all_told(start_board):
     assert len(board.output.splitlines()) < 10
 
 
-def test_stopping_dma_and_then_bus_master_breaks_nothing(start_board):
+def test_stopping_dma_and_then_bus_master_breaks_nothing(start_stock):
     """What a driver does when it goes: a posted stop, then COMMAND, which does not overtake."""
     for _ in range(10):
-        with start_board() as board:
+        with start_stock() as board:
             card = board.card()
             card.memory(HIGH_MEMORY, 1 << 20)
             card.write("pattern_control", C2H_GENERATE)

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import differential_board
 import pytest
-from board_builds import ROOT
+from board_builds import ROOT, build_gateware
 from seeds import SHIFT
 
 import sim.board.build
@@ -45,6 +45,12 @@ def assert_agreed(ours, theirs):
     unlisted, gone = judge(compare(ours, theirs), load())
     assert not unlisted, "not in disagreements.md:\n" + "\n".join(map(str, unlisted[:20]))
     assert not gone, "no longer so, take it out of disagreements.md:\n" + "\n".join(map(str, gone))
+
+
+@pytest.fixture(scope="session")
+def gateware():
+    """With LitePCIe's endpoint, whose every disagreement is listed."""
+    return build_gateware("litepcie")
 
 
 @pytest.fixture(scope="module")
@@ -178,8 +184,8 @@ MISREADINGS = {
     ),
     "CQ aperture wrong": (
         "pcie4/hard_block.cpp",
-        "kBar0ApertureBits = 17",
-        "kBar0ApertureBits = 1",
+        "encode_cq(tlp, bar.id, bar.aperture_bits())",
+        "encode_cq(tlp, bar.id, 1)",
         "cq.aperture",
     ),
     "RC lower address of 7 bits": (

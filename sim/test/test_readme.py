@@ -17,7 +17,10 @@ ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 900
 
 # Run here only by `make soak` and CI: too long for `make test`, or `make test` itself.
-LONG = {"make sim", "make bench", "make sim MPS=128", "make sim KERNEL=6.12"}
+LONG = {
+    "make sim", "make bench", "make sim MPS=128", "make sim KERNEL=6.12",
+    "make sim ENDPOINT=litepcie", "make sim DRIVER=stock",
+}  # fmt: skip
 ELSEWHERE = {"make test"}  # this is it
 INTERACTIVE = {"make shell"}
 

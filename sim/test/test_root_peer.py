@@ -168,9 +168,9 @@ def test_the_cpu_gets_its_answers_beside_the_peer(start_board):
 
 
 @pytest.mark.parametrize("size", [8, 64, 512])
-def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_board, size):
+def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_stock, size):
     """LitePCIe 2024.12 answers every read with one dword: an error each, and the board goes on."""
-    with start_board("--rules", "warn", violations=["completion-byte-count"]) as board:
+    with start_stock("--rules", "warn", violations=["completion-byte-count"]) as board:
         card = board.card()
         counts = peer(board, f"read {MEMORY0} {size} 200 16")
         assert (counts["completed"], counts["errors"], counts["timeouts"]) == (0, 200, 0)
@@ -180,8 +180,10 @@ def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_board, size)
 @pytest.mark.parametrize(
     "command,rule",
     [
-        ("peer", "peer read|write OFFSET SIZE COUNT TAGS [GAP_NS]"),
+        ("peer", "peer read|write [bar0|bar2] OFFSET SIZE COUNT TAGS [GAP_NS]"),
         ("peer erase 0 4 1 1", "peer read|write"),
+        ("peer read bar1 0 4 1 1", "[bar0|bar2]"),
+        ("peer read bar2 0 4 1 1", "BAR2 does not exist"),
         ("peer read 0 6 1 1", "multiple of 4 from 4 to 512 (MRRS)"),
         ("peer read 0 1024 1 1", "512 (MRRS)"),
         ("peer write 0 512 1 1", "256 (MPS)"),
@@ -191,9 +193,9 @@ def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_board, size)
         ("peer read 0 4 1 257", "from 1 to 256"),
     ],
 )
-def test_a_job_that_cannot_be_is_refused(start_board, command, rule):
+def test_a_job_that_cannot_be_is_refused(start_stock, command, rule):
     """The answer names the rule, and nothing was sent."""
-    with start_board() as board:
+    with start_stock() as board:
         board.card(mps=256)
         with pytest.raises(BoardFailed) as refusal:
             board.command(command)

@@ -1,0 +1,166 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows of a peer device that reads and writes the card's memory, as an NVMe drive does.
+
+The peer sits behind the root complex and asks without a break, so what binds is the card or the
+link. Reads go by the law min(interface, wire, non-posted credits x size / loop); the loop is that
+of the card: from a read on CQ to the credit that its completion gives back.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from sim import limits
+from sim.board.process import BoardProcess
+from sim.errors import TestFailed
+from sim.measure import Conditions
+from sim.results import Row, row
+from sim.test.vfio_client import BAR0, CONFIG, VfioClient
+
+COUNT = 20_000  # requests of a row: the way to the card and back is then under 0.1 %
+WRITES = 100_000
+TAGS = 64
+CREDITS = 32  # non-posted, as the endpoint gives them after reset
+SECONDS = 60  # of wall time
+
+COMMAND, BAR0_REGISTER, DEVICE_CONTROL = 0x04, 0x10, 0x78
+MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
+EXTENDED_TAGS = 0x100
+BAR0_ADDRESS = 0xE000_0000
+SNAPSHOT, CLEAR = 1, 2  # pcie_counters_control
+
+
+class Bar:
+    """`with Bar(board, csr, conditions) as bar:` - the card enumerated, and a peer at its BAR0."""
+
+    def __init__(self, board: Path, csr: Path, at: Conditions, more: list[str] | None = None):
+        self.at = at
+        self.csr = json.loads(csr.read_text())
+        self.board = BoardProcess(board, at.board_options() + (more or []))
+
+    def __enter__(self) -> Bar:
+        self.board.__enter__()
+        self.client = VfioClient(self.board.socket)
+        sizes = (self.at.mps.bit_length() - 8) << 5 | (self.at.mrrs.bit_length() - 8) << 12
+        for offset, value, count in (
+            (BAR0_REGISTER, BAR0_ADDRESS, 4),
+            (DEVICE_CONTROL, 0x10 | EXTENDED_TAGS | sizes, 2),
+            (COMMAND, MEMORY_SPACE | BUS_MASTER, 2),
+        ):
+            self.client.write(CONFIG, offset, value.to_bytes(count, "little"))
+        return self
+
+    def __exit__(self, *error) -> None:
+        self.client.close()
+        self.board.__exit__(*error)
+
+    def register(self, name: str, value: int) -> None:
+        """Write one of the card's registers: there before any later access."""
+        address = self.csr["csr_registers"][name]["addr"]
+        self.client.write(BAR0, address, value.to_bytes(4, "little"))
+
+    @property
+    def memory(self) -> int:
+        """Offset of a memory in BAR0."""
+        return self.csr["memories"]["memory0"]["base"]
+
+    def run(self, what: str, offset: int, size: int, count: int = COUNT) -> tuple[float, dict]:
+        """GB/s of one job and the board's statistics after it."""
+        self.board.command("clear")
+        self.board.command(f"peer {what} {offset} {size} {count} {TAGS}")
+        deadline = time.monotonic() + SECONDS
+        while (stats := self.board.stats())["peer"]["busy"]:
+            if time.monotonic() > deadline:
+                raise TestFailed(f"peer {what} of {size} bytes: not done within {SECONDS} s")
+            time.sleep(0.01)
+        peer = stats["peer"]
+        if peer["errors"] or peer["timeouts"] or peer["bytes"] != size * count:
+            raise TestFailed(f"peer {what} of {size} bytes: {peer}")
+        return peer["bytes"] / (peer["ticks"] * limits.CYCLE_NS), stats
+
+    def fill(self, offset: int, size: int) -> None:
+        """Let the peer write what it will compare its reads with."""
+        self.run("write", offset, size)
+
+    def read_row(self, name: str, offset: int, size: int, limit: limits.Limit) -> Row:
+        """Reads of `size` bytes, all compared with what the peer wrote."""
+        self.fill(offset, size)
+        rate, stats = self.run("read", offset, size)
+        if stats["peer"]["mismatches"]:
+            raise TestFailed(f"{name}: {stats['peer']['mismatches']} dwords were wrong")
+        return self._row(name, rate, limit, stats)
+
+    def write_row(self, name: str, offset: int, size: int) -> Row:
+        """Writes of `size` bytes by the card's clock: the peer is done when all are queued."""
+        self.register("pcie_counters_control", CLEAR)
+        _, stats = self.run("write", offset, size, WRITES)
+        # The snapshot is a write itself, some hundred cycles behind: too many to flatter.
+        self.register("pcie_counters_control", SNAPSHOT)
+        beats, first, last = (self.counter(f"cq_{what}") for what in ("beats", "first", "last"))
+        ticks = last - first + 1
+        stats["peer"]["ticks"] = ticks
+        rate = stats["peer"]["bytes"] / (ticks * limits.CYCLE_NS)
+        entry = self._row(name, rate, limits.mmio_write(size, self.at.mps), stats)
+        entry.conditions["cq_beats"] = beats
+        return entry
+
+    def counter(self, name: str) -> int:
+        """One of the card's counters as of the last snapshot."""
+        address = self.csr["csr_registers"][f"pcie_counters_{name}"]["addr"]
+        high, low = (self.client.read(BAR0, address + 4 * n, 4) for n in range(2))
+        return int.from_bytes(low + high, "little")
+
+    def _row(self, name: str, rate: float, limit: limits.Limit, stats: dict) -> Row:
+        return row(
+            self.at.card.prefix + name, rate, "GB/s", limit,
+            violations=sum(stats["violations"].values()), bytes=stats["peer"]["bytes"],
+            cycles=stats["peer"]["ticks"], conditions={**asdict(self.at), "tags": TAGS},
+        )  # fmt: skip
+
+
+def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limits.Limit:
+    """The law for reads of `size` bytes with so many credits and a loop of so many cycles."""
+    ceiling = limits.cc(size, mps)
+    latency = credits * size / (loop_cycles * limits.CYCLE_NS)
+    return ceiling if ceiling.value <= latency else limits.Limit(latency, "credits x size / loop")
+
+
+def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
+    """Reads and writes of each size, and reads by the number of credits."""
+    for mps, sizes in ((256, (64, 128, 256)), (512, (512,))):
+        with Bar(board, csr, replace(at, mps=mps)) as bar:
+            for size in sizes:
+                yield bar.read_row(f"p2p_read/{size}", bar.memory, size, limits.cc(size, mps))
+            if mps == 256:
+                yield bar.write_row("mmio_write/64", bar.memory, 64)
+                yield from credit_rows(bar)
+
+
+def credit_rows(bar: Bar) -> Iterator[Row]:
+    """By the number of non-posted credits, a register of the endpoint; the loop is the law's own,
+    measured with a single credit, where nothing else can bind."""
+    for size in (64, 256):
+        loop = None
+        for credits in (1, 2, 4, 8, 16, 32):
+            set_credits(bar, credits)
+            bar.fill(bar.memory, size)
+            rate, stats = bar.run("read", bar.memory, size)
+            loop = loop or size / rate / limits.CYCLE_NS
+            limit = with_credits(size, bar.at.mps, credits, loop)
+            entry = bar._row(f"p2p_read/{size}@np{credits}", rate, limit, stats)
+            entry.conditions["loop_cycles"] = loop
+            yield entry
+    set_credits(bar, CREDITS)
+
+
+def set_credits(bar: Bar, credits: int) -> None:
+    """Non-posted credits from now on."""
+    field = bar.csr["csr_registers"]
+    assert "pcie_endpoint_control" in field, "only the Lanebox endpoint has the register"
+    bar.register("pcie_endpoint_control", credits << 8)

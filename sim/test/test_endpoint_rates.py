@@ -1,0 +1,81 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the Lanebox endpoint and its MMIO bridge reach, in the device's time: the link's limit."""
+
+import pytest
+from board_builds import build_executable, build_gateware
+from test_board_rates import bytes_per_cycle, run_c2h, run_h2c
+
+from sim import limits, peer
+from sim.measure import Conditions
+
+CYCLE_NS = limits.CYCLE_NS
+ADDRESS = {"memory": 0x10000, "capability": 0x1F000}  # in BAR0
+BAR2, CARD_MEMORY = 2, 0x80000
+LOOP = 20  # cycles at most from a read on CQ to the credit that its answer gives back
+
+
+@pytest.mark.parametrize("mps", [128, 256, 512])
+def test_c2h_is_at_the_limit(start_board, mps):
+    """Writes of MPS leave without a bubble between them."""
+    with start_board() as board:
+        measured = bytes_per_cycle(run_c2h(board, board.card(mps=mps)), "rq") / CYCLE_NS
+    assert measured >= 0.99 * limits.c2h(mps, mps).value
+
+
+@pytest.mark.parametrize("size,mps", [(64, 256), (128, 256), (256, 256), (512, 512)])
+def test_h2c_is_at_the_limit(start_board, size, mps):
+    """Completions of any size share beats, none of which is held off."""
+    with start_board("--completion-size", size, "--rcb", 64) as board:
+        measured = bytes_per_cycle(run_h2c(board, board.card(mps=mps)), "rc") / CYCLE_NS
+        assert board.stats()["rc"]["stalls"] == 0
+    limit = limits.h2c(size, mps, tags=64, mrrs=512, rtt_ns=600, straddle=True)
+    assert measured >= 0.98 * limit.value  # of 1 MiB; `make bench` measures longer
+
+
+@pytest.mark.parametrize("where, most", [("memory", 6), ("capability", 6), ("card_memory", 8)])
+def test_an_idle_read_takes_few_cycles(start_board, where, most):
+    """From the request's last beat to the completion's first: block memory, ROM, UltraRAM."""
+    with start_board(log=True) as board:
+        card = board.card()
+        card.config_write(0x18, 0xF000_0000)
+        for _ in range(5):
+            if where == "card_memory":
+                card.client.read(BAR2, CARD_MEMORY, 4)
+            else:
+                card.mmio_read(ADDRESS[where])
+    taken = [round(tlp.latency / CYCLE_NS) - 1 for tlp in board.tlps().on("CC")]  # CQ: shown
+    assert len(taken) == 5 and max(taken) <= most, taken
+
+
+@pytest.fixture(scope="module")
+def bar():
+    with peer.Bar(build_executable(), build_gateware() / "csr.json", Conditions("lanebox")) as bar:
+        yield bar
+
+
+@pytest.mark.parametrize("size", [64, 128, 256])
+def test_a_peer_reads_at_the_limit(bar, size):
+    """Reads by a drive fill CC, and all of the data is right."""
+    row = bar.read_row("p2p_read", bar.memory, size, limits.cc(size, 256))
+    assert row.ratio >= 0.99 and row.violations == 0
+
+
+def test_a_peer_writes_at_the_limit(bar):
+    """64 bytes, as a processor's write-combined stores, are three beats each."""
+    assert bar.write_row("mmio_write", bar.memory, 64).ratio >= 0.99
+
+
+@pytest.mark.parametrize("size", [64, 256])
+def test_reads_go_by_their_credits(bar, size):
+    """min(interface, credits x size / loop) within 5 %, with a short loop."""
+    bar.fill(bar.memory, size)
+    loop = None
+    for credits in (1, 2, 4, 32):
+        peer.set_credits(bar, credits)
+        rate, _ = bar.run("read", bar.memory, size)
+        loop = loop or size / rate / CYCLE_NS
+        assert rate == pytest.approx(peer.with_credits(size, 256, credits, loop).value, rel=0.05)
+    peer.set_credits(bar, peer.CREDITS)
+    assert loop <= LOOP
