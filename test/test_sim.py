@@ -22,6 +22,13 @@ def contents(folder):
     }
 
 
+def memory_words(folder, suffix):
+    """The words of a memory whose eight lanes have a file each."""
+    lanes = [(folder/"gateware"/f"lanebox_lane{lane}{suffix}.init").read_text().split()
+        for lane in range(8)]
+    return [word for row in zip(*lanes) for word in row]
+
+
 def test_every_promised_file_is_there(sim_build):
     """The build result is what sim/ and the driver build expect."""
     for name in FILES:
@@ -60,9 +67,9 @@ def test_memory_contents_reach_the_gateware(tmp_path):
     image.write_text("cafe0001\ncafe0002\n")
     result = run_sim_target("--build", "--output-dir", tmp_path, "--memory1", image)
     assert result.returncode == 0, result.stderr
-    words = [(tmp_path/"gateware"/f"lanebox_memory{n}.init").read_text().split() for n in (0, 1)]
-    assert words[1][:3] == ["cafe0001", "cafe0002", "00000000"] and len(words[1]) == 1024
-    assert set(words[0]) == {"00000000"}
+    first, second = memory_words(tmp_path, ""), memory_words(tmp_path, "_1")
+    assert second[:3] == ["cafe0001", "cafe0002", "00000000"] and len(second) == 1024
+    assert set(first) == {"00000000"}
 
     image.write_text("cafe0003\n")
     result = run_sim_target("--build", "--output-dir", tmp_path, "--memory1", image)
