@@ -30,9 +30,12 @@ MMIO_READS      = 32    # Reads by the host that may be inside at a time.
 TARGET_WINDOWS  = 16    # Of one of the completer's ports: TargetRequest in Targets.scala.
 DMA_CHANNELS    = 1
 DMA_TABLE_DEPTH = 256   # Descriptors per direction.
-DMA_READ_DEPTH  = 32    # The DMA's own store: room for 4 x 512 B for each of these.
+DMA_READ_DEPTH  = 4     # Requests of 2 KiB that the DMA has in flight: see below.
 DMA_BUFFER_SIZE = 8192  # Bytes buffered per direction between the DMA and the user slot.
 MSI_WIDTH       = 32    # Interrupt causes behind the one MSI.
+
+# LitePCIe's DMA counts an h2c buffer as done when its last read has been issued, and its software
+# takes one buffer of 8 KiB, but no more, for still being read: so that is what may be in flight.
 
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 
