@@ -31,7 +31,7 @@ def test_h2c_is_at_the_limit(start_board, size, mps):
         measured = bytes_per_cycle(run_h2c(board, board.card(mps=mps)), "rc") / CYCLE_NS
         assert board.stats()["rc"]["stalls"] == 0
     limit = limits.h2c(size, mps, tags=64, mrrs=512, rtt_ns=600, straddle=True)
-    assert measured >= 0.98 * limit.value  # of 1 MiB; `make bench` measures longer
+    assert measured >= 0.99 * limit.value
 
 
 @pytest.mark.parametrize("where, most", [("memory", 6), ("capability", 6), ("card_memory", 8)])

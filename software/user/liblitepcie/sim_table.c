@@ -109,7 +109,7 @@ static int read_done(struct litepcie *dev, struct sim_channel *channel,
 }
 
 /*
- * h2c: the card keeps 16 reads of at most 512 bytes in flight, together one buffer. What has not
+ * h2c: the card's DMA has at most 8 KiB of reads in flight, together one buffer. What has not
  * arrived can only belong to the last buffer that is done, so all but that may be written again.
  */
 static int h2c_usable(struct litepcie *dev)
