@@ -35,11 +35,12 @@ def kernels() -> list[str | None]:
 
 @functools.cache
 def program(name: str):
-    """A static test program from software/kernel/test."""
+    """A static test program from software/kernel/test: NAME.c and NAME_*.c."""
     out = ROOT / "build" / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
-    command += ["-static", "-pthread", "-o", str(out / name), str(PROGRAMS / f"{name}.c")]
+    sources = [PROGRAMS / f"{name}.c", *sorted(PROGRAMS.glob(f"{name}_*.c"))]
+    command += ["-static", "-pthread", "-o", str(out / name), *map(str, sources)]
     subprocess.run(command, check=True)
     return out / name
 

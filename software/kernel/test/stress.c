@@ -12,66 +12,18 @@
  *   stress cycle DEV N		open, start, stop, close, N times
  *   stress race DEV N		threads that start and stop while others close, N times each
  *   stress poke RES OFFSET FILE	write a file into a BAR
- *   stress fuzz DEV N SEED	N random calls without privileges; prints calls by outcome
  *
  * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../uapi/litepcie.h"
-
-#define RING	(2u << 20)
-#define BUFFER	8192u
-
-#define fail(...)	(fprintf(stderr, "stress: " __VA_ARGS__), fputc('\n', stderr), exit(1))
-
-static int open_or_fail(const char *device)
-{
-	int fd = open(device, O_RDWR | O_CLOEXEC);
-
-	if (fd < 0)
-		fail("%s: %s", device, strerror(errno));
-	return fd;
-}
-
-static int run_h2c(int fd, int enable, long long *hw)
-{
-	struct litepcie_ioctl_dma_reader reader = { .enable = enable };
-	int rc = ioctl(fd, LITEPCIE_IOCTL_DMA_READER, &reader);
-
-	if (hw)
-		*hw = reader.hw_count;
-	return rc;
-}
-
-static int run_c2h(int fd, int enable, long long *hw)
-{
-	struct litepcie_ioctl_dma_writer writer = { .enable = enable };
-	int rc = ioctl(fd, LITEPCIE_IOCTL_DMA_WRITER, &writer);
-
-	if (hw)
-		*hw = writer.hw_count;
-	return rc;
-}
-
-static void loopback(int fd, int enable)
-{
-	struct litepcie_ioctl_dma dma = { .loopback_enable = enable };
-
-	if (ioctl(fd, LITEPCIE_IOCTL_DMA, &dma))
-		fail("loopback: %s", strerror(errno));
-}
+#include "calls.h"
 
 /* hold ---------------------------------------------------------------------------------------- */
 
@@ -282,159 +234,6 @@ static int poke(const char *resource, size_t offset, const char *name)
 	return 0;
 }
 
-/* fuzz ---------------------------------------------------------------------------------------- */
-
-#define FDS	4
-#define MAPS	4
-#define ERRORS	134
-
-static const unsigned long requests[] = {
-	LITEPCIE_IOCTL_REG, LITEPCIE_IOCTL_DMA, LITEPCIE_IOCTL_DMA_WRITER,
-	LITEPCIE_IOCTL_DMA_READER, LITEPCIE_IOCTL_MMAP_DMA_INFO, LITEPCIE_IOCTL_LOCK,
-	LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE,
-};
-static const char *const names[] = {
-	"reg", "loopback", "c2h", "h2c", "info", "lock", "c2h_update", "h2c_update",
-	"unknown", "mmap", "read", "write", "poll", "open",
-};
-enum { UNKNOWN = 8, MMAP, READ, WRITE, POLL, OPEN, ACTIONS };
-
-static unsigned long outcomes[ACTIONS][ERRORS];
-static unsigned int seed;
-
-static unsigned int pick(unsigned int below)
-{
-	return (unsigned int)rand_r(&seed) % below;
-}
-
-static void count(int action, bool ok)
-{
-	outcomes[action][ok ? 0 : errno < ERRORS ? errno : ERRORS - 1]++;
-}
-
-static unsigned int random_word(void)
-{
-	const unsigned int words[] = { 0, 1, 4, 0x2000, 0x1800, 0x10000, 0x1f000, 0x1fffc,
-				       0x20000, 0xffffffff, 0x80000000 };
-
-	return pick(3) ? words[pick(11)] : (unsigned int)rand_r(&seed) >> pick(31);
-}
-
-/* Fields at random, most of them with values that get far. */
-static void fuzz_argument(int action, void *argument)
-{
-	unsigned char *bytes = argument;
-
-	for (int i = 0; i < 64; i++)
-		bytes[i] = pick(2) ? 0 : (unsigned char)pick(256);
-	if (action == 0) {
-		struct litepcie_ioctl_reg *reg = argument;
-
-		reg->addr = pick(4) ? random_word() & ~3u : random_word();
-		reg->is_write = pick(2);
-	}
-	if (action == 2 || action == 3 || action == 5)
-		for (int i = 0; i < 6; i++)
-			bytes[i] = pick(2);
-	if (action == 6 || action == 7)
-		*(long long *)argument = pick(4) ? (int)pick(1000) - 50 :
-						   (long long)random_word() << pick(33);
-}
-
-static void fuzz_ioctl(int fd)
-{
-	int action = (int)pick(UNKNOWN + 1);
-	unsigned long request = action == UNKNOWN ?
-		_IOC(pick(4), 'S', 128 + pick(128), pick(100)) : requests[action];
-	unsigned char argument[16384];
-	void *pointer = argument;
-
-	memset(argument, 0, sizeof(argument));
-	fuzz_argument(action, argument);
-	if (pick(8) == 0)
-		pointer = pick(2) ? NULL : (void *)0xffff800000000000ul;
-	count(action, ioctl(fd, request, pointer) == 0);
-}
-
-static void fuzz_mmap(int fd)
-{
-	static void *maps[MAPS];
-	static size_t sizes[MAPS];
-	unsigned int slot = pick(MAPS);
-	const off_t offsets[] = { 0, RING, 4096, 2 * RING, -4096 };
-
-	if (maps[slot])
-		munmap(maps[slot], sizes[slot]);
-	sizes[slot] = pick(4) ? RING : 4096 * (1 + pick(1000));
-	maps[slot] = mmap(NULL, sizes[slot], (int)pick(4), pick(8) ? MAP_SHARED : MAP_PRIVATE, fd,
-			  offsets[pick(5)]);
-	count(MMAP, maps[slot] != MAP_FAILED);
-	if (maps[slot] == MAP_FAILED)
-		maps[slot] = NULL;
-	else if (pick(4) == 0)
-		munmap(maps[slot], 4096);	/* a hole: the rest stays */
-}
-
-static void fuzz_data(int fd)
-{
-	static char buffer[32 * BUFFER];
-	size_t size = pick(4) ? BUFFER * (1 + pick(32)) : pick(BUFFER);
-	void *pointer = pick(8) ? buffer : (void *)8;
-
-	if (pick(2))
-		count(READ, read(fd, pointer, size) >= 0);
-	else
-		count(WRITE, write(fd, pointer, size) >= 0);
-}
-
-static void fuzz_once(int *fds, const char *device)
-{
-	unsigned int slot = pick(FDS);
-	struct pollfd poller = { .fd = fds[slot], .events = POLLIN | POLLOUT };
-
-	switch (pick(10)) {
-	case 0:
-		close(fds[slot]);
-		fds[slot] = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-		count(OPEN, fds[slot] >= 0);
-		break;
-	case 1:
-		fuzz_mmap(fds[slot]);
-		break;
-	case 2:
-	case 3:
-		fuzz_data(fds[slot]);
-		break;
-	case 4:
-		count(POLL, poll(&poller, 1, 0) >= 0);
-		break;
-	default:
-		fuzz_ioctl(fds[slot]);
-	}
-}
-
-static int fuzz(const char *device, long rounds, unsigned int first)
-{
-	int fds[FDS];
-
-	seed = first;
-	for (int i = 0; i < FDS; i++)
-		fds[i] = open_or_fail(device);
-	for (int i = 0; i < FDS; i++)
-		fcntl(fds[i], F_SETFL, O_NONBLOCK);
-	if (setuid(65534))
-		fail("setuid: %s", strerror(errno));
-	for (long i = 0; i < rounds; i++)
-		fuzz_once(fds, device);
-	for (int action = 0; action < ACTIONS; action++)
-		for (int error = 0; error < ERRORS; error++)
-			if (outcomes[action][error])
-				printf("fuzz %s %s %lu\n", names[action],
-				       error ? strerrorname_np(error) : "ok",
-				       outcomes[action][error]);
-	return 0;
-}
-
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "hold"))
@@ -447,9 +246,6 @@ int main(int argc, char **argv)
 		return race(argv[2], atol(argv[3]));
 	if (argc == 5 && !strcmp(argv[1], "poke"))
 		return poke(argv[2], strtoul(argv[3], NULL, 0), argv[4]);
-	if (argc == 5 && !strcmp(argv[1], "fuzz"))
-		return fuzz(argv[2], atol(argv[3]), (unsigned int)atol(argv[4]));
-	fprintf(stderr, "usage: stress hold|reset DEV FILE | cycle|race DEV N | poke RES OFFSET FILE | "
-			"fuzz DEV N SEED\n");
+	fprintf(stderr, "usage: stress hold|reset DEV FILE | cycle|race DEV N | poke RES OFFSET FILE\n");
 	return 2;
 }

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Call /dev/litepcieN in every way, without privileges, for the tests in sim/test.
+ *
+ *   fuzz DEV N SEED
+ *
+ * Half of the calls are random, and half aim at the outcome that was reached least (fuzz_branches.c),
+ * so that each of them has its share however fast card and machine are. When N calls are made it
+ * goes on, to twice as many at most, until each outcome was reached once in a thousand calls.
+ * Prints how often each was.
+ *
+ * Exit status: 0 done, 1 could not begin, 2 usage.
+ */
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "fuzz.h"
+
+#define MAPS	4
+#define ERRORS	134
+
+const unsigned long requests[] = {
+	LITEPCIE_IOCTL_REG, LITEPCIE_IOCTL_DMA, LITEPCIE_IOCTL_DMA_WRITER,
+	LITEPCIE_IOCTL_DMA_READER, LITEPCIE_IOCTL_MMAP_DMA_INFO, LITEPCIE_IOCTL_LOCK,
+	LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE,
+	LITEPCIE_IOCTL_RING_SETUP, LITEPCIE_IOCTL_RING_INFO, LITEPCIE_IOCTL_EVENT,
+	LITEPCIE_IOCTL_BAR, LITEPCIE_IOCTL_EXPORT,
+};
+const char *const names[] = {
+	"reg", "loopback", "c2h", "h2c", "info", "lock", "c2h_update", "h2c_update",
+	"setup", "ring_info", "event", "bar", "export", "unknown",
+	"mmap", "read", "write", "poll", "open",
+};
+
+int fds[FDS];
+const char *device;
+
+static unsigned long outcomes[CALLS][ERRORS], calls;
+static unsigned int seed;
+
+unsigned int pick(unsigned int below)
+{
+	return (unsigned int)rand_r(&seed) % below;
+}
+
+const char *outcome_name(int error)
+{
+	return error ? strerrorname_np(error) : "ok";
+}
+
+int count(enum call call, bool ok)
+{
+	int error = ok ? 0 : errno < ERRORS ? errno : ERRORS - 1;
+
+	outcomes[call][error]++;
+	calls++;
+	return error;
+}
+
+/* Arguments ----------------------------------------------------------------------------------- */
+
+static unsigned int random_word(void)
+{
+	const unsigned int words[] = { 0, 1, 4, 0x2000, 0x1800, 0x10000, 0x1f000, 0x1fffc,
+				       0x20000, 0xffffffff, 0x80000000 };
+
+	return pick(3) ? words[pick(11)] : (unsigned int)rand_r(&seed) >> pick(31);
+}
+
+static void random_setup(struct litepcie_ring_setup *setup)
+{
+	*setup = (struct litepcie_ring_setup){
+		.way = pick(3), .buffer_size = 4096u << pick(4), .buffer_count = 3 + pick(100),
+		.buffers_per_interrupt = pick(8), .mode = pick(4), .flags = pick(3),
+		.interval_us = pick(2) ? 10 * pick(200) : 0, .reserved = !pick(16),
+	};
+}
+
+/* Fields at random, most of them with values that get far. */
+static void random_argument(enum call call, void *argument)
+{
+	unsigned char *bytes = argument;
+
+	for (int i = 0; i < 96; i++)
+		bytes[i] = pick(2) ? 0 : (unsigned char)pick(256);
+	if (call == REG) {
+		struct litepcie_ioctl_reg *reg = argument;
+
+		reg->addr = pick(4) ? random_word() & ~3u : random_word();
+		reg->is_write = pick(2);
+	}
+	if (call == C2H || call == H2C || call == LOCK)
+		for (int i = 0; i < 6; i++)
+			bytes[i] = pick(2);
+	if (call == C2H_UPDATE || call == H2C_UPDATE)
+		*(long long *)argument = pick(4) ? (int)pick(1000) - 50 :
+						   (long long)random_word() << pick(33);
+	if (call == SETUP)
+		random_setup(argument);
+	if (call == EVENT)
+		((struct litepcie_event *)argument)->fd = (int)pick(64) - 2;
+}
+
+/* Calls --------------------------------------------------------------------------------------- */
+
+static void random_ioctl(int fd)
+{
+	enum call call = pick(UNKNOWN + 1);
+	unsigned long request = call == UNKNOWN ?
+		_IOC(pick(4), 'S', 128 + pick(128), pick(100)) : requests[call];
+	unsigned char argument[16384] = { 0 };
+	void *pointer = argument;
+
+	random_argument(call, argument);
+	if (pick(8) == 0)
+		pointer = pick(2) ? NULL : (void *)0xffff800000000000ul;
+	if (count(call, ioctl(fd, request, pointer) == 0) == 0 && call == EXPORT)
+		close(((struct litepcie_export *)argument)->fd);
+}
+
+static void random_mmap(int fd)
+{
+	static void *maps[MAPS];
+	static size_t sizes[MAPS];
+	unsigned int slot = pick(MAPS);
+	const off_t offsets[] = { 0, RING, 4096, 2 * RING, -4096, (off_t)pick(16) << 40 };
+
+	if (maps[slot])
+		munmap(maps[slot], sizes[slot]);
+	sizes[slot] = pick(4) ? RING : 4096 * (1 + pick(1000));
+	maps[slot] = mmap(NULL, sizes[slot], (int)pick(4), pick(8) ? MAP_SHARED : MAP_PRIVATE, fd,
+			  offsets[pick(6)]);
+	count(MMAP, maps[slot] != MAP_FAILED);
+	if (maps[slot] == MAP_FAILED)
+		maps[slot] = NULL;
+	else if (pick(4) == 0)
+		munmap(maps[slot], 4096);	/* a hole: the rest stays */
+}
+
+static void random_data(int fd)
+{
+	static char buffer[32 * BUFFER];
+	size_t size = pick(4) ? BUFFER * (1 + pick(32)) : 1 + pick(BUFFER);
+	void *pointer = pick(8) ? buffer : (void *)8;
+
+	if (pick(2))
+		count(READ, read(fd, pointer, size) >= 0);
+	else
+		count(WRITE, write(fd, pointer, size) >= 0);
+}
+
+static void random_step(void)
+{
+	unsigned int slot = pick(FDS);
+	struct pollfd poller = { .fd = fds[slot], .events = POLLIN | POLLOUT };
+
+	switch (pick(10)) {
+	case 0:
+		close(fds[slot]);
+		fds[slot] = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+		count(OPEN, fds[slot] >= 0);
+		break;
+	case 1:
+		random_mmap(fds[slot]);
+		break;
+	case 2:
+	case 3:
+		random_data(fds[slot]);
+		break;
+	case 4:
+		count(POLL, poll(&poller, 1, 0) >= 0);
+		break;
+	default:
+		random_ioctl(fds[slot]);
+	}
+}
+
+static void print_outcomes(void)
+{
+	for (int call = 0; call < CALLS; call++)
+		for (int error = 0; error < ERRORS; error++)
+			if (outcomes[call][error])
+				printf("fuzz %s %s %lu\n", names[call], outcome_name(error),
+				       outcomes[call][error]);
+}
+
+static int fuzz(unsigned long wanted)
+{
+	for (int i = 0; i < FDS; i++) {
+		fds[i] = open_or_fail(device);
+		fcntl(fds[i], F_SETFL, O_NONBLOCK);
+	}
+	if (setuid(65534))
+		fail("setuid: %s", strerror(errno));
+	branches_init();
+	while (calls < wanted || (calls < 2 * wanted && branches_below(wanted / 1000))) {
+		for (int i = 0; i < 8 && calls < wanted; i++)
+			random_step();
+		branches_step();
+	}
+	print_outcomes();
+	branches_print();
+	printf("calls %lu\n", calls);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 4) {
+		fprintf(stderr, "usage: fuzz DEV N SEED\n");
+		return 2;
+	}
+	device = argv[1];
+	seed = (unsigned int)atol(argv[3]);
+	return fuzz(strtoul(argv[2], NULL, 0));
+}
