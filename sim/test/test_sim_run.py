@@ -127,36 +127,34 @@ def test_bad_arguments_name_what_there_is(arguments, status, words):
     assert words in done.stderr
 
 
-def boards() -> set[str]:
-    """Command lines of all boards on this machine."""
+def boards(session: int) -> set[str]:
+    """Command lines of this session's boards; other runs on the machine do not count."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = entry.read_bytes().split(b"\0")
-        except OSError:
+            if line[0].endswith(b"/board") and os.getsid(int(entry.parent.name)) == session:
+                found.add(f"{entry.parent.name} {line[2].decode(errors='replace')}")
+        except OSError:  # it ended while we looked
             continue
-        if line[0].endswith(b"/board"):
-            found.add(f"{entry.parent.name} {line[2].decode(errors='replace')}")
     return found
 
 
 def test_an_interrupt_leaves_no_board_behind():
     """Ctrl-C in the middle ends with 130, records nothing and stops the board."""
-    before = boards()
     command = [sys.executable, "-m", "sim.run", "--vm", "0"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
     deadline = time.monotonic() + 60
-    while not boards() - before and time.monotonic() < deadline:
+    while not boards(process.pid) and time.monotonic() < deadline:
         time.sleep(0.05)
-    started = boards() - before
-    assert started, "no board was seen within a minute"
+    assert boards(process.pid), "no board was seen within a minute"
     os.killpg(process.pid, signal.SIGINT)
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
     assert b"interrupted" in errors
-    assert not boards() & started
+    assert not boards(process.pid)
 
 
 def test_results_json_has_the_stated_shape():
