@@ -20,6 +20,8 @@ from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
 from sim.measure import Conditions
+from sim.report import page
+from sim.report.record import Recording, record
 from sim.results import RESULTS, Row, merge, row, table
 
 SIZE = "16M"  # compared in each direction, eight times round the ring
@@ -160,6 +162,12 @@ def simulation(bench: Bench) -> Iterator[Row]:
     yield rules_cost(bench.built.board, bench.util, bench.at())
 
 
+def recorded(seed: int, name: str) -> Recording:
+    """Traces for the page, of the first endpoint that was measured."""
+    built = artefacts.build(name)
+    return record(built.board, artefacts.utility(built.headers), Conditions(name, seed=seed))
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m sim.bench", description=__doc__.splitlines()[0]
@@ -174,6 +182,7 @@ def main() -> int:
         for entry in everything(args.seed, names):
             rows.append(entry)
             print(f"[{time.monotonic() - started:5.0f} s] {entry.id}", file=sys.stderr, flush=True)
+        recording = recorded(args.seed, names[0])
     except SimError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -182,8 +191,10 @@ def main() -> int:
         return 130
     compare(rows)
     merge(rows)
+    shown = page.write(recording)
     print(table(rows))
-    print(f"\nrecorded in {RESULTS.relative_to(artefacts.ROOT)}")
+    places = [str(path.relative_to(artefacts.ROOT)) for path in (RESULTS, shown)]
+    print(f"\nrecorded in {places[0]}, to be looked at in {places[1]}")
     return 0
 
 

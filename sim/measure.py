@@ -154,6 +154,7 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
         lower_is_better=not write,
         p99=None if write else found.get("p99_ns"),
         reason=found["reason"],
+        histogram=None if write else found.get("histogram"),
         violations=None if found["value"] is None else violations,
         conditions=asdict(at),
     )

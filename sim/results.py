@@ -37,6 +37,7 @@ class Row:
     bytes: int | None = None
     cycles: int | None = None
     reason: str | None = None
+    histogram: list[dict] | None = None  # of {"from_ns", "to_ns", "count"}
     conditions: dict = field(default_factory=dict)
     commit: str | None = None
 

@@ -29,6 +29,8 @@ from sim.guest.driver import DRIVERS
 from sim.guest.packages import SetupError
 from sim.guest.supervise import GuestError
 from sim.measure import Conditions
+from sim.report import page
+from sim.report.record import record
 from sim.results import RESULTS, Row, merge, row, table
 from tools.progress import StepError
 
@@ -263,8 +265,10 @@ def run(args: argparse.Namespace) -> int:
     wall = time.monotonic() - started
     rows.append(row("sim/wall", wall, "s", conditions={"host": rows[0].conditions["host"]}))
     merge(rows)
+    shown = page.write(record(built.board, artefacts.utility(built.headers), at))
     print("\n" + table(rows))
-    print(f"\nrecorded in {RESULTS.relative_to(ROOT)}")
+    places = [str(path.relative_to(ROOT)) for path in (RESULTS, shown)]
+    print(f"\nrecorded in {places[0]}, to be looked at in {places[1]}")
     if args.waves:
         print("waves: gtkwave build/waves.fst build/waves.gtkw")
     if args.tlp_log:

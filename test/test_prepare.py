@@ -125,6 +125,18 @@ def test_what_stays_missing_is_an_error(monkeypatch):
         prepare.meet(["sim"])
 
 
+def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
+    """A distribution without the package goes without; one that has it gets it."""
+    wanted = Need("gadget", lambda: False, ("gadget",), optional=True)
+    monkeypatch.setattr(prepare, "missing", lambda groups: [wanted])
+    prepare.meet(["readers"])
+    assert calls(apt) == []
+    (apt / "known").write_text("gadget\n")
+    with pytest.raises(prepare.PrepareError, match="still missing.*gadget"):
+        prepare.meet(["readers"])
+    assert calls(apt)[0].endswith("--no-remove gadget")
+
+
 # .venv --------------------------------------------------------------------------------------------
 
 

@@ -28,12 +28,18 @@ from pathlib import Path
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 VERILATOR = (5, 6)
 JAVA = 17
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def programs(*names: str) -> Callable[[], bool]:
     """Look for programs, all of which must be there."""
     return lambda: all(shutil.which(name) for name in names)
+
+
+def any_program(*names: str) -> Callable[[], bool]:
+    """Look for programs, one of which will do."""
+    return lambda: any(shutil.which(name) for name in names)
 
 
 def header(name: str) -> Callable[[], bool]:
@@ -118,11 +124,15 @@ def debian_keyring() -> bool:
 
 @dataclass(frozen=True)
 class Need:
-    """Something that must be there; the first of `packages` that apt knows brings it."""
+    """Something that must be there; the first of `packages` that apt knows brings it.
+
+    `optional`: where apt knows none (Ubuntu has browsers as snaps only), its tests are skipped.
+    """
 
     what: str
     probe: Callable[[], bool]
     packages: tuple[str, ...]
+    optional: bool = False
 
 
 NEEDS = {
@@ -150,6 +160,7 @@ NEEDS = {
         Need("tshark", programs("tshark"), ("tshark",)),
         Need("lspci", programs("lspci"), ("pciutils",)),
         Need("groff", programs("groff"), ("groff-base",)),
+        Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],
     "synthesis": [

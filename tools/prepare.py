@@ -145,14 +145,22 @@ def install_packages(prefix: list[str], packages: list[str]) -> None:
     apt(prefix, *command, what=f"apt: {', '.join(packages)} ({amount})")
 
 
+def within_reach(needs: list[Need]) -> list[Need]:
+    """Without the optional ones that this machine's apt has nothing for."""
+    if not any(need.optional for need in needs):
+        return needs
+    _, unmet = select(needs)
+    return [need for need in needs if not (need.optional and need.what in unmet)]
+
+
 def meet(groups: list[str]) -> None:
     """Install what is missing; twice, because what a tool needs is known once it is there."""
     for _ in range(2):
-        lacking = missing(groups)
+        lacking = within_reach(missing(groups))
         if not lacking:
             return
         install(lacking)
-    lacking = missing(groups)
+    lacking = within_reach(missing(groups))
     if lacking:
         raise PrepareError(
             f"still missing after the installation: {', '.join(need.what for need in lacking)}. Is "

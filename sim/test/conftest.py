@@ -11,6 +11,7 @@ from bench_card import BenchCard, build_bench
 from board_builds import ROOT, build_executable, build_gateware, register_map
 from board_process import WatchedBoard
 
+from sim.report.page import REPORT
 from sim.results import RESULTS
 
 sys.path.append(str(ROOT / "test"))  # the unit tests' folder: these tests share their seeds
@@ -85,9 +86,12 @@ def bench(tmp_path):
 @pytest.fixture
 def results_kept():
     """The test finds no results, and the user's own are back after it: a test's are nobody's."""
-    kept = RESULTS.read_bytes() if RESULTS.exists() else None
-    RESULTS.unlink(missing_ok=True)
+    files = (RESULTS, REPORT)
+    kept = {path: path.read_bytes() for path in files if path.exists()}
+    for path in files:
+        path.unlink(missing_ok=True)
     yield
-    RESULTS.unlink(missing_ok=True)
-    if kept is not None:
-        RESULTS.write_bytes(kept)
+    for path in files:
+        path.unlink(missing_ok=True)
+        if path in kept:
+            path.write_bytes(kept[path])

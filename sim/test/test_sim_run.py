@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from sim import results
+from sim.report.page import REPORT
 
 ROOT = Path(__file__).resolve().parents[2]
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
@@ -51,6 +52,9 @@ def test_the_short_set_ends_in_the_table_and_in_the_file():
     assert c2h["ratio"] >= 0.98
     assert c2h["conditions"]["compared_bytes"] >= 16 << 20
     assert all(recorded[name]["violations"] == 0 for name in SHORT_SET - {"sim/wall"})
+    assert "build/report.html" in done.stdout
+    shown = REPORT.read_text()
+    assert all(name in shown for name in SHORT_SET) and "One DMA transfer" in shown
 
 
 def test_the_stock_endpoint_has_rows_of_its_own():

@@ -45,7 +45,7 @@ def events(tlps: Iterable[Tlp]) -> Iterator[Event]:
     flow_of: dict[int, int] = {}
     for tlp, read in matched(tlps):
         now = tlp.ns
-        begin, end = _span(tlp, busy_until[tlp.interface])
+        begin, end = span(tlp, busy_until[tlp.interface])
         busy_until[tlp.interface] = end
         yield _slice(tlp, begin, end)
         if read is None:
@@ -77,7 +77,7 @@ def _tracks() -> Iterator[Event]:
         yield {**track, "name": "thread_sort_index", "args": {"sort_index": tid}}
 
 
-def _span(tlp: Tlp, free_from: int) -> tuple[int, int]:
+def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
     """First and end of the TLP's beats, in ns."""
     length = DESCRIPTOR_BYTES[tlp.interface] + len(tlp.payload)
     beats = max(1, -(-length // BEAT_BYTES))

@@ -1,0 +1,98 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""build/report.html: everything on file as one page that needs nothing else.
+
+No script, no network: style sheet and drawings are inside. Light or dark as the browser asks.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from html import escape
+from pathlib import Path
+
+from sim.report import histograms, table, throughput, timeline, versions
+from sim.report.record import Recording
+from sim.results import ROOT, load
+
+REPORT = ROOT / "build" / "report.html"
+STYLE = Path(__file__).with_name("page.css")
+
+# Rows that the page opens with, and what they say.
+HEADLINES = (
+    ("c2h/mps256", "card to host"),
+    ("h2c/cpl256", "host to card"),
+    ("duplex/mps256", "each way, both at once"),
+    ("mmio_read/4", "to read a register"),
+)
+
+
+def headline(rows: list[dict]) -> str:
+    """The few numbers that most people came for."""
+    by_id = {row["id"]: row for row in rows}
+    tiles = []
+    for name, words in HEADLINES:
+        row = by_id.get(name)
+        if not row or row["value"] is None:
+            continue
+        value = f"{row['value']:.2f}" if row["unit"] == "GB/s" else f"{row['value']:.0f}"
+        share = "" if row["ratio"] is None else f"{row['ratio'] * 100:.1f} % of the limit: "
+        tiles.append(
+            f'<div class="tile"><p class="value">{value} <small>{escape(row["unit"])}</small></p>'
+            f"<p>{escape(words)}</p>"
+            f'<p class="quiet">{share}{escape(row["binds"] or "")}</p></div>'
+        )
+    return f'<div class="tiles">{"".join(tiles)}</div>'
+
+
+def body(rows: list[dict], recording: Recording) -> str:
+    """The page below its title."""
+    when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
+    sections = (
+        ("Throughput against its limits", "throughput",
+         "Lines are what the link and the hard block's pins allow, marks are measured by the "
+         "card's own counters. Every byte was compared.", throughput.section(rows)),
+        ("Latency", "latency", "By the card's own clock, never the host's.",
+         histograms.section(rows, recording.many, recording.latency_ns)),
+        ("On the pins", "timeline",
+         "Recorded without a guest. Point at a box for the whole TLP.",
+         timeline.section(recording.one)),
+        ("All rows", "rows",
+         "Rates in GB/s are 1e9 bytes a second. A ratio of 1 is the limit itself.",
+         table.section(rows)),
+        ("Versions and conditions", "versions", "", versions.section(rows)),
+    )  # fmt: skip
+    links = "".join(f'<a href="#{anchor}">{title}</a>' for title, anchor, _, _ in sections)
+    parts = "".join(
+        f'<section id="{anchor}"><h2>{title}</h2>{f"<p>{text}</p>" if text else ""}{content}'
+        "</section>"
+        for title, anchor, text, content in sections
+    )
+    return (
+        f'<header><h1>Lanebox <span class="quiet">measured and its limits</span></h1>'
+        f"<p>PCIe Gen3 x8, 256 bit at 250 MHz, in simulation: the gateware that a card gets, below "
+        f'it a model of its hard block. <span class="quiet">Written {when}.</span></p>'
+        f"{headline(rows)}<nav>{links}</nav></header><main>{parts}</main>"
+    )
+
+
+def render(rows: list[dict], recording: Recording) -> str:
+    """The whole document."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><title>Lanebox: measured and its limits'
+        f"</title><style>\n{STYLE.read_text()}</style></head>\n"
+        f"<body>{body(rows, recording)}</body></html>\n"
+    )
+
+
+def write(recording: Recording | None = None, path: Path = REPORT) -> Path:
+    """Write the page from all rows on file; whoever reads it meanwhile sees the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_suffix(f".{os.getpid()}")
+    staged.write_text(render(load(), recording or Recording()))
+    staged.replace(path)
+    return path

@@ -1,0 +1,43 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Records what the page draws: one buffer there and back, and a run of reads under load."""
+
+from __future__ import annotations
+
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sim.card import Card
+from sim.measure import Conditions, check
+from sim.trace.tlp import Tlp, load
+
+ONE_BUFFER = ("dma_test", "--size", "8K")
+MANY_READS = ("dma_test", "--direction", "h2c", "--size", "1M")
+
+
+@dataclass(frozen=True)
+class Recording:
+    """TLPs in order; `latency_ns` is what the host's memory took at these conditions."""
+
+    one: list[Tlp] = field(default_factory=list)
+    many: list[Tlp] = field(default_factory=list)
+    latency_ns: int = 0
+
+
+def record(board: Path, util: Path, at: Conditions) -> Recording:
+    """A board for each, since a trace has no marks inside."""
+    return Recording(
+        _trace(board, util, at, ONE_BUFFER),
+        _trace(board, util, at, MANY_READS),
+        at.read_latency_ns,
+    )
+
+
+def _trace(board: Path, util: Path, at: Conditions, command: tuple[str, ...]) -> list[Tlp]:
+    with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
+        path = Path(folder, "trace.pcapng")
+        with Card(board, util, at, ["--tlp-log", str(path)]) as card:
+            check(card.run(*command)[0])
+        return list(load(path))

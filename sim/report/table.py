@@ -1,0 +1,104 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The rows as HTML tables, a group for each kind; what has no value says why."""
+
+from __future__ import annotations
+
+from html import escape
+
+from sim.report.svg import number
+
+# (title, what begins the ids). A row belongs to the first group that knows it.
+GROUPS = (
+    ("The card writes host memory", ("c2h/",)),
+    ("The card reads host memory", ("h2c/",)),
+    ("Both at once", ("duplex/",)),
+    ("The host and the card's memory", ("mmio_", "latency/")),
+    ("A peer and the card's memory", ("p2p_",)),
+    ("LitePCIe's own endpoint, in the same run", ("stock/",)),
+    ("The model with ideal users, which bound everything above", ("model/",)),
+    ("The simulation itself", ("sim/",)),
+)
+OTHERS = "Others"
+HEAD = ("", "measured", "limit", "", "ratio", "binds", "vs stock", "rules broken")
+
+
+def groups(rows: list[dict]) -> dict[str, list[dict]]:
+    """The rows by group, in the order of GROUPS; groups without a row are left out."""
+    found: dict[str, list[dict]] = {title: [] for title, _ in GROUPS} | {OTHERS: []}
+    for row in rows:
+        title = next((t for t, begins in GROUPS if row["id"].startswith(begins)), OTHERS)
+        found[title].append(row)
+    return {title: members for title, members in found.items() if members}
+
+
+def section(rows: list[dict]) -> str:
+    """All tables; long groups that are not ours are folded."""
+    if not rows:
+        return '<p class="quiet">Nothing was measured yet.</p>'
+    out = []
+    for title, members in groups(rows).items():
+        opened = "" if members[0]["id"].startswith(("model/", "stock/", "sim/")) else " open"
+        out.append(
+            f"<details{opened}><summary>{escape(title)} "
+            f'<span class="quiet">{len(members)}</span></summary>{table(members)}</details>'
+        )
+    return "".join(out)
+
+
+def table(rows: list[dict]) -> str:
+    """One table."""
+    columns = range(len(HEAD))
+    widths = "".join(f'<col class="c{i}">' for i in columns)
+    head = "".join(f'<th scope="col" class="{_side(i)}">{HEAD[i]}</th>' for i in columns)
+    body = "".join(_line(row, _cells(row)) for row in rows)
+    return (
+        f'<div class="scroll"><table><colgroup>{widths}</colgroup><thead><tr>{head}</tr></thead>'
+        f"<tbody>{body}</tbody></table></div>"
+    )
+
+
+def _line(row: dict, cells: tuple[str, ...]) -> str:
+    rest = "".join(f'<td class="{_side(i)}">{cells[i]}</td>' for i in range(1, len(cells)))
+    return f'<tr><th scope="row"><code>{cells[0]}</code></th>{rest}</tr>{_reason(row)}'
+
+
+def _side(column: int) -> str:
+    return "number" if column in (1, 2, 6, 7) else ""
+
+
+def _cells(row: dict) -> tuple[str, ...]:
+    def known(value: float | None, form: str) -> str:
+        return "" if value is None else format(value, form)
+
+    return (
+        escape(row["id"]),
+        f"<b>{_number(row['value'])}</b>",
+        _number(row["limit"]) if row["limit"] is not None else "",
+        escape(row["unit"]),
+        _ratio(row["ratio"]),
+        escape(row["binds"] or ""),
+        known(row["vs"], ".2f"),
+        known(row["violations"], "d"),
+    )
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return number(value) if abs(value) >= 1000 or value == int(value) else f"{value:.3f}"
+
+
+def _ratio(ratio: float | None) -> str:
+    """The number over a bar of that length."""
+    if ratio is None:
+        return ""
+    bar = f'<i style="width:{min(max(ratio, 0), 1) * 100:.1f}%"></i>'
+    return f'<span class="ratio"><b>{ratio:.3f}</b><span>{bar}</span></span>'
+
+
+def _reason(row: dict) -> str:
+    if not row["reason"]:
+        return ""
+    return f'<tr class="reason"><td colspan="{len(HEAD)}">{escape(row["reason"])}</td></tr>'
