@@ -57,7 +57,7 @@ lint:
 	@$(RUN) tools.lint
 
 setup:
-	@$(PREPARE) sim guest spinal readers synthesis
+	@$(PREPARE) sim guest spinal readers synthesis card
 	@.venv/bin/python targets/sim.py --build >/dev/null
 	@$(RUN) sim.guest.run --prepare
 	@$(RUN) sim.differential.environment

@@ -17,9 +17,11 @@ Into the output folder go the files of lanebox.build, and
 import argparse
 import logging
 import shlex
+import signal
 import sys
 from pathlib import Path
 
+import programming
 from environment import ROOT, enter_environment
 from nets import INFERRED, constraints
 from vivado import core_script, find_vivado, place_and_route
@@ -29,16 +31,22 @@ HARD_BLOCK  = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv" # Its pins, which synthes
 NO_VENDOR   = 3 # Exit status: all is done that needs no vendor tool.
 EDITION     = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
+ACTIONS = ("build", "synth_only", "load", "rescan", "driver")
+
 # Options ------------------------------------------------------------------------------------------
 
 def parse_arguments(board, description):
     parser = argparse.ArgumentParser(description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", action="store_true",
-        help="write gateware, register map and netlist; then a bitstream, if Vivado is here")
-    parser.add_argument("--synth-only", action="store_true", help="build up to the netlist")
-
     target = parser.add_argument_group("target options")
+    target.add_argument("--build", action="store_true",
+        help="write gateware, register map and netlist; then a bitstream, if Vivado is here")
+    target.add_argument("--synth-only", action="store_true", help="build up to the netlist")
+    target.add_argument("--load", action="store_true", help="load the bitstream over JTAG")
+    target.add_argument("--rescan", action="store_true",
+        help="let this host look for the card again, and say how its link trained")
+    target.add_argument("--driver", action="store_true",
+        help="write driver and tools for this build, to be compiled")
     target.add_argument("--lanes", type=int, default=board.lanes[0], choices=board.lanes,
         help=f"lanes of PCIe that have pins (default: {board.lanes[0]})")
     target.add_argument("--endpoint", default="lanebox", metavar="NAME",
@@ -47,13 +55,15 @@ def parse_arguments(board, description):
         help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
 
     builder = parser.add_argument_group("builder options")
-    builder.add_argument("--synthesis", default="vivado", choices=("vivado", "yosys"),
-        help="whose netlist becomes the bitstream (default: vivado); the report is always Yosys'")
     builder.add_argument("--output-dir", default=str(ROOT/"build"/board.name), metavar="DIR",
         help=f"where to write (default: build/{board.name})")
+    builder.add_argument("--synthesis", default="vivado", choices=("vivado", "yosys"),
+        help="whose netlist becomes the bitstream (default: vivado); the report is always Yosys'")
+    programming.add_options(parser)
     arguments = parser.parse_args()
-    if not (arguments.build or arguments.synth_only):
-        parser.error("nothing to do: --build or --synth-only")
+    if not any(getattr(arguments, name) for name in ACTIONS):
+        parser.error("nothing to do: " + " or ".join(f"--{name.replace('_', '-')}"
+            for name in ACTIONS))
     return arguments
 
 # Gateware -----------------------------------------------------------------------------------------
@@ -183,26 +193,40 @@ def say_what_is_ready(board, output):
 
 # Main ---------------------------------------------------------------------------------------------
 
-def main(board, description):
-    arguments = parse_arguments(board, description)
-    enter_environment()
-    logging.basicConfig(level=logging.WARNING) # LiteX prints its whole log otherwise.
-    try:
-        output, built = build_gateware(board, arguments)
-        print(f"{output}: {'built' if built else 'up to date'}", flush=True)
-        wrong = synthesise(board, output)
-    except (ValueError, RuntimeError, LookupError, OSError) as error:
-        sys.exit(f"{sys.argv[0]}: {error}")
+def build(board, arguments):
+    """Everything up to the bitstream; False where the vendor's tool is needed and not there."""
+    output, built = build_gateware(board, arguments)
+    print(f"{output}: {'built' if built else 'up to date'}", flush=True)
+    if arguments.driver:
+        programming.write_driver(output)
+    if not (arguments.build or arguments.synth_only):
+        return True
+    wrong = synthesise(board, output)
     say_what_differs(board, arguments.lanes)
     if wrong:
-        sys.exit("\n".join([f"{sys.argv[0]}: the netlist is not good:", *wrong]))
-    if arguments.synth_only:
-        return
+        raise RuntimeError("\n".join(["the netlist is not good:", *wrong]))
+    if not arguments.build:
+        return True
     vivado = find_vivado()
     if vivado is None:
         say_what_is_ready(board, output)
-        sys.exit(NO_VENDOR)
+        return False
+    print(place_and_route(vivado, board, output, arguments.synthesis))
+    return True
+
+def main(board, description):
+    arguments = parse_arguments(board, description)
+    signal.signal(signal.SIGTERM, signal.default_int_handler) # Ends as tidily as Ctrl-C.
     try:
-        print(place_and_route(vivado, board, output, arguments.synthesis))
-    except (RuntimeError, OSError) as error:
+        if arguments.build or arguments.synth_only or arguments.driver:
+            enter_environment()
+            logging.basicConfig(level=logging.WARNING) # LiteX prints its whole log otherwise.
+            if not build(board, arguments):
+                sys.exit(NO_VENDOR)
+        programming.program(board, arguments)
+    except (ValueError, RuntimeError, LookupError, OSError) as error:
         sys.exit(f"{sys.argv[0]}: {error}")
+    except KeyboardInterrupt:
+        print(f"\n{sys.argv[0]}: interrupted; run the same command again. A card that was being "
+            "loaded has no configuration now", file=sys.stderr)
+        sys.exit(130)

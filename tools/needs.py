@@ -7,7 +7,7 @@ Promises: a package is named only as the answer to a question that failed, so th
 installed in another way counts; the questions of all groups together take well under 0.2 s.
 Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL;
 `readers` are programs that others wrote, which tests ask what they make of our output; `synthesis`
-brings Python packages, too (tools/requirements-synthesis.lock).
+brings Python packages, too (tools/requirements-synthesis.lock); `card` speaks to a board.
 """
 
 from __future__ import annotations
@@ -165,6 +165,9 @@ NEEDS = {
     ],
     "synthesis": [
         Need("Tcl, to check the vendor tool's scripts", programs("tclsh"), ("tcl",)),
+    ],
+    "card": [
+        Need("OpenOCD, to load a card", programs("openocd"), ("openocd",)),
     ],
 }
 

@@ -1,0 +1,135 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A bitstream of an UltraScale+ part, checked before any of it reaches a cable.
+
+Reads .bit, Vivado's form with a header that names part and length, and .bin, which is the
+configuration alone. Either is walked packet by packet (UG570, "Configuration packets") up to the
+DESYNC command that ends it: a file that was cut anywhere is found. Standard library only.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+# By part, without the revision in the upper four bits: OpenOCD's cpld/xilinx-xcu.cfg has them.
+IDCODES  = {"xcku5p": 0x4a62093, "xcku3p": 0x4a63093}
+REVISION = 0xf0000000
+
+PREAMBLE = bytes.fromhex("0009 0ff00ff00ff00ff000 0001")
+SYNC     = bytes.fromhex("aa995566")
+WORD     = 4
+
+# Configuration packets: type 1 names a register, type 2 goes on with it for more words.
+WRITE        = 2
+REG_COMMAND  = 4
+REG_IDCODE   = 12
+CMD_DESYNC   = 13
+
+class BitstreamError(ValueError):
+    """The file is not what can be loaded; the text says why, and what to do."""
+
+@dataclass
+class Bitstream:
+    """`data` is what the part gets, `part` what the header says, "" without one."""
+    name:   str
+    part:   str
+    idcode: int
+    data:   bytes
+
+# Header -------------------------------------------------------------------------------------------
+
+def _fields(name, raw):
+    """The header's fields by letter, and where the configuration begins."""
+    fields, at = {}, len(PREAMBLE)
+    while True:
+        letter, size = raw[at:at + 1], (4 if raw[at:at + 1] == b"e" else 2)
+        length = int.from_bytes(raw[at + 1:at + 1 + size], "big")
+        at += 1 + size
+        if letter not in (b"a", b"b", b"c", b"d", b"e") or at > len(raw):
+            raise BitstreamError(f"{name}: the header of this .bit file ends in the middle: the "
+                "file is truncated or damaged; build or copy it again")
+        if letter == b"e":
+            return fields, at, length
+        fields[letter.decode()] = raw[at:at + length].rstrip(b"\0").decode("latin-1")
+        at += length
+
+def _split(name, raw):
+    """(part, configuration) of a file's bytes."""
+    if not raw.startswith(PREAMBLE):
+        return "", raw
+    fields, at, length = _fields(name, raw)
+    if len(raw) - at < length:
+        raise BitstreamError(f"{name}: truncated: its header promises {length} bytes, and "
+            f"{len(raw) - at} are there; build or copy it again")
+    return fields.get("b", ""), raw[at:at + length]
+
+# Packets ------------------------------------------------------------------------------------------
+
+def _writes(name, data):
+    """Every register that is written, as (register, first word); raises if the end is missing."""
+    at = data.find(SYNC) + WORD
+    register = None
+    while at + WORD <= len(data):
+        word  = int.from_bytes(data[at:at + WORD], "big")
+        at   += WORD
+        kind, operation = word >> 29, word >> 27 & 3
+        if kind == 1:
+            register, count = word >> 13 & 0x1f, word & 0x7ff
+        elif kind == 2:
+            count = word & 0x7ffffff
+        else:
+            raise BitstreamError(f"{name}: damaged: {word:#010x} at byte {at - WORD} of the "
+                "configuration is no packet; build or copy it again")
+        if operation != WRITE or not count:
+            continue
+        first = int.from_bytes(data[at:at + WORD], "big")
+        yield register, first
+        if (register, first) == (REG_COMMAND, CMD_DESYNC):
+            return
+        at += WORD*count
+    raise BitstreamError(f"{name}: truncated: it ends before the command that ends a "
+        "configuration; build or copy it again")
+
+def read_bitstream(filename):
+    """The bitstream in a file; BitstreamError if it is none, or not whole."""
+    name = str(filename)
+    try:
+        raw = Path(filename).read_bytes()
+    except OSError as error:
+        raise BitstreamError(f"{name}: {error.strerror}") from None
+    part, data = _split(name, raw)
+    if SYNC not in data:
+        raise BitstreamError(f"{name}: not a bitstream: there is no synchronisation word "
+            f"({SYNC.hex()}) in it. `--build` writes vivado/lanebox.bit")
+    idcode = None
+    for register, first in _writes(name, data):
+        if register == REG_IDCODE:
+            idcode = first
+    if idcode is None:
+        raise BitstreamError(f"{name}: does not say which part it is for (no IDCODE); it is not a "
+            "full configuration")
+    return Bitstream(name, part, idcode, data)
+
+def part_name(idcode):
+    """What is known about an IDCODE, for a reader."""
+    found = [part for part, known in IDCODES.items() if known == idcode & ~REVISION]
+    return f"{idcode:#010x} ({found[0] if found else 'a part that no board here has'})"
+
+def check_part(bitstream, board):
+    """BitstreamError unless this is for the board's part in its package."""
+    device = "-".join(board.device.split("-")[:2])
+    if (bitstream.idcode ^ IDCODES[board.part]) & ~REVISION:
+        raise BitstreamError(f"{bitstream.name}: for another part: its IDCODE is "
+            f"{part_name(bitstream.idcode)}, and {board.title} has {board.part}")
+    if bitstream.part and not bitstream.part.startswith(device):
+        raise BitstreamError(f"{bitstream.name}: for another part: {bitstream.part}, and "
+            f"{board.title} has {device}")
+
+# Order of bits ------------------------------------------------------------------------------------
+
+_MIRRORED = bytes(int(f"{value:08b}"[::-1], 2) for value in range(256))
+
+def scan_value(data):
+    """`data` as a number whose lowest bit is the first one that goes into the part."""
+    return f"0x{data.translate(_MIRRORED)[::-1].hex()}"

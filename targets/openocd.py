@@ -1,0 +1,193 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""OpenOCD: where it is, which cables it knows, and running openocd.tcl; an error for each cause.
+
+Standard library only. Every run has a bound on its silence; an interrupted one leaves no process
+and no file behind.
+"""
+
+import os
+import re
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from bitstream import IDCODES, part_name, scan_value
+
+SCRIPT  = Path(__file__).with_name("openocd.tcl")
+SCRIPTS = Path("/usr/share/openocd/scripts") # Where Debian's package has its own.
+CABLE   = "digilent-hs2"
+SPEED   = 6000 # kHz: what cheap cables and short wires do.
+GRACE   = 1    # Seconds to end by itself; in the middle of a scan OpenOCD does not listen.
+SILENCE = 30   # Seconds without a word from OpenOCD after which it is given up.
+
+FIELD = 128    # Bytes of one number: OpenOCD takes time by the square of it.
+PIECE = 64     # Numbers in one scan: 8 KiB between two lines of progress.
+
+class ProgramError(RuntimeError):
+    """Nothing was programmed, or it did not work; the text says why, and what to do."""
+
+# Program and cable --------------------------------------------------------------------------------
+
+def find_openocd():
+    """OpenOCD's program by LANEBOX_OPENOCD or PATH."""
+    found = shutil.which(os.environ.get("LANEBOX_OPENOCD") or "openocd")
+    if not found:
+        raise ProgramError("OpenOCD is not installed: `apt-get install openocd` (the package is "
+            "called openocd), or use `--programmer openFPGALoader`")
+    return found
+
+def find_cable(name):
+    """The interface file for `--cable`: a file of the user's, or one that OpenOCD brings."""
+    if Path(name).suffix == ".cfg" or "/" in name:
+        if not Path(name).is_file():
+            raise ProgramError(f"--cable {name}: there is no such interface file")
+        return str(Path(name).absolute())
+    folder = Path(os.environ.get("OPENOCD_SCRIPTS") or SCRIPTS)/"interface"
+    for found in (folder/"ftdi"/f"{name}.cfg", folder/f"{name}.cfg"):
+        if found.is_file():
+            return str(found)
+    known = sorted(path.stem for path in (folder/"ftdi").glob("*.cfg"))
+    near  = [stem for stem in known if name[:4] in stem] or known
+    raise ProgramError(f"--cable {name}: OpenOCD has no interface file of that name in {folder}. "
+        f"It has {', '.join(near)}; a path to a .cfg file will do as well")
+
+# Errors -------------------------------------------------------------------------------------------
+
+# What the script says, with its words.
+REFUSALS = {
+    "absent":   "{cable}: the cable is there, but no part answers on it: is the card powered, and "
+                "the JTAG header plugged in the right way round? Nothing was programmed",
+    "wrong":    "{cable}: the part on the cable is {0}, not the board's {part}. Nothing was "
+                "programmed",
+    "several":  "{cable}: {0} parts are on the chain; this card has one. Nothing was programmed",
+    "no_init":  "the part does not come back from its reset (status {0}): its configuration is "
+                "gone, and the new one was not sent. Is its supply sound?",
+    "crc":      "the part finds the bitstream wrong (CRC error, status {0}): the cable drops bits. "
+                "Try --cable-speed 1000",
+    "id":       "the part refuses the bitstream: it is for another IDCODE (status {0})",
+    "no_start": "the part took the bitstream but did not start (status {0}): try again, or with "
+                "--cable-speed 1000",
+    "flash":    "{0}",
+}
+
+# What OpenOCD says when it cannot begin.
+BEGINNINGS = (
+    (r"LIBUSB_ERROR_ACCESS|Permission denied", "{cable}: the cable is there, but this user may not "
+        "open it: log in again after `usermod -aG plugdev`, or run as root"),
+    (r"unable to open|no device found|Failed to connect|Connection refused|libusb_open|"
+        r"libusb_init|No J-Link device|could not open|not find", "{cable}: no such cable is "
+        "plugged in; `--cable` names another one"),
+)
+
+def _reason(cable, part, said, log):
+    for kind, *words in said:
+        if kind == "error":
+            cause, *more = words
+            more = [part_name(int(more[0], 0))] if cause == "wrong" else [" ".join(more)]
+            return REFUSALS[cause].format(*more, cable=cable, part=part)
+    text = "\n".join(log)
+    for pattern, sentence in BEGINNINGS:
+        if re.search(pattern, text):
+            return sentence.format(cable=cable) + ". Nothing was programmed"
+    return "OpenOCD failed:\n" + "\n".join(log[-10:])
+
+# Run ----------------------------------------------------------------------------------------------
+
+def _lines(process, silence):
+    """What a process writes, line by line; ProgramError if it is silent for too long."""
+    rest = b""
+    while True:
+        if not select.select([process.stdout], [], [], silence)[0]:
+            raise ProgramError(f"OpenOCD said nothing for {silence} s and was stopped: the cable "
+                "does not answer. Unplug it, plug it in again, and repeat")
+        more = os.read(process.stdout.fileno(), 1 << 16)
+        if not more:
+            return
+        *whole, rest = (rest + more).split(b"\n")
+        yield from (line.decode(errors="replace") for line in whole)
+
+def _stop(process):
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+    process.wait()
+    process.stdout.close()
+
+def run(board, cable, speed, settings, commands, note=lambda *words: None, silence=SILENCE):
+    """Run openocd.tcl's procedures; all that it said, as lists of words. ProgramError if it failed.
+
+    `note` gets the words as they are said.
+    """
+    program = find_openocd()
+    values  = {"idcode": f"{IDCODES[board.part]:#010x}", "speed": speed, **settings}
+    command = [program, "-f", find_cable(cable)]
+    command += ["-c", "; ".join(f"set {name} {{{value}}}" for name, value in values.items())]
+    command += ["-f", str(SCRIPT), "-c", "; ".join(["init", *commands, "shutdown"])]
+    try:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT)
+    except OSError as error:
+        raise ProgramError(f"{program} cannot be started: {error.strerror}") from None
+    said, log = [], []
+    try:
+        for line in _lines(process, silence):
+            if line.startswith("lanebox: "):
+                said.append(line.split()[1:])
+                note(*said[-1])
+            else:
+                log.append(line)
+        process.wait(silence)
+    finally:
+        _stop(process)
+    if process.returncode or any(words[0] == "error" for words in said):
+        raise ProgramError(_reason(cable, board.part, said, log))
+    return said
+
+def write_scans(data, file):
+    """The scans that shift `data`, a line each, behind a line with their number."""
+    pieces = [data[at:at + FIELD*PIECE] for at in range(0, len(data), FIELD*PIECE)]
+    file.write(f"{len(pieces)}\n")
+    for piece in pieces:
+        fields = [piece[at:at + FIELD] for at in range(0, len(piece), FIELD)]
+        file.write(" ".join(f"{8*len(field)} {scan_value(field)}" for field in fields) + "\n")
+    file.flush()
+
+def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, silence=SILENCE):
+    """Configure the board's part; its IDCODE as read."""
+    with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".scans") as file:
+        write_scans(bitstream.data, file)
+        said = run(board, cable, speed, {"scans": file.name}, ["check_chain", "load_part"], note,
+            silence)
+    return int(next(words[1] for words in said if words[0] == "part"), 0)
+
+# Progress -----------------------------------------------------------------------------------------
+
+class Progress:
+    """`load`'s words as a line for a person: percent on a terminal, every tenth elsewhere."""
+    def __init__(self, stream):
+        self.stream = stream
+        self.shown  = None
+        self.begun  = time.monotonic()
+
+    def __call__(self, kind, *words):
+        if kind == "part":
+            print(f"part {part_name(int(words[0], 0))}", file=self.stream, flush=True)
+        if kind == "progress":
+            percent = 100*int(words[0])//int(words[1])
+            step    = percent if self.stream.isatty() else percent - percent%10
+            if step != self.shown:
+                end = "\r" if self.stream.isatty() and percent < 100 else "\n"
+                print(f"loading {step:3} %", end=end, file=self.stream, flush=True)
+            self.shown = step
+        if kind == "started":
+            seconds = time.monotonic() - self.begun
+            print(f"started after {seconds:.1f} s, status {words[0]}", file=self.stream, flush=True)

@@ -1,0 +1,68 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Make the host look at its PCIe slots again after the card has got another configuration.
+
+What stood in the slot is taken away first: a device that changed under a driver is nobody's. Reads
+and writes sysfs (LANEBOX_SYSFS names another root, for tests). Standard library only.
+"""
+
+import os
+import time
+from pathlib import Path
+
+PATIENCE = 5 # Seconds for the link to train and the host to find the card.
+
+class RescanError(RuntimeError):
+    """The host does not have the card; the text says why, and what to do."""
+
+def sysfs():
+    return Path(os.environ.get("LANEBOX_SYSFS", "/sys"))/"bus"/"pci"
+
+def _read(device, name):
+    try:
+        return (device/name).read_text().strip()
+    except OSError:
+        return "?"
+
+def find_cards(vendor, device):
+    """The devices with these identifiers, as folders of sysfs."""
+    wanted = (f"{vendor:#06x}", f"{device:#06x}")
+    return [entry for entry in sorted((sysfs()/"devices").glob("*"))
+        if (_read(entry, "vendor"), _read(entry, "device")) == wanted]
+
+def _write(path):
+    try:
+        path.write_text("1")
+    except PermissionError:
+        raise RescanError(f"--rescan writes {path}, which root may: run this again with sudo") \
+            from None
+    except OSError as error:
+        raise RescanError(f"{path}: {error.strerror}: has this host PCIe?") from None
+
+def link(card):
+    """The card's link as a sentence."""
+    speed, width = _read(card, "current_link_speed"), _read(card, "current_link_width")
+    most         = f"{_read(card, 'max_link_speed')} x{_read(card, 'max_link_width')}"
+    below        = "" if f"{speed} x{width}" == most else f", of {most} that the card has"
+    return f"{card.name}: link {speed} x{width}{below}"
+
+def _wait(reached, patience):
+    until = time.monotonic() + patience
+    while not reached() and time.monotonic() < until:
+        time.sleep(0.02)
+    return reached()
+
+def rescan(vendor, device, patience=PATIENCE):
+    """Take the old cards away, look again, and say what the link of each is like."""
+    for card in find_cards(vendor, device):
+        _write(card/"remove")
+        if not _wait(lambda card=card: not card.exists(), patience):
+            raise RescanError(f"{card.name} does not go: is a program still using it?")
+    _write(sysfs()/"rescan")
+    if not _wait(lambda: find_cards(vendor, device), patience):
+        raise RescanError(f"the host has no device {vendor:04x}:{device:04x} after a rescan. "
+            "If the slot was empty when the host started, its bridge may have no room or no "
+            "power for one: restart the host (warm, so that the card keeps its configuration)")
+    return [link(card) for card in find_cards(vendor, device)]

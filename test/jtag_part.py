@@ -1,0 +1,307 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A simulated part of the UltraScale+ family on a JTAG cable, for OpenOCD's remote_bitbang adapter.
+
+`Tap` is the state machine of IEEE 1149.1 with the instructions that configuration needs (UG570,
+"JTAG configuration"), `ConfigLogic` what stands behind CFG_IN and CFG_OUT, `Cable` the socket. The
+part is strict: what silicon does not promise to take is written down in `broken`.
+"""
+
+import socket
+import threading
+
+IR_LENGTH = 6
+INSTRUCTIONS = {
+    0x02: "USER1", 0x03: "USER2", 0x04: "CFG_OUT", 0x05: "CFG_IN", 0x09: "IDCODE",
+    0x0b: "JPROGRAM", 0x0c: "JSTART", 0x0d: "JSHUTDOWN", 0x22: "USER3", 0x23: "USER4",
+    0x3f: "BYPASS",
+}
+
+# State: the next one with TMS low and high.
+STATES = {
+    "TLR":       ("RTI", "TLR"),
+    "RTI":       ("RTI", "SelectDR"),
+    "SelectDR":  ("CaptureDR", "SelectIR"),
+    "CaptureDR": ("ShiftDR", "Exit1DR"),
+    "ShiftDR":   ("ShiftDR", "Exit1DR"),
+    "Exit1DR":   ("PauseDR", "UpdateDR"),
+    "PauseDR":   ("PauseDR", "Exit2DR"),
+    "Exit2DR":   ("ShiftDR", "UpdateDR"),
+    "UpdateDR":  ("RTI", "SelectDR"),
+    "SelectIR":  ("CaptureIR", "TLR"),
+    "CaptureIR": ("ShiftIR", "Exit1IR"),
+    "ShiftIR":   ("ShiftIR", "Exit1IR"),
+    "Exit1IR":   ("PauseIR", "UpdateIR"),
+    "PauseIR":   ("PauseIR", "Exit2IR"),
+    "Exit2IR":   ("ShiftIR", "UpdateIR"),
+    "UpdateIR":  ("RTI", "SelectDR"),
+}
+
+HOUSECLEANING = 64    # Clocks after JPROGRAM in which the part takes nothing.
+START_CLOCKS  = 2000  # In Run-Test/Idle with JSTART: UG570 asks for as many.
+
+# Configuration ------------------------------------------------------------------------------------
+
+SYNC, NOOP = 0xaa995566, 0x20000000
+REGISTERS  = {4: "CMD", 7: "STAT", 12: "IDCODE"}
+START, DESYNC = 5, 13
+
+CRC_ERROR, EOS, INIT_COMPLETE, INIT_PIN, DONE_INTERNAL, DONE_PIN, ID_ERROR = (
+    1 << bit for bit in (0, 4, 11, 12, 13, 14, 15))
+
+class ConfigLogic:
+    """Words in, words out: synchronisation, packets, the status register."""
+    def __init__(self, idcode, broken, crc_error=False, stuck=False, no_start=False):
+        self.idcode    = idcode
+        self.crc_error = crc_error # Finds the bitstream wrong.
+        self.stuck     = stuck     # Does not come back from JPROGRAM.
+        self.no_start  = no_start  # Takes all, and does nothing.
+        self.broken    = broken
+        self.received  = bytearray()
+        self.cleared   = 0         # Times that the part lost its configuration.
+        self.reset()
+
+    def reset(self):
+        self.synchronised = False
+        self.started      = False
+        self.words_left   = 0
+        self.register     = None
+        self.status       = INIT_COMPLETE | INIT_PIN
+        self.window       = 0
+        self.answers      = []
+
+    def clear(self):
+        self.cleared += 1
+        self.received.clear()
+        self.reset()
+        if self.stuck:
+            self.status = 0
+
+    def byte(self, value):
+        self.received.append(value)
+        self.window = (self.window << 8 | value) & 0xffffffff
+        if not self.synchronised:
+            if self.window == SYNC:
+                self.synchronised, self.filled, self.words_left = True, 0, 0
+            return
+        self.filled += 1
+        if self.filled == 4:
+            self.filled = 0
+            self.word(self.window)
+
+    def word(self, word):
+        if self.words_left:
+            self.words_left -= 1
+            self.write(word)
+            return
+        kind, operation = word >> 29, word >> 27 & 3
+        if kind == 1:
+            self.register   = REGISTERS.get(word >> 13 & 0x1f)
+            self.words_left = word & 0x7ff if operation == 2 else 0
+            if operation == 1 and self.register == "STAT":
+                self.answers += [self.status]*(word & 0x7ff)
+        elif kind == 2:
+            self.words_left = word & 0x7ffffff
+        else:
+            self.broken.append(f"{word:#010x} is no packet, and the part is synchronised")
+
+    def write(self, word):
+        if self.register == "IDCODE" and (word ^ self.idcode) & 0x0fffffff:
+            self.status |= ID_ERROR
+        if self.register == "CMD" and word == START and self.crc_error:
+            self.status = self.status & ~INIT_COMPLETE | CRC_ERROR
+        if self.register == "CMD" and word == START and not self.status & (ID_ERROR | CRC_ERROR):
+            self.started = True
+        if self.register == "CMD" and word == DESYNC:
+            self.synchronised = False
+
+    def start(self):
+        """JSTART has been clocked for long enough."""
+        if self.started and not self.no_start:
+            self.status |= EOS | DONE_INTERNAL | DONE_PIN
+
+# TAP ----------------------------------------------------------------------------------------------
+
+class Tap:
+    """One part: TMS and TDI at a rising edge of TCK, TDO behind the falling one.
+
+    `user` has, by instruction, what a design put on USER1 to USER4, with the pins of BSCANE2: see
+    `UserPort`. It is there while the part is configured.
+    """
+    def __init__(self, idcode, user=None, **faults):
+        self.idcode = idcode
+        self.broken = []
+        self.config = ConfigLogic(idcode, self.broken, **faults)
+        self.user   = user or {}
+        self.state  = "TLR"
+        self.ir     = "IDCODE"
+        self.tdo    = 1
+        self.shift  = []      # Bits of the register that is shifted, the next one out at the end.
+        self.byte   = 1       # Bits on their way into CFG_IN, behind a leading one.
+        self.busy   = 0       # Clocks of housecleaning left.
+        self.idle   = 0       # Clocks in Run-Test/Idle with JSTART.
+        self.clocks = 0
+
+    def port(self):
+        """The user's register that is selected, if the design is there."""
+        if self.config.status & DONE_PIN:
+            return self.user.get(self.ir)
+        return None
+
+    def rise(self, tms, tdi):
+        self.clocks += 1
+        state = self.state
+        if self.busy:
+            self.busy -= 1
+        port = self.port()
+        if port is not None:
+            port.rise(state, tdi)
+        if state == "ShiftDR":
+            self.shift_data(tdi)
+        elif state == "ShiftIR":
+            self.shift.pop()
+            self.shift.insert(0, tdi)
+        elif state == "CaptureDR":
+            self.capture_data()
+        elif state == "CaptureIR":
+            status = self.config.status
+            done, ready = bool(status & DONE_PIN), bool(status & INIT_COMPLETE) and not self.busy
+            self.shift = [int(done), int(ready), 0, 0, 0, 1]
+        elif state == "RTI" and self.ir == "JSTART":
+            self.idle += 1
+            if self.idle == START_CLOCKS:
+                self.config.start()
+        self.state = STATES[state][tms]
+        if self.state == "TLR":
+            self.ir = "IDCODE"
+        elif self.state == "UpdateIR":
+            self.instruct(int("".join(map(str, self.shift)), 2))
+
+    def fall(self, tdi):
+        """TDO is that of the falling edge."""
+        port = self.port()
+        if self.state == "ShiftDR" and port is not None:
+            self.tdo = port.tdo # As it was before this edge: the part has a register there.
+        elif self.state in ("ShiftDR", "ShiftIR"):
+            self.tdo = self.shift[-1] if self.shift else 0
+        else:
+            self.tdo = 1
+        if port is not None:
+            port.fall(tdi)
+
+    def instruct(self, code):
+        self.ir = INSTRUCTIONS.get(code)
+        if self.ir is None:
+            self.broken.append(f"instruction {code:#04x} is not known")
+        if self.ir == "JPROGRAM":
+            self.config.clear()
+            self.busy = HOUSECLEANING
+        if self.ir == "JSTART":
+            self.idle = 0
+
+    def capture_data(self):
+        if self.ir == "IDCODE":
+            self.shift = [self.idcode >> bit & 1 for bit in reversed(range(32))]
+        elif self.ir == "CFG_OUT":
+            words = self.config.answers or [0]
+            self.shift = [word >> bit & 1 for word in reversed(words) for bit in range(32)]
+            self.config.answers = []
+        elif self.ir == "CFG_IN":
+            if self.byte != 1:
+                self.broken.append("CFG_IN was interrupted inside of a byte")
+            self.byte = 1
+            self.shift = []
+            if self.config.words_left:
+                self.broken.append("CFG_IN was left in the middle of a packet")
+            if self.busy:
+                self.broken.append("CFG_IN while the part cleans up after JPROGRAM")
+        else:
+            self.shift = [0]
+
+    def shift_data(self, tdi):
+        if self.ir == "CFG_IN":
+            self.byte = self.byte << 1 | tdi
+            if self.byte & 0x100:
+                self.config.byte(self.byte & 0xff)
+                self.byte = 1
+            return
+        if self.shift:
+            self.shift.pop()
+        self.shift.insert(0, tdi)
+
+# Cable --------------------------------------------------------------------------------------------
+
+class Cable:
+    """A remote_bitbang adapter on a local port, as a context, with these parts from TDI to TDO.
+
+    Serves one client after the other. `hang_after` stops answering after as many clocks.
+    """
+    def __init__(self, *taps, level=1, hang_after=None):
+        self.taps       = taps
+        self.level      = level # Of TDO where there is no part.
+        self.hang_after = hang_after
+        self.failure    = None
+        self.server     = socket.create_server(("127.0.0.1", 0))
+        self.port       = self.server.getsockname()[1]
+        self.thread     = threading.Thread(target=self.serve, daemon=True)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        self.thread.join(timeout=10)
+        if self.failure:
+            raise self.failure
+
+    def serve(self):
+        while True:
+            try:
+                client, _ = self.server.accept()
+            except OSError: # Closed.
+                return
+            try:
+                with client:
+                    self.talk(client)
+            except ConnectionError:
+                pass
+            except Exception as error: # Told by __exit__: a thread's own would be lost.
+                self.failure = error
+                return
+
+    def talk(self, client):
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        clock = 0
+        while True:
+            commands = client.recv(1 << 16)
+            if not commands or b"Q" in commands:
+                return
+            answers = bytearray()
+            for command in commands:
+                if 0x30 <= command <= 0x37: # "0" to "7": TCK, TMS, TDI.
+                    if command & 4 and not clock:
+                        self.rise(command >> 1 & 1, command & 1)
+                    elif clock and not command & 4:
+                        self.fall(command & 1)
+                    clock = command & 4
+                elif command == 0x52: # "R".
+                    answers.append(0x30 + (self.taps[-1].tdo if self.taps else self.level))
+            if self.hang_after is not None and self.taps[0].clocks > self.hang_after:
+                continue
+            if answers:
+                client.sendall(answers)
+
+    def rise(self, tms, tdi):
+        for tap in self.taps:
+            following = tap.tdo
+            tap.rise(tms, tdi)
+            tdi = following
+
+    def fall(self, tdi):
+        for tap in self.taps:
+            tap.fall(tdi)
+            tdi = tap.tdo

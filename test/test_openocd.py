@@ -1,0 +1,195 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""targets/openocd.py and openocd.tcl: a real OpenOCD on a simulated part (jtag_part.py)."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from bitstream_samples import KU3P, REVISION_1, bit_file, configuration
+from jtag_part import DONE_PIN, Cable, Tap
+from repository import ROOT
+
+sys.path.insert(0, str(ROOT/"targets"))
+
+import openocd  # noqa: E402
+from bitstream import Bitstream  # noqa: E402
+from ku5p_platform import BOARD  # noqa: E402
+
+SECONDS = 60
+
+
+@pytest.fixture
+def interface(tmp_path):
+    """OpenOCD's interface file for a simulated cable."""
+
+    def interface(port):
+        file = tmp_path/"cable.cfg"
+        file.write_text("adapter driver remote_bitbang\nremote_bitbang host 127.0.0.1\n"
+            f"remote_bitbang port {port}\n")
+        return file
+
+    return interface
+
+
+@pytest.fixture
+def load(tmp_path, interface):
+    """Run `ku5p.py --load` on this cable; nothing temporary may be left of it."""
+    temporary = tmp_path/"temporary"
+    temporary.mkdir()
+
+    def load(port, raw=None, *options, wait=True, **environment):
+        (tmp_path/"lanebox.bit").write_bytes(bit_file(configuration()) if raw is None else raw)
+        command = [sys.executable, ROOT/"targets"/"ku5p.py", "--load", "--bitstream",
+            tmp_path/"lanebox.bit", "--cable", interface(port), *options]
+        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            text=True, env={**os.environ, "TMPDIR": str(temporary), **environment})
+        if not wait:
+            return started
+        out, err = started.communicate(timeout=SECONDS)
+        assert not list(temporary.iterdir()), "temporary files are left"
+        assert "Traceback" not in err, err
+        return subprocess.CompletedProcess(command, started.returncode, out, err)
+
+    return load
+
+
+def untouched(tap):
+    """The part still has what it had: neither cleared nor sent anything."""
+    return tap.config.cleared == 0 and not tap.config.received and not tap.broken
+
+
+def test_a_bitstream_arrives_bit_by_bit(load):
+    """The part has the file's configuration, starts, and nothing was done that silicon refuses."""
+    data = configuration(frames=200)
+    tap  = Tap(REVISION_1)
+    with Cable(tap) as cable:
+        result = load(cable.port, bit_file(data))
+    assert result.returncode == 0, result.stderr
+    assert tap.broken == []
+    assert tap.config.cleared == 1 and tap.config.status & DONE_PIN
+    assert tap.config.received.count(data) == 1
+    assert [f"loading {percent:3} %" in result.stdout for percent in (10, 50, 100)] == [True]*3
+    assert "0x14a62093 (xcku5p)" in result.stdout
+
+
+def test_the_interface_is_looked_up_by_name(load, interface, tmp_path):
+    """--cable NAME is OpenOCD's own file: FTDI's first, then the others."""
+    folder = tmp_path/"scripts"/"interface"/"ftdi"
+    folder.mkdir(parents=True)
+    with Cable(Tap(REVISION_1)) as cable:
+        shutil.copy(interface(cable.port), folder/"ours.cfg")
+        result = load(cable.port, None, "--cable", "ours", OPENOCD_SCRIPTS=str(tmp_path/"scripts"))
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("raw, reason", [
+    (bit_file(configuration(KU3P)), "for another part"),
+    (bit_file(configuration(), "xcku5p-ffvd900-2-i"), "for another part"),
+    (bit_file(configuration())[:-3000], "truncated"),
+    (b"#!/bin/sh\n"*100, "not a bitstream"),
+], ids=["part", "package", "truncated", "other"])
+def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
+    """Its own error, and the part has not seen one clock."""
+    tap = Tap(REVISION_1)
+    with Cable(tap) as cable:
+        result = load(cable.port, raw)
+    assert result.returncode == 1 and reason in result.stderr
+    assert tap.clocks == 0
+
+
+def test_a_wrong_part_is_not_programmed(load):
+    """The IDCODE is read, compared, and told; nothing else is shifted."""
+    tap = Tap(KU3P)
+    with Cable(tap) as cable:
+        result = load(cable.port)
+    assert result.returncode == 1
+    assert "the part on the cable is 0x04a63093 (xcku3p), not the board's xcku5p" in result.stderr
+    assert untouched(tap) and tap.ir in ("IDCODE", "BYPASS")
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_an_absent_part_is_told_from_a_missing_cable(load, level):
+    """TDO that never moves: the cable is there, the card is not."""
+    with Cable(level=level) as cable:
+        result = load(cable.port)
+    assert result.returncode == 1
+    assert "no part answers" in result.stderr and "Nothing was programmed" in result.stderr
+
+
+def test_several_parts_are_refused(load):
+    """A chain of two has the right part in it, and bits would go astray."""
+    taps = [Tap(REVISION_1), Tap(REVISION_1)]
+    with Cable(*taps) as cable:
+        result = load(cable.port)
+    assert result.returncode == 1
+    assert "2 parts are on the chain" in result.stderr
+    assert all(map(untouched, taps))
+
+
+def test_a_missing_cable_is_told(load):
+    """No adapter at all: remote_bitbang's socket and FTDI's USB device alike."""
+    for options in ([], ["--cable", "digilent-hs2"]):
+        result = load(1, None, *options) # Nobody listens on port 1.
+        assert result.returncode == 1
+        assert "no such cable is plugged in" in result.stderr, result.stderr
+
+
+def test_an_unknown_cable_names_the_known_ones(load):
+    result = load(1, None, "--cable", "digilent-hs9")
+    assert result.returncode == 1
+    assert "OpenOCD has no interface file of that name" in result.stderr
+    assert "digilent-hs2" in result.stderr
+
+
+def test_a_missing_openocd_names_the_package(load):
+    result = load(1, None, LANEBOX_OPENOCD="/nowhere/openocd")
+    assert result.returncode == 1
+    assert "apt-get install openocd" in result.stderr
+
+
+@pytest.mark.parametrize("faults, reason", [
+    ({"crc_error": True}, "finds the bitstream wrong"),
+    ({"stuck": True}, "does not come back from its reset"),
+    ({"no_start": True}, "did not start"),
+])
+def test_what_the_part_complains_of_is_told(load, faults, reason):
+    """The status register decides, not that all bits were sent."""
+    tap = Tap(REVISION_1, **faults)
+    with Cable(tap) as cable:
+        result = load(cable.port)
+    assert result.returncode == 1 and reason in result.stderr, result.stderr
+    assert tap.broken == []
+
+
+def test_a_silent_cable_is_given_up(interface):
+    """A cable that hangs in the middle ends in an error, and OpenOCD with it."""
+    long = Bitstream("", "", 0, configuration(frames=2000))
+    with Cable(Tap(REVISION_1), hang_after=12000) as cable:
+        with pytest.raises(openocd.ProgramError, match="said nothing for 1 s"):
+            openocd.load(BOARD, long, str(interface(cable.port)), silence=1)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_leaves_nothing_behind(load, tmp_path, number):
+    """In the middle of loading: status 130 for Ctrl-C, no OpenOCD, no file."""
+    tap = Tap(REVISION_1)
+    with Cable(tap) as cable:
+        started = load(cable.port, bit_file(configuration(frames=4000)), wait=False)
+        until = time.monotonic() + SECONDS
+        while len(tap.config.received) < 20000 and time.monotonic() < until:
+            time.sleep(0.01)
+        started.send_signal(number)
+        out, err = started.communicate(timeout=SECONDS)
+        received = len(tap.config.received)
+        time.sleep(0.2)
+        assert len(tap.config.received) == received, "somebody is still loading"
+    assert started.returncode == 130, err
+    assert "interrupted" in err and "Traceback" not in err
+    assert not list((tmp_path/"temporary").iterdir())

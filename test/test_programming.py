@@ -1,0 +1,113 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""targets/programming.py: which bitstream, openFPGALoader in OpenOCD's place, --driver."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from bitstream_samples import bit_file, configuration
+from repository import ROOT
+
+SECONDS = 120
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run targets/ku5p.py with these programs of our own in front of PATH."""
+
+    def run(*arguments, programs=None, path=None):
+        for name, script in (programs or {}).items():
+            file = tmp_path/"bin"/name
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/called\n{script}\n")
+            file.chmod(0o755)
+        return subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", *arguments,
+            "--output-dir", tmp_path/"out"], capture_output=True, text=True, timeout=SECONDS,
+            env={**os.environ, "PATH": path or f"{tmp_path}/bin:{os.environ['PATH']}"})
+
+    return run
+
+
+@pytest.fixture
+def bitstream(tmp_path):
+    file = tmp_path/"out"/"vivado"/"lanebox.bit"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(bit_file(configuration()))
+    return file
+
+
+def called(tmp_path):
+    file = tmp_path/"called"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def test_without_a_bitstream_the_way_to_one_is_named(run):
+    result = run("--load")
+    assert result.returncode == 1
+    assert "there is no" in result.stderr and "--build" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+# What openFPGALoader 0.10 says with --detect.
+DETECTED = """empty
+index 0:
+\tidcode 0x{}
+\tmanufacturer xilinx
+\tfamily kintexusp
+\tmodel  xcku5p
+\tirlength 6"""
+
+def loader(code, status=0):
+    return {"openFPGALoader":
+        f"[ \"$5\" = --detect ] && cat <<'END'\n{DETECTED.format(code)}\nEND\nexit {status}"}
+
+
+def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
+    """It is asked for the IDCODE, then gets part, package and file."""
+    result = run("--load", "--programmer", "openFPGALoader", programs=loader("4a62093"))
+    assert result.returncode == 0, result.stderr
+    assert called(tmp_path) == ["--cable digilent_hs2 --freq 6000000 --detect",
+        f"--cable digilent_hs2 --freq 6000000 --fpga-part xcku5pffvb676 --bitstream {bitstream}"]
+
+
+@pytest.mark.parametrize("code, words", [
+    ("4a63093", r"0x04a63093 (xcku3p), not one xcku5p"), ("", "no part, not one xcku5p"),
+])
+def test_openfpgaloader_may_not_load_another_part(run, bitstream, tmp_path, code, words):
+    result = run("--load", "--programmer", "openFPGALoader", programs=loader(code))
+    assert result.returncode == 1 and words in result.stderr
+    assert len(called(tmp_path)) == 1
+
+
+def test_openfpgaloaders_own_failure_is_shown(run, bitstream):
+    result = run("--load", "--programmer", "openFPGALoader",
+        programs={"openFPGALoader": "echo unable to open ftdi device >&2; exit 1"})
+    assert result.returncode == 1 and "unable to open ftdi device" in result.stderr
+
+
+def test_a_missing_openfpgaloader_names_the_package(run, bitstream):
+    result = run("--load", "--programmer", "openFPGALoader", path="/nowhere")
+    assert result.returncode == 1 and "apt-get install openfpgaloader" in result.stderr
+
+
+def test_without_vivado_nothing_old_is_loaded(run, bitstream, tmp_path):
+    """--build --load is the new bitstream or none."""
+    result = run("--build", "--load", "--endpoint", "nonsense", programs={"openocd": "exit 0"})
+    assert result.returncode == 1 and not called(tmp_path)
+
+
+def test_the_driver_comes_with_the_headers_of_this_build(run, tmp_path):
+    """Kernel module and tools as in software/, and they compile against that gateware."""
+    result = run("--driver", "--endpoint", "litepcie")
+    assert result.returncode == 0, result.stderr
+    folder = tmp_path/"out"/"driver"
+    assert (folder/"software"/"kernel"/"Kbuild").exists()
+    assert (folder/"include"/"csr.h").read_text() == (tmp_path/"out"/"include"/"csr.h").read_text()
+    command = next(line for line in result.stdout.splitlines() if "software/user" in line)
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0, done.stderr
+    assert (folder/"tools"/"litepcie_util").exists()

@@ -1,0 +1,102 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""targets/rescan.py on a false sysfs, in which a thread plays the kernel."""
+
+import shutil
+import subprocess
+import sys
+import threading
+
+import pytest
+from repository import ROOT
+
+sys.path.insert(0, str(ROOT/"targets"))
+
+import rescan  # noqa: E402
+from vivado import DEVICE, VENDOR  # noqa: E402
+
+SECONDS = 30
+
+
+class Host:
+    """A bus with a card in slot 01:00.0; `after` is its link after a rescan, None is no card."""
+    def __init__(self, root, after):
+        self.bus, self.after, self.seen = root/"bus"/"pci", after, []
+        self.add("0000:00:1f.0", 0x8086, 0x1234, ("2.5 GT/s PCIe", "1"))
+        self.add("0000:01:00.0", VENDOR, DEVICE, ("2.5 GT/s PCIe", "1"))
+        (self.bus/"rescan").write_text("")
+        self.stop   = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def add(self, name, vendor, device, link):
+        folder = self.bus/name # Not yet where it is looked for.
+        folder.mkdir(parents=True)
+        for file, text in (("vendor", f"{vendor:#06x}"), ("device", f"{device:#06x}"),
+                ("current_link_speed", link[0]), ("current_link_width", link[1]),
+                ("max_link_speed", "8.0 GT/s PCIe"), ("max_link_width", "8"), ("remove", "")):
+            (folder/file).write_text(f"{text}\n" if text else "")
+        (self.bus/"devices").mkdir(exist_ok=True)
+        folder.rename(self.bus/"devices"/name)
+
+    def run(self):
+        while not self.stop.wait(0.01):
+            for folder in list((self.bus/"devices").iterdir()):
+                if (folder/"remove").read_text() == "1":
+                    self.seen.append(folder.name)
+                    shutil.rmtree(folder)
+            if (self.bus/"rescan").read_text() == "1":
+                (self.bus/"rescan").write_text("")
+                self.seen.append("rescan")
+                if self.after and not (self.bus/"devices"/"0000:01:00.0").exists():
+                    self.add("0000:01:00.0", VENDOR, DEVICE, self.after)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.stop.set()
+        self.thread.join(SECONDS)
+
+
+def run(root):
+    return subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--rescan"], timeout=SECONDS,
+        capture_output=True, text=True, env={"LANEBOX_SYSFS": str(root)})
+
+
+@pytest.mark.parametrize("link, sentence", [
+    (("8.0 GT/s PCIe", "8"), "0000:01:00.0: link 8.0 GT/s PCIe x8\n"),
+    (("8.0 GT/s PCIe", "1"),
+        "0000:01:00.0: link 8.0 GT/s PCIe x1, of 8.0 GT/s PCIe x8 that the card has\n"),
+])
+def test_the_link_is_told_after_a_rescan(tmp_path, link, sentence):
+    """The old device goes first, the bus is looked at again, a link below the card's is said."""
+    with Host(tmp_path, link) as host:
+        result = run(tmp_path)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == sentence
+    assert host.seen == ["0000:01:00.0", "rescan"]
+
+
+def test_a_card_that_does_not_come_back_is_an_error(tmp_path, monkeypatch):
+    """Not a link of the past: the device that stood there before is gone."""
+    monkeypatch.setenv("LANEBOX_SYSFS", str(tmp_path))
+    with Host(tmp_path, None), pytest.raises(rescan.RescanError, match="10ee:9038 after a rescan"):
+        rescan.rescan(VENDOR, DEVICE, patience=0.5)
+
+
+def test_a_host_without_pcie_is_told(tmp_path):
+    result = run(tmp_path/"nothing")
+    assert result.returncode == 1
+    assert "has this host PCIe?" in result.stderr and "Traceback" not in result.stderr
+
+
+def test_who_is_not_root_is_told(tmp_path, monkeypatch):
+    """sysfs refuses the write; the sentence names the way."""
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+    monkeypatch.setattr(rescan.Path, "write_text", refuse)
+    with pytest.raises(rescan.RescanError, match="with sudo"):
+        rescan._write(tmp_path/"rescan")
