@@ -10,12 +10,14 @@ tried against a card that misbehaves on request (see FAULTS).
 
 import json
 import struct
+import zlib
 from array import array
 from collections import deque
 
+from lanebox import capability, layouts
+
 BAR0, CONFIG = 0, 7
 BAR0_SIZE, CONFIG_SIZE = 0x20000, 0x1000
-CARD_NAME = "Lanebox stand-in"
 SCRATCH_RESET = 0x12345678
 
 READ_TICKS, BUFFER_TICKS = 187, 300  # of device time: an MMIO read, a buffer of 8 KiB
@@ -29,6 +31,8 @@ FAULTS = {
     "dead": False,  # BAR0 reads all ones
     "wide": "right",  # "stock": 8-byte accesses as stock LitePCIe answers them
     "stuck": 0,  # bits of the scratch register that read 1
+    "table": None,  # (word, value): the capability table has this there, its checksum being right
+    "checksum": 0,  # what the table's checksum is wrong by
     "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
 }
 
@@ -39,12 +43,52 @@ class Registers:
     def __init__(self, path):
         csr = json.loads(path.read_text())
         self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
+        self.base = csr["csr_bases"]
         self.identifier = csr["csr_bases"]["identifier_mem"]
+        self.text = csr["constants"]["config_identifier"].title()  # the file has small letters
         self.memory0 = csr["memories"]["memory0"]["base"]
         self.bit = {
             "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
             "c2h": 1 << csr["constants"]["pcie_dma0_writer_interrupt"],
         }
+
+
+def capability_table(registers, fault):
+    """The table of a card with these registers; no Lanebox build lacks one."""
+    base = registers.base
+    places = capability.BLOCK_TYPES
+    dma = {name: 0 for name in places["dma"].parameters} | {
+        "h2c": registers.address["pcie_dma0_reader_enable"] - base["pcie_dma0"],
+        "c2h": registers.address["pcie_dma0_writer_enable"] - base["pcie_dma0"],
+        "table_depth": layouts.DMA_TABLE_DEPTH, "address_width": layouts.ADDRESS_WIDTH,
+        "h2c_cause": registers.bit["h2c"].bit_length() - 1,
+        "c2h_cause": registers.bit["c2h"].bit_length() - 1,
+        "h2c_buffered": layouts.DMA_BUFFER_SIZE, "c2h_buffered": layouts.DMA_BUFFER_SIZE,
+    }
+    endpoint = {"kind": 1, "data_width": layouts.DATA_WIDTH,
+        "clock_hz": int(layouts.SYS_CLK_FREQ), "read_tags": layouts.READ_TAGS}
+
+    def block(kind, name, parameters=None):
+        values = {name: 0 for name in places[kind].parameters} | (parameters or {})
+        return capability.Block(kind, base[name], capability.CSR_PAGE, values)
+
+    blocks = [block("control", "ctrl"), block("identifier", "identifier_mem"),
+        block("endpoint", "pcie_phy", endpoint), block("interrupts", "pcie_msi"),
+        block("dma", "pcie_dma0", dma),
+        block("device_time", "device_time", {"tick_ps": 1000 * layouts.TICK_NS}),
+        block("counters", "pcie_counters"),
+        capability.Block("memory", registers.memory0, 4096, {}), block("pattern", "pattern")]
+    words = capability.table("standin", "5a" * 32, blocks)
+    if fault["table"]:
+        at, value = fault["table"]
+        words[at], words[capability.HEADER["crc"]] = value, 0
+        words[capability.HEADER["crc"]] = zlib.crc32(struct.pack(f"<{len(words)}I", *words))
+    words[capability.HEADER["crc"]] ^= fault["checksum"]
+    return {capability_place(n): word for n, word in enumerate(words)}
+
+
+def capability_place(word):
+    return layouts.CAPABILITY_BASE + 4 * word
 
 
 class Channel:
@@ -65,7 +109,8 @@ class CardStandin:
     def __init__(self, registers, fault, words=()):
         self.registers = registers
         self.fault = fault
-        self.word = {**dict(words), registers.address["ctrl_scratch"]: SCRATCH_RESET}
+        self.word = {**dict(words), registers.address["ctrl_scratch"]: SCRATCH_RESET,
+            **capability_table(registers, fault)}
         self.h2c = Channel(registers.address["pcie_dma0_reader_enable"])
         self.c2h = Channel(registers.address["pcie_dma0_writer_enable"])
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
@@ -122,7 +167,7 @@ class CardStandin:
                 return channel.done & 0xFFFFFFFF
             if offset == channel.base:
                 return self.word.get(offset, 0) & 1 | 2
-        text = CARD_NAME.encode() + b"\0" * 4
+        text = self.registers.text.encode() + b"\0" * 4
         if 0 <= offset - self.registers.identifier < 4 * len(text):
             return text[(offset - self.registers.identifier) // 4]
         for name, value in self._wide_values().items():

@@ -6,6 +6,8 @@
 must not do.
 """
 
+import importlib.util
+import json
 import re
 import subprocess
 
@@ -22,6 +24,14 @@ def built():
     return build_software()
 
 
+def load_layout():
+    """layout.py, which lies beside the library and in no package."""
+    spec = importlib.util.spec_from_file_location("layout", LIBRARY / "layout.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def _run(program, *arguments):
     result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=TIMEOUT)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -35,8 +45,47 @@ def test_rings_hand_out_only_what_is_theirs(built):
 def test_a_program_moves_buffers_without_copies(built, tmp_path):
     """software/user/test/library.c: every call on a card that behaves, and a quiet end."""
     with Standin(tmp_path / "s", built.csr_json) as standin:
-        _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}")
+        _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
         assert standin.quiet()
+
+
+def test_the_layout_of_blocks_is_the_builds(built):
+    """layout.h, from which registers get their names and places, agrees with the gateware.
+
+    A build may have more; what moves inside a block needs a new version of its type.
+    """
+    layout = load_layout()
+    build = built.csr_json.parent
+    now = set(layout.rows(json.loads(built.csr_json.read_text())))
+    now |= set(layout.fields((build / "include" / "csr.h").read_text()))
+    kept = (LIBRARY / "layout.h").read_text()
+    written = re.findall(r"^(\tR\(.*\))|^(#define LITEPCIE_\w+ +\d+)$", kept, re.MULTILINE)
+    rows = {row or field for row, field in written}
+    assert len(rows) > 80
+    assert rows - now == set()
+
+
+@pytest.mark.parametrize("text, sentence", [
+    ("", "no { at the beginning"),
+    ("[]", "no { at the beginning"),
+    ('{"csr_registers": {"a": {"addr": 1', "it ends early"),
+    ('{"csr_registers": {"a": {"addr": 4}}}', "a register without a place or size"),
+    ('{"a": {"b": {"c": {"d": {"e": {}}}}}}', "objects too deep"),
+    ('{"a": "' + "x" * 200 + '"}', "no text that can be read"),
+    ('{"a" 1}', "no : behind a key"),
+    ('{}}', "it names no register"),
+    ('{"constants": {"config_identifier": "another"}}', 'is of the build "another", the card is'),
+    ('{"csr_registers": {"ctrl_scratch": {"addr": 64, "size": 1, "type": "rw"}}}',
+        "ctrl_scratch is elsewhere on this card"),
+], ids=range(10))
+def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sentence):
+    """Cut, foreign, of another build: what is known of the card stays as it was."""
+    path = tmp_path / "csr.json"
+    path.write_text(text)
+    with Standin(tmp_path / "s", built.csr_json):
+        result = subprocess.run([built.out / "test" / "csr", f"sim:{tmp_path / 's'}", path],
+            capture_output=True, text=True, timeout=TIMEOUT)
+    assert result.returncode == 1 and sentence in result.stdout, result.stdout + result.stderr
 
 
 def test_the_library_never_prints_or_exits():

@@ -15,7 +15,7 @@ import subprocess
 import time
 
 import pytest
-from card_standin import CARD_NAME, SCRATCH_RESET
+from card_standin import SCRATCH_RESET
 from repository import ROOT
 from software_build import Util, build_software
 from vfio_user_standin import REGION_READ, VERSION, Standin
@@ -132,7 +132,14 @@ def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, se
     ({"garbage": b"\0" * 16}, "does not speak vfio-user"),
     ({"garbage": b""}, "closed the connection during VERSION"),
     ({"wrong_id": True}, "does not speak vfio-user"),
-    ({"dead": True}, "the identifier reads all ones"),
+    ({"dead": True}, "the capability table reads all ones"),
+    ({"table": (0, 0)}, "no capability table at BAR0 + 0x1f000"),
+    ({"table": (1, 7 << 16)}, "capability table has version 7.0, this library understands 1.x"),
+    ({"table": (2, 1 << 20)}, "the capability table claims 1048576 bytes"),
+    ({"table": (4, 1000)}, "1000 blocks do not fit"),
+    ({"table": (23, 4)}, "block 0 of the capability table has 1 words"),
+    ({"table": (30, 99)}, "the card has no identifier"),
+    ({"checksum": 1}, "the checksum of the capability table"),
     ({"missing": "msi"}, "no MSI capability"),
     ({"missing": "pcie"}, "no PCI Express capability"),
 ], ids=lambda value: str(value) if isinstance(value, dict) else None)
@@ -148,10 +155,10 @@ def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, s
 
 def test_info_shows_what_was_negotiated(util, card, device):
     """The sizes of the device string reach the card, and its view of them comes back."""
-    with card():
+    with card() as standin:
         status, report = util.json(f"{device},mps=256,mrrs=1024", "info")
     assert status == 0
-    assert report["identifier"] == CARD_NAME
+    assert report["identifier"] == standin.registers.text
     assert (report["mps_bytes"], report["mrrs_bytes"]) == (256, 1024)
     assert (report["link_up"], report["link_gen"], report["link_lanes"]) == (True, 3, 8)
     assert report["msi_enabled"] is True

@@ -7,9 +7,11 @@
 /*
  * The inside of the library: the handle, and what a back end must provide.
  *
- * A back end moves single accesses and whole batches of ring buffers, and keeps ring.hw up to date.
- * Everything that follows from these (free and filled counts, waiting, timeouts, registers) is in
- * litepcie.c and dma.c, once. No function is called with arguments its caller has not checked.
+ * A back end says how registers and DMA memory are reached. What they mean is in card.c, who owns
+ * which buffer in dma.c, once for all. How a DMA channel is driven is an engine: table.c hands the
+ * card its descriptors one by one and serves every back end that reaches registers and memory
+ * itself; kernel_dma.c asks a driver. No function is called with arguments its caller has not
+ * checked.
  */
 #ifndef LITEPCIE_BACKEND_H
 #define LITEPCIE_BACKEND_H
@@ -17,6 +19,10 @@
 #include "liblitepcie.h"
 
 #define LITEPCIE_WAIT_SLICE_MS	200	/* between two looks at the card without an interrupt */
+
+/* The same geometry as LitePCIe's kernel driver has. */
+#define LITEPCIE_BUFFER_SIZE	8192u
+#define LITEPCIE_BUFFER_COUNT	256u
 
 /* One direction. Buffer numbers never wrap in software: 64 bits of 8 KiB last for ever. */
 struct litepcie_ring {
@@ -26,32 +32,27 @@ struct litepcie_ring {
 	bool		active;
 };
 
-struct litepcie_backend {
-	const char *name;
+/* A write of 4 or 8 bytes to BAR0, one of many in order. */
+struct litepcie_post {
+	uint32_t	offset;
+	uint32_t	size;
+	uint64_t	value;
+};
+
+/* How the DMA channel is driven. */
+struct litepcie_engine {
 	bool freerunning;
-
-	/* Take dev->name apart and set dev->priv; close() follows only where this succeeded. */
-	int (*open)(struct litepcie *dev);
-	void (*close)(struct litepcie *dev);
-
-	int (*readl)(struct litepcie *dev, uint32_t offset, uint32_t *value);
-	int (*writel)(struct litepcie *dev, uint32_t offset, uint32_t value);
-	int (*mmio_read)(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value);
-	int (*mmio_write)(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
-			  const uint64_t *values, size_t count);
-	const char *(*mmio_path)(const struct litepcie *dev);
-
 	/* Take the directions for this handle, and give them up; NULL: it is the only user. */
-	int (*dma_take)(struct litepcie *dev);
-	int (*dma_give)(struct litepcie *dev);
+	int (*take)(struct litepcie *dev);
+	int (*give)(struct litepcie *dev);
 	/* Start c2h and get h2c ready. */
-	int (*dma_start)(struct litepcie *dev, const struct litepcie_dma_config *config);
+	int (*start)(struct litepcie *dev, const struct litepcie_dma_config *config);
 	/* Stop whatever is active or was half started. */
-	int (*dma_stop)(struct litepcie *dev);
+	int (*stop)(struct litepcie *dev);
 	/* Bring ring.hw of the active directions up to date, without waiting. */
-	int (*dma_poll)(struct litepcie *dev);
+	int (*poll)(struct litepcie *dev);
 	/* Sleep until an interrupt: 1, or until the time is over: 0. */
-	int (*dma_wait)(struct litepcie *dev, unsigned int directions, int timeout_ms);
+	int (*wait)(struct litepcie *dev, unsigned int directions, int timeout_ms);
 	/* Called before ring.sw moves by @count. */
 	int (*c2h_release)(struct litepcie *dev, unsigned int count);
 	int (*h2c_submit)(struct litepcie *dev, unsigned int count);
@@ -59,17 +60,98 @@ struct litepcie_backend {
 	int (*h2c_received)(struct litepcie *dev, uint64_t *bytes);
 };
 
+struct litepcie_backend {
+	const char *name;
+	const struct litepcie_engine *engine;
+
+	/* Take dev->name apart and reach the registers; close() follows only where this succeeded. */
+	int (*open)(struct litepcie *dev);
+	/* Memory and interrupts for the DMA of a card that is known and quiet. NULL: has them. */
+	int (*attach)(struct litepcie *dev);
+	void (*close)(struct litepcie *dev);
+
+	int (*readl)(struct litepcie *dev, uint32_t offset, uint32_t *value);
+	/* NULL: as post() of one. */
+	int (*writel)(struct litepcie *dev, uint32_t offset, uint32_t value);
+	/* Writes in order, which need not be done when this returns; a later read comes after. */
+	int (*post)(struct litepcie *dev, const struct litepcie_post *posts, size_t count);
+	int (*bar_read)(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+			size_t size);
+	int (*bar_write)(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
+			 size_t size);
+	/* NULL: nothing to map. */
+	int (*bar_map)(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
+	const char *(*mmio_path)(const struct litepcie *dev);
+
+	/*
+	 * For table.c. Sleep until the card's message: 1, adding how many came to stats.interrupts,
+	 * or until the time is over: 0.
+	 */
+	int (*sleep)(struct litepcie *dev, int timeout_ms);
+	/* True: the way to the card is lost for good, and a call has said so. */
+	bool (*gone)(const struct litepcie *dev);
+};
+
 extern const struct litepcie_backend litepcie_kernel_backend;
 extern const struct litepcie_backend litepcie_sim_backend;
+
+/* One direction of a DMA channel, in BAR0. */
+struct litepcie_dma_registers {
+	uint32_t enable;	/* bit 0 enable, bit 1 (read) idle */
+	uint32_t value;		/* two words: flags and length, then the lower address */
+	uint32_t push;		/* upper address; the write puts the descriptor into the table */
+	uint32_t loop;		/* 0: each descriptor runs once */
+	uint32_t loop_status;
+	uint32_t flush;		/* write 1: empty the table, loop_status becomes 0 */
+};
+
+#define STREAM_RC		3
+#define STREAM_PAYLOAD_BYTES	3
+
+/* Offsets in BAR0 of the registers that the library uses itself. */
+struct litepcie_map {
+	uint32_t	identifier, identifier_size;
+	uint32_t	time_low, time_high;
+	uint32_t	link_status, phy_msi, mps, mrrs;
+	uint32_t	irq_enable, irq_clear, irq_vector;
+	uint32_t	counters_control, counters_time;
+	uint32_t	streams[4][6];	/* as in struct litepcie_counters, _stream */
+	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;
+	uint32_t	loopback;
+	struct litepcie_dma_registers h2c, c2h;
+	uint32_t	h2c_cause, c2h_cause;	/* bits of irq_enable, irq_clear, irq_vector */
+	uint32_t	h2c_in_flight;		/* bytes that a done h2c buffer may still lack */
+};
+
+/* One direction as table.c sees it; counts are of descriptors since the start. */
+struct litepcie_table {
+	uint64_t	posted;		/* put into the card's table */
+	uint64_t	done;		/* executed, by loop_status */
+	uint64_t	asked;		/* executed ones that asked for an interrupt */
+	bool		*asks;		/* by place in the ring */
+	uint64_t	iova;		/* of the ring, as the card sees it */
+	bool		silent;		/* asks for none: the other direction speaks for it */
+};
 
 struct litepcie {
 	const struct litepcie_backend	*backend;
 	void				*priv;
 	char				*name;
+	unsigned int			channel;	/* of DMA */
 	size_t				buffer_size;
 	unsigned int			buffer_count;
-	uint32_t			bar_size;
+	uint64_t			bar_size[LITEPCIE_BARS];
+	struct litepcie_block		*blocks;
+	unsigned int			block_count;
+	struct litepcie_register	*registers;
+	unsigned int			register_count;
+	struct litepcie_card		card;
+	struct litepcie_map		map;
 	struct litepcie_ring		h2c, c2h;
+	struct litepcie_table		h2c_table, c2h_table;
+	uint64_t			c2h_limit;
+	unsigned int			interrupt_every;	/* buffers */
+	uint64_t			received_before;	/* bytes, when h2c started */
 	bool				pattern;	/* is on for the active directions */
 	struct litepcie_stats		stats;	/* what a back end or dma.c counts on the way */
 	char				why[LITEPCIE_WHY_SIZE];
@@ -79,11 +161,31 @@ struct litepcie {
 __attribute__((format(printf, 3, 4)))
 int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
 
+/* Fill dev->blocks, dev->card, dev->registers, dev->map and dev->card.identifier, in this order. */
+int litepcie_capability_read(struct litepcie *dev);
+int litepcie_registers_build(struct litepcie *dev);
+int litepcie_map_build(struct litepcie *dev);
+int litepcie_identifier_read(struct litepcie *dev);
+
+const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, unsigned int type,
+						 unsigned int index);
+
+/* -EPROTO: the name is known, at another place. */
+int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry);
+void litepcie_registers_sort(struct litepcie *dev);
+
+/* The place of a register; a name that is missing goes into *@rc unless an error is there. */
+void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc);
+
 /*
  * Put the pattern in place of the user's streams, or take it away, for the directions that are
  * active and not yet, or no longer, running. The other direction may be somebody else's.
  */
 int litepcie_pattern_set(struct litepcie *dev, bool on);
+
+/* One access of the CPU to a mapped BAR, of 1 to 64 bytes. -EOPNOTSUPP with a sentence. */
+int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size);
+int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t size);
 
 /* Milliseconds of a clock that nobody sets. */
 int64_t litepcie_now_ms(void);

@@ -5,23 +5,22 @@
  */
 
 /*
- * The "kernel" back end: LitePCIe's stock driver behind /dev/litepcieN.
+ * The "kernel" back end: LitePCIe's driver, or Lanebox's, behind /dev/litepcieN.
  *
- * Registers go through the driver, which is sure to have the right card. Where the BAR can be
- * mapped through sysfs, MMIO goes that way, in accesses of 4 and 8 bytes and without a system call
+ * Registers go through the driver, which is sure to have the right card. Where a BAR can be mapped,
+ * MMIO goes that way, in accesses of 4 and 8 bytes and without a system call
  * for each.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "kernel.h"
-#include "registers.h"
 
 int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const char *doing)
 {
@@ -61,9 +60,7 @@ static int open_device(struct litepcie *dev)
 		return litepcie_fail(dev, -ENODEV, "%s: not a device file; the LitePCIe driver "
 				     "makes /dev/litepcie0, and sim:SOCKET names a simulated board",
 				     dev->name);
-	sysfs_map_bar(kernel, minor(st.st_rdev));
-	/* The driver knows no bounds of its own: those of the gateware are kept here. */
-	dev->bar_size = kernel->bar ? (uint32_t)kernel->bar_bytes : REG_MEMORY0 + MEMORY0_SIZE;
+	kernel_map_bars(dev, minor(st.st_rdev));
 	return kernel_dma_map(dev);
 }
 
@@ -72,8 +69,7 @@ static void kernel_close(struct litepcie *dev)
 	struct kernel *kernel = kernel_of(dev);
 
 	kernel_dma_unmap(dev);
-	if (kernel->bar)
-		munmap(kernel->bar, kernel->bar_bytes);
+	kernel_unmap_bars(dev);
 	if (kernel->fd >= 0)
 		close(kernel->fd);
 	free(kernel);
@@ -94,12 +90,12 @@ static int kernel_open(struct litepcie *dev)
 	return rc;
 }
 
-/* MMIO ---------------------------------------------------------------------------------------- */
+/* Accesses ------------------------------------------------------------------------------------ */
 
 static int access_register(struct litepcie *dev, uint32_t offset, uint32_t *value, bool write)
 {
 	struct litepcie_ioctl_reg reg = {
-		.addr = offset + CSR_BASE, .val = write ? *value : 0, .is_write = write,
+		.addr = offset, .val = write ? *value : 0, .is_write = write,
 	};
 	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_REG, &reg, "register access");
 
@@ -112,81 +108,95 @@ static int kernel_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	return access_register(dev, offset, value, false);
 }
 
+static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
+{
+	volatile void *base = kernel_of(dev)->bar[bar].base;
+
+	return base ? (uint8_t *)base + offset : NULL;
+}
+
+static int refuse(struct litepcie *dev)
+{
+	return litepcie_fail(dev, -EOPNOTSUPP, "the driver makes 4-byte accesses to BAR0 only, "
+			     "and %s", kernel_of(dev)->bar_why);
+}
+
+/* The driver keeps a user from the registers that are its own; a mapping may not. */
 static int kernel_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	return access_register(dev, offset, &value, true);
 }
 
-static int refuse_wide(struct litepcie *dev)
+static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
 {
-	return litepcie_fail(dev, -EOPNOTSUPP, "the driver makes 4-byte accesses only, and %s",
-			     kernel_of(dev)->bar_why);
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		uint8_t *to = place(dev, 0, posts[i].offset);
+
+		if (to)
+			rc = litepcie_store(dev, to, &posts[i].value, posts[i].size);
+		else if (posts[i].size == 8)
+			rc = refuse(dev);
+		else
+			rc = kernel_writel(dev, posts[i].offset, (uint32_t)posts[i].value);
+	}
+	return rc;
 }
 
-/* Volatile accesses of the exact width: the compiler may neither split nor join them. */
-static int kernel_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value)
+static int kernel_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+			   size_t size)
 {
-	uint8_t *bar = kernel_of(dev)->bar;
+	uint8_t *from = place(dev, bar, offset);
 	uint32_t word = 0;
 	int rc;
 
-	if (bar && size == 8) {
-		*value = *(volatile uint64_t *)(bar + offset);
-		return 0;
-	}
-	if (bar) {
-		*value = *(volatile uint32_t *)(bar + offset);
-		return 0;
-	}
-	if (size == 8)
-		return refuse_wide(dev);
-	rc = access_register(dev, offset, &word, false);
-	*value = word;
+	if (from)
+		return litepcie_load(dev, from, data, size);
+	if (bar || size != 4)
+		return refuse(dev);
+	rc = access_register(dev, (uint32_t)offset, &word, false);
+	memcpy(data, &word, sizeof(word));
 	return rc;
 }
 
-static int kernel_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
-			     const uint64_t *values, size_t count)
+static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
+			    const void *data, size_t size)
 {
-	uint8_t *bar = kernel_of(dev)->bar;
-	int rc = 0;
+	uint8_t *to = place(dev, bar, offset);
+	uint32_t word;
 
-	if (!bar && size == 8)
-		return refuse_wide(dev);
-	for (size_t i = 0; rc == 0 && i < count; i++, offset += (uint32_t)stride) {
-		uint32_t word = (uint32_t)values[i];
+	if (to)
+		return litepcie_store(dev, to, data, size);
+	if (bar || size != 4)
+		return refuse(dev);
+	memcpy(&word, data, sizeof(word));
+	return access_register(dev, (uint32_t)offset, &word, true);
+}
 
-		if (bar && size == 8)
-			*(volatile uint64_t *)(bar + offset) = values[i];
-		else if (bar)
-			*(volatile uint32_t *)(bar + offset) = word;
-		else
-			rc = access_register(dev, offset, &word, true);
-	}
-	return rc;
+static int kernel_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
+{
+	if (!kernel_of(dev)->bar[bar].base)
+		return litepcie_fail(dev, -EOPNOTSUPP, "BAR%u: %s", bar, kernel_of(dev)->bar_why);
+	*window = kernel_of(dev)->bar[bar];
+	return 0;
 }
 
 static const char *kernel_mmio_path(const struct litepcie *dev)
 {
-	return kernel_of(dev)->bar ? "bar" : "ioctl";
+	return kernel_of(dev)->bar[0].base ? "bar" : "ioctl";
 }
 
 const struct litepcie_backend litepcie_kernel_backend = {
 	.name = "kernel",
-	.freerunning = true,
+	.engine = &litepcie_kernel_engine,
 	.open = kernel_open,
 	.close = kernel_close,
 	.readl = kernel_readl,
 	.writel = kernel_writel,
-	.mmio_read = kernel_mmio_read,
-	.mmio_write = kernel_mmio_write,
+	.post = kernel_post,
+	.bar_read = kernel_bar_read,
+	.bar_write = kernel_bar_write,
+	.bar_map = kernel_bar_map,
 	.mmio_path = kernel_mmio_path,
-	.dma_take = kernel_dma_take,
-	.dma_give = kernel_dma_give,
-	.dma_start = kernel_dma_start,
-	.dma_stop = kernel_dma_stop,
-	.dma_poll = kernel_dma_poll,
-	.dma_wait = kernel_dma_wait,
-	.c2h_release = kernel_c2h_release,
-	.h2c_submit = kernel_h2c_submit,
 };

@@ -12,18 +12,20 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "registers.h"
+#include "litepcie_capability.h"
 #include "sim.h"
 
 #define DEFAULT_TIMEOUT_S	30
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
+#define BAR_DISTANCE		0x01000000u	/* more than any has */
 
 /* Configuration space (PCI local bus 3.0, 6.1; PCI Express base 4.0, 7.5). */
 #define PCI_VENDOR		0x00
@@ -211,19 +213,21 @@ static int check_device(struct litepcie *dev)
 	if (id == UINT32_MAX)
 		return litepcie_fail(dev, -EIO, "%s: configuration space reads all ones: there is "
 				     "no card behind the socket", sim->path);
-	if (size < REG_MEMORY0 + MEMORY0_SIZE || size > UINT32_MAX)
+	if (size < LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE || size > UINT32_MAX)
 		return litepcie_fail(dev, -EPROTO, "%s: device %04x:%04x has a BAR0 of %llu bytes, "
-				     "too small for the gateware this was built for",
+				     "too small for Lanebox's gateware",
 				     sim->path, id & 0xffff,
 				     id >> 16, (unsigned long long)size);
-	dev->bar_size = (uint32_t)size;
-	return find_capabilities(dev);
+	dev->bar_size[0] = size;
+	for (uint32_t bar = 1; rc == 0 && bar < LITEPCIE_BARS; bar++)
+		rc = vfio_user_region_size(&sim->vu, bar, &dev->bar_size[bar]);
+	return rc < 0 ? rc : find_capabilities(dev);
 }
 
 static int map_memory(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
-	size_t size = 2 * SIM_RING_SIZE;
+	size_t size = 2 * dev->buffer_size * dev->buffer_count;
 	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = -ENOMEM;
 
 	if (fd < 0 || ftruncate(fd, (off_t)size) < 0) {
@@ -237,6 +241,7 @@ static int map_memory(struct litepcie *dev)
 					   strerror(errno));
 		} else {
 			sim->memory = memory;
+			sim->memory_size = size;
 			rc = vfio_user_map(&sim->vu, fd, memory, SIM_IOVA, size);
 		}
 	}
@@ -245,26 +250,38 @@ static int map_memory(struct litepcie *dev)
 	return rc;
 }
 
-/* As after power-on, with memory space on but without bus mastering, the card is made quiet. */
+/* As after power-on: the host gives it a place and its sizes, and memory space, no more. */
 static int bring_up(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
+	uint32_t address = BAR0_ADDRESS;
 	int rc = check_device(dev);
 
 	if (rc == 0)
 		rc = config_write16(sim, PCI_COMMAND, 0);
-	if (rc == 0)
-		rc = config_write32(sim, PCI_BAR0, BAR0_ADDRESS);
+	for (unsigned int bar = 0; rc == 0 && bar < LITEPCIE_BARS; bar++) {
+		if (!dev->bar_size[bar])
+			continue;
+		rc = config_write32(sim, PCI_BAR0 + 4 * bar, address);
+		address += BAR_DISTANCE;
+	}
 	if (rc == 0)
 		rc = set_sizes(dev);
-	if (rc == 0)
-		rc = config_write16(sim, PCI_COMMAND, PCI_COMMAND_MEMORY);
-	if (rc == 0)
-		rc = sim_dma_quiesce(dev);
+	return rc < 0 ? rc : config_write16(sim, PCI_COMMAND, PCI_COMMAND_MEMORY);
+}
+
+/* Without bus mastering the card is made quiet, whoever had it before. */
+static int sim_attach(struct litepcie *dev)
+{
+	struct sim *sim = sim_of(dev);
+	int rc = litepcie_table_quiesce(dev);
+
 	if (rc == 0)
 		rc = enable_msi(dev);
 	if (rc == 0)
 		rc = map_memory(dev);
+	if (rc == 0)
+		rc = litepcie_table_setup(dev, sim->memory, SIM_IOVA);
 	if (rc == 0)
 		rc = config_write16(sim, PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 	return rc;
@@ -276,15 +293,17 @@ static void sim_close(struct litepcie *dev)
 	struct sim *sim = sim_of(dev);
 
 	if (sim->vu.fd >= 0 && sim->msi_cap) {
-		litepcie_writel(dev, REG_MSI_ENABLE, 0);
+		if (dev->map.irq_enable)
+			litepcie_writel(dev, dev->map.irq_enable, 0);
 		config_write16(sim, PCI_COMMAND, 0);
 		config_write16(sim, sim->msi_cap + MSI_CONTROL, 0);
 		vfio_user_set_msi(&sim->vu, -1);
 		vfio_user_unmap(&sim->vu);
 	}
 	vfio_user_disconnect(&sim->vu);
+	litepcie_table_free(dev);
 	if (sim->memory)
-		munmap(sim->memory, 2 * SIM_RING_SIZE);
+		munmap(sim->memory, sim->memory_size);
 	if (sim->msi >= 0)
 		close(sim->msi);
 	free(sim->path);
@@ -299,8 +318,8 @@ static int sim_open(struct litepcie *dev)
 	if (!sim)
 		return -ENOMEM;
 	dev->priv = sim;
-	dev->buffer_size = SIM_BUFFER_SIZE;
-	dev->buffer_count = SIM_BUFFER_COUNT;
+	dev->buffer_size = LITEPCIE_BUFFER_SIZE;
+	dev->buffer_count = LITEPCIE_BUFFER_COUNT;
 	sim->vu.fd = -1;
 	sim->msi = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sim->path = strdup(strchr(dev->name, ':') + 1);
@@ -309,52 +328,33 @@ static int sim_open(struct litepcie *dev)
 		rc = vfio_user_connect(&sim->vu, sim->path, timeout_s, dev->why);
 	if (rc == 0)
 		rc = bring_up(dev);
-	if (rc < 0) {
+	if (rc < 0)
 		sim_close(dev);
-		return rc;
-	}
-	dev->h2c.base = sim->memory;
-	dev->c2h.base = sim->memory + SIM_RING_SIZE;
-	return 0;
+	return rc;
 }
 
-/* MMIO ---------------------------------------------------------------------------------------- */
+/* Accesses ------------------------------------------------------------------------------------ */
 
 static int sim_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, value, sizeof(*value));
 }
 
-static int sim_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
+static int sim_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
 {
-	const struct vfio_user_write write = { .offset = offset, .size = 4, .value = value };
-
-	return vfio_user_post(&sim_of(dev)->vu, &write, 1);
+	return vfio_user_post(&sim_of(dev)->vu, posts, count);
 }
 
-static int sim_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value)
+static int sim_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+			size_t size)
 {
-	*value = 0;
-	return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, value, size);
+	return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0 + bar, offset, data, size);
 }
 
-static int sim_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
-			  const uint64_t *values, size_t count)
+static int sim_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
+			 size_t size)
 {
-	struct vfio_user_write writes[64];
-	int rc = 0;
-
-	while (rc == 0 && count) {
-		size_t n = count < 64 ? count : 64;
-
-		for (size_t i = 0; i < n; i++, offset += (uint32_t)stride)
-			writes[i] = (struct vfio_user_write) {
-				.offset = offset, .size = (uint32_t)size, .value = *values++,
-			};
-		rc = vfio_user_post(&sim_of(dev)->vu, writes, n);
-		count -= n;
-	}
-	return rc;
+	return vfio_user_write(&sim_of(dev)->vu, VFIO_USER_BAR0 + bar, offset, data, size);
 }
 
 static const char *sim_mmio_path(const struct litepcie *dev)
@@ -362,20 +362,53 @@ static const char *sim_mmio_path(const struct litepcie *dev)
 	return sim_of(dev)->vu.write_multi ? "vfio-user" : "vfio-user, one write in a message";
 }
 
+/* Interrupts ---------------------------------------------------------------------------------- */
+
+static bool sim_gone(const struct litepcie *dev)
+{
+	return sim_of(dev)->vu.fd < 0;
+}
+
+/* Sleep until the eventfd counts: 1, or the time is over: 0. What the board asks is answered. */
+static int sim_sleep(struct litepcie *dev, int timeout_ms)
+{
+	struct sim *sim = sim_of(dev);
+	int64_t deadline = litepcie_now_ms() + timeout_ms;
+	struct pollfd fds[2] = {
+		{ .fd = sim->msi, .events = POLLIN },
+		{ .fd = sim->vu.fd, .events = POLLIN },
+	};
+	uint64_t count;
+	int rc;
+
+	do {
+		int64_t left = deadline - litepcie_now_ms();
+
+		rc = poll(fds, 2, left > 0 ? (int)left : 0);
+		if (rc < 0)
+			return litepcie_fail(dev, -errno, "the wait for an interrupt: %s",
+					     strerror(errno));
+		if (read(sim->msi, &count, sizeof(count)) == sizeof(count)) {
+			dev->stats.interrupts += (int64_t)count;
+			return 1;
+		}
+		if (fds[1].revents && vfio_user_serve(&sim->vu) < 0)
+			return -ENODEV;
+	} while (rc > 0);
+	return 0;
+}
+
 const struct litepcie_backend litepcie_sim_backend = {
 	.name = "sim",
+	.engine = &litepcie_table_engine,
 	.open = sim_open,
+	.attach = sim_attach,
 	.close = sim_close,
 	.readl = sim_readl,
-	.writel = sim_writel,
-	.mmio_read = sim_mmio_read,
-	.mmio_write = sim_mmio_write,
+	.post = sim_post,
+	.bar_read = sim_bar_read,
+	.bar_write = sim_bar_write,
 	.mmio_path = sim_mmio_path,
-	.dma_start = sim_dma_start,
-	.dma_stop = sim_dma_stop,
-	.dma_poll = sim_dma_poll,
-	.dma_wait = sim_dma_wait,
-	.c2h_release = sim_c2h_release,
-	.h2c_submit = sim_h2c_submit,
-	.h2c_received = sim_h2c_received,
+	.sleep = sim_sleep,
+	.gone = sim_gone,
 };

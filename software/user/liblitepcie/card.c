@@ -8,38 +8,48 @@
  * What the card's registers mean: identity, time, link, counters, pattern. Back ends do not matter
  * here.
  */
-#include <errno.h>
+#include <stdio.h>
 
 #include "backend.h"
-#include "registers.h"
+#include "layout.h"
+
+#define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
+#define COUNTERS_CLEAR		(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_CLEAR_OFFSET)
+#define PATTERN_C2H_GENERATE	(1u << LITEPCIE_PATTERN_CONTROL_C2H_GENERATE_OFFSET)
+#define PATTERN_H2C_CHECK	(1u << LITEPCIE_PATTERN_CONTROL_H2C_CHECK_OFFSET)
 
 /* Identity, time, link ------------------------------------------------------------------------ */
 
-int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
+/* The identifier is a memory of one character in each register. */
+int litepcie_identifier_read(struct litepcie *dev)
 {
-	uint32_t word = 1;
+	uint32_t word = 1, most = dev->map.identifier_size / 4;
 	size_t i;
 	int rc = 0;
 
-	/* The identifier is a memory of one character in each register. */
-	for (i = 0; i + 1 < size && word; i++) {
-		rc = litepcie_readl(dev, REG_IDENTIFIER + 4 * i, &word);
+	for (i = 0; i + 1 < sizeof(dev->card.identifier) && i < most && word; i++) {
+		rc = litepcie_readl(dev, dev->map.identifier + 4 * i, &word);
 		if (rc < 0)
 			break;
-		text[i] = (char)word;
+		dev->card.identifier[i] = (char)word;
 	}
-	if (size)
-		text[i] = '\0';
 	return rc;
+}
+
+int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
+{
+	if (size)
+		snprintf(text, size, "%s", dev->card.identifier);
+	return 0;
 }
 
 int litepcie_time(struct litepcie *dev, uint64_t *ticks)
 {
 	uint32_t low, high;
-	int rc = litepcie_readl(dev, REG_TIME_LOW, &low);	/* latches the upper half */
+	int rc = litepcie_readl(dev, dev->map.time_low, &low);	/* latches the upper half */
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, REG_TIME_HIGH, &high);
+		rc = litepcie_readl(dev, dev->map.time_high, &high);
 	if (rc == 0)
 		*ticks = (uint64_t)high << 32 | low;
 	return rc;
@@ -53,26 +63,26 @@ static unsigned int field(uint32_t word, unsigned int offset, unsigned int size)
 int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions)
 {
 	uint32_t link, mps, mrrs, msi;
-	int rc = litepcie_readl(dev, REG_LINK_STATUS, &link);
+	int rc = litepcie_readl(dev, dev->map.link_status, &link);
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, REG_MPS, &mps);
+		rc = litepcie_readl(dev, dev->map.mps, &mps);
 	if (rc == 0)
-		rc = litepcie_readl(dev, REG_MRRS, &mrrs);
+		rc = litepcie_readl(dev, dev->map.mrrs, &mrrs);
 	if (rc == 0)
-		rc = litepcie_readl(dev, REG_PHY_MSI, &msi);
+		rc = litepcie_readl(dev, dev->map.phy_msi, &msi);
 	if (rc < 0)
 		return rc;
 
 	*conditions = (struct litepcie_conditions) {
 		.mps = mps,
 		.mrrs = mrrs,
-		.link_up = field(link, CSR_PCIE_PHY_LINK_STATUS_STATUS_OFFSET,
-				 CSR_PCIE_PHY_LINK_STATUS_STATUS_SIZE),
-		.link_gen = 1 + field(link, CSR_PCIE_PHY_LINK_STATUS_RATE_OFFSET,
-				      CSR_PCIE_PHY_LINK_STATUS_RATE_SIZE),
-		.link_lanes = 1u << field(link, CSR_PCIE_PHY_LINK_STATUS_WIDTH_OFFSET,
-					  CSR_PCIE_PHY_LINK_STATUS_WIDTH_SIZE),
+		.link_up = field(link, LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_OFFSET,
+				 LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_SIZE),
+		.link_gen = 1 + field(link, LITEPCIE_PCIE_PHY_LINK_STATUS_RATE_OFFSET,
+				      LITEPCIE_PCIE_PHY_LINK_STATUS_RATE_SIZE),
+		.link_lanes = 1u << field(link, LITEPCIE_PCIE_PHY_LINK_STATUS_WIDTH_OFFSET,
+					  LITEPCIE_PCIE_PHY_LINK_STATUS_WIDTH_SIZE),
 		.msi = msi & 1,
 	};
 	return 0;
@@ -93,15 +103,6 @@ static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
 	return rc;
 }
 
-#define STREAM_REGISTERS(S) { \
-	BAR0(CSR_PCIE_COUNTERS_##S##_BEATS_ADDR), \
-	BAR0(CSR_PCIE_COUNTERS_##S##_STALLS_ADDR), \
-	BAR0(CSR_PCIE_COUNTERS_##S##_TLPS_ADDR), \
-	BAR0(CSR_PCIE_COUNTERS_##S##_PAYLOAD_BYTES_ADDR), \
-	BAR0(CSR_PCIE_COUNTERS_##S##_FIRST_ADDR), \
-	BAR0(CSR_PCIE_COUNTERS_##S##_LAST_ADDR), \
-}
-
 static int read_stream(struct litepcie *dev, const uint32_t registers[6],
 		       struct litepcie_stream *stream)
 {
@@ -118,25 +119,21 @@ static int read_stream(struct litepcie *dev, const uint32_t registers[6],
 
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
 {
-	static const uint32_t registers[4][6] = {
-		STREAM_REGISTERS(CQ), STREAM_REGISTERS(CC),
-		STREAM_REGISTERS(RQ), STREAM_REGISTERS(RC),
-	};
 	struct litepcie_stream *streams[4] = {
 		&counters->cq, &counters->cc, &counters->rq, &counters->rc,
 	};
-	int rc = litepcie_writel(dev, REG_COUNTERS_CONTROL, COUNTERS_SNAPSHOT);
+	int rc = litepcie_writel(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
 
 	if (rc == 0)
-		rc = read_latched(dev, REG_COUNTERS_TIME, &counters->time);
+		rc = read_latched(dev, dev->map.counters_time, &counters->time);
 	for (int i = 0; i < 4 && rc == 0; i++)
-		rc = read_stream(dev, registers[i], streams[i]);
+		rc = read_stream(dev, dev->map.streams[i], streams[i]);
 	return rc;
 }
 
 int litepcie_counters_clear(struct litepcie *dev)
 {
-	return litepcie_writel(dev, REG_COUNTERS_CONTROL, COUNTERS_CLEAR);
+	return litepcie_writel(dev, dev->map.counters_control, COUNTERS_CLEAR);
 }
 
 /* Pattern ------------------------------------------------------------------------------------- */
@@ -144,9 +141,9 @@ int litepcie_counters_clear(struct litepcie *dev)
 static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
 {
 	uint32_t control;
-	int rc = litepcie_readl(dev, REG_PATTERN_CONTROL, &control);
+	int rc = litepcie_readl(dev, dev->map.pattern_control, &control);
 
-	return rc < 0 ? rc : litepcie_writel(dev, REG_PATTERN_CONTROL, (control & ~clear) | set);
+	return rc < 0 ? rc : litepcie_writel(dev, dev->map.pattern_control, (control & ~clear) | set);
 }
 
 /*
@@ -160,7 +157,7 @@ static int flush_h2c(struct litepcie *dev)
 
 	while (rc == 0 && beats != before) {
 		before = beats;
-		rc = litepcie_readq(dev, REG_PATTERN_BEATS, &beats);
+		rc = litepcie_readq(dev, dev->map.pattern_beats, &beats);
 	}
 	if (rc == 0)
 		rc = change_control(dev, PATTERN_H2C_CHECK, 0);
@@ -183,11 +180,11 @@ int litepcie_pattern_set(struct litepcie *dev, bool on)
 
 int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
-	int rc = litepcie_readq(dev, REG_PATTERN_BEATS, &pattern->beats);
+	int rc = litepcie_readq(dev, dev->map.pattern_beats, &pattern->beats);
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, REG_PATTERN_ERRORS, &pattern->errors);
+		rc = litepcie_readl(dev, dev->map.pattern_errors, &pattern->errors);
 	if (rc == 0)
-		rc = litepcie_readq(dev, REG_PATTERN_FIRST_ERROR, &pattern->first_error);
+		rc = litepcie_readq(dev, dev->map.pattern_first_error, &pattern->first_error);
 	return rc;
 }

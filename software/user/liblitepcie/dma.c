@@ -55,14 +55,14 @@ int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *c
 	dev->stats = (struct litepcie_stats) { .interrupts = -1, .interrupts_expected = -1 };
 	reset_ring(&dev->h2c, directions & LITEPCIE_H2C);
 	reset_ring(&dev->c2h, directions & LITEPCIE_C2H);
-	rc = dev->backend->dma_take ? dev->backend->dma_take(dev) : 0;
+	rc = dev->backend->engine->take ? dev->backend->engine->take(dev) : 0;
 	if (rc < 0) {
 		give_up(dev);
 		return rc;
 	}
 	rc = litepcie_pattern_set(dev, config->pattern);
 	if (rc == 0)
-		rc = dev->backend->dma_start(dev, config);
+		rc = dev->backend->engine->start(dev, config);
 	if (rc < 0)
 		litepcie_dma_stop(dev);
 	return rc;
@@ -74,11 +74,11 @@ int litepcie_dma_stop(struct litepcie *dev)
 
 	if (!dev->h2c.active && !dev->c2h.active)
 		return 0;
-	rc = dev->backend->dma_stop(dev);
+	rc = dev->backend->engine->stop(dev);
 	if (dev->pattern)
 		error = litepcie_pattern_set(dev, false);
-	if (dev->backend->dma_give)
-		dev->backend->dma_give(dev);
+	if (dev->backend->engine->give)
+		dev->backend->engine->give(dev);
 	give_up(dev);
 	return rc < 0 ? rc : error;
 }
@@ -94,7 +94,7 @@ void litepcie_stats(const struct litepcie *dev, struct litepcie_stats *stats)
 
 bool litepcie_dma_freerunning(const struct litepcie *dev)
 {
-	return dev->backend->freerunning;
+	return dev->backend->engine->freerunning;
 }
 
 /* Buffers ------------------------------------------------------------------------------------- */
@@ -150,9 +150,9 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 	while (rc == 0) {
 		int64_t left = deadline - litepcie_now_ms();
 		int slice = left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
-		int woken = dev->backend->dma_wait(dev, directions, slice > 0 ? slice : 0);
+		int woken = dev->backend->engine->wait(dev, directions, slice > 0 ? slice : 0);
 
-		rc = woken < 0 ? woken : dev->backend->dma_poll(dev);
+		rc = woken < 0 ? woken : dev->backend->engine->poll(dev);
 		if (rc == 0 && finished(dev, directions) != before) {
 			dev->stats.woken_by_timeout += !woken;
 			return 1;
@@ -171,7 +171,7 @@ static void skip_lost(struct litepcie *dev)
 	struct litepcie_ring *c2h = &dev->c2h;
 	uint64_t resume;
 
-	if (!dev->backend->freerunning || c2h->hw - c2h->sw <= dev->buffer_count - FREERUN_GUARD)
+	if (!dev->backend->engine->freerunning || c2h->hw - c2h->sw <= dev->buffer_count - FREERUN_GUARD)
 		return;
 	resume = c2h->hw - dev->buffer_count / 4;
 	dev->stats.c2h_lost += resume - c2h->sw;
@@ -204,14 +204,14 @@ int litepcie_c2h_release(struct litepcie *dev, unsigned int count)
 				     "release of %u c2h buffers: only %llu are filled", count,
 				     (unsigned long long)(c2h->hw - c2h->sw));
 	if (rc == 0)
-		rc = dev->backend->c2h_release(dev, count);
+		rc = dev->backend->engine->c2h_release(dev, count);
 	if (rc < 0)
 		return rc;
 	c2h->sw += count;
-	if (!dev->backend->freerunning)
+	if (!dev->backend->engine->freerunning)
 		return 0;
 
-	rc = dev->backend->dma_poll(dev);
+	rc = dev->backend->engine->poll(dev);
 	if (rc == 0 && c2h->hw - first > dev->buffer_count - FREERUN_GUARD) {
 		dev->stats.c2h_lost += count;
 		rc = litepcie_fail(dev, -EOVERFLOW, "c2h buffer %llu was %llu buffers behind the "
@@ -229,7 +229,7 @@ static void skip_late(struct litepcie *dev)
 {
 	struct litepcie_ring *h2c = &dev->h2c;
 
-	if (!dev->backend->freerunning || h2c->hw <= h2c->sw)
+	if (!dev->backend->engine->freerunning || h2c->hw <= h2c->sw)
 		return;
 	dev->stats.h2c_late += h2c->hw + FREERUN_GUARD - h2c->sw;
 	h2c->sw = h2c->hw + FREERUN_GUARD;
@@ -260,7 +260,7 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 				     "submit of %u h2c buffers: only %llu are free", count,
 				     (unsigned long long)(dev->buffer_count - (h2c->sw - h2c->hw)));
 	if (rc == 0 && count)
-		rc = dev->backend->h2c_submit(dev, count);
+		rc = dev->backend->engine->h2c_submit(dev, count);
 	if (rc == 0)
 		h2c->sw += count;
 	return rc;
@@ -276,16 +276,16 @@ int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms)
 	uint64_t wanted = dev->h2c.sw * dev->buffer_size, received = 0;
 	int rc = check_active(dev, LITEPCIE_H2C);
 
-	if (rc == 0 && dev->backend->freerunning)
+	if (rc == 0 && dev->backend->engine->freerunning)
 		return litepcie_fail(dev, -EOPNOTSUPP, "a free-running card never comes to an end");
 	while (rc >= 0) {
 		int64_t left;
 
-		rc = dev->backend->h2c_received(dev, &received);
+		rc = dev->backend->engine->h2c_received(dev, &received);
 		if (rc < 0)
 			break;
 		if (received >= wanted) {
-			rc = dev->backend->dma_poll(dev);	/* for what it counts beside */
+			rc = dev->backend->engine->poll(dev);	/* for what it counts beside */
 			dev->h2c.hw = dev->h2c.sw;
 			return rc;
 		}

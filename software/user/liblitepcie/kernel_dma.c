@@ -5,9 +5,9 @@
  */
 
 /*
- * DMA of the "kernel" back end: the rings of LitePCIe's stock driver, mapped.
+ * The engine of the "kernel" back end: the rings of LitePCIe's driver, or Lanebox's, mapped.
  *
- * The driver puts the descriptor table in "loop" mode: once enabled, the card goes round the 256
+ * Both put the descriptor table in "loop" mode: once enabled, the card goes round the 256
  * buffers for ever and waits for nobody. Software must stay ahead (h2c) or behind (c2h); dma.c
  * checks that and counts what was missed.
  *
@@ -22,13 +22,9 @@
 #include <sys/mman.h>
 
 #include "kernel.h"
-#include "registers.h"
 
 #define BUFFERS_PER_IRQ		32u	/* DMA_BUFFER_PER_IRQ in the driver */
 #define INTERRUPT_GRACE_MS	100	/* for one that may be on its way */
-
-static const struct litepcie_dma_registers h2c_registers = LITEPCIE_H2C_REGISTERS;
-static const struct litepcie_dma_registers c2h_registers = LITEPCIE_C2H_REGISTERS;
 
 /* Rings --------------------------------------------------------------------------------------- */
 
@@ -47,24 +43,24 @@ static void *map_ring(struct litepcie *dev, uint64_t offset, uint64_t size)
 
 int kernel_dma_map(struct litepcie *dev)
 {
-	struct litepcie_ioctl_mmap_info *rings = &kernel_of(dev)->rings;
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_INFO, rings, "size of the DMA rings");
+	struct litepcie_ioctl_mmap_dma_info *rings = &kernel_of(dev)->rings;
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_INFO, rings, "size of the DMA rings");
 
 	if (rc < 0)
 		return rc;
-	if (rings->h2c_size != rings->c2h_size || rings->h2c_count != rings->c2h_count ||
-	    !rings->h2c_size || rings->h2c_count < 4 * BUFFERS_PER_IRQ)
+	if (rings->dma_tx_buf_size != rings->dma_rx_buf_size || rings->dma_tx_buf_count != rings->dma_rx_buf_count ||
+	    !rings->dma_tx_buf_size || rings->dma_tx_buf_count < 4 * BUFFERS_PER_IRQ)
 		return litepcie_fail(dev, -EPROTO, "%s: rings of %llu x %llu (h2c) and %llu x %llu "
 				     "bytes (c2h); they must be equal, of %u buffers or more",
 				     dev->name,
-				     (unsigned long long)rings->h2c_count,
-				     (unsigned long long)rings->h2c_size,
-				     (unsigned long long)rings->c2h_count,
-				     (unsigned long long)rings->c2h_size, 4 * BUFFERS_PER_IRQ);
-	dev->buffer_size = rings->h2c_size;
-	dev->buffer_count = (unsigned int)rings->h2c_count;
-	dev->h2c.base = map_ring(dev, rings->h2c_offset, rings->h2c_size * rings->h2c_count);
-	dev->c2h.base = map_ring(dev, rings->c2h_offset, rings->c2h_size * rings->c2h_count);
+				     (unsigned long long)rings->dma_tx_buf_count,
+				     (unsigned long long)rings->dma_tx_buf_size,
+				     (unsigned long long)rings->dma_rx_buf_count,
+				     (unsigned long long)rings->dma_rx_buf_size, 4 * BUFFERS_PER_IRQ);
+	dev->buffer_size = rings->dma_tx_buf_size;
+	dev->buffer_count = (unsigned int)rings->dma_tx_buf_count;
+	dev->h2c.base = map_ring(dev, rings->dma_tx_buf_offset, rings->dma_tx_buf_size * rings->dma_tx_buf_count);
+	dev->c2h.base = map_ring(dev, rings->dma_rx_buf_offset, rings->dma_rx_buf_size * rings->dma_rx_buf_count);
 	return dev->h2c.base && dev->c2h.base ? 0 : -ENOMEM;
 }
 
@@ -80,34 +76,34 @@ void kernel_dma_unmap(struct litepcie *dev)
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-int kernel_dma_take(struct litepcie *dev)
+static int kernel_take(struct litepcie *dev)
 {
 	struct litepcie_ioctl_lock lock = {
-		.h2c_request = dev->h2c.active, .c2h_request = dev->c2h.active,
+		.dma_reader_request = dev->h2c.active, .dma_writer_request = dev->c2h.active,
 	};
 	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &lock, "DMA lock");
 
 	if (rc < 0)
 		return rc;
-	if ((dev->h2c.active && !lock.h2c_status) || (dev->c2h.active && !lock.c2h_status)) {
+	if ((dev->h2c.active && !lock.dma_reader_status) || (dev->c2h.active && !lock.dma_writer_status)) {
 		/* Give back the one that was taken, and only that: it is this user's. */
 		struct litepcie_ioctl_lock release = {
-			.h2c_release = dev->h2c.active && lock.h2c_status,
-			.c2h_release = dev->c2h.active && lock.c2h_status,
+			.dma_reader_release = dev->h2c.active && lock.dma_reader_status,
+			.dma_writer_release = dev->c2h.active && lock.dma_writer_status,
 		};
 
 		kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &release, "DMA unlock");
 		return litepcie_fail(dev, -EBUSY,
 				     "%s: another process runs %s; let it finish first", dev->name,
-				     lock.h2c_status ? "c2h" : "h2c");
+				     lock.dma_reader_status ? "c2h" : "h2c");
 	}
 	return 0;
 }
 
-int kernel_dma_give(struct litepcie *dev)
+static int kernel_give(struct litepcie *dev)
 {
 	struct litepcie_ioctl_lock unlock = {
-		.h2c_release = dev->h2c.active, .c2h_release = dev->c2h.active,
+		.dma_reader_release = dev->h2c.active, .dma_writer_release = dev->c2h.active,
 	};
 
 	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
@@ -115,19 +111,19 @@ int kernel_dma_give(struct litepcie *dev)
 
 static int set_direction(struct litepcie *dev, unsigned long request, bool enable)
 {
-	struct litepcie_ioctl_direction direction = { .enable = enable };
+	struct litepcie_ioctl_dma_writer direction = { .enable = enable };
 
 	return kernel_ioctl(dev, request, &direction, enable ? "DMA start" : "DMA stop");
 }
 
 static int set_loopback(struct litepcie *dev, bool enable)
 {
-	struct litepcie_ioctl_loopback loopback = { .enable = enable };
+	struct litepcie_ioctl_dma loopback = { .loopback_enable = enable };
 
-	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOOPBACK, &loopback, "DMA loopback");
+	return kernel_ioctl(dev, LITEPCIE_IOCTL_DMA, &loopback, "DMA loopback");
 }
 
-int kernel_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+static int kernel_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	struct kernel *kernel = kernel_of(dev);
 	int rc;
@@ -136,11 +132,11 @@ int kernel_dma_start(struct litepcie *dev, const struct litepcie_dma_config *con
 	kernel->interrupts_before = procfs_interrupts();
 	rc = set_loopback(dev, config->loopback);
 	if (rc == 0 && dev->c2h.active)
-		rc = set_direction(dev, LITEPCIE_IOCTL_C2H, true);
+		rc = set_direction(dev, LITEPCIE_IOCTL_DMA_WRITER, true);
 	return rc;
 }
 
-int kernel_dma_stop(struct litepcie *dev)
+static int kernel_stop(struct litepcie *dev)
 {
 	struct kernel *kernel = kernel_of(dev);
 	int64_t now = procfs_interrupts();
@@ -149,9 +145,9 @@ int kernel_dma_stop(struct litepcie *dev)
 	if (now >= 0 && kernel->interrupts_before >= 0)
 		dev->stats.interrupts = now - kernel->interrupts_before;
 	if (dev->h2c.active && kernel->h2c_enabled)
-		rc = set_direction(dev, LITEPCIE_IOCTL_H2C, false);
+		rc = set_direction(dev, LITEPCIE_IOCTL_DMA_READER, false);
 	if (dev->c2h.active && rc == 0)
-		rc = set_direction(dev, LITEPCIE_IOCTL_C2H, false);
+		rc = set_direction(dev, LITEPCIE_IOCTL_DMA_WRITER, false);
 	return rc < 0 ? rc : set_loopback(dev, false);
 }
 
@@ -160,7 +156,7 @@ int kernel_dma_stop(struct litepcie *dev)
 /* The driver's counts come with the ioctl that also enables: the state is repeated as it is. */
 static int read_count(struct litepcie *dev, unsigned long request, bool enabled, uint64_t *count)
 {
-	struct litepcie_ioctl_direction direction = { .enable = enabled };
+	struct litepcie_ioctl_dma_writer direction = { .enable = enabled };
 	int rc = kernel_ioctl(dev, request, &direction, "DMA counts");
 
 	if (rc == 0)
@@ -174,18 +170,18 @@ static void advance(struct litepcie_ring *ring, uint64_t count)
 		ring->hw = count;
 }
 
-int kernel_dma_poll(struct litepcie *dev)
+static int kernel_poll(struct litepcie *dev)
 {
 	uint64_t count;
 	int rc = 0;
 
 	if (dev->h2c.active && kernel_of(dev)->h2c_enabled) {
-		rc = read_count(dev, LITEPCIE_IOCTL_H2C, true, &count);
+		rc = read_count(dev, LITEPCIE_IOCTL_DMA_READER, true, &count);
 		if (rc == 0)
 			advance(&dev->h2c, count);
 	}
 	if (rc == 0 && dev->c2h.active) {
-		rc = read_count(dev, LITEPCIE_IOCTL_C2H, true, &count);
+		rc = read_count(dev, LITEPCIE_IOCTL_DMA_WRITER, true, &count);
 		if (rc == 0)
 			advance(&dev->c2h, count);
 	}
@@ -220,16 +216,16 @@ static int read_card(struct litepcie *dev, const struct litepcie_dma_registers *
  */
 static int ask_for_news(struct litepcie *dev, unsigned int directions)
 {
-	struct litepcie_ioctl_update c2h = { .sw_count = (int64_t)dev->c2h.hw };
-	struct litepcie_ioctl_update h2c = {
+	struct litepcie_ioctl_mmap_dma_update c2h = { .sw_count = (int64_t)dev->c2h.hw };
+	struct litepcie_ioctl_mmap_dma_update h2c = {
 		.sw_count = (int64_t)dev->h2c.hw + dev->buffer_count / 2,
 	};
 	int rc = 0;
 
 	if (directions & LITEPCIE_C2H)
-		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_C2H_UPDATE, &c2h, "DMA software count");
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, &c2h, "DMA software count");
 	if (rc == 0 && directions & LITEPCIE_H2C)
-		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_H2C_UPDATE, &h2c, "DMA software count");
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, &h2c, "DMA software count");
 	return rc;
 }
 
@@ -267,7 +263,7 @@ static int look_for_lost(struct litepcie *dev, unsigned int direction, struct li
 	return 0;
 }
 
-int kernel_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+static int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc;
 
@@ -277,31 +273,43 @@ int kernel_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_m
 	if (rc == 0)
 		rc = sleep_for_news(dev, directions, timeout_ms);
 	if (rc == 0 && directions & LITEPCIE_C2H)
-		rc = look_for_lost(dev, LITEPCIE_C2H, &dev->c2h, &c2h_registers);
+		rc = look_for_lost(dev, LITEPCIE_C2H, &dev->c2h, &dev->map.c2h);
 	if (rc == 0 && directions & LITEPCIE_H2C)
-		rc = look_for_lost(dev, LITEPCIE_H2C, &dev->h2c, &h2c_registers);
+		rc = look_for_lost(dev, LITEPCIE_H2C, &dev->h2c, &dev->map.h2c);
 	return rc;
 }
 
 /* Ring ---------------------------------------------------------------------------------------- */
 
 /* Nobody need be told: the card goes round in any case. */
-int kernel_c2h_release(struct litepcie *dev, unsigned int count)
+static int kernel_c2h_release(struct litepcie *dev, unsigned int count)
 {
 	(void)dev;
 	(void)count;
 	return 0;
 }
 
-int kernel_h2c_submit(struct litepcie *dev, unsigned int count)
+static int kernel_h2c_submit(struct litepcie *dev, unsigned int count)
 {
 	struct kernel *kernel = kernel_of(dev);
 	int rc = 0;
 
 	(void)count;
 	if (!kernel->h2c_enabled)
-		rc = set_direction(dev, LITEPCIE_IOCTL_H2C, true);
+		rc = set_direction(dev, LITEPCIE_IOCTL_DMA_READER, true);
 	if (rc == 0)
 		kernel->h2c_enabled = true;
 	return rc;
 }
+
+const struct litepcie_engine litepcie_kernel_engine = {
+	.freerunning = true,
+	.take = kernel_take,
+	.give = kernel_give,
+	.start = kernel_start,
+	.stop = kernel_stop,
+	.poll = kernel_poll,
+	.wait = kernel_wait,
+	.c2h_release = kernel_c2h_release,
+	.h2c_submit = kernel_h2c_submit,
+};

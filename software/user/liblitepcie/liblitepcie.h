@@ -7,8 +7,9 @@
 /*
  * liblitepcie: registers, MMIO and DMA of one Lanebox card.
  *
- * The same calls reach a card through LitePCIe's stock kernel driver or, without a machine around
- * it, the simulated board behind a vfio-user socket.
+ * The same calls reach a card through its kernel driver (LitePCIe's or Lanebox's own) or, without a
+ * machine around it, the simulated board behind a vfio-user socket. What the card has, and where,
+ * it says itself: one library fits every build of the gateware.
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence.
  * Nothing is printed, no signal is touched, no thread is made. Every call that can block takes a
@@ -20,8 +21,9 @@
  *   -EIO        the card does not answer: it reads all ones, or reports the impossible
  *   -ETIMEDOUT  nothing came in time
  *   -EBUSY      somebody else owns this DMA direction
- *   -EPROTO     the peer does not speak the protocol
+ *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
  *   -EOPNOTSUPP this back end cannot make this access
+ *   -ENOENT     the card has no such block, register or BAR
  *   -EOVERFLOW  the card was faster than the software, data may be overwritten (kernel driver only)
  */
 #ifndef LIBLITEPCIE_H
@@ -38,7 +40,54 @@
 #define LITEPCIE_H2C	1u
 #define LITEPCIE_C2H	2u
 
+/* Most parameters of a block that litepcie_block() hands out; BARs of a card. */
+#define LITEPCIE_PARAMETERS	16
+#define LITEPCIE_BARS		6
+
 struct litepcie;
+
+/* What the card was built from and for, by its capability table. */
+struct litepcie_card {
+	char		target[32];	/* board that it was built for */
+	char		digest[65];	/* SHA-256 over the gateware's sources, in hexadecimal */
+	char		identifier[128];
+	char		endpoint[16];	/* "litepcie", "lanebox", or "unknown" to this library */
+	unsigned int	blocks;		/* for litepcie_block() */
+	unsigned int	channels;	/* of DMA */
+	unsigned int	data_width;	/* bits */
+	unsigned int	address_width;	/* bits of host memory that the DMA reaches */
+	unsigned int	table_depth;	/* descriptors, which is the most buffers in a ring */
+	unsigned int	read_tags;	/* reads that the card may have in flight */
+	uint32_t	clock_hz;
+	uint32_t	tick_ps;	/* of device time */
+};
+
+/* An entry of that table. Types and parameters: software/kernel/uapi/litepcie_capability.h. */
+struct litepcie_block {
+	unsigned int	type;
+	unsigned int	version;
+	unsigned int	index;		/* among blocks of this type */
+	unsigned int	bar;
+	uint32_t	offset;		/* in the BAR */
+	uint32_t	size;		/* bytes */
+	unsigned int	parameters;
+	uint32_t	parameter[LITEPCIE_PARAMETERS];
+};
+
+/* A register as LiteX names it. One of two words has its upper half first. */
+struct litepcie_register {
+	char		name[64];
+	uint32_t	offset;		/* in BAR0 */
+	unsigned int	words;		/* of 32 bits */
+	bool		writable;
+};
+
+/* A BAR in this process' memory. */
+struct litepcie_window {
+	volatile void	*base;
+	size_t		size;
+	bool		write_combining;	/* else each access is a TLP of its own */
+};
 
 /* What was negotiated, as the card sees it. */
 struct litepcie_conditions {
@@ -135,6 +184,40 @@ int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
 
+/*
+ * What the card says of itself. Read once, when it was opened.
+ */
+void litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
+
+/* Block @number of the capability table, from 0; -ENOENT behind the last one. */
+int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block);
+
+/* Block number @index of this @type; -ENOENT: the card has none. */
+int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
+			struct litepcie_block *block);
+
+/*
+ * Take in the names of all registers from the csr.json that LiteX writes at a build. Without it
+ * the registers of the blocks in the capability table are known; with it also the user's own and
+ * those of the endpoint. -EPROTO: the file is of another build, or not LiteX's. It can be called
+ * again.
+ */
+int litepcie_csr_load(struct litepcie *dev, const char *path);
+
+/* Register @number in the order of their places, from 0; -ENOENT behind the last one. */
+int litepcie_register(struct litepcie *dev, unsigned int number, struct litepcie_register *found);
+
+/* Register "ctrl_scratch" or the like; -ENOENT: no such name, with the nearest in the sentence. */
+int litepcie_register_find(struct litepcie *dev, const char *name,
+			   struct litepcie_register *found);
+
+/*
+ * Read or write it by name. Of one with two words the value is all 64 bits, read until its halves
+ * belong together; the card takes it when the lower half is written, which comes last.
+ */
+int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *value);
+int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
+
 /* The gateware's identifier, always terminated. */
 int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
 
@@ -166,6 +249,27 @@ int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint
  */
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
 			      const uint64_t *values, size_t count);
+
+/* Bytes of a BAR, 0: the card has none there, or this back end cannot reach it. */
+uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar);
+
+/*
+ * One access of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to it, to any BAR. With "sim:" it is
+ * one TLP; where the BAR is mapped it is one load or store of the CPU, which between a guest's CPU
+ * and a simulated card arrives in pieces of at most 8 bytes. -EOPNOTSUPP: not on this CPU (vector
+ * instructions), or not this way.
+ */
+int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+		      size_t size);
+int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
+		       size_t size);
+
+/*
+ * The whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps memory
+ * write-combining and registers uncached; LitePCIe's leaves BAR0 to sysfs, uncached. A simulated
+ * board has nothing to map: -EOPNOTSUPP.
+ */
+int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
 /* "vfio-user", "bar" (mapped) or "ioctl": how these accesses travel. */
 const char *litepcie_mmio_path(const struct litepcie *dev);

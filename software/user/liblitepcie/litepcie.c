@@ -5,8 +5,8 @@
  */
 
 /*
- * The handle: opening, errors, and single accesses to BAR0. What the registers mean is in card.c,
- * the DMA in dma.c.
+ * The handle: opening, errors, and single accesses. What the registers mean is in card.c, the DMA in
+ * dma.c.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -16,9 +16,9 @@
 #include <time.h>
 
 #include "backend.h"
-#include "registers.h"
 
 #define SIM_PREFIX	"sim:"
+#define POSTS		64u	/* writes handed over together */
 
 int litepcie_fail(struct litepcie *dev, int error, const char *format, ...)
 {
@@ -40,15 +40,17 @@ int64_t litepcie_now_ms(void)
 
 /* Device -------------------------------------------------------------------------------------- */
 
-/* A card that has gone, or is being reset, reads all ones: no text begins with such a character. */
-static int check_alive(struct litepcie *dev)
+/* Who is there is asked before anything is written: it may be another card than was thought. */
+static int know_card(struct litepcie *dev)
 {
-	uint32_t word;
-	int rc = litepcie_readl(dev, REG_IDENTIFIER, &word);
+	int rc = litepcie_capability_read(dev);
 
-	if (rc == 0 && word == UINT32_MAX)
-		return litepcie_fail(dev, -EIO, "%s: the identifier reads all ones: the card does "
-				     "not answer; reset it, or start the board again", dev->name);
+	if (rc == 0)
+		rc = litepcie_registers_build(dev);
+	if (rc == 0)
+		rc = litepcie_map_build(dev);
+	if (rc == 0)
+		rc = litepcie_identifier_read(dev);
 	return rc;
 }
 
@@ -64,7 +66,9 @@ static int open_backend(struct litepcie *dev)
 	rc = dev->backend->open(dev);
 	if (rc < 0)
 		return rc;
-	rc = check_alive(dev);
+	rc = know_card(dev);
+	if (rc == 0 && dev->backend->attach)
+		rc = dev->backend->attach(dev);
 	if (rc < 0)
 		dev->backend->close(dev);
 	return rc;
@@ -72,6 +76,8 @@ static int open_backend(struct litepcie *dev)
 
 static void free_handle(struct litepcie *dev)
 {
+	free(dev->blocks);
+	free(dev->registers);
 	free(dev->name);
 	free(dev);
 }
@@ -149,44 +155,122 @@ const char *litepcie_strerror(int error)
 
 /* Accesses ------------------------------------------------------------------------------------ */
 
-static int check_access(struct litepcie *dev, uint32_t offset, size_t size, size_t reach)
+static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
+			size_t reach)
+{
+	uint64_t end = dev->bar_size[bar];
+
+	if (offset % size || reach % size)
+		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes at BAR%u + 0x%llx is "
+				     "not aligned", size, bar,
+				     (unsigned long long)(offset + reach % size));
+	if (reach > end || offset > end - reach)
+		return litepcie_fail(dev, -EINVAL, "%zu bytes at BAR%u + 0x%llx lie beyond its end "
+				     "at 0x%llx", reach, bar, (unsigned long long)offset,
+				     (unsigned long long)end);
+	return 0;
+}
+
+static int check_mmio(struct litepcie *dev, uint32_t offset, size_t size, size_t reach)
 {
 	if (size != 4 && size != 8)
 		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes: it must be 4 or 8",
 				     size);
-	if (offset % size || reach % size)
-		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes at BAR0 + 0x%zx is not "
-				     "aligned", size, offset + (reach % size));
-	if (reach > dev->bar_size || offset + reach > dev->bar_size)
-		return litepcie_fail(dev, -EINVAL, "%zu bytes at BAR0 + 0x%x lie beyond its end at "
-				     "0x%x", reach, offset, dev->bar_size);
-	return 0;
+	return check_access(dev, 0, offset, size, reach);
 }
 
 int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value)
 {
-	int rc = check_access(dev, offset, size, size);
+	int rc = check_mmio(dev, offset, size, size);
 
-	return rc < 0 ? rc : dev->backend->mmio_read(dev, offset, size, value);
+	*value = 0;
+	return rc < 0 ? rc : dev->backend->bar_read(dev, 0, offset, value, size);
 }
 
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
 			      const uint64_t *values, size_t count)
 {
+	struct litepcie_post posts[POSTS];
+	uint64_t most = dev->bar_size[0];
 	int rc;
 
 	if (!count)
 		return 0;
-	if (count > dev->bar_size || stride > dev->bar_size)
+	if (count > most || stride > most)
 		return litepcie_fail(dev, -EINVAL, "%zu writes 0x%zx bytes apart do not fit into "
-				     "BAR0, which has 0x%x", count, stride, dev->bar_size);
-	rc = check_access(dev, offset, size, stride * (count - 1) + size);
-	return rc < 0 ? rc : dev->backend->mmio_write(dev, offset, size, stride, values, count);
+				     "BAR0, which has 0x%llx", count, stride,
+				     (unsigned long long)most);
+	rc = check_mmio(dev, offset, size, stride * (count - 1) + size);
+	while (rc == 0 && count) {
+		size_t n = count < POSTS ? count : POSTS;
+
+		for (size_t i = 0; i < n; i++, offset += (uint32_t)stride)
+			posts[i] = (struct litepcie_post) {
+				.offset = offset, .size = (uint32_t)size, .value = *values++,
+			};
+		rc = dev->backend->post(dev, posts, n);
+		count -= n;
+	}
+	return rc;
 }
 
 int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value)
 {
 	return litepcie_mmio_write_burst(dev, offset, size, 0, &value, 1);
+}
+
+uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar)
+{
+	return bar < LITEPCIE_BARS ? dev->bar_size[bar] : 0;
+}
+
+static int check_bar(struct litepcie *dev, unsigned int bar)
+{
+	if (bar >= LITEPCIE_BARS)
+		return litepcie_fail(dev, -EINVAL, "BAR%u: a card has BAR0 to BAR%u", bar,
+				     LITEPCIE_BARS - 1);
+	if (!dev->bar_size[bar])
+		return litepcie_fail(dev, -ENOENT, "BAR%u: the card has none there, or it cannot "
+				     "be reached this way", bar);
+	return 0;
+}
+
+static int check_window(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size)
+{
+	int rc = check_bar(dev, bar);
+
+	if (rc < 0)
+		return rc;
+	if (!size || size > 64 || size & (size - 1))
+		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes: it must be 1, 2, 4, 8, "
+				     "16, 32 or 64", size);
+	return check_access(dev, bar, offset, size, size);
+}
+
+int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+		      size_t size)
+{
+	int rc = check_window(dev, bar, offset, size);
+
+	return rc < 0 ? rc : dev->backend->bar_read(dev, bar, offset, data, size);
+}
+
+int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
+		       size_t size)
+{
+	int rc = check_window(dev, bar, offset, size);
+
+	return rc < 0 ? rc : dev->backend->bar_write(dev, bar, offset, data, size);
+}
+
+int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
+{
+	int rc = check_bar(dev, bar);
+
+	if (rc == 0 && !dev->backend->bar_map)
+		return litepcie_fail(dev, -EOPNOTSUPP, "a simulated board's BARs cannot be mapped: "
+				     "use litepcie_bar_read() and litepcie_bar_write()");
+	return rc < 0 ? rc : dev->backend->bar_map(dev, bar, window);
 }
 
 const char *litepcie_mmio_path(const struct litepcie *dev)
@@ -196,16 +280,19 @@ const char *litepcie_mmio_path(const struct litepcie *dev)
 
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
-	int rc = check_access(dev, offset, 4, 4);
+	int rc = check_access(dev, 0, offset, 4, 4);
 
 	return rc < 0 ? rc : dev->backend->readl(dev, offset, value);
 }
 
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
-	int rc = check_access(dev, offset, 4, 4);
+	const struct litepcie_post post = { .offset = offset, .size = 4, .value = value };
+	int rc = check_access(dev, 0, offset, 4, 4);
 
-	return rc < 0 ? rc : dev->backend->writel(dev, offset, value);
+	if (rc == 0 && dev->backend->writel)
+		return dev->backend->writel(dev, offset, value);
+	return rc < 0 ? rc : dev->backend->post(dev, &post, 1);
 }
 
 /* LiteX puts the upper half first. A count that carries between the two reads is read again. */

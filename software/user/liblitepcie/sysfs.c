@@ -92,8 +92,9 @@ void sysfs_map_bar(struct kernel *kernel, unsigned int minor)
 			 "%s cannot be mapped (%s): %s", path, strerror(error),
 			 mapping_advice(error));
 	} else {
-		kernel->bar = bar;
-		kernel->bar_bytes = (size_t)st.st_size;
+		kernel->bar[0] = (struct litepcie_window) {
+			.base = bar, .size = (size_t)st.st_size,
+		};
 	}
 	if (fd >= 0)
 		close(fd);

@@ -104,7 +104,7 @@ int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void 
 	};
 	struct {
 		struct region_access access;
-		uint8_t data[8];
+		uint8_t data[VFIO_USER_LARGEST];
 	} reply = { 0 };
 	int rc = vfio_user_call(vu, CMD_REGION_READ, &access, sizeof(access), -1,
 		      &reply, sizeof(reply.access) + size);
@@ -117,16 +117,19 @@ int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void 
 int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 		    const void *data, size_t size)
 {
-	struct multi_write write = {
+	struct {
+		struct region_access access;
+		uint8_t data[VFIO_USER_LARGEST];
+	} write = {
 		.access = { .offset = offset, .region = region, .count = (uint32_t)size },
 	};
 
-	memcpy(&write.data, data, size);
+	memcpy(write.data, data, size);
 	return vfio_user_call(vu, CMD_REGION_WRITE, &write, sizeof(write.access) + size, -1,
 			      NULL, 0);
 }
 
-static int post_multi(struct vfio_user *vu, const struct vfio_user_write *writes, size_t count)
+static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
 	struct {
 		uint64_t count;
@@ -143,7 +146,7 @@ static int post_multi(struct vfio_user *vu, const struct vfio_user_write *writes
 			    sizeof(body.count) + count * sizeof(body.writes[0]), -1);
 }
 
-static int post_single(struct vfio_user *vu, const struct vfio_user_write *w)
+static int post_single(struct vfio_user *vu, const struct litepcie_post *w)
 {
 	struct multi_write write = {
 		.access = { .offset = w->offset, .region = VFIO_USER_BAR0, .count = w->size },
@@ -154,7 +157,7 @@ static int post_single(struct vfio_user *vu, const struct vfio_user_write *w)
 			    sizeof(write.access) + w->size, -1);
 }
 
-int vfio_user_post(struct vfio_user *vu, const struct vfio_user_write *writes, size_t count)
+int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
 	int rc = 0;
 

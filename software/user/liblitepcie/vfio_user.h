@@ -17,9 +17,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "backend.h"
+
 #define VFIO_USER_BAR0		0
 #define VFIO_USER_CONFIG	7
 #define VFIO_USER_MSI		1
+#define VFIO_USER_LARGEST	64	/* bytes of an access */
 
 struct vfio_user {
 	int		fd;
@@ -34,13 +37,6 @@ struct vfio_user {
 	uint8_t		*memory;
 };
 
-/* A write of at most 8 bytes. */
-struct vfio_user_write {
-	uint32_t	offset;
-	uint32_t	size;
-	uint64_t	value;
-};
-
 /* @path and @why must outlive the connection. */
 int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s, char *why);
 void vfio_user_disconnect(struct vfio_user *vu);
@@ -49,6 +45,7 @@ void vfio_user_disconnect(struct vfio_user *vu);
 int vfio_user_check_device(struct vfio_user *vu);
 int vfio_user_region_size(struct vfio_user *vu, uint32_t region, uint64_t *size);
 
+/* At most VFIO_USER_LARGEST bytes. */
 int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void *data, size_t size);
 
 /* Returns when the write has been done. */
@@ -59,7 +56,7 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
  * Write to BAR0 in order, without waiting for it to be done; a later read comes after them. They
  * reach the device back to back if vu->write_multi.
  */
-int vfio_user_post(struct vfio_user *vu, const struct vfio_user_write *writes, size_t count);
+int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, size_t count);
 
 /* Give @size bytes of the file @fd, mapped at @memory, to the device at bus address @iova. */
 int vfio_user_map(struct vfio_user *vu, int fd, void *memory, uint64_t iova, size_t size);

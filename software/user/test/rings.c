@@ -92,12 +92,13 @@ static int fake_received(struct litepcie *dev, uint64_t *bytes)
 	return 0;
 }
 
-static struct litepcie_backend fake = {
-	.name = "fake",
-	.readl = fake_readl, .writel = fake_writel,
-	.dma_start = fake_start, .dma_stop = fake_stop, .dma_poll = fake_poll,
-	.dma_wait = fake_wait, .c2h_release = fake_release, .h2c_submit = fake_submit,
-	.h2c_received = fake_received,
+static struct litepcie_engine engine = {
+	.start = fake_start, .stop = fake_stop, .poll = fake_poll, .wait = fake_wait,
+	.c2h_release = fake_release, .h2c_submit = fake_submit, .h2c_received = fake_received,
+};
+
+static const struct litepcie_backend fake = {
+	.name = "fake", .engine = &engine, .readl = fake_readl, .writel = fake_writel,
 };
 
 static struct litepcie dev;
@@ -109,11 +110,11 @@ static void begin(bool freerunning)
 
 	memset(&card, 0, sizeof(card));
 	memset(&dev, 0, sizeof(dev));
-	fake.freerunning = freerunning;
+	engine.freerunning = freerunning;
 	dev.backend = &fake;
 	dev.buffer_size = SIZE;
 	dev.buffer_count = COUNT;
-	dev.bar_size = 0x20000;
+	dev.bar_size[0] = 0x20000;
 	dev.h2c.base = ring[0];
 	dev.c2h.base = ring[1];
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);

@@ -5,23 +5,47 @@
  */
 
 /*
- * DMA of the "sim" back end: interrupts, and what comes before and after a run. The descriptors and
- * their counts are in sim_table.c.
+ * The engine of table.c: interrupts, and what comes before and after a run.
  */
 #include <errno.h>
-#include <poll.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "registers.h"
-#include "sim.h"
+#include "layout.h"
+#include "table.h"
 
 #define DEFAULT_INTERRUPT_EVERY	32u	/* buffers, as the kernel driver */
+#define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
 #define INTERRUPT_GRACE_MS	500	/* for an interrupt that is due */
 #define IDLE_READS		64	/* of a register, some 700 ns of device time each */
 
 /* Device time after which reads that were issued have come back, or never will. */
 #define READS_SETTLE_TICKS	(LITEPCIE_TICKS_PER_S / 1000000 * 16)
+
+/* Setup --------------------------------------------------------------------------------------- */
+
+int litepcie_table_setup(struct litepcie *dev, uint8_t *base, uint64_t iova)
+{
+	size_t size = dev->buffer_size * dev->buffer_count;
+
+	dev->h2c_table.asks = calloc(dev->buffer_count, sizeof(bool));
+	dev->c2h_table.asks = calloc(dev->buffer_count, sizeof(bool));
+	if (!dev->h2c_table.asks || !dev->c2h_table.asks)
+		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+	dev->h2c.base = base;
+	dev->c2h.base = base + size;
+	dev->h2c_table.iova = iova;
+	dev->c2h_table.iova = iova + size;
+	return 0;
+}
+
+void litepcie_table_free(struct litepcie *dev)
+{
+	free(dev->h2c_table.asks);
+	free(dev->c2h_table.asks);
+	dev->h2c_table = dev->c2h_table = (struct litepcie_table) { 0 };
+	dev->h2c.base = dev->c2h.base = NULL;
+}
 
 /* Interrupts ---------------------------------------------------------------------------------- */
 
@@ -29,38 +53,11 @@
  * Two directions may share one message, so of both only the larger number must have come. Where one
  * speaks for both, or runs alone, every single interrupt that is lost is noticed.
  */
-static int64_t interrupts_due(const struct sim *sim)
+static int64_t interrupts_due(const struct litepcie *dev)
 {
-	return (int64_t)(sim->h2c.asked > sim->c2h.asked ? sim->h2c.asked : sim->c2h.asked);
-}
+	uint64_t h2c = dev->h2c_table.asked, c2h = dev->c2h_table.asked;
 
-/* Sleep until the eventfd counts: 1, or the time is over: 0. What the board asks is answered. */
-static int sleep_for_msi(struct litepcie *dev, int timeout_ms)
-{
-	struct sim *sim = sim_of(dev);
-	int64_t deadline = litepcie_now_ms() + timeout_ms;
-	struct pollfd fds[2] = {
-		{ .fd = sim->msi, .events = POLLIN },
-		{ .fd = sim->vu.fd, .events = POLLIN },
-	};
-	uint64_t count;
-	int rc;
-
-	do {
-		int64_t left = deadline - litepcie_now_ms();
-
-		rc = poll(fds, 2, left > 0 ? (int)left : 0);
-		if (rc < 0)
-			return litepcie_fail(dev, -errno, "the wait for an interrupt: %s",
-					     strerror(errno));
-		if (read(sim->msi, &count, sizeof(count)) == sizeof(count)) {
-			dev->stats.interrupts += (int64_t)count;
-			return 1;
-		}
-		if (fds[1].revents && vfio_user_serve(&sim->vu) < 0)
-			return -ENODEV;
-	} while (rc > 0);
-	return 0;
+	return (int64_t)(h2c > c2h ? h2c : c2h);
 }
 
 /*
@@ -69,28 +66,32 @@ static int sleep_for_msi(struct litepcie *dev, int timeout_ms)
  */
 static int look_for_lost(struct litepcie *dev)
 {
-	struct sim *sim = sim_of(dev);
-	uint64_t asked = sim->h2c.asked + sim->c2h.asked;
-	int rc = sim_dma_poll(dev);
+	uint64_t asked = dev->h2c_table.asked + dev->c2h_table.asked;
+	int rc = litepcie_table_poll(dev);
 
-	if (rc < 0 || sim->h2c.asked + sim->c2h.asked == asked)
+	if (rc < 0 || dev->h2c_table.asked + dev->c2h_table.asked == asked)
 		return rc;
-	rc = sleep_for_msi(dev, INTERRUPT_GRACE_MS);
+	rc = dev->backend->sleep(dev, INTERRUPT_GRACE_MS);
 	if (rc == 0)
 		dev->stats.interrupts_missed++;
 	return rc;
 }
 
-/* The vector register is for drivers that share a line; it is cleared to say no nonsense. */
-int sim_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+static uint32_t own_causes(const struct litepcie *dev)
 {
-	int rc = sleep_for_msi(dev, timeout_ms);
+	return dev->map.h2c_cause | dev->map.c2h_cause;
+}
+
+/* The vector register is for drivers that share a line; it is cleared to say no nonsense. */
+static int table_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	int rc = dev->backend->sleep(dev, timeout_ms);
 
 	(void)directions;
 	if (rc == 0)
 		rc = look_for_lost(dev);
 	if (rc > 0) {
-		int error = litepcie_writel(dev, REG_MSI_CLEAR, MSI_H2C | MSI_C2H);
+		int error = litepcie_writel(dev, dev->map.irq_clear, own_causes(dev));
 
 		if (error < 0)
 			return error;
@@ -101,16 +102,15 @@ int sim_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 /* Take in what came; what has not after the grace is lost. */
 static int settle_interrupts(struct litepcie *dev)
 {
-	struct sim *sim = sim_of(dev);
-	int64_t due = interrupts_due(sim), deadline = litepcie_now_ms() + INTERRUPT_GRACE_MS;
-	int rc = sleep_for_msi(dev, 0);
+	int64_t due = interrupts_due(dev), deadline = litepcie_now_ms() + INTERRUPT_GRACE_MS;
+	int rc = dev->backend->sleep(dev, 0);
 
 	while (rc >= 0 && dev->stats.interrupts < due) {
 		int64_t left = deadline - litepcie_now_ms();
 
 		if (left <= 0)
 			break;
-		rc = sleep_for_msi(dev, (int)left);
+		rc = dev->backend->sleep(dev, (int)left);
 	}
 	dev->stats.interrupts_expected = due;
 	if (due - dev->stats.interrupts > (int64_t)dev->stats.interrupts_missed)
@@ -160,20 +160,20 @@ static int let_reads_settle(struct litepcie *dev)
 static int enable_interrupts(struct litepcie *dev, uint32_t mask)
 {
 	uint32_t enabled;
-	int rc = litepcie_readl(dev, REG_MSI_ENABLE, &enabled);
+	int rc = litepcie_readl(dev, dev->map.irq_enable, &enabled);
 
-	enabled = (enabled & ~(MSI_H2C | MSI_C2H)) | mask;
-	return rc < 0 ? rc : litepcie_writel(dev, REG_MSI_ENABLE, enabled);
+	enabled = (enabled & ~own_causes(dev)) | mask;
+	return rc < 0 ? rc : litepcie_writel(dev, dev->map.irq_enable, enabled);
 }
 
-int sim_dma_quiesce(struct litepcie *dev)
+int litepcie_table_quiesce(struct litepcie *dev)
 {
-	int rc = disable(dev, &sim_h2c_registers);
+	int rc = disable(dev, &dev->map.h2c);
 
 	if (rc == 0)
-		rc = disable(dev, &sim_c2h_registers);
+		rc = disable(dev, &dev->map.c2h);
 	if (rc == 0)
-		rc = litepcie_writel(dev, REG_LOOPBACK, 0);
+		rc = litepcie_writel(dev, dev->map.loopback, 0);
 	if (rc == 0)
 		rc = enable_interrupts(dev, 0);
 	return rc;
@@ -182,79 +182,96 @@ int sim_dma_quiesce(struct litepcie *dev)
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)
 {
 	uint32_t high, low;
-	int rc = litepcie_writel(dev, REG_COUNTERS_CONTROL, COUNTERS_SNAPSHOT);
+	int rc = litepcie_writel(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, REG_RC_PAYLOAD_BYTES, &high);
+		rc = litepcie_readl(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES], &high);
 	if (rc == 0)
-		rc = litepcie_readl(dev, REG_RC_PAYLOAD_BYTES + 4, &low);
+		rc = litepcie_readl(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES] + 4, &low);
 	if (rc == 0)
 		*bytes = (uint64_t)high << 32 | low;
 	return rc;
 }
 
-int sim_h2c_received(struct litepcie *dev, uint64_t *bytes)
+static int h2c_received(struct litepcie *dev, uint64_t *bytes)
 {
 	int rc = received_bytes(dev, bytes);
 
-	*bytes -= sim_of(dev)->received_before;
+	*bytes -= dev->received_before;
 	return rc;
 }
 
 /* Clear what an earlier run left in the eventfd, so that counts are this run's own. */
 static int start_interrupts(struct litepcie *dev, unsigned int directions)
 {
-	uint32_t mask = (directions & LITEPCIE_H2C ? MSI_H2C : 0) |
-			(directions & LITEPCIE_C2H ? MSI_C2H : 0);
-	int rc = sleep_for_msi(dev, 0);
+	uint32_t mask = (directions & LITEPCIE_H2C ? dev->map.h2c_cause : 0) |
+			(directions & LITEPCIE_C2H ? dev->map.c2h_cause : 0);
+	int rc = dev->backend->sleep(dev, 0);
 
 	dev->stats.interrupts = 0;
 	dev->stats.interrupts_expected = 0;
 	if (rc >= 0)
-		rc = litepcie_writel(dev, REG_MSI_CLEAR, MSI_H2C | MSI_C2H);
+		rc = litepcie_writel(dev, dev->map.irq_clear, own_causes(dev));
 	if (rc == 0)
 		rc = enable_interrupts(dev, mask);
 	return rc;
 }
 
-/* The card is quiet since it was opened, or since the last stop. */
-int sim_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+/* Empty, as after a flush; the ring's memory and the room for `asks` stay. */
+static void reset_table(struct litepcie_table *table, bool silent)
 {
-	struct sim *sim = sim_of(dev);
+	*table = (struct litepcie_table) {
+		.asks = table->asks, .iova = table->iova, .silent = silent,
+	};
+}
+
+/* The card is quiet since it was opened, or since the last stop. */
+static int table_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+{
 	int rc;
 
-	sim->h2c = (struct sim_channel) { .silent = config->loopback };
-	sim->c2h = (struct sim_channel) { 0 };
-	sim->c2h_limit = config->c2h_limit;
-	sim->interrupt_every = config->interrupt_every ? config->interrupt_every :
+	reset_table(&dev->h2c_table, config->loopback);
+	reset_table(&dev->c2h_table, false);
+	dev->c2h_limit = config->c2h_limit;
+	dev->interrupt_every = config->interrupt_every ? config->interrupt_every :
 							 DEFAULT_INTERRUPT_EVERY;
-	rc = received_bytes(dev, &sim->received_before);
+	rc = received_bytes(dev, &dev->received_before);
 	if (rc == 0)
 		rc = start_interrupts(dev, config->directions);
 	if (rc == 0)
-		rc = litepcie_writel(dev, REG_LOOPBACK, config->loopback);
+		rc = litepcie_writel(dev, dev->map.loopback, config->loopback);
 	if (rc == 0 && dev->c2h.active)
-		rc = sim_post_c2h(dev, 0);
+		rc = litepcie_table_post_c2h(dev, 0);
 	if (rc == 0 && dev->c2h.active)
-		rc = litepcie_writel(dev, sim_c2h_registers.enable, DMA_ENABLE);
+		rc = litepcie_writel(dev, dev->map.c2h.enable, DMA_ENABLE);
 	if (rc == 0 && dev->h2c.active)
-		rc = litepcie_writel(dev, sim_h2c_registers.enable, DMA_ENABLE);
+		rc = litepcie_writel(dev, dev->map.h2c.enable, DMA_ENABLE);
 	return rc;
 }
 
-int sim_dma_stop(struct litepcie *dev)
+/* A card that has gone said so already, and whatever it still had to do has ended with it. */
+static int table_stop(struct litepcie *dev)
 {
-	struct sim *sim = sim_of(dev);
 	bool in_flight = dev->h2c.active && dev->h2c.hw != dev->h2c.sw;
 	int settled, rc;
 
-	if (sim->vu.fd < 0)	/* the board has gone, and said so already */
+	if (dev->backend->gone(dev))
 		return 0;
 	settled = settle_interrupts(dev);
-	sim->h2c = (struct sim_channel) { 0 };
-	sim->c2h = (struct sim_channel) { 0 };
-	rc = sim_dma_quiesce(dev);
+	reset_table(&dev->h2c_table, false);
+	reset_table(&dev->c2h_table, false);
+	rc = litepcie_table_quiesce(dev);
 	if (rc == 0 && in_flight)
 		rc = let_reads_settle(dev);
 	return settled < 0 ? settled : rc;
 }
+
+const struct litepcie_engine litepcie_table_engine = {
+	.start = table_start,
+	.stop = table_stop,
+	.poll = litepcie_table_poll,
+	.wait = table_wait,
+	.c2h_release = litepcie_table_c2h_release,
+	.h2c_submit = litepcie_table_h2c_submit,
+	.h2c_received = h2c_received,
+};

@@ -1,0 +1,32 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""liblitepcie's test programs (software/user/test) on the real gateware, without a machine."""
+
+import subprocess
+
+import pytest
+from board_builds import build_executable
+from software_build import TIMEOUT, build_software
+
+from lanebox import layouts
+
+
+@pytest.fixture(scope="session")
+def built():
+    return build_software()
+
+
+def run(built, board, name, *arguments):
+    """One of the test programs on this board, with checks of addresses and behaviour."""
+    command = [built.out / "test" / name, f"sim:{board.socket}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 0, done.stdout + done.stderr + board.tail()
+    return done.stdout
+
+
+def test_the_library_on_the_board(start_board, built):
+    """Every call; the csr.json of the build is accepted as that of this card."""
+    program = build_executable("lanebox")
+    with start_board("--bar2", layouts.BAR2_SIZE, program=program) as board:
+        run(built, board, "library", built.csr_json)

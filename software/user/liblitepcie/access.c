@@ -1,0 +1,129 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * One load or store of the CPU to a mapped BAR, which is one TLP where nothing in between cuts it.
+ * More than 8 bytes take vector instructions: written out, since a compiler may cut a copy.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "backend.h"
+
+#ifdef __x86_64__
+
+static bool has_vectors(size_t size)
+{
+	switch (size) {
+	case 16:
+		return true;
+	case 32:
+		return __builtin_cpu_supports("avx");
+	case 64:
+		return __builtin_cpu_supports("avx512f");
+	default:
+		return false;
+	}
+}
+
+static void load_vector(const uint8_t *from, void *data, size_t size)
+{
+	if (size == 16)
+		__asm__ volatile ("movdqa (%0), %%xmm0\n\tmovdqu %%xmm0, (%1)"
+				  : : "r" (from), "r" (data) : "memory", "xmm0");
+	else if (size == 32)
+		__asm__ volatile ("vmovdqa (%0), %%ymm0\n\tvmovdqu %%ymm0, (%1)\n\tvzeroupper"
+				  : : "r" (from), "r" (data) : "memory", "xmm0");
+	else
+		__asm__ volatile ("vmovdqa64 (%0), %%zmm0\n\tvmovdqu64 %%zmm0, (%1)\n\tvzeroupper"
+				  : : "r" (from), "r" (data) : "memory", "xmm0");
+}
+
+static void store_vector(uint8_t *to, const void *data, size_t size)
+{
+	if (size == 16)
+		__asm__ volatile ("movdqu (%1), %%xmm0\n\tmovdqa %%xmm0, (%0)"
+				  : : "r" (to), "r" (data) : "memory", "xmm0");
+	else if (size == 32)
+		__asm__ volatile ("vmovdqu (%1), %%ymm0\n\tvmovdqa %%ymm0, (%0)\n\tvzeroupper"
+				  : : "r" (to), "r" (data) : "memory", "xmm0");
+	else
+		__asm__ volatile ("vmovdqu64 (%1), %%zmm0\n\tvmovdqa64 %%zmm0, (%0)\n\tvzeroupper"
+				  : : "r" (to), "r" (data) : "memory", "xmm0");
+}
+
+#else
+
+static bool has_vectors(size_t size)
+{
+	(void)size;
+	return false;
+}
+
+static void load_vector(const uint8_t *from, void *data, size_t size)
+{
+	(void)from;
+	(void)data;
+	(void)size;
+}
+
+static void store_vector(uint8_t *to, const void *data, size_t size)
+{
+	(void)to;
+	(void)data;
+	(void)size;
+}
+
+#endif
+
+static int check_width(struct litepcie *dev, size_t size)
+{
+	if (size <= 8 || has_vectors(size))
+		return 0;
+	return litepcie_fail(dev, -EOPNOTSUPP, "this CPU has no load or store of %zu bytes", size);
+}
+
+/* Volatile accesses of the exact width: the compiler may neither split nor join them. */
+int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size)
+{
+	int rc = check_width(dev, size);
+
+	if (rc < 0)
+		return rc;
+	if (size == 1)
+		*(uint8_t *)data = *(const volatile uint8_t *)from;
+	else if (size == 2)
+		memcpy(data, &(uint16_t) { *(const volatile uint16_t *)from }, 2);
+	else if (size == 4)
+		memcpy(data, &(uint32_t) { *(const volatile uint32_t *)from }, 4);
+	else if (size == 8)
+		memcpy(data, &(uint64_t) { *(const volatile uint64_t *)from }, 8);
+	else
+		load_vector(from, data, size);
+	return 0;
+}
+
+int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t size)
+{
+	uint64_t value = 0;
+	int rc = check_width(dev, size);
+
+	if (rc < 0)
+		return rc;
+	if (size <= 8)
+		memcpy(&value, data, size);	/* little-endian, as the card */
+	if (size == 1)
+		*(volatile uint8_t *)to = (uint8_t)value;
+	else if (size == 2)
+		*(volatile uint16_t *)to = (uint16_t)value;
+	else if (size == 4)
+		*(volatile uint32_t *)to = (uint32_t)value;
+	else if (size == 8)
+		*(volatile uint64_t *)to = value;
+	else
+		store_vector(to, data, size);
+	return 0;
+}

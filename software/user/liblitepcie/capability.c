@@ -1,0 +1,231 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The card's capability table: read and checked once, when the card is opened. A card whose table
+ * cannot be trusted is not opened, since every address of this library comes from it.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "backend.h"
+#include "litepcie_capability.h"
+
+#define CRC_POLYNOMIAL	0xedb88320u	/* CRC-32 of IEEE 802.3, reflected */
+#define NO_ANSWER	UINT32_MAX
+
+/* Table --------------------------------------------------------------------------------------- */
+
+static uint32_t crc_word(uint32_t crc, uint32_t word)
+{
+	crc ^= word;	/* little-endian, as the CRC takes bytes */
+	for (int bit = 0; bit < 32; bit++)
+		crc = crc >> 1 ^ (crc & 1 ? CRC_POLYNOMIAL : 0);
+	return crc;
+}
+
+static uint32_t table_crc(const uint32_t *words, unsigned int count)
+{
+	uint32_t crc = UINT32_MAX;
+
+	for (unsigned int i = 0; i < count; i++)
+		crc = crc_word(crc, i == LITEPCIE_CAP_HEADER_CRC ? 0 : words[i]);
+	return ~crc;
+}
+
+static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, unsigned int to)
+{
+	int rc = 0;
+
+	for (unsigned int i = from; rc == 0 && i < to; i++)
+		rc = litepcie_readl(dev, LITEPCIE_CAP_OFFSET + 4 * i, &words[i]);
+	return rc;
+}
+
+/* A card that has gone, or is being reset, reads all ones. */
+static int check_header(struct litepcie *dev, const uint32_t *words)
+{
+	uint32_t magic = words[LITEPCIE_CAP_HEADER_MAGIC];
+	uint32_t version = words[LITEPCIE_CAP_HEADER_VERSION];
+	uint32_t bytes = words[LITEPCIE_CAP_HEADER_BYTES];
+
+	if (magic == NO_ANSWER)
+		return litepcie_fail(dev, -EIO, "%s: the capability table reads all ones: the card "
+				     "does not answer; reset it, or start the board again",
+				     dev->name);
+	if (magic != LITEPCIE_CAP_MAGIC)
+		return litepcie_fail(dev, -EPROTO, "%s: no capability table at BAR0 + 0x%x (0x%08x "
+				     "instead of 0x%08x): this is not Lanebox's gateware",
+				     dev->name, LITEPCIE_CAP_OFFSET, magic, LITEPCIE_CAP_MAGIC);
+	if (version >> 16 != LITEPCIE_CAP_MAJOR)
+		return litepcie_fail(dev, -EPROTO, "%s: the card's capability table has version "
+				     "%u.%u, this library understands %u.x: use the library that "
+				     "came with the gateware", dev->name, version >> 16,
+				     version & 0xffff, LITEPCIE_CAP_MAJOR);
+	if (bytes % 4 || bytes < 4 * LITEPCIE_CAP_HEADER_WORDS || bytes > LITEPCIE_CAP_SIZE)
+		return litepcie_fail(dev, -EIO, "%s: the capability table claims %u bytes: it must "
+				     "be %u to %u", dev->name, bytes,
+				     4 * LITEPCIE_CAP_HEADER_WORDS, LITEPCIE_CAP_SIZE);
+	return 0;
+}
+
+static int read_table(struct litepcie *dev, uint32_t *words)
+{
+	int rc = read_words(dev, words, 0, LITEPCIE_CAP_HEADER_WORDS);
+	unsigned int count;
+
+	if (rc == 0)
+		rc = check_header(dev, words);
+	if (rc < 0)
+		return rc;
+	count = words[LITEPCIE_CAP_HEADER_BYTES] / 4;
+	rc = read_words(dev, words, LITEPCIE_CAP_HEADER_WORDS, count);
+	if (rc == 0 && table_crc(words, count) != words[LITEPCIE_CAP_HEADER_CRC])
+		return litepcie_fail(dev, -EIO, "%s: the checksum of the capability table is "
+				     "0x%08x, not 0x%08x: reads of the card go wrong", dev->name,
+				     table_crc(words, count), words[LITEPCIE_CAP_HEADER_CRC]);
+	return rc;
+}
+
+/* Blocks -------------------------------------------------------------------------------------- */
+
+static struct litepcie_block parse_block(const uint32_t *entry, unsigned int words)
+{
+	uint32_t type = entry[LITEPCIE_CAP_ENTRY_TYPE], length = entry[LITEPCIE_CAP_ENTRY_LENGTH];
+	struct litepcie_block block = {
+		.type = type & 0xffff,
+		.version = type >> 16,
+		.index = length >> 24,
+		.bar = length >> 16 & 0xff,
+		.offset = entry[LITEPCIE_CAP_ENTRY_OFFSET],
+		.size = entry[LITEPCIE_CAP_ENTRY_SIZE],
+		.parameters = words - LITEPCIE_CAP_ENTRY_WORDS,
+	};
+
+	if (block.parameters > LITEPCIE_PARAMETERS)
+		block.parameters = LITEPCIE_PARAMETERS;
+	memcpy(block.parameter, entry + LITEPCIE_CAP_ENTRY_WORDS, 4 * block.parameters);
+	return block;
+}
+
+static int parse_blocks(struct litepcie *dev, const uint32_t *words)
+{
+	unsigned int end = words[LITEPCIE_CAP_HEADER_BYTES] / 4;
+	unsigned int count = words[LITEPCIE_CAP_HEADER_BLOCKS];
+	unsigned int at = LITEPCIE_CAP_HEADER_WORDS;
+
+	if (count > (end - at) / LITEPCIE_CAP_ENTRY_WORDS)
+		return litepcie_fail(dev, -EIO, "%s: %u blocks do not fit into the capability "
+				     "table", dev->name, count);
+	dev->blocks = calloc(count ? count : 1, sizeof(*dev->blocks));
+	if (!dev->blocks)
+		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+	for (unsigned int i = 0; i < count; i++) {
+		unsigned int length = 0;
+
+		if (at + LITEPCIE_CAP_ENTRY_WORDS <= end)
+			length = (words[at + LITEPCIE_CAP_ENTRY_LENGTH] & 0xffff) / 4;
+		if (length < LITEPCIE_CAP_ENTRY_WORDS || length > end - at)
+			return litepcie_fail(dev, -EIO, "%s: block %u of the capability table has "
+					     "%u words: reads of the card go wrong", dev->name, i,
+					     length);
+		dev->blocks[dev->block_count++] = parse_block(words + at, length);
+		at += length;
+	}
+	return 0;
+}
+
+/* Card ---------------------------------------------------------------------------------------- */
+
+static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigned int number)
+{
+	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
+
+	/* An older card's entry is shorter: what it does not say is 0. */
+	return block && number < block->parameters ? block->parameter[number] : 0;
+}
+
+static const char *endpoint_name(uint32_t kind)
+{
+	switch (kind) {
+	case LITEPCIE_ENDPOINT_KIND_LITEPCIE:
+		return "litepcie";
+	case LITEPCIE_ENDPOINT_KIND_LANEBOX:
+		return "lanebox";
+	default:
+		return "unknown";
+	}
+}
+
+static void describe(struct litepcie *dev, const uint32_t *words)
+{
+	struct litepcie_card *card = &dev->card;
+	const uint8_t *digest = (const uint8_t *)(words + LITEPCIE_CAP_HEADER_DIGEST);
+
+	memcpy(card->target, words + LITEPCIE_CAP_HEADER_TARGET, sizeof(card->target) - 1);
+	for (unsigned int i = 0; i < 4 * LITEPCIE_CAP_DIGEST_WORDS; i++)
+		snprintf(card->digest + 2 * i, 3, "%02x", digest[i]);
+	snprintf(card->endpoint, sizeof(card->endpoint), "%s",
+		 endpoint_name(parameter(dev, LITEPCIE_BLOCK_ENDPOINT, LITEPCIE_ENDPOINT_KIND)));
+	card->blocks = dev->block_count;
+	while (litepcie_find_block(dev, LITEPCIE_BLOCK_DMA, card->channels))
+		card->channels++;
+	card->data_width = parameter(dev, LITEPCIE_BLOCK_ENDPOINT, LITEPCIE_ENDPOINT_DATA_WIDTH);
+	card->address_width = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_ADDRESS_WIDTH);
+	card->table_depth = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_TABLE_DEPTH);
+	card->read_tags = parameter(dev, LITEPCIE_BLOCK_ENDPOINT, LITEPCIE_ENDPOINT_READ_TAGS);
+	card->clock_hz = parameter(dev, LITEPCIE_BLOCK_ENDPOINT, LITEPCIE_ENDPOINT_CLOCK_HZ);
+	card->tick_ps = parameter(dev, LITEPCIE_BLOCK_DEVICE_TIME, LITEPCIE_DEVICE_TIME_TICK_PS);
+}
+
+int litepcie_capability_read(struct litepcie *dev)
+{
+	uint32_t words[LITEPCIE_CAP_SIZE / 4];
+	int rc = read_table(dev, words);
+
+	if (rc == 0)
+		rc = parse_blocks(dev, words);
+	if (rc == 0)
+		describe(dev, words);
+	return rc;
+}
+
+const struct litepcie_block *litepcie_find_block(const struct litepcie *dev, unsigned int type,
+						 unsigned int index)
+{
+	for (unsigned int i = 0; i < dev->block_count; i++)
+		if (dev->blocks[i].type == type && dev->blocks[i].index == index)
+			return &dev->blocks[i];
+	return NULL;
+}
+
+void litepcie_card(const struct litepcie *dev, struct litepcie_card *card)
+{
+	*card = dev->card;
+}
+
+int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block)
+{
+	if (number >= dev->block_count)
+		return litepcie_fail(dev, -ENOENT, "block %u: the card has %u", number,
+				     dev->block_count);
+	*block = dev->blocks[number];
+	return 0;
+}
+
+int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
+			struct litepcie_block *block)
+{
+	const struct litepcie_block *found = litepcie_find_block(dev, type, index);
+
+	if (!found)
+		return litepcie_fail(dev, -ENOENT, "the card has no block of type %u with number "
+				     "%u", type, index);
+	*block = *found;
+	return 0;
+}

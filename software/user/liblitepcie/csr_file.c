@@ -1,0 +1,224 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The names of all registers, from the csr.json that LiteX writes. Of JSON this reads objects,
+ * texts without escapes, numbers and words, which is all that LiteX writes there; anything else
+ * ends with a sentence that says where.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "backend.h"
+
+#define LARGEST_FILE	(4u << 20)
+#define DEEPEST		4
+#define TEXT		96	/* of a key or value; LiteX's are shorter */
+
+struct scan {
+	struct litepcie	*dev;
+	const char	*path;
+	const char	*start, *at;
+	char		key[DEEPEST][TEXT];
+	int		depth;
+	/* The register whose object is open. */
+	struct litepcie_register found;
+	bool		has_place, has_size;
+	char		identifier[TEXT];
+};
+
+static int complain(struct scan *scan, const char *what)
+{
+	return litepcie_fail(scan->dev, -EPROTO, "%s, byte %zu: %s: this is not the csr.json of a "
+			     "LiteX build", scan->path, (size_t)(scan->at - scan->start), what);
+}
+
+static char next(struct scan *scan)
+{
+	scan->at += strspn(scan->at, " \t\r\n");
+	return *scan->at;
+}
+
+/* A text in quotes, or a number or word without. */
+static int take_text(struct scan *scan, char *text)
+{
+	size_t length, quoted = next(scan) == '"';
+
+	scan->at += quoted;
+	length = strcspn(scan->at, quoted ? "\"\\" : ",}] \t\r\n");
+	if (length >= TEXT || (!quoted && !length) || (quoted && scan->at[length] != '"'))
+		return complain(scan, "no text that can be read");
+	memcpy(text, scan->at, length);
+	text[length] = '\0';
+	scan->at += length + quoted;
+	return 0;
+}
+
+static bool inside(const struct scan *scan, const char *section, int depth)
+{
+	return scan->depth == depth && strcmp(scan->key[0], section) == 0;
+}
+
+static void take_value(struct scan *scan, const char *value)
+{
+	struct litepcie_register *found = &scan->found;
+	const char *key = scan->key[scan->depth - 1];
+
+	if (inside(scan, "constants", 2) && strcmp(key, "config_identifier") == 0)
+		snprintf(scan->identifier, TEXT, "%s", value);
+	if (!inside(scan, "csr_registers", 3))
+		return;
+	if (strcmp(key, "addr") == 0) {
+		found->offset = (uint32_t)strtoul(value, NULL, 0);
+		scan->has_place = true;
+	} else if (strcmp(key, "size") == 0) {
+		found->words = (unsigned int)strtoul(value, NULL, 0);
+		scan->has_size = found->words > 0;
+	} else if (strcmp(key, "type") == 0) {
+		found->writable = strcmp(value, "rw") == 0;
+	}
+}
+
+/* An object has ended: one of a register is complete. */
+static int take_register(struct scan *scan)
+{
+	struct litepcie_register *found = &scan->found;
+	const char *name = scan->key[1];
+	int rc;
+
+	if (!inside(scan, "csr_registers", 2))
+		return 0;
+	if (!scan->has_place || !scan->has_size || strlen(name) >= sizeof(found->name))
+		return complain(scan, "a register without a place or size");
+	memcpy(found->name, name, strlen(name) + 1);
+	rc = litepcie_register_add(scan->dev, found);
+	scan->found = (struct litepcie_register) { 0 };
+	scan->has_place = scan->has_size = false;
+	if (rc == -EPROTO)
+		return litepcie_fail(scan->dev, rc, "%s: %s is elsewhere on this card: the file is "
+				     "of another build; the card's identifier is \"%s\"",
+				     scan->path, name, scan->dev->card.identifier);
+	return rc < 0 ? litepcie_fail(scan->dev, rc, "%s: %s", scan->path, strerror(-rc)) : 0;
+}
+
+static int close_object(struct scan *scan)
+{
+	scan->at++;
+	scan->depth--;
+	return scan->depth ? take_register(scan) : 0;
+}
+
+/* One member: its key, and its value unless that is an object, whose members come next. */
+static int take_member(struct scan *scan)
+{
+	char value[TEXT];
+	int rc = take_text(scan, scan->key[scan->depth - 1]);
+
+	if (rc == 0 && next(scan) != ':')
+		return complain(scan, "no : behind a key");
+	if (rc < 0)
+		return rc;
+	scan->at++;
+	if (next(scan) == '{') {
+		if (scan->depth == DEEPEST)
+			return complain(scan, "objects too deep");
+		scan->at++;
+		scan->depth++;
+		return 0;
+	}
+	rc = take_text(scan, value);
+	if (rc == 0)
+		take_value(scan, value);
+	return rc;
+}
+
+static int scan_text(struct scan *scan)
+{
+	int rc = 0;
+
+	if (next(scan) != '{')
+		return complain(scan, "no { at the beginning");
+	scan->at++;
+	scan->depth = 1;
+	while (rc == 0 && scan->depth) {
+		switch (next(scan)) {
+		case ',':
+			scan->at++;
+			break;
+		case '}':
+			rc = close_object(scan);
+			break;
+		case '"':
+			rc = take_member(scan);
+			break;
+		default:
+			rc = complain(scan, *scan->at ? "an unexpected character" : "it ends early");
+		}
+	}
+	return rc;
+}
+
+static int check_identifier(struct scan *scan)
+{
+	const char *own = scan->dev->card.identifier;
+
+	/* LiteX writes it in small letters, and may append the time of the build on the card. */
+	if (!*scan->identifier || strncasecmp(own, scan->identifier, strlen(scan->identifier)) == 0)
+		return 0;
+	return litepcie_fail(scan->dev, -EPROTO, "%s is of the build \"%s\", the card is \"%s\"",
+			     scan->path, scan->identifier, own);
+}
+
+/* Everything or nothing: what was known before stays when the file is not of this card. */
+static int take_file(struct litepcie *dev, const char *path, const char *text)
+{
+	struct scan scan = { .dev = dev, .path = path, .start = text, .at = text };
+	unsigned int before = dev->register_count;
+	int rc = scan_text(&scan);
+
+	if (rc == 0 && dev->register_count == before && !*scan.identifier)
+		rc = complain(&scan, "it names no register");
+	if (rc == 0)
+		rc = check_identifier(&scan);
+	if (rc < 0)
+		dev->register_count = before;
+	litepcie_registers_sort(dev);
+	return rc;
+}
+
+static int read_failed(struct litepcie *dev, const char *path, int error)
+{
+	return litepcie_fail(dev, -error, "%s: %s", path, strerror(error));
+}
+
+int litepcie_csr_load(struct litepcie *dev, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	struct stat st;
+	size_t size;
+	char *text;
+	int rc;
+
+	if (!file)
+		return read_failed(dev, path, errno);
+	if (fstat(fileno(file), &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > LARGEST_FILE) {
+		fclose(file);
+		return read_failed(dev, path, EFBIG);
+	}
+	text = calloc(1, (size_t)st.st_size + 1);
+	size = text ? fread(text, 1, (size_t)st.st_size, file) : 0;
+	if (text && size == (size_t)st.st_size)
+		rc = take_file(dev, path, text);
+	else
+		rc = read_failed(dev, path, text ? EIO : ENOMEM);
+	free(text);
+	fclose(file);
+	return rc;
+}

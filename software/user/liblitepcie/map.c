@@ -1,0 +1,112 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Where the registers are that the library itself uses. Filled once, from their names: after that
+ * no access looks for anything.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "backend.h"
+#include "litepcie_capability.h"
+
+/* LitePCIe calls the h2c side of its DMA "reader" and the c2h side "writer"; only here. */
+static int find_direction(struct litepcie *dev, const char *theirs,
+			  struct litepcie_dma_registers *registers)
+{
+	struct {
+		const char *name;
+		uint32_t *offset;
+	} wanted[] = {
+		{ "enable", &registers->enable },
+		{ "table_value", &registers->value },
+		{ "table_we", &registers->push },
+		{ "table_loop_prog_n", &registers->loop },
+		{ "table_loop_status", &registers->loop_status },
+		{ "table_reset", &registers->flush },
+	};
+	char name[64];
+	int rc = 0;
+
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		snprintf(name, sizeof(name), "pcie_dma%u_%s_%s", dev->channel, theirs,
+			 wanted[i].name);
+		litepcie_need(dev, name, wanted[i].offset, &rc);
+	}
+	return rc;
+}
+
+static int find_dma(struct litepcie *dev)
+{
+	const struct litepcie_block *block =
+		litepcie_find_block(dev, LITEPCIE_BLOCK_DMA, dev->channel);
+	struct litepcie_map *map = &dev->map;
+	char name[64];
+	int rc;
+
+	if (!block || block->parameters <= LITEPCIE_DMA_H2C_BUFFERED)
+		return litepcie_fail(dev, -EPROTO, "%s: the card has no DMA channel %u; it has %u",
+				     dev->name, dev->channel, dev->card.channels);
+	map->h2c_cause = 1u << (block->parameter[LITEPCIE_DMA_H2C_CAUSE] & 31);
+	map->c2h_cause = 1u << (block->parameter[LITEPCIE_DMA_C2H_CAUSE] & 31);
+	map->h2c_in_flight = block->parameter[LITEPCIE_DMA_H2C_BUFFERED];
+	rc = find_direction(dev, "reader", &map->h2c);
+	if (rc == 0)
+		rc = find_direction(dev, "writer", &map->c2h);
+	snprintf(name, sizeof(name), "pcie_dma%u_loopback_enable", dev->channel);
+	litepcie_need(dev, name, &map->loopback, &rc);
+	return rc;
+}
+
+static int find_streams(struct litepcie *dev)
+{
+	static const char *const streams[4] = { "cq", "cc", "rq", "rc" };
+	static const char *const counts[6] = {
+		"beats", "stalls", "tlps", "payload_bytes", "first", "last",
+	};
+	char name[64];
+	int rc = 0;
+
+	for (int s = 0; s < 4; s++) {
+		for (int c = 0; c < 6; c++) {
+			snprintf(name, sizeof(name), "pcie_counters_%s_%s", streams[s], counts[c]);
+			litepcie_need(dev, name, &dev->map.streams[s][c], &rc);
+		}
+	}
+	return rc;
+}
+
+int litepcie_map_build(struct litepcie *dev)
+{
+	const struct litepcie_block *identifier =
+		litepcie_find_block(dev, LITEPCIE_BLOCK_IDENTIFIER, 0);
+	struct litepcie_map *map = &dev->map;
+	int rc = 0;
+
+	if (!identifier)
+		return litepcie_fail(dev, -EPROTO, "%s: the card has no identifier", dev->name);
+	map->identifier = identifier->offset;
+	map->identifier_size = identifier->size;
+	litepcie_need(dev, "device_time_low", &map->time_low, &rc);
+	litepcie_need(dev, "device_time_high", &map->time_high, &rc);
+	litepcie_need(dev, "pcie_phy_link_status", &map->link_status, &rc);
+	litepcie_need(dev, "pcie_phy_msi_enable", &map->phy_msi, &rc);
+	litepcie_need(dev, "pcie_phy_max_payload_size", &map->mps, &rc);
+	litepcie_need(dev, "pcie_phy_max_request_size", &map->mrrs, &rc);
+	litepcie_need(dev, "pcie_msi_enable", &map->irq_enable, &rc);
+	litepcie_need(dev, "pcie_msi_clear", &map->irq_clear, &rc);
+	litepcie_need(dev, "pcie_msi_vector", &map->irq_vector, &rc);
+	litepcie_need(dev, "pcie_counters_control", &map->counters_control, &rc);
+	litepcie_need(dev, "pcie_counters_time", &map->counters_time, &rc);
+	litepcie_need(dev, "pattern_control", &map->pattern_control, &rc);
+	litepcie_need(dev, "pattern_h2c_beats", &map->pattern_beats, &rc);
+	litepcie_need(dev, "pattern_h2c_errors", &map->pattern_errors, &rc);
+	litepcie_need(dev, "pattern_h2c_first_error", &map->pattern_first_error, &rc);
+	if (rc == 0)
+		rc = find_streams(dev);
+	return rc < 0 ? rc : find_dma(dev);
+}
