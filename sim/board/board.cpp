@@ -89,6 +89,8 @@ Board::Board(const Options &options)
     check_msix(config_);
     msix_.resize(options.msix.vectors);
     root_.timing = options.timing;
+    root_.upstream.set_rate_limited(options.link_rate);
+    root_.downstream.set_rate_limited(options.link_rate);
     root_.seed(options.seed);
     faults_.seed(options.seed);
     root_.configure();

@@ -38,6 +38,7 @@ enum Id {
     Msix,
     LinkGeneration,
     LinkWidth,
+    LinkRate,
     Seed,
     Stall,
     WavesFile,
@@ -85,6 +86,8 @@ const Row kRows[] = {
     {"msix", "VECTORS:BAR:TABLE:PBA", "MSI-X, its table in the gateware at these offsets", Msix},
     {"link-gen", "1|2|3", "what the link trains to: 2.5, 5 or 8 GT/s (3)", LinkGeneration},
     {"link-width", "1|2|4|8", "lanes (8)", LinkWidth},
+    {"link-rate", "on|off", "off: bytes take no time on the link, the pins alone bind (on)",
+     LinkRate},
     {"seed", "N", "of everything random: power-on values, stalls (1)", Seed},
     {"stall", "PERCENT", "chance to hold back a ready or a new TLP, each cycle (0)", Stall},
     {"waves", "FILE.fst", "write waves (a board built with waves only)", WavesFile},
@@ -238,6 +241,7 @@ void apply(Options &options, const Row &row, const char *value) {
         case Flr: options.flr = true; break;
         case Msix: options.msix = msix_of(value); break;
         case LinkGeneration: options.link.generation = one_of(name, value, {1, 2, 3}); break;
+        case LinkRate: options.link_rate = on_or_off(name, value); break;
         case LinkWidth: options.link.width = one_of(name, value, {1, 2, 4, 8}); break;
         case Seed: options.seed = number(name, value, 0, ~uint64_t{0}); break;
         case Stall:
