@@ -83,6 +83,8 @@ BLOCK_TYPES = {
         "memory, readable and writable"),
     "user": BlockType(9, ("cause",),
         "registers of the logic in the user slot"),
+    "user_window": BlockType(11, (),
+        "the AXI4 bus of the logic in the user slot, as it means it"),
     "pattern": BlockType(10, ("control",),
         "pattern generator and checker between DMA and user slot"),
 }
@@ -192,6 +194,11 @@ def _card_memory_blocks(soc):
     return [Block("memory", layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, {},
         index=len(layouts.MEMORY_BASES), bar=2)]
 
+def _user_window_blocks(soc):
+    if soc.user.axi is None:
+        return []
+    return [Block("user_window", layouts.AXI_BASE, layouts.AXI_SIZE, {}, bar=2)]
+
 def blocks(soc, endpoint):
     """The blocks of a SoC whose registers have their places, in the order of the table."""
     identifier = soc.csr.regions["identifier_mem"]
@@ -217,6 +224,7 @@ def blocks(soc, endpoint):
         *_card_memory_blocks(soc),
         *([_csr_block(soc, "user", cause=soc.constants["USER_INTERRUPT"])]
             if "user" in soc.csr.regions else []),
+        *_user_window_blocks(soc),
         _csr_block(soc, "pattern", control="control"),
     ]
 

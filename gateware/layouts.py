@@ -54,6 +54,7 @@ CARD_MEMORY_BASE = 0x080000
 CARD_MEMORY_SIZE = 0x080000
 AXI_BASE         = 0x100000
 AXI_SIZE         = 0x100000
+AXI_ID_WIDTH     = 8         # A place of 32 and the times that it was given up: AxiTarget.scala.
 
 # A read of an address where nothing answers ends after this many cycles (0.5 us) with all ones,
 # well before a host gives up on its completion.

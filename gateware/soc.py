@@ -4,7 +4,7 @@
 
 """The Lanebox SoC: the stages in path order, connected. There is no logic in this file.
 
-    host -- hard block -- endpoint -+- MMIO: BAR0 -> CSRs and two memories
+    host -- hard block -- endpoint -+- MMIO: BARs -> CSRs, memories, the user slot
                                     +- DMA -- pattern -- user slot
 """
 
@@ -23,7 +23,7 @@ from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
 from lanebox.mmio.bridge import MmioBridge, card_memories
 from lanebox.mmio.memory import BLANK_IMAGE
-from lanebox.mmio.windows import BAR0_MEMORIES, default_windows
+from lanebox.mmio.windows import BAR0_MEMORIES
 from lanebox.pcie.counters import PcieCounters
 from lanebox.pcie.endpoint import make_endpoint
 from lanebox.pcie.tlp_events import tlp_events
@@ -61,9 +61,11 @@ class LaneboxSoC(SoCMini):
         for name, value in HARD_BLOCK[endpoint].items():
             self.add_constant(name, value)
 
-        # MMIO -------------------------------------------------------------------------------------
+        # MMIO; the user slot may have a part in it ------------------------------------------------
+        bridged       = mmio == "bridge" and endpoint == "lanebox"
+        self.user     = make_occupant(user, platform, with_axi=bridged)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
-        if mmio == "bridge" and endpoint == "lanebox":
+        if bridged:
             self.add_bridge(memories)
         else:
             self.add_bus_master(memories)
@@ -79,9 +81,8 @@ class LaneboxSoC(SoCMini):
         self.add_constant("DMA_CHANNELS",   layouts.DMA_CHANNELS)
         self.add_constant("DMA_ADDR_WIDTH", layouts.ADDRESS_WIDTH)
 
-        # User slot, behind the pattern ------------------------------------------------------------
+        # The user slot's streams, behind the pattern ----------------------------------------------
         self.pattern = Pattern()
-        self.user    = make_occupant(user, platform)
         self.comb += [
             self.pcie_dma0.source.connect(self.pattern.h2c_sink),
             self.pattern.h2c_source.connect(self.user.sink),
@@ -119,7 +120,7 @@ class LaneboxSoC(SoCMini):
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
-        self.mmio = MmioBridge(self.pcie_endpoint, default_windows(), lanes)
+        self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi)
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
         # Software finds them where the host sees them; they are not on the bus.
         for name, (base, size) in BAR0_MEMORIES.items():

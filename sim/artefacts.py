@@ -15,7 +15,7 @@ from pathlib import Path
 from sim.board.build import build_board
 from sim.endpoints import DEFAULT
 from sim.errors import BuildError
-from sim.examples import Example
+from sim.examples import Example, Occupant
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
@@ -26,7 +26,7 @@ class Artefacts:
     """One choice of gateware, and what runs it."""
 
     endpoint: str
-    example: Example | None
+    example: Example | Occupant | None
     gateware: Path  # what targets/sim.py wrote
     board: Path
 
@@ -38,7 +38,7 @@ class Artefacts:
 
 def build(
     endpoint: str,
-    example: Example | None = None,
+    example: Example | Occupant | None = None,
     waves: bool = False,
     memories: dict[int, str] | None = None,
 ) -> Artefacts:

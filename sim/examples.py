@@ -24,6 +24,18 @@ class Example:
         return f"{EXAMPLES / self.name / self.name}.py:{occupant}"
 
 
+@dataclass(frozen=True)
+class Occupant:
+    """Logic for the user slot that is no example: a name for its build, and its class."""
+
+    name: str
+    user: str
+
+
+# A user's memory of 50 cycles on AXI4, in BAR2.
+AXI50 = Occupant("axi50", "lanebox.user.axi_memory:SlowMemoryOnAxi")
+
+
 def names() -> list[str]:
     """Every folder that follows the rule above."""
     return sorted(p.name for p in EXAMPLES.iterdir() if (p / f"{p.name}.py").exists())

@@ -13,6 +13,7 @@ from litex.soc.interconnect import stream
 from migen import Module, Signal
 
 from lanebox.layouts import stream_layout
+from lanebox.user.axi_memory import MemoryOnAxi
 from lanebox.user.loopback import Loopback
 from lanebox.user.slot import find_occupant, make_occupant, occupant_sources
 
@@ -57,6 +58,12 @@ class BusyIsABool(Good):
         self.busy = True
 
 
+class AxiIsABool(Good):
+    def __init__(self, platform):
+        Good.__init__(self, platform)
+        self.axi = True
+
+
 class NotLiteX(Module):
     def __init__(self, platform):
         self.sink   = stream.Endpoint(stream_layout())
@@ -70,6 +77,7 @@ class NotLiteX(Module):
     (WideIrq,      "WideIrq: `irq` \\(interrupt\\) is .*; it must be Signal\\(\\) of one bit"),
     (NoIrq,        "NoIrq: `irq` \\(interrupt\\) is None"),
     (BusyIsABool,  "BusyIsABool: `busy` .* is True"),
+    (AxiIsABool,   "AxiIsABool: `axi` .* is True; it must be user_axi\\(\\)"),
     (NotLiteX,     "NotLiteX is not a LiteXModule"),
 ])
 def test_what_does_not_fit_is_refused(occupant, sentence):
@@ -78,11 +86,17 @@ def test_what_does_not_fit_is_refused(occupant, sentence):
         make_occupant(occupant, platform=None)
 
 
-@pytest.mark.parametrize("occupant", [Good, Loopback])
+@pytest.mark.parametrize("occupant", [Good, Loopback, MemoryOnAxi])
 def test_what_fits_is_accepted(occupant):
     """A fitting occupant is made, gets the platform, and always has a busy signal."""
     made = make_occupant(occupant, platform=SimpleNamespace())
     assert isinstance(made, occupant) and len(made.busy) == 1
+
+
+def test_an_axi_bus_needs_the_bridge():
+    """With a bus master that has no AXI4 the bus would answer nobody: refused, with the way out."""
+    with pytest.raises(ValueError, match="MemoryOnAxi has an AXI4 bus.*--endpoint lanebox"):
+        make_occupant(MemoryOnAxi, platform=None, with_axi=False)
 
 
 def test_find_by_dotted_name():

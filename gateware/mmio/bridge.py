@@ -17,8 +17,9 @@ from litex.soc.interconnect.csr import *
 from migen import *
 
 from lanebox import layouts
+from lanebox.mmio.axi import axi_ports
 from lanebox.mmio.lanes import LaneMemory
-from lanebox.mmio.windows import AXI, BUS
+from lanebox.mmio.windows import BUS, default_windows
 from lanebox.spinal_build import generate
 from lanebox.spinal_ports import camel, clock_ports, stream_ports
 
@@ -47,11 +48,12 @@ def card_memories(images):
     }
 
 class MmioBridge(LiteXModule):
-    """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host, where `windows` say.
+    """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host, where `windows` say:
+    those of the card's own build, if none are given.
 
-    `axi` is the AXI4 bus of user logic as {port name of MmioBridge.scala: signal}, if there is one.
+    `axi` is the AXI4 bus of user logic, if it has one (see axi.py).
     """
-    def __init__(self, endpoint, windows, memories, axi=None):
+    def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
         self.busy     = Signal() # o, a read is inside or a write under way.
 
@@ -85,6 +87,8 @@ class MmioBridge(LiteXModule):
 
         # # #
 
+        windows = default_windows(axi) if windows is None else windows
+
         target = endpoint.get_target([(w.bar, w.base, w.size) for w in windows])
         phy    = endpoint.phy
         idle   = Signal()
@@ -103,9 +107,9 @@ class MmioBridge(LiteXModule):
         phy.platform.add_source(generate("MmioBridge",
             memory  = [memory.parameter(name) for name, memory in memories.items()],
             window  = [f"{w.bar},{w.base},{w.size},{w.target},{w.target_base}" for w in windows],
-            axi     = int(any(w.target == AXI for w in windows)),
             timeout = TARGET_TIMEOUT,
             write_bytes = layouts.LARGEST_PAYLOAD,
+            **(dict(axi=1, axi_address=axi.address_width) if axi is not None else {}),
         ))
         self.specials += Instance("MmioBridge",
             **clock_ports(),
@@ -113,7 +117,7 @@ class MmioBridge(LiteXModule):
             **stream_ports("completion", target.completion, "source"),
             **pins,
             **wishbone_ports(self.wishbone, address),
-            **(axi or {}),
+            **(axi_ports(axi) if axi is not None else {}),
             i_maxPayload      = phy.settings.max_payload,
             i_strict          = fields.strict,
             i_clearStatistics = fields.clear,

@@ -33,8 +33,8 @@ class Window:
     target:      str
     target_base: int = 0
 
-def default_windows(axi=False):
-    """The windows of the card's own build; `axi` is for user logic that brings an AXI4 bus."""
+def default_windows(axi=None):
+    """The windows of the card's own build; `axi` is the bus of user logic that brings one."""
     return [
         Window(0, layouts.CSR_BASE, layouts.CSR_SIZE, BUS, layouts.CSR_BASE),
         *[Window(0, base, size, name) for name, (base, size) in BAR0_MEMORIES.items()],

@@ -9,6 +9,8 @@ An occupant is a LiteXModule, made by `Class(platform)`, with
     sink    stream.Endpoint(stream_layout())   i, h2c: beats from the host, 32 bytes each
     source  stream.Endpoint(stream_layout())   o, c2h: beats to the host
     irq     Signal()   o, one cycle high: one interrupt to the host
+    axi     user_axi() i, optional: an AXI4 bus of which the occupant is a slave; the host sees it
+                       in BAR2 (see gateware/mmio/axi.py, and user/axi_memory.py for one)
     busy    Signal()   o, optional: high while it works without a stream or interrupt moving, so
                        that device time runs in simulation
 
@@ -28,6 +30,7 @@ from migen import *
 
 from lanebox.identity import source_files
 from lanebox.layouts import stream_layout
+from lanebox.mmio.axi import axi_problem
 
 # Lookup -------------------------------------------------------------------------------------------
 
@@ -79,8 +82,22 @@ def _check_signal(name, occupant, attribute, role):
         raise ValueError(f"user logic {name}: `{attribute}` ({role}) is {signal!r}; it must be "
             "Signal() of one bit")
 
-def make_occupant(occupant_class, platform):
-    """An occupant that is known to fit the slot, or a ValueError that says what does not."""
+def _check_axi(name, occupant, with_axi):
+    if occupant.axi is None:
+        return
+    if not with_axi:
+        raise ValueError(f"user logic {name} has an AXI4 bus, which only Lanebox's MMIO bridge "
+            "shows to the host: build it with --endpoint lanebox")
+    problem = axi_problem(occupant.axi)
+    if problem:
+        raise ValueError(f"user logic {name}: `axi` (the host's AXI4 bus) {problem}; it must be "
+            "user_axi() of lanebox.mmio.axi")
+
+def make_occupant(occupant_class, platform, with_axi=True):
+    """An occupant that is known to fit the slot, or a ValueError that says what does not.
+
+    `with_axi`: the gateware has a master for its AXI4 bus.
+    """
     name     = occupant_class.__name__
     occupant = occupant_class(platform)
     if not isinstance(occupant, LiteXModule):
@@ -92,4 +109,7 @@ def make_occupant(occupant_class, platform):
     if not hasattr(occupant, "busy"):
         occupant.busy = Signal()
     _check_signal(name, occupant, "busy", "works without moving a stream")
+    if not hasattr(occupant, "axi"):
+        occupant.axi = None
+    _check_axi(name, occupant, with_axi)
     return occupant

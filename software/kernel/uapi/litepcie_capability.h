@@ -90,6 +90,9 @@
 #define LITEPCIE_BLOCK_USER                     9
 #define LITEPCIE_USER_CAUSE                     0
 
+/* the AXI4 bus of the logic in the user slot, as it means it */
+#define LITEPCIE_BLOCK_USER_WINDOW              11
+
 /* pattern generator and checker between DMA and user slot */
 #define LITEPCIE_BLOCK_PATTERN                  10
 #define LITEPCIE_PATTERN_CONTROL                0

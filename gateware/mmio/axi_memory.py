@@ -1,0 +1,127 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A memory on the AXI4 bus of user logic: what a card's own memory controller looks like."""
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from migen import *
+from migen.fhdl.specials import READ_FIRST
+
+from lanebox.layouts import AXI_ID_WIDTH, DATA_WIDTH
+from lanebox.mmio.axi import user_axi
+
+BEAT_BYTES   = DATA_WIDTH//8
+IN_FLIGHT    = 32 # As the bridge has at most.
+LEAST_CYCLES = 2
+
+
+class Ripe(LiteXModule):
+    """How many of what came in have waited for `cycles` and are not taken yet."""
+    def __init__(self, cycles):
+        self.enters = Signal() # i
+        self.taken  = Signal() # i
+        self.any    = Signal() # o
+
+        # # #
+
+        count = Signal(max=2*IN_FLIGHT)
+        line  = Signal(max(cycles, 1))
+        comes = line[-1] if cycles else self.enters
+        if cycles:
+            self.sync += line.eq(Cat(self.enters, line[:-1]))
+        self.comb += self.any.eq(count != 0)
+        self.sync += count.eq(count + comes - self.taken)
+
+class AxiMemory(LiteXModule):
+    """`size` bytes, again and again over the whole window.
+
+    The first beat of a read and the response to a write come `latency` cycles after the request,
+    if nothing is before them; a beat follows in every cycle. Answers keep the order of requests.
+    """
+    def __init__(self, size, latency=LEAST_CYCLES):
+        if latency < LEAST_CYCLES:
+            raise ValueError(f"an AXI memory with a latency of {latency} cycles; it must be "
+                f"{LEAST_CYCLES} or more")
+        if size < BEAT_BYTES or size & (size - 1):
+            raise ValueError(f"an AXI memory of {size} bytes; it must be a power of two and at "
+                f"least {BEAT_BYTES}")
+        self.bus = user_axi()
+
+        # # #
+
+        rows       = size//BEAT_BYTES
+        self.array = Memory(DATA_WIDTH, rows, name="axi_memory")
+        self.specials += self.array
+        self._add_reads(bits_for(rows - 1), latency)
+        self._add_writes(bits_for(rows - 1), latency)
+
+    def _commands(self, channel, row_width):
+        """The requests on `channel`, queued."""
+        layout = [("row", row_width), ("id", AXI_ID_WIDTH), ("len", 8)]
+        queue  = stream.SyncFIFO(layout, IN_FLIGHT)
+        self.submodules += queue
+        self.comb += [
+            queue.sink.valid.eq(channel.valid),
+            channel.ready.eq(queue.sink.ready),
+            queue.sink.row.eq(channel.addr[log2_int(BEAT_BYTES):]),
+            queue.sink.id.eq(channel.id),
+            queue.sink.len.eq(channel.len),
+        ]
+        return queue.source
+
+    def _add_reads(self, row_width, latency):
+        ar, r   = self.bus.ar, self.bus.r
+        command = self._commands(ar, row_width)
+        port    = self.array.get_port(has_re=True, mode=READ_FIRST)
+        beat    = Signal(8)
+        go      = Signal()
+        last    = Signal()
+        self.ripe_reads = ripe = Ripe(latency - LEAST_CYCLES)
+        self.specials += port
+        self.comb += [
+            ripe.enters.eq(ar.valid & ar.ready),
+            go.eq(ripe.any & (~r.valid | r.ready)),
+            last.eq(beat == command.len),
+            command.ready.eq(go & last),
+            ripe.taken.eq(command.ready),
+            port.adr.eq(command.row + beat),
+            port.re.eq(go),
+            r.data.eq(port.dat_r),
+        ]
+        self.sync += [
+            If(r.ready, r.valid.eq(0)),
+            If(go,
+                r.valid.eq(1),
+                r.id.eq(command.id),
+                r.last.eq(last),
+                beat.eq(Mux(last, 0, beat + 1)),
+            ),
+        ]
+
+    def _add_writes(self, row_width, latency):
+        w, b    = self.bus.w, self.bus.b
+        command = self._commands(self.bus.aw, row_width)
+        port    = self.array.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)
+        beat    = Signal(8)
+        ends    = Signal()
+        self.done       = done = stream.SyncFIFO([("id", AXI_ID_WIDTH)], IN_FLIGHT)
+        self.ripe_ended = ripe = Ripe(latency - LEAST_CYCLES)
+        self.specials += port
+        self.comb += [
+            w.ready.eq(command.valid & done.sink.ready),
+            port.adr.eq(command.row + beat),
+            port.dat_w.eq(w.data),
+            If(w.valid & w.ready, port.we.eq(w.strb)),
+            ends.eq(w.valid & w.ready & w.last),
+            command.ready.eq(ends),
+            done.sink.valid.eq(ends),
+            done.sink.id.eq(command.id),
+            ripe.enters.eq(ends),
+            b.valid.eq(ripe.any),
+            b.id.eq(done.source.id),
+            done.source.ready.eq(b.valid & b.ready),
+            ripe.taken.eq(done.source.ready),
+        ]
+        self.sync += If(w.valid & w.ready, beat.eq(Mux(w.last, 0, beat + 1)))

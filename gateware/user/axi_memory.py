@@ -1,0 +1,28 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Occupants of the user slot that show the host a memory of their own, beside the loopback.
+
+`MemoryOnAxi` is an example of what user logic does with its AXI4 bus; `SlowMemoryOnAxi` takes as
+long as a DRAM behind its controller, for `make bench`: a delay line is of no use on a card.
+"""
+
+from lanebox.mmio.axi_memory import LEAST_CYCLES, AxiMemory
+from lanebox.user.loopback import Loopback
+
+SIZE = 64*1024
+
+
+class MemoryOnAxi(Loopback):
+    """64 KiB of block memory, answered at once."""
+    latency = LEAST_CYCLES
+
+    def __init__(self, platform):
+        Loopback.__init__(self, platform)
+        self.memory = AxiMemory(SIZE, self.latency)
+        self.axi    = self.memory.bus
+
+class SlowMemoryOnAxi(MemoryOnAxi):
+    """The same, 50 cycles (200 ns) behind its bus."""
+    latency = 50
