@@ -43,7 +43,7 @@ shell:
 	@$(RUN) sim.run --shell $(SIM_OPTIONS)
 
 bench:
-	@$(PREPARE) sim spinal
+	@$(PREPARE) sim spinal synthesis
 	@$(RUN) sim.bench $(if $(SEED),--seed $(SEED))
 
 test: lint setup

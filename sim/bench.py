@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim import artefacts, measure, model, peer
+from sim import area, artefacts, idle_reads, measure, model, peer
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
+from sim.examples import AXI50
 from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import Recording, record
@@ -48,9 +49,14 @@ class Bench:
         """These conditions with this endpoint."""
         return Conditions(self.endpoint, seed=self.seed, **conditions)
 
-    def card(self, **conditions) -> Card:
-        """A board under these conditions, to be entered."""
-        return Card(self.built.board, self.util, self.at(**conditions))
+    @property
+    def registers(self) -> Path:
+        """The register map."""
+        return self.built.gateware / "csr.json"
+
+    def card(self, *more: str, **conditions) -> Card:
+        """A board under these conditions, to be entered; `more` are further options of it."""
+        return Card(self.built.board, self.util, self.at(**conditions), list(more))
 
 
 def rows_of(bench: Bench) -> Iterator[Row]:
@@ -62,9 +68,25 @@ def rows_of(bench: Bench) -> Iterator[Row]:
                 yield from _at_mps_256(card)
             if mps == 512:
                 yield _h2c(card, 512)
+    yield from ideal_reads(bench)
+    yield from idle_reads.rows(bench.built.board, bench.registers, bench.at())
     if bench.endpoint == "lanebox":
         yield from far_reads(bench)
-        yield from peer.rows(bench.built.board, bench.built.gateware / "csr.json", bench.at())
+        yield from peer.rows(bench.built.board, bench.registers, bench.at())
+        slow = artefacts.build(bench.endpoint, AXI50)
+        at = bench.at(user=AXI50.name)
+        yield from peer.axi_rows(slow.board, slow.gateware / "csr.json", at)
+        yield from area.rows(bench.built.gateware)
+
+
+def ideal_reads(bench: Bench) -> Iterator[Row]:
+    """Reads without the link's rate, which hides what the endpoint itself could do."""
+    for mps, sizes in ((256, (64, 128, 256)), (512, (512,))):
+        with bench.card("--link-rate", "off", mps=mps) as card:
+            for completion in sizes:
+                card.complete_at(completion)
+                report = _run(card, "dma_test", "--direction", "h2c", "--size", SIZE)
+                yield measure.h2c_ideal(*report)
 
 
 def far_reads(bench: Bench) -> Iterator[Row]:

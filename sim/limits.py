@@ -78,6 +78,12 @@ def h2c(
     )
 
 
+def h2c_interface(completion: int) -> Limit:
+    """The same with a link on which bytes take no time: in bytes per cycle, straddled."""
+    rate = interface(completion, COMPLETION_DESCRIPTOR, slot=16)
+    return Limit(rate * CYCLE_NS, "interface")
+
+
 def cc(completion: int, mps: int) -> Limit:
     """The card's answers to the host's reads, in completions of `completion` bytes (CC)."""
     return _least(

@@ -106,6 +106,18 @@ def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
     return _throughput("h2c", f"h2c/cpl{at.completion}", report, at, limit, violations)
 
 
+def h2c_ideal(report: dict, at: Conditions, violations: int | None) -> Row:
+    """Reads by the card while the link takes no time: what the pins alone carry, with straddle."""
+    found = check(report)["h2c"]
+    entry = _throughput(
+        "h2c", f"h2c_ideal/{at.completion}", report, at, limits.h2c_interface(at.completion),
+        violations,
+    )  # fmt: skip
+    entry.value, entry.unit = found["bytes_per_cycle"], "B/cycle"
+    entry.ratio = entry.value / entry.limit
+    return entry
+
+
 def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
     """Both at once; the slower direction counts."""
     slower = min("c2h", "h2c", key=lambda way: report[way]["bytes_per_cycle"])

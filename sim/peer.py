@@ -13,9 +13,10 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from lanebox import layouts
 from sim import limits
 from sim.board.process import BoardProcess
 from sim.errors import TestFailed
@@ -29,15 +30,23 @@ TAGS = 64
 CREDITS = 32  # non-posted, as the endpoint gives them after reset
 SECONDS = 60  # of wall time
 
-COMMAND, BAR0_REGISTER, DEVICE_CONTROL = 0x04, 0x10, 0x78
+COMMAND, BAR0_REGISTER, BAR2_REGISTER, DEVICE_CONTROL = 0x04, 0x10, 0x18, 0x78
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 EXTENDED_TAGS = 0x100
-BAR0_ADDRESS = 0xE000_0000
+BAR0_ADDRESS, BAR2_ADDRESS = 0xE000_0000, 0xF000_0000
 SNAPSHOT, CLEAR = 1, 2  # pcie_counters_control
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where something begins that the host can reach."""
+
+    bar: int
+    offset: int
+
+
 class Bar:
-    """`with Bar(board, csr, conditions) as bar:` - the card enumerated, and a peer at its BAR0."""
+    """`with Bar(board, csr, conditions) as bar:` - the card enumerated, a peer at its BARs."""
 
     def __init__(self, board: Path, csr: Path, at: Conditions, more: list[str] | None = None):
         self.at = at
@@ -50,6 +59,7 @@ class Bar:
         sizes = (self.at.mps.bit_length() - 8) << 5 | (self.at.mrrs.bit_length() - 8) << 12
         for offset, value, count in (
             (BAR0_REGISTER, BAR0_ADDRESS, 4),
+            (BAR2_REGISTER, BAR2_ADDRESS, 4),
             (DEVICE_CONTROL, 0x10 | EXTENDED_TAGS | sizes, 2),
             (COMMAND, MEMORY_SPACE | BUS_MASTER, 2),
         ):
@@ -66,14 +76,14 @@ class Bar:
         self.client.write(BAR0, address, value.to_bytes(4, "little"))
 
     @property
-    def memory(self) -> int:
-        """Offset of a memory in BAR0."""
-        return self.csr["memories"]["memory0"]["base"]
+    def memory(self) -> Place:
+        """A memory in BAR0."""
+        return Place(0, self.csr["memories"]["memory0"]["base"])
 
-    def run(self, what: str, offset: int, size: int, count: int = COUNT) -> tuple[float, dict]:
+    def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
         """GB/s of one job and the board's statistics after it."""
         self.board.command("clear")
-        self.board.command(f"peer {what} {offset} {size} {count} {TAGS}")
+        self.board.command(f"peer {what} bar{at.bar} {at.offset} {size} {count} {TAGS}")
         deadline = time.monotonic() + SECONDS
         while (stats := self.board.stats())["peer"]["busy"]:
             if time.monotonic() > deadline:
@@ -84,22 +94,22 @@ class Bar:
             raise TestFailed(f"peer {what} of {size} bytes: {peer}")
         return peer["bytes"] / (peer["ticks"] * limits.CYCLE_NS), stats
 
-    def fill(self, offset: int, size: int) -> None:
+    def fill(self, at: Place, size: int) -> None:
         """Let the peer write what it will compare its reads with."""
-        self.run("write", offset, size)
+        self.run("write", at, size)
 
-    def read_row(self, name: str, offset: int, size: int, limit: limits.Limit) -> Row:
+    def read_row(self, name: str, at: Place, size: int, limit: limits.Limit) -> Row:
         """Reads of `size` bytes, all compared with what the peer wrote."""
-        self.fill(offset, size)
-        rate, stats = self.run("read", offset, size)
+        self.fill(at, size)
+        rate, stats = self.run("read", at, size)
         if stats["peer"]["mismatches"]:
             raise TestFailed(f"{name}: {stats['peer']['mismatches']} dwords were wrong")
         return self._row(name, rate, limit, stats)
 
-    def write_row(self, name: str, offset: int, size: int) -> Row:
+    def write_row(self, name: str, at: Place, size: int) -> Row:
         """Writes of `size` bytes by the card's clock: the peer is done when all are queued."""
         self.register("pcie_counters_control", CLEAR)
-        _, stats = self.run("write", offset, size, WRITES)
+        _, stats = self.run("write", at, size, WRITES)
         # The snapshot is a write itself, some hundred cycles behind: too many to flatter.
         self.register("pcie_counters_control", SNAPSHOT)
         beats, first, last = (self.counter(f"cq_{what}") for what in ("beats", "first", "last"))
@@ -140,6 +150,16 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
             if mps == 256:
                 yield bar.write_row("mmio_write/64", bar.memory, 64)
                 yield from credit_rows(bar)
+
+
+def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
+    """Reads of a memory 50 cycles behind the AXI4 bus of the user slot."""
+    window = Place(2, layouts.AXI_BASE)
+    for mps, sizes in ((256, (64, 128, 256)), (512, (512,))):
+        with Bar(board, csr, replace(at, mps=mps)) as bar:
+            for size in sizes:
+                limit = limits.cc(size, mps)
+                yield bar.read_row(f"p2p_read_axi50/{size}", window, size, limit)
 
 
 def credit_rows(bar: Bar) -> Iterator[Row]:

@@ -32,6 +32,13 @@ def test_streams_match_the_design_table(payload):
     assert got.value == pytest.approx(straddled, abs=0.015)
 
 
+@pytest.mark.parametrize("payload, most", [(64, 25.6), (128, 28.4), (256, 30.1), (512, 31.0)])
+def test_without_the_link_only_the_pins_bind_reads(payload, most):
+    """12 bytes of descriptor and the data take whole halves of a beat: bytes per cycle."""
+    limit = limits.h2c_interface(payload)
+    assert limit.value == pytest.approx(most, abs=0.05) and limit.binds == "interface"
+
+
 def test_duplex_is_bound_by_the_request_interface():
     """512 B each way take 19 RQ beats: 6.74 GB/s; the wire alone would give 6.82."""
     limit = limits.duplex(256, 512)

@@ -1,0 +1,70 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows `mmio_read_cycles/*`: a read of the host while nothing else goes on, inside the card.
+
+Counted in the card's cycles at its pins, from the beat of the request on CQ to the first beat of
+the completion on CC. Neither the link nor the host is in it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from lanebox import layouts
+from sim import limits
+from sim.errors import TestFailed
+from sim.measure import Conditions
+from sim.peer import Bar, Place
+from sim.results import Row, row
+from sim.trace import tlp
+
+READS = 20
+# The most that is wanted; how long the bus takes is not the endpoint's doing.
+MOST = {"bram": 6, "identity": 6, "uram": 8, "csr": None}
+
+
+def places(csr: dict) -> dict[str, Place]:
+    """What there is to read in this gateware, by the row's name."""
+    base = {name: memory["base"] for name, memory in csr["memories"].items()}
+    found = {"bram": Place(0, base["memory0"]), "identity": Place(0, base["capability"])}
+    if "pcie_bar2_size" in csr["constants"]:
+        found["uram"] = Place(2, layouts.CARD_MEMORY_BASE)
+    return {**found, "csr": Place(0, csr["csr_registers"]["ctrl_scratch"]["addr"])}
+
+
+def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
+    """Of READS reads of 4 bytes at each place, one after the other."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.pcapng"
+        with Bar(board, csr, at, ["--tlp-log", str(trace)]) as bar:
+            names = places(bar.csr)
+            for place in names.values():
+                for _ in range(READS):
+                    bar.client.read(place.bar, place.offset, 4)
+        # A beat on CQ is logged when it is shown, a cycle before it is taken; CC's when taken.
+        taken = [
+            completion.latency // limits.CYCLE_NS - 1
+            for completion, read in tlp.matched(tlp.load(trace))
+            if completion.interface == "CC" and read is not None
+        ]
+    if len(taken) != READS * len(names):
+        raise TestFailed(f"{READS * len(names)} reads had {len(taken)} completions")
+    return {name: taken[n * READS : (n + 1) * READS] for n, name in enumerate(names)}
+
+
+def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
+    """The longest of the reads at each place."""
+    for name, taken in cycles(board, csr, at).items():
+        most = MOST[name]
+        yield row(
+            f"{at.card.prefix}mmio_read_cycles/{name}",
+            max(taken),
+            "cycles",
+            limits.Limit(most, "budget") if most else None,
+            lower_is_better=True,
+            conditions={**asdict(at), "reads": READS, "least": min(taken)},
+        )

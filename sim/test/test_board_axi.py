@@ -1,0 +1,101 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The AXI4 bus of user logic in BAR2, with a memory that takes 50 cycles behind it."""
+
+import random
+import struct
+
+import pytest
+from board_process import WatchedBoard
+from seeds import each_seed
+
+from lanebox import layouts
+from lanebox.capability import BLOCK_TYPES, HEADER_WORDS
+from lanebox.user.axi_memory import SIZE
+from sim import artefacts, idle_reads, limits, peer
+from sim.endpoints import DEFAULT
+from sim.examples import AXI50
+from sim.measure import Conditions
+
+BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
+WINDOW = peer.Place(2, layouts.AXI_BASE)
+LONGEST, PAGE = 600, 4096
+
+
+@pytest.fixture(scope="module")
+def slow():
+    """The gateware with the slow memory in its user slot, and its board."""
+    return artefacts.build(DEFAULT, AXI50)
+
+
+@pytest.fixture(scope="module")
+def bar(slow):
+    with peer.Bar(slow.board, slow.gateware / "csr.json", Conditions(user=AXI50.name)) as bar:
+        yield bar
+
+
+@each_seed(2)
+@pytest.mark.parametrize("stall", [0, 50])
+def test_any_access_finds_what_was_written(slow, stall, seed):
+    """Host accesses of any size at any offset, a page's end included, against an array of bytes."""
+    rng = random.Random(seed)
+    options = ["--stall", str(stall), "--seed", str(seed), "--mps", rng.choice(["128", "512"])]
+    model = bytearray(SIZE)
+    with WatchedBoard(slow.board, {}, options, None) as board:
+        client = board.connect()
+        for offset, value, count in ((BAR2_REGISTER, BAR2_ADDRESS, 4), (0x04, 0x6, 2)):
+            client.write(peer.CONFIG, offset, value.to_bytes(count, "little"))
+        for page in range(0, SIZE, PAGE):
+            client.write(BAR2, layouts.AXI_BASE + page, bytes(PAGE))
+        for _ in range(150):
+            count = rng.choice([1, 2, 3, 4, 8, 64, rng.randint(1, LONGEST)])
+            near = PAGE * rng.randint(1, 3) - rng.randint(0, 80)
+            at = rng.choice([near, rng.randrange(SIZE - LONGEST)])
+            if rng.random() < 0.5:
+                model[at : at + count] = data = rng.randbytes(count)
+                client.write(BAR2, layouts.AXI_BASE + at, data, posted=True)
+            else:
+                assert client.read(BAR2, layouts.AXI_BASE + at, count) == model[at : at + count]
+        for page in range(0, SIZE, PAGE):
+            data = client.read(BAR2, layouts.AXI_BASE + page, PAGE)
+            assert data == model[page : page + PAGE]
+
+
+@pytest.mark.parametrize("size", [64, 128, 256])
+def test_a_memory_of_50_cycles_is_read_at_the_limit(bar, size):
+    """32 reads are on their way at a time, so the latency does not show."""
+    entry = bar.read_row("p2p_read_axi50", WINDOW, size, limits.cc(size, 256))
+    assert entry.ratio >= 0.95 and entry.violations == 0
+
+
+def test_with_one_credit_the_latency_shows(bar):
+    """The loop is that of block memory and the 50 cycles, and few more: nothing is prefetched."""
+    peer.set_credits(bar, 1)
+    bar.fill(WINDOW, 64)
+    rate, _ = bar.run("read", WINDOW, 64, 1000)
+    peer.set_credits(bar, peer.CREDITS)
+    assert 50 + 10 <= 64 / rate / limits.CYCLE_NS <= 50 + 20
+
+
+def test_the_capability_table_names_the_window(bar):
+    """Software finds the bus without knowing what is in the user slot."""
+    table = bar.client.read(0, layouts.CAPABILITY_BASE, PAGE)
+    words = struct.unpack(f"<{PAGE // 4}I", table)
+    at, found = HEADER_WORDS, []
+    while words[at]:
+        if words[at] & 0xFFFF == BLOCK_TYPES["user_window"].number:
+            found.append((words[at + 1] >> 16 & 0xFF, words[at + 2], words[at + 3]))
+        at += (words[at + 1] & 0xFFFF) // 4
+    assert found == [(2, layouts.AXI_BASE, layouts.AXI_SIZE)]
+
+
+def test_an_idle_card_answers_in_few_cycles(slow):
+    """With the bus in it, block memory takes 6 cycles as without: make bench has the rows."""
+    rows = {
+        entry.id: entry
+        for entry in idle_reads.rows(slow.board, slow.gateware / "csr.json", Conditions())
+    }
+    assert rows["mmio_read_cycles/bram"].value == rows["mmio_read_cycles/identity"].value == 6
+    assert rows["mmio_read_cycles/uram"].value == 8
+    assert rows["mmio_read_cycles/csr"].value <= 16
