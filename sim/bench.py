@@ -23,7 +23,7 @@ from sim.examples import AXI50
 from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import Recording, record
-from sim.results import RESULTS, Row, merge, row, table
+from sim.results import RESULTS, Row, beyond, merge, row, table
 
 SIZE = "16M"  # compared in each direction, eight times round the ring
 BOTH_WAYS = ("dma_test", "--direction", "both", "--duration", "5")
@@ -217,7 +217,9 @@ def main() -> int:
     print(table(rows))
     places = [str(path.relative_to(artefacts.ROOT)) for path in (RESULTS, shown)]
     print(f"\nrecorded in {places[0]}, to be looked at in {places[1]}")
-    return 0
+    for entry in (wrong := beyond(rows)):
+        print(f"bench: {entry.id} is beyond its limit, which cannot be", file=sys.stderr)
+    return int(bool(wrong))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ CYCLE_NS = 4
 
 WRITE_OVERHEAD = 24  # framing 4, header 16 (4DW form), LCRC 4
 READ_OVERHEAD = 24
+SHORT_HEADER = 4  # so much less below 4 GiB, in 3DW form: BAR0 is always there
 COMPLETION_OVERHEAD = 20
 REQUEST_DESCRIPTOR = 16  # RQ, CQ
 COMPLETION_DESCRIPTOR = 12  # RC, CC
@@ -105,12 +106,12 @@ def duplex(mps: int, mrrs: int) -> Limit:
 
 def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
     """Least time of one host read: the host's own share, both wires, one beat in and one out."""
-    wires = (READ_OVERHEAD + COMPLETION_OVERHEAD + size) / (RAW * (1 - DLLP_AND_SKIP_TAX[mps]))
+    both_ways = READ_OVERHEAD - SHORT_HEADER + COMPLETION_OVERHEAD + size
+    wires = both_ways / (RAW * (1 - DLLP_AND_SKIP_TAX[mps]))
     return Limit(host_rtt_ns + wires + 2 * CYCLE_NS, "host round trip")
 
 
-def mmio_write(size: int, mps: int) -> Limit:
+def mmio_write(size: int, mps: int, below_4_gib: bool = False) -> Limit:
     """Back-to-back host writes of `size` bytes (CQ)."""
-    return _least(
-        wire=wire(size, WRITE_OVERHEAD, mps), interface=interface(size, REQUEST_DESCRIPTOR)
-    )
+    overhead = WRITE_OVERHEAD - (SHORT_HEADER if below_4_gib else 0)
+    return _least(wire=wire(size, overhead, mps), interface=interface(size, REQUEST_DESCRIPTOR))

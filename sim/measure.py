@@ -149,7 +149,7 @@ def mmio(report: dict, at: Conditions, violations: int | None) -> list[Row]:
 
 
 def _write_limit(size: int, at: Conditions) -> limits.Limit:
-    limit = limits.mmio_write(size, at.mps)
+    limit = limits.mmio_write(size, at.mps, below_4_gib=True)
     # A guest's stores reach the board one message at a time; only the client sends them in one go.
     binds = limit.binds if at.host == "client" else "the guest's own stores"
     return limits.Limit(limit.value * 1000, binds)  # MB/s

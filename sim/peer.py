@@ -116,7 +116,8 @@ class Bar:
         ticks = last - first + 1
         stats["peer"]["ticks"] = ticks
         rate = stats["peer"]["bytes"] / (ticks * limits.CYCLE_NS)
-        entry = self._row(name, rate, limits.mmio_write(size, self.at.mps), stats)
+        limit = limits.mmio_write(size, self.at.mps, below_4_gib=True)
+        entry = self._row(name, rate, limit, stats)
         entry.conditions["cq_beats"] = beats
         return entry
 

@@ -57,6 +57,14 @@ def test_small_writes_are_bound_by_one_tlp_a_beat():
     assert limits.mmio_write(4, 256) == limits.Limit(1.0, "interface")
 
 
+def test_writes_below_4_gib_have_a_shorter_header():
+    """8 bytes at BAR0: 4 bytes less on the wire, so that the interface binds instead."""
+    assert limits.mmio_write(8, 256).binds == "wire"
+    assert limits.mmio_write(8, 256, below_4_gib=True) == limits.Limit(2.0, "interface")
+    short, long = (limits.mmio_write(512, 512, below_4_gib=form).value for form in (True, False))
+    assert short / long == pytest.approx((512 + 24) / (512 + 20))
+
+
 def test_an_mmio_read_cannot_beat_its_round_trip():
     """The least time contains the host's share and grows with it one to one."""
     fast, slow = (limits.mmio_read_ns(rtt, 256, 4).value for rtt in (700, 1700))

@@ -6,13 +6,24 @@
 import json
 
 from sim.limits import Limit
-from sim.results import load, merge, row, table
+from sim.results import beyond, load, merge, row, table
 
 
 def test_ratio_turns_round_where_lower_is_better():
     """A throughput's ratio is value/limit, a latency's limit/value: 1 is always the best."""
     assert row("c2h/mps256", 3.5, "GB/s", Limit(7.0, "wire")).ratio == 0.5
     assert row("mmio_read/4", 800, "ns", Limit(400, "wire"), lower_is_better=True).ratio == 0.5
+
+
+def test_what_beats_its_limit_is_told():
+    """A ratio above 1 is a mistake of ours; a budget may be kept with room to spare."""
+    limit, budget = Limit(10, "wire"), Limit(10, "budget")
+    rows = [
+        row("a", 10.004, "GB/s", limit), row("b", 10.2, "GB/s", limit),
+        row("c", None, "GB/s", limit),
+        row("d", 8, "cycles", budget, lower_is_better=True), row("e", 8, "ns", limit, True),
+    ]  # fmt: skip
+    assert [entry.id for entry in beyond(rows)] == ["b", "e"]
 
 
 def test_rows_merge_by_id(tmp_path):
