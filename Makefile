@@ -47,7 +47,7 @@ bench:
 	@$(RUN) sim.bench $(if $(SEED),--seed $(SEED))
 
 test: lint setup
-	@$(RUN) pytest -q -m "not soak" --durations=10 $(PYTEST_OPTIONS)
+	@$(RUN) pytest -q -m "not soak" -n auto --dist loadgroup --no-loadscope-reorder --durations=10 $(PYTEST_OPTIONS)
 
 soak: setup
 	@$(RUN) pytest -q -m soak $(PYTEST_OPTIONS)

@@ -16,18 +16,17 @@ Apart from the paths in sources.txt the bytes depend on the sources, the options
 of Python and of the packages: not on the date, the machine or D.
 """
 
-import fcntl
 import hashlib
 import json
 import platform as python
 import re
-from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 
 from litex.soc.integration import export
 
 from lanebox.litex_verilog import simulation_verilog
+from lanebox.locks import locked
 
 TOP      = "lanebox"
 PACKAGES = ("litex", "litepcie", "migen")
@@ -56,14 +55,6 @@ def build_key(sources, options):
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
-@contextmanager
-def _lock(folder):
-    """Two builds into one folder wait for each other."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder/".lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
 def _is_current(stamp, key):
     """Was the last build of `key`, and is every file still there that it wrote or refers to?"""
     if not stamp.exists():
@@ -75,7 +66,7 @@ def build_cached(output_dir, key, make_soc):
     """Build into `output_dir` unless it holds the result of `key` already; True if it was built."""
     output_dir = Path(output_dir).absolute()
     stamp      = output_dir/"gateware"/"build.stamp"
-    with _lock(output_dir):
+    with locked(output_dir/".lock"):
         if _is_current(stamp, key):
             return False
         stamp.unlink(missing_ok=True)

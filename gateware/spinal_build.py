@@ -10,17 +10,16 @@ fetched by its Maven coordinates, pinned by version and checksum. What is fetche
 build/sbt, what is made in build/spinal; the source tree is not touched.
 """
 
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from contextlib import contextmanager
 from pathlib import Path
 
 from lanebox.identity import source_digest, source_files
+from lanebox.locks import locked
 
 PROJECT = Path(__file__).resolve().parent/"spinal"
 BUILD   = PROJECT.parent.parent/"build"
@@ -90,13 +89,9 @@ def _export(commands, folder):
 
 # Compilation --------------------------------------------------------------------------------------
 
-@contextmanager
 def _lock():
     """One sbt at a time: two would compile into the same folder."""
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    with open(OUTPUT/".lock", "w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    return locked(OUTPUT/".lock")
 
 def _sources(*scopes):
     """The project's files, of its sources only those of `scopes`: main, test."""

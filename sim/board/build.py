@@ -22,6 +22,7 @@ import sys
 import time
 from pathlib import Path
 
+from lanebox.locks import locked
 from sim.errors import BuildError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,8 +53,9 @@ def build_board(gateware: Path, waves: bool = False, quiet: bool = False) -> Pat
     images["gateware.options"] = _options(gateware).encode()
     flags = [*VERILATOR_FLAGS, *(["--trace-fst"] if waves else [])]
     binary = CACHE / _digest(sources, flags) / "board"
-    if not binary.exists():
-        _compile(binary.parent, sources, flags, quiet)
+    with locked(CACHE.with_name(".board.lock")):
+        if not binary.exists():
+            _compile(binary.parent, sources, flags, quiet)
     return _beside_images(binary, images)
 
 
@@ -126,10 +128,7 @@ def _keep(work: Path, directory: Path) -> None:
     kept.mkdir()
     for name in ("board", "verilate.log", "make.log"):
         (work / name).rename(kept / name)
-    try:
-        kept.rename(directory)
-    except OSError:  # somebody else built the same thing meanwhile
-        shutil.rmtree(kept)
+    kept.rename(directory)
 
 
 def check_verilate_log(log: str) -> None:

@@ -21,7 +21,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from sim.guest import SetupError, packages
+from lanebox.locks import locked
+from sim.guest import SetupError
 from sim.guest.kernel import Kernel
 from sim.guest.packages import BUILD
 from tools.progress import run
@@ -103,7 +104,7 @@ def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
     """NAME.ko of these files for this kernel, built if need be."""
     program = compiler(kernel)
     module = BUILD / "driver" / content_hash(files, kernel, program) / f"{name}.ko"
-    with packages.locked("driver"):
+    with locked(BUILD / ".driver.lock"):
         if not module.exists():
             module.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(prefix=".build.", dir=BUILD / "driver") as work:

@@ -12,7 +12,6 @@ says what is in it (file, size, SHA-256). Maintainer scripts are not run.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import hashlib
 import json
 import os
@@ -21,10 +20,11 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lanebox.locks import locked
 from sim.guest import SetupError
 from tools.needs import KEYRING
 from tools.progress import StepError, run, tail
@@ -193,15 +193,6 @@ def _size(directory: Path) -> int:
 # Unpacking ----------------------------------------------------------------------------------------
 
 
-@contextlib.contextmanager
-def locked(name: str) -> Iterator[None]:
-    """One process at a time: a second `make` waits for what the first one fetches or builds."""
-    BUILD.mkdir(parents=True, exist_ok=True)
-    with open(BUILD / f".{name}.lock", "w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-
-
 def manifest(directory: Path) -> dict | None:
     """What is in an unpacked directory, or None when it is not there or not whole."""
     with contextlib.suppress(OSError, ValueError):
@@ -223,7 +214,7 @@ def unpack(
     """
     if platform.machine() != "x86_64":
         raise SetupError(f"the guest is an x86-64 machine, and this one is {platform.machine()}.")
-    with locked("packages"):
+    with locked(BUILD / ".packages.lock"):
         if manifest(directory):
             return manifest(directory)
         directory.parent.mkdir(parents=True, exist_ok=True)
