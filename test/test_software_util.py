@@ -23,7 +23,10 @@ from vfio_user_standin import REGION_READ, VERSION, Standin
 KIB, MIB = 1 << 10, 1 << 20
 BUFFER = 8 * KIB
 DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
-COMMANDS = ["info", "scratch_test", "mmio_bench", "dma_test"]
+# Those that a card of any kind can be asked with, and what they need behind them.
+COMMANDS = {"info": [], "peek": ["ctrl_scratch"], "poke": ["ctrl_scratch", "1"], "dump": [],
+    "scratch_test": [], "mmio_bench": [], "dma_test": []}
+OTHERS = ["list", "reset", "rescan", "vfio"]  # of the machine: test_util_pci.py
 
 
 @pytest.fixture(scope="session")
@@ -52,7 +55,8 @@ def device(tmp_path):
 # Usage --------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments", [
-    [], ["--nonsense"], ["nonsense"], ["-d"], ["-c", "x", "info"], ["-c", "300", "info"],
+    [], ["-t", "x", "info"], ["-w", "40", "info"], ["--nonsense"], ["nonsense"], ["-d"],
+    ["-c", "x", "info"], ["-c", "300", "info"],
     ["info", "extra"], ["info", "--size", "1"], ["scratch_test", "extra"],
     ["mmio_bench", "--count", "0"], ["mmio_bench", "--count"], ["mmio_bench", "--target", "bar"],
     ["dma_test", "--direction", "up"], ["dma_test", "--size", "0"], ["dma_test", "--size", "-1"],
@@ -69,7 +73,8 @@ def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
     assert result.stdout == ""
 
 
-@pytest.mark.parametrize("arguments", [["--help"], *([name, "--help"] for name in COMMANDS)],
+@pytest.mark.parametrize("arguments",
+    [["--help"], *([name, "--help"] for name in [*COMMANDS, *OTHERS])],
     ids=" ".join)
 def test_help_teaches_on_stdout(util, arguments):
     """Help is a success, on stdout, and begins with the usage."""
@@ -83,7 +88,8 @@ def test_help_teaches_on_stdout(util, arguments):
 def test_help_names_every_command_and_the_exit_statuses(util):
     """The first text that a user reads lists all there is."""
     text = util.run("--help").stdout
-    assert all(f"  {name} " in text for name in COMMANDS)
+    listed = text.partition("commands:")[2].partition("options:")[0]
+    assert set(re.findall(r"^  (\w+) ", listed, re.MULTILINE)) == {*COMMANDS, *OTHERS}
     assert "examples:" in text and "exit status:" in text
 
 
@@ -444,7 +450,7 @@ def test_the_seed_decides_the_data(util, card, device):
 def test_json_is_one_object_with_the_same_head(util, card, device, command):
     """Every command: command, ok, failures and conditions, then its own."""
     with card():
-        result = util.run("-d", device, "--json", command)
+        result = util.run("-d", device, "--json", command, *COMMANDS[command])
     report = json.loads(result.stdout)
     assert list(report)[:4] == ["command", "ok", "failures", "conditions"]
     assert report["command"] == command and report["ok"] is True and report["failures"] == []
@@ -467,13 +473,13 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
     """What the program offers and prints is what the manual page describes."""
     page = (ROOT / "software" / "user" / "litepcie_util.1").read_text()
     words = set(re.findall(r"[\w-]+", page))
-    texts = [util.run("--help").stdout, *(util.run(name, "--help").stdout for name in COMMANDS)]
+    texts = [util.run(*name, "--help").stdout for name in ([], *zip([*COMMANDS, *OTHERS]))]
     options = set(re.findall(r"--([a-z]+)", " ".join(texts)))
     assert options and all(f"-{option}" in words for option in options)
     with card():
         keys = set()
-        for command in COMMANDS:
-            keys |= _keys(util.json(device, command)[1])
+        for command, more in COMMANDS.items():
+            keys |= _keys(util.json(device, command, *more)[1])
     assert keys - words == set()
 
 

@@ -241,13 +241,6 @@ static bool set_direction(struct dma_run *run, const char *name)
 	return run->h2c.active || run->c2h.active;
 }
 
-static bool parse_seconds(const char *text, double *seconds)
-{
-	char *end;
-
-	*seconds = strtod(text, &end);
-	return end != text && !*end && *seconds > 0 && *seconds <= MAX_SECONDS;
-}
 
 /* Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, struct result *result)
@@ -267,7 +260,7 @@ static int parse_option(struct util *util, int option, struct result *result)
 					  "M or G for more", optarg);
 		return -1;
 	case 't':
-		if (!parse_seconds(optarg, &options->duration_s))
+		if (!util_parse_seconds(optarg, &options->duration_s))
 			return util_usage(util, "--duration %s: it must be a number of seconds "
 					  "above 0", optarg);
 		return -1;
@@ -339,6 +332,7 @@ static int run(struct util *util, int argc, char **argv)
 	int status;
 
 	set_direction(&result.run, result.options.direction);
+	result.options.duration_s = util->stock.duration_s;
 	status = parse(util, argc, argv, &result);
 	if (status >= 0)
 		return status;

@@ -13,22 +13,12 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "dma_run.h"
+#include "progress.h"
 
 #define WAIT_MS		500	/* between two looks at the clock and at Ctrl-C */
-#define PROGRESS_S	0.5
 #define STALE_ROUNDS	16	/* of the ring, looked back for data that was sent again */
-
-static double now_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
 
 /* h2c ----------------------------------------------------------------------------------------- */
 
@@ -220,27 +210,17 @@ static int wait_for_card(struct dma_run *run, double *idle_since)
 	if (rc == -EINTR && !util_interrupted())
 		rc = 0;
 	if (rc > 0)
-		*idle_since = now_s();
-	if (rc == 0 && now_s() - *idle_since > run->timeout_s) {
+		*idle_since = progress_now();
+	if (rc == 0 && progress_now() - *idle_since > run->timeout_s) {
 		report_stall(run);
 		return -ETIMEDOUT;
 	}
 	return rc;
 }
 
-static void show_progress(const struct dma_run *run, double *shown)
+static double mib_done(const struct dma_run *run, uint64_t buffers)
 {
-	const struct dma_direction *direction = run->c2h.active ? &run->c2h : &run->h2c;
-	double mib = (double)run->data.size / (1 << 20), now = now_s();
-
-	if (!isatty(STDERR_FILENO) || now - *shown < PROGRESS_S)
-		return;
-	*shown = now;
-	if (direction->target == DMA_NO_END)
-		fprintf(stderr, "\r  %.1f MiB ", (double)direction->done * mib);
-	else
-		fprintf(stderr, "\r  %.1f of %.1f MiB ", (double)direction->done * mib,
-			(double)direction->target * mib);
+	return buffers == DMA_NO_END ? 0 : (double)buffers * (double)run->data.size / (1 << 20);
 }
 
 /* Handle what is there, both ways. Returns the number of buffers, or -errno. */
@@ -257,12 +237,17 @@ static int step(struct dma_run *run)
 
 static int loop(struct dma_run *run)
 {
-	double start = now_s(), shown = start, idle_since = start;
+	const struct dma_direction *way = run->c2h.active ? &run->c2h : &run->h2c;
+	double start = progress_now(), idle_since = start;
+	struct progress progress;
 	bool finished = false;
 	int rc = 0;
 
+	progress_begin(&progress, run->util->command, "MiB", mib_done(run, way->target),
+		       run->duration_s);
+
 	while (rc >= 0) {
-		if (run->duration_s > 0 && now_s() - start >= run->duration_s) {
+		if (run->duration_s > 0 && progress_now() - start >= run->duration_s) {
 			rc = dma_window_end(run);
 			set_end(run);
 		}
@@ -276,10 +261,9 @@ static int loop(struct dma_run *run)
 			rc = wait_for_card(run, &idle_since);
 		if (rc >= 0)
 			rc = dma_window_step(run);
-		show_progress(run, &shown);
+		progress_show(&progress, mib_done(run, way->done));
 	}
-	if (shown != start)
-		fputs("\r\033[K", stderr);
+	progress_end(&progress);
 	return rc;
 }
 
@@ -291,7 +275,7 @@ static int start(struct dma_run *run)
 	struct litepcie_dma_config config = {
 		.directions = (run->h2c.active ? LITEPCIE_H2C : 0) |
 			      (run->c2h.active ? LITEPCIE_C2H : 0),
-		.loopback = run->loopback,
+		.loopback = run->loopback && !run->util->stock.external,
 		.pattern = !run->loopback,
 		.c2h_limit = run->c2h.target == DMA_NO_END ? 0 : run->c2h.target,
 	};
@@ -307,12 +291,12 @@ static int start(struct dma_run *run)
 static int finish_h2c(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
-	double deadline = now_s() + run->timeout_s;
+	double deadline = progress_now() + run->timeout_s;
 	int rc = litepcie_h2c_drain(dev, run->timeout_s * 1000);
 
 	while (rc == 0 && dma_h2c_by_pattern(run)) {
 		rc = litepcie_pattern(dev, &run->pattern);
-		if (run->pattern.beats >= dma_target_beats(run) || now_s() > deadline)
+		if (run->pattern.beats >= dma_target_beats(run) || progress_now() > deadline)
 			break;
 	}
 	return rc;
@@ -321,7 +305,7 @@ static int finish_h2c(struct dma_run *run)
 void dma_run(struct dma_run *run)
 {
 	struct util *util = run->util;
-	double begin = now_s();
+	double begin = progress_now();
 	int rc, stopped;
 
 	run->data.size = litepcie_buffer_size(util->dev);
@@ -336,7 +320,7 @@ void dma_run(struct dma_run *run)
 		rc = dma_window_end(run);
 	stopped = litepcie_dma_stop(util->dev);
 	litepcie_stats(util->dev, &run->stats);
-	run->wall_s = now_s() - begin;
+	run->wall_s = progress_now() - begin;
 
 	if (util_interrupted())
 		util_fail(util, "interrupted after %llu buffers compared",

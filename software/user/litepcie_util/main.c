@@ -18,7 +18,8 @@
 #define DEFAULT_DEVICE "/dev/litepcie0"
 
 static const struct command *const commands[] = {
-	&cmd_info, &cmd_scratch_test, &cmd_mmio_bench, &cmd_dma_test,
+	&cmd_list, &cmd_info, &cmd_peek, &cmd_poke, &cmd_dump, &cmd_scratch_test,
+	&cmd_mmio_bench, &cmd_dma_test, &cmd_reset, &cmd_rescan, &cmd_vfio,
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -61,16 +62,23 @@ static void print_help(void)
 	puts("\n"
 	     "options:\n"
 	     "  -d, --device DEVICE  the card, " DEFAULT_DEVICE " by default:\n"
-	     "                         /dev/litepcieN  a card behind LitePCIe's kernel driver\n"
+	     "                         /dev/litepcieN  a card behind its kernel driver\n"
+	     "                         vfio:ADDRESS    a card given to VFIO (litepcie_util vfio)\n"
 	     "                         sim:SOCKET      a board process listening on SOCKET;\n"
 	     "                                         append ,mps=BYTES ,mrrs=BYTES or\n"
 	     "                                         ,timeout=SECONDS\n"
 	     "  -c N                 the same as -d /dev/litepcieN\n"
 	     "      --json           one JSON object on stdout instead of text\n"
 	     "  -h, --help           this text; COMMAND --help explains the command\n"
+	     "  -e, -t SECONDS       as LitePCIe's own utility takes them, for dma_test: through the\n"
+	     "                       user's logic, and how long; its -z, -a and -w N are accepted\n"
+	     "                       and mean nothing here: data is never copied, links need no\n"
+	     "                       tuning, and the width is the card's\n"
 	     "\n"
 	     "examples:\n"
+	     "  litepcie_util list\n"
 	     "  litepcie_util info\n"
+	     "  litepcie_util peek ctrl_scratch\n"
 	     "  litepcie_util -d sim:build/board.sock dma_test --direction both --size 64M\n"
 	     "  litepcie_util -d sim:build/board.sock,mps=128 --json mmio_bench > mmio.json\n"
 	     "\n"
@@ -96,6 +104,13 @@ int util_usage(const struct util *util, const char *format, ...)
 	return EXIT_USAGE;
 }
 
+int util_bad_option(const struct util *util, int option, const char *word)
+{
+	if (option == ':')
+		return util_usage(util, "%s needs a value", word);
+	return util_usage(util, "%s: %s has no such option", word, util->command);
+}
+
 /* Main ---------------------------------------------------------------------------------------- */
 
 static const struct command *find_command(const char *name)
@@ -104,6 +119,33 @@ static const struct command *find_command(const char *name)
 		if (strcmp(commands[i]->name, name) == 0)
 			return commands[i];
 	return NULL;
+}
+
+/* LitePCIe's options. Returns -1 to go on, or an exit status. */
+static int parse_stock(struct util *util, int option)
+{
+	uint64_t number;
+
+	if (option == 'e')
+		util->stock.external = true;
+	if (option == 't' && !util_parse_seconds(optarg, &util->stock.duration_s))
+		return util_usage(util, "-t %s: it must be a number of seconds above 0", optarg);
+	if (option == 'w' && !util_parse_number(optarg, 1, 32, &number))
+		return util_usage(util, "-w %s: it must be a number of bits from 1 to 32", optarg);
+	return -1;
+}
+
+/* The -N of /dev/litepcieN. */
+static int parse_minor(struct util *util)
+{
+	static char name[32];
+	uint64_t number;
+
+	if (!util_parse_number(optarg, 0, 255, &number))
+		return util_usage(util, "-c %s: it must be a number from 0 to 255", optarg);
+	snprintf(name, sizeof(name), "/dev/litepcie%u", (unsigned int)number);
+	util->device = name;
+	return -1;
 }
 
 /* Take the options before the command. Returns -1 to go on, or an exit status. */
@@ -115,23 +157,17 @@ static int parse_globals(struct util *util, int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	static char by_number[32];
-	uint64_t number;
-	int option;
+	int option, status = -1;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+:d:c:h", options, NULL)) != -1) {
+	while (status < 0 &&
+	       (option = getopt_long(argc, argv, "+:d:c:hzeaw:t:", options, NULL)) != -1) {
 		switch (option) {
 		case 'd':
 			util->device = optarg;
 			break;
 		case 'c':
-			if (!util_parse_number(optarg, 0, 255, &number))
-				return util_usage(util, "-c %s: it must be a number from 0 to 255",
-						  optarg);
-			snprintf(by_number, sizeof(by_number), "/dev/litepcie%u",
-				 (unsigned int)number);
-			util->device = by_number;
+			status = parse_minor(util);
 			break;
 		case 'j':
 			util->json = true;
@@ -141,12 +177,14 @@ static int parse_globals(struct util *util, int argc, char **argv)
 			return EXIT_OK;
 		case ':':
 			return util_usage(util, "%s needs a value", argv[optind - 1]);
-		default:
+		case '?':
 			return util_usage(util, "%s: there is no such option before the command",
 					  argv[optind - 1]);
+		default:
+			status = parse_stock(util, option);
 		}
 	}
-	return -1;
+	return status;
 }
 
 int main(int argc, char **argv)

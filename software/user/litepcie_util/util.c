@@ -14,6 +14,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Failures ------------------------------------------------------------------------------------ */
 
@@ -140,4 +141,29 @@ bool util_parse_size(const char *text, uint64_t *bytes)
 		return false;
 	*bytes <<= shift;
 	return true;
+}
+
+#define MAX_SECONDS	1000000
+
+bool util_parse_seconds(const char *text, double *seconds)
+{
+	char *end;
+
+	*seconds = strtod(text, &end);
+	return end != text && !*end && *seconds > 0 && *seconds <= MAX_SECONDS;
+}
+
+/* Colours ------------------------------------------------------------------------------------- */
+
+const char *util_colour(const struct util *util, enum util_colour colour)
+{
+	static const char *const codes[] = {
+		[COLOUR_END] = "\033[0m", [COLOUR_NAME] = "\033[1m",
+		[COLOUR_GOOD] = "\033[32m", [COLOUR_BAD] = "\033[31m",
+	};
+	const char *unwanted = getenv("NO_COLOR");
+
+	if (util->json || (unwanted && *unwanted) || !isatty(STDOUT_FILENO))
+		return "";
+	return codes[colour];
 }

@@ -23,10 +23,17 @@
 #define UTIL_FAILURES	8
 #define UTIL_SENTENCE	512
 
+/* What LitePCIe's own utility takes before the command, for dma_test. */
+struct util_stock {
+	bool		external;	/* -e: through the user's logic, not the DMA's loopback */
+	double		duration_s;	/* -t; 0: not given */
+};
+
 struct util {
 	const char			*command;
 	const char			*device;
 	bool				json;
+	struct util_stock		stock;
 	struct litepcie			*dev;
 	struct litepcie_conditions	conditions;
 	unsigned int			failed;		/* all of them; the first ones are kept */
@@ -41,10 +48,17 @@ struct command {
 	int (*run)(struct util *util, int argc, char **argv);
 };
 
+extern const struct command cmd_list;
 extern const struct command cmd_info;
+extern const struct command cmd_peek;
+extern const struct command cmd_poke;
+extern const struct command cmd_dump;
 extern const struct command cmd_scratch_test;
 extern const struct command cmd_mmio_bench;
 extern const struct command cmd_dma_test;
+extern const struct command cmd_reset;
+extern const struct command cmd_rescan;
+extern const struct command cmd_vfio;
 
 /* Open the card and read its conditions. false: failed, and a failure says why. */
 bool util_open(struct util *util);
@@ -68,12 +82,23 @@ int util_finish(struct util *util, const void *result,
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 
+/* The same for what getopt did not like: @option is ':' or '?', @word the argument. */
+int util_bad_option(const struct util *util, int option, const char *word);
+
 /* Print the help of the command on stdout; returns EXIT_OK. */
 int util_help(const struct command *command);
 
 /* Numbers from the command line; false: not one, or out of range. Sizes may end in K, M or G. */
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 bool util_parse_size(const char *text, uint64_t *bytes);
+
+/* Seconds above 0, with a fraction. */
+bool util_parse_seconds(const char *text, double *seconds);
+
+enum util_colour { COLOUR_END, COLOUR_NAME, COLOUR_GOOD, COLOUR_BAD };
+
+/* What switches a terminal to this colour; empty where stdout is none, or NO_COLOR is set. */
+const char *util_colour(const struct util *util, enum util_colour colour);
 
 /* Ctrl-C or SIGTERM came: stop as soon as the card is in order. */
 bool util_interrupted(void);

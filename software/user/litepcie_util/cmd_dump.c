@@ -1,0 +1,227 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * dump: the registers with their values, or a stretch of a BAR as bytes.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+
+#define MAX_BYTES	(1u << 20)
+#define LINE		16u
+
+struct entry {
+	struct litepcie_register	found;
+	uint64_t			value;
+};
+
+struct dump {
+	const char	*csr, *prefix;
+	uint64_t	bar, offset, length;	/* length 0: registers */
+	struct entry	*entries;
+	size_t		count;
+	uint32_t	*words;
+};
+
+/* Output -------------------------------------------------------------------------------------- */
+
+static void print_line(const uint8_t *bytes, uint64_t offset, uint64_t count)
+{
+	printf("%08llx ", (unsigned long long)offset);
+	for (uint64_t i = 0; i < LINE; i++) {
+		if (i < count)
+			printf(" %02x", bytes[i]);
+		else
+			fputs("   ", stdout);
+	}
+	fputs("  ", stdout);
+	for (uint64_t i = 0; i < count; i++)
+		putchar(isprint(bytes[i]) ? bytes[i] : '.');
+	putchar('\n');
+}
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct dump *dump = result;
+
+	for (size_t i = 0; i < dump->count; i++) {
+		const struct litepcie_register *found = &dump->entries[i].found;
+		char value[24];
+
+		snprintf(value, sizeof(value), "0x%0*llx", (int)found->words * 8,
+			 (unsigned long long)dump->entries[i].value);
+		printf("%05x  %-18s  %s%s%s%s\n", found->offset, value,
+		       util_colour(util, COLOUR_NAME), found->name, util_colour(util, COLOUR_END),
+		       found->writable ? "" : " (read only)");
+	}
+	for (uint64_t at = 0; dump->words && at < dump->length; at += LINE)
+		print_line((const uint8_t *)dump->words + at, dump->offset + at,
+			   dump->length - at < LINE ? dump->length - at : LINE);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct dump *dump = result;
+
+	json_unsigned(json, "bar", dump->bar);
+	json_begin_array(json, "registers");
+	for (size_t i = 0; i < dump->count; i++) {
+		json_begin_object(json, NULL);
+		json_string(json, "name", dump->entries[i].found.name);
+		json_unsigned(json, "offset_bytes", dump->entries[i].found.offset);
+		json_unsigned(json, "size_bytes", 4 * dump->entries[i].found.words);
+		json_bool(json, "writable", dump->entries[i].found.writable);
+		json_unsigned(json, "value", dump->entries[i].value);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_begin_array(json, "words");
+	for (uint64_t i = 0; dump->words && i < dump->length / 4; i++)
+		json_unsigned(json, NULL, dump->words[i]);
+	json_end_array(json);
+}
+
+/* Reading ------------------------------------------------------------------------------------- */
+
+static int add(struct dump *dump, struct litepcie *dev, const struct litepcie_register *found)
+{
+	struct entry *more = realloc(dump->entries, (dump->count + 1) * sizeof(*more));
+	int rc;
+
+	if (!more)
+		return -ENOMEM;
+	dump->entries = more;
+	more[dump->count].found = *found;
+	rc = litepcie_register_read(dev, found->name, &more[dump->count].value);
+	dump->count += rc == 0;
+	return rc;
+}
+
+static void read_registers(struct util *util, struct dump *dump)
+{
+	struct litepcie_register found;
+	int rc = dump->csr ? litepcie_csr_load(util->dev, dump->csr) : 0;
+
+	for (unsigned int i = 0; rc == 0 && !util_interrupted(); i++) {
+		if (litepcie_register(util->dev, i, &found) < 0)
+			break;
+		if (!dump->prefix || strncmp(found.name, dump->prefix, strlen(dump->prefix)) == 0)
+			rc = add(dump, util->dev, &found);
+	}
+	util_check(util, rc, "reading the registers");
+	if (rc == 0 && !dump->count)
+		util_fail(util, "no register's name begins with \"%s\"",
+			  dump->prefix ? dump->prefix : "");
+}
+
+static void read_bytes(struct util *util, struct dump *dump)
+{
+	uint64_t bytes = litepcie_bar_size(util->dev, (unsigned int)dump->bar);
+	int rc = 0;
+
+	if (dump->offset + dump->length > bytes) {
+		util_fail(util, "BAR%llu has 0x%llx bytes here, and 0x%llx to 0x%llx were asked for",
+			  (unsigned long long)dump->bar, (unsigned long long)bytes,
+			  (unsigned long long)dump->offset,
+			  (unsigned long long)(dump->offset + dump->length));
+		return;
+	}
+	dump->words = calloc(dump->length / 4, 4);
+	if (!dump->words)
+		rc = -ENOMEM;
+	for (uint64_t at = 0; rc >= 0 && at < dump->length && !util_interrupted(); at += 4)
+		rc = litepcie_bar_read(util->dev, (unsigned int)dump->bar, dump->offset + at,
+				       &dump->words[at / 4], 4);
+	util_check(util, rc, "reading the BAR");
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+/* Returns -1 to go on, or an exit status. */
+static int parse_range(struct util *util, struct dump *dump, int count, char **words)
+{
+	if (!isdigit((unsigned char)words[0][0])) {
+		dump->prefix = words[0];
+		return count == 1 ? -1 : util_usage(util, "dump takes one beginning of a name");
+	}
+	dump->length = 256;
+	if (!util_parse_number(words[0], 0, UINT32_MAX, &dump->offset) || dump->offset % 4)
+		return util_usage(util, "%s: the offset must be a multiple of 4", words[0]);
+	if (count == 2 && (!util_parse_size(words[1], &dump->length) || dump->length % 4 ||
+			   dump->length > MAX_BYTES))
+		return util_usage(util, "%s: the length must be a multiple of 4, up to 1M",
+				  words[1]);
+	return -1;
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "bar", required_argument, NULL, 'b' },
+		{ "csr", required_argument, NULL, 'C' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct dump dump = { 0 };
+	int option, status = -1;
+
+	while ((option = getopt_long(argc, argv, ":b:h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_dump);
+		if (option == ':' || option == '?')
+			return util_bad_option(util, option, argv[optind - 1]);
+		if (option == 'C')
+			dump.csr = optarg;
+		else if (!util_parse_number(optarg, 0, LITEPCIE_BARS - 1, &dump.bar))
+			return util_usage(util, "--bar %s: it must be a number from 0 to %d", optarg,
+					  LITEPCIE_BARS - 1);
+	}
+	if (argc - optind > 2)
+		return util_usage(util, "dump takes an offset and a length, or the beginning of a "
+				  "name");
+	if (optind < argc)
+		status = parse_range(util, &dump, argc - optind, argv + optind);
+	if (status >= 0)
+		return status;
+
+	if (util_open(util)) {
+		if (dump.length)
+			read_bytes(util, &dump);
+		else
+			read_registers(util, &dump);
+	}
+	status = util_finish(util, util->failed ? NULL : &dump, print_text, print_json);
+	free(dump.entries);
+	free(dump.words);
+	return status;
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] dump [options] [BEGINNING | OFFSET [LENGTH]]\n"
+	"\n"
+	"Without an offset: every register with its place, value and name, or those whose names\n"
+	"begin so. With one: LENGTH bytes of a BAR (256; K and M may follow), as the card's\n"
+	"addresses have them.\n"
+	"\n"
+	"options:\n"
+	"  -b, --bar N     which BAR (0)\n"
+	"      --csr FILE  a csr.json of the gateware's build, for the names of your own registers\n"
+	"\n"
+	"examples:\n"
+	"  litepcie_util dump pcie_dma0\n"
+	"  litepcie_util dump --bar 2 0x0 1K\n";
+
+const struct command cmd_dump = {
+	.name = "dump",
+	.summary = "all registers with their values, or a stretch of a BAR",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,124 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * rescan: let the kernel forget the card and look for it again, as after loading a new bitstream.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+#include <time.h>
+
+#include "pci.h"
+#include "util.h"
+
+#define WAIT_S	5
+#define STEP_NS	50000000L
+
+struct rescan {
+	char			address[PCI_ADDRESS];
+	struct pci_function	function;	/* as it came back */
+};
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct rescan *rescan = result;
+
+	(void)util;
+	printf("rescan         %s is back as %04x:%04x, driver %s\n", rescan->address,
+	       rescan->function.vendor, rescan->function.device,
+	       *rescan->function.driver ? rescan->function.driver : "none");
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct rescan *rescan = result;
+
+	json_string(json, "address", rescan->address);
+	json_unsigned(json, "vendor", rescan->function.vendor);
+	json_unsigned(json, "device", rescan->function.device);
+	json_string(json, "driver", *rescan->function.driver ? rescan->function.driver : NULL);
+}
+
+/* Drivers are bound by another process (udev), a while after the function is there. */
+static bool wait_for(struct rescan *rescan)
+{
+	const struct timespec step = { .tv_nsec = STEP_NS };
+
+	for (long waited = 0; waited < WAIT_S * 1000000000L / STEP_NS; waited++) {
+		if (pci_load(&rescan->function, rescan->address) == 0)
+			return true;
+		nanosleep(&step, NULL);
+	}
+	return false;
+}
+
+static void explain(struct util *util, const char *doing, int rc)
+{
+	if (rc == -EACCES || rc == -EPERM)
+		util_fail(util, "%s needs root", doing);
+	else if (rc < 0)
+		util_fail(util, "%s: %s", doing, strerror(-rc));
+}
+
+static void again(struct util *util, struct rescan *rescan)
+{
+	int rc = 0;
+
+	if (pci_load(&rescan->function, rescan->address) == 0)	/* gone already: only look */
+		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
+	explain(util, "removing the card", rc);
+	if (rc == 0) {
+		rc = pci_write_text("1", "/sys/bus/pci/rescan");
+		explain(util, "looking for cards", rc);
+	}
+	if (rc == 0 && !wait_for(rescan))
+		util_fail(util, "%s did not come back within %d s: is it configured, and was its "
+			  "BAR larger when the machine booted?", rescan->address, WAIT_S);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct rescan rescan = { 0 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_rescan);
+		return util_bad_option(util, option, argv[optind - 1]);
+	}
+	if (argc - optind > 1)
+		return util_usage(util, "rescan takes one address");
+	if (optind < argc && !pci_parse_address(argv[optind], rescan.address))
+		return util_usage(util, "%s: an address is like 0000:22:00.0", argv[optind]);
+	if (optind == argc && pci_of_device(util->device, rescan.address) < 0)
+		util_fail(util, "%s is no PCI function of this machine; name the card's address, "
+			  "as in: litepcie_util rescan 22:00.0", util->device);
+	else
+		again(util, &rescan);
+	return util_finish(util, util->failed ? NULL : &rescan, print_text, print_json);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] rescan [ADDRESS]\n"
+	"\n"
+	"Let the kernel forget the card and look for it again: what is needed after a new\n"
+	"bitstream was loaded, in place of a reboot. Without ADDRESS it is the card of -d. Needs\n"
+	"root.\n"
+	"\n"
+	"example:\n"
+	"  litepcie_util rescan 22:00.0\n";
+
+const struct command cmd_rescan = {
+	.name = "rescan",
+	.summary = "let the kernel look for the card again, as after a new bitstream",
+	.help = help,
+	.run = run,
+};

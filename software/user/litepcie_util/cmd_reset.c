@@ -1,0 +1,93 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * reset: let the kernel reset the card's function, and see that it answers again.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <string.h>
+
+#include "pci.h"
+#include "util.h"
+
+struct reset {
+	char	address[PCI_ADDRESS];
+	char	identifier[257];	/* after it */
+};
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct reset *reset = result;
+
+	(void)util;
+	printf("reset          %s, which answers: %s\n", reset->address, reset->identifier);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct reset *reset = result;
+
+	json_string(json, "address", reset->address);
+	json_string(json, "identifier", reset->identifier);
+}
+
+/* The kernel saves and restores config space, and tells the driver before and after. */
+static bool reset_function(struct util *util, struct reset *reset)
+{
+	int rc;
+
+	if (pci_of_device(util->device, reset->address) < 0) {
+		util_fail(util, "%s is no PCI function of this machine; a simulated board is reset "
+			  "by starting it again", util->device);
+		return false;
+	}
+	rc = pci_write_text("1", "/sys/bus/pci/devices/%s/reset", reset->address);
+	if (rc == -ENOENT)
+		util_fail(util, "%s has no reset of its own and shares its bus; try "
+			  "litepcie_util rescan", reset->address);
+	else if (rc == -EACCES || rc == -EPERM)
+		util_fail(util, "only root may reset %s", reset->address);
+	else if (rc < 0)
+		util_fail(util, "%s could not be reset: %s", reset->address, strerror(-rc));
+	return rc == 0;
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct reset reset = { 0 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_reset);
+		return util_bad_option(util, option, argv[optind - 1]);
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: reset takes no argument", argv[optind]);
+	if (!reset_function(util, &reset) || !util_open(util))
+		return util_finish(util, NULL, print_text, print_json);
+	util_check(util, litepcie_identifier(util->dev, reset.identifier, sizeof(reset.identifier)),
+		   "reading the identifier");
+	return util_finish(util, util->failed ? NULL : &reset, print_text, print_json);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] reset\n"
+	"\n"
+	"Reset the card's PCI function (function level reset) through the kernel, then read its\n"
+	"identifier. Whoever uses the card at that time is told so by an error. Needs root.\n";
+
+const struct command cmd_reset = {
+	.name = "reset",
+	.summary = "reset the card by the kernel, and see that it answers",
+	.help = help,
+	.run = run,
+};

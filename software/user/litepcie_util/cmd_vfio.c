@@ -1,0 +1,301 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * vfio: give a card to VFIO, take it back, or say what stands in the way. No kernel module of ours
+ * is needed afterwards: open it as vfio:ADDRESS.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pci.h"
+#include "util.h"
+
+#define VFIO_DRIVER	"vfio-pci"
+#define FINDINGS	12
+
+struct vfio {
+	struct pci_function	function;
+	struct pci_function	others[8];	/* of its IOMMU group, with a driver of their own */
+	unsigned int		other_count;
+	char			node[48];	/* /dev/vfio/GROUP */
+	bool			openable;	/* by who asks */
+	bool			sleeping;	/* in D3 */
+	char			finding[FINDINGS][UTIL_SENTENCE];
+	unsigned int		findings;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void find(struct vfio *vfio, const char *format, ...)
+{
+	va_list args;
+
+	if (vfio->findings == FINDINGS)
+		return;
+	va_start(args, format);
+	vsnprintf(vfio->finding[vfio->findings++], UTIL_SENTENCE, format, args);
+	va_end(args);
+}
+
+/* What is in the way -------------------------------------------------------------------------- */
+
+/* Bridges may stay with their driver: VFIO asks that only of endpoints. */
+static int visit_group(void *context, const char *address)
+{
+	struct vfio *vfio = context;
+	struct pci_function other;
+
+	if (strcmp(address, vfio->function.address) == 0 || pci_load(&other, address) < 0 ||
+	    other.iommu_group != vfio->function.iommu_group || vfio->other_count == 8)
+		return 0;
+	if (*other.driver && strcmp(other.driver, VFIO_DRIVER) != 0 &&
+	    strcmp(other.driver, "pcieport") != 0 && strcmp(other.driver, "pci-stub") != 0)
+		vfio->others[vfio->other_count++] = other;
+	return 0;
+}
+
+static void check_group(struct vfio *vfio)
+{
+	if (vfio->function.iommu_group < 0) {
+		find(vfio, "%s is in no IOMMU group: switch the IOMMU on in the firmware's set-up, "
+		     "and boot with intel_iommu=on (AMD needs nothing)", vfio->function.address);
+		return;
+	}
+	snprintf(vfio->node, sizeof(vfio->node), "/dev/vfio/%d", vfio->function.iommu_group);
+	pci_each(visit_group, vfio);
+	for (unsigned int i = 0; i < vfio->other_count; i++)
+		find(vfio, "%s shares IOMMU group %d and is driven by %s: VFIO takes a group only "
+		     "as a whole; unbind it, or put the card into another slot",
+		     vfio->others[i].address, vfio->function.iommu_group, vfio->others[i].driver);
+}
+
+/* A function that sleeps in D3 answers nothing; VFIO sends idle ones there. */
+static void check_power(struct vfio *vfio)
+{
+	char state[16], idle[8];
+
+	pci_read_text(state, sizeof(state), "/sys/bus/pci/devices/%s/power_state",
+		      vfio->function.address);
+	vfio->sleeping = strncmp(state, "D3", 2) == 0;
+	if (vfio->sleeping && strcmp(vfio->function.driver, VFIO_DRIVER) != 0)
+		find(vfio, "%s sleeps (%s): write \"on\" to its power/control",
+		     vfio->function.address, state);
+	pci_read_text(idle, sizeof(idle), "/sys/module/vfio_pci/parameters/disable_idle_d3");
+	if (*idle == 'N' && vfio->sleeping)
+		find(vfio, "VFIO puts cards that nobody has open into D3, where some bitstreams do "
+		     "not wake up: load it with vfio-pci.disable_idle_d3=1 if that happens");
+}
+
+static void check_node(struct vfio *vfio)
+{
+	char path[PATH_MAX];
+
+	if (strcmp(vfio->function.driver, VFIO_DRIVER) != 0 || !*vfio->node)
+		return;
+	if (pci_path(path, "%s", vfio->node) && access(path, R_OK | W_OK) == 0)
+		vfio->openable = true;
+	else if (errno == EACCES)
+		find(vfio, "%s may be opened by root only: chown it to the user who shall, or set "
+		     "a udev rule", vfio->node);
+	else
+		find(vfio, "%s is missing: is the module vfio loaded?", vfio->node);
+}
+
+static bool inspect(struct util *util, struct vfio *vfio, const char *address)
+{
+	vfio->findings = vfio->other_count = 0;
+	if (pci_load(&vfio->function, address) < 0) {
+		util_fail(util, "there is no PCI function %s; litepcie_util list shows the cards",
+			  address);
+		return false;
+	}
+	check_group(vfio);
+	check_power(vfio);
+	check_node(vfio);
+	return true;
+}
+
+/* Bind and unbind ----------------------------------------------------------------------------- */
+
+static int set_override(const struct vfio *vfio, const char *driver)
+{
+	return pci_write_text(driver, "/sys/bus/pci/devices/%s/driver_override",
+			      vfio->function.address);
+}
+
+static int release(const struct vfio *vfio)
+{
+	if (!*vfio->function.driver)
+		return 0;
+	return pci_write_text(vfio->function.address, "/sys/bus/pci/drivers/%s/unbind",
+			      vfio->function.driver);
+}
+
+static void explain(struct util *util, const struct vfio *vfio, const char *doing, int rc)
+{
+	if (rc == -EACCES || rc == -EPERM)
+		util_fail(util, "%s needs root", doing);
+	else if (rc == -ENOENT)
+		util_fail(util, "%s: the kernel has no such file; is the module vfio-pci loaded? "
+			  "(modprobe vfio-pci)", doing);
+	else if (rc < 0)
+		util_fail(util, "%s %s: %s", doing, vfio->function.address, strerror(-rc));
+}
+
+static void bind(struct util *util, struct vfio *vfio)
+{
+	char path[PATH_MAX];
+	int rc;
+
+	if (strcmp(vfio->function.driver, VFIO_DRIVER) == 0)
+		return;
+	if (vfio->findings) {	/* nothing is undone that could not be done */
+		util_fail(util, "%s", vfio->finding[0]);
+		return;
+	}
+	if (!pci_path(path, "/sys/bus/pci/drivers/" VFIO_DRIVER) || access(path, F_OK) != 0) {
+		util_fail(util, "the kernel has no driver vfio-pci yet: modprobe vfio-pci");
+		return;
+	}
+	rc = set_override(vfio, VFIO_DRIVER);
+	if (rc == 0)
+		rc = release(vfio);
+	if (rc == 0)
+		rc = pci_write_text(vfio->function.address, "/sys/bus/pci/drivers_probe");
+	explain(util, vfio, "binding to vfio-pci", rc);
+}
+
+static void unbind(struct util *util, struct vfio *vfio)
+{
+	int rc;
+
+	if (strcmp(vfio->function.driver, VFIO_DRIVER) != 0) {
+		util_fail(util, "%s is not bound to vfio-pci but to %s", vfio->function.address,
+			  *vfio->function.driver ? vfio->function.driver : "nothing");
+		return;
+	}
+	rc = set_override(vfio, "\n");
+	if (rc == 0)
+		rc = release(vfio);
+	if (rc == 0)
+		rc = pci_write_text(vfio->function.address, "/sys/bus/pci/drivers_probe");
+	explain(util, vfio, "giving the card back", rc);
+}
+
+/* Output -------------------------------------------------------------------------------------- */
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct vfio *vfio = result;
+
+	printf("vfio           %s, %04x:%04x, driver %s, IOMMU group ", vfio->function.address,
+	       vfio->function.vendor, vfio->function.device,
+	       *vfio->function.driver ? vfio->function.driver : "none");
+	if (vfio->function.iommu_group < 0)
+		puts("none");
+	else
+		printf("%d\n", vfio->function.iommu_group);
+	if (vfio->openable)
+		printf("  ready: open it as -d vfio:%s; its BARs are uncached there\n",
+		       vfio->function.address);
+	for (unsigned int i = 0; i < vfio->findings; i++)
+		printf("  %s%s%s\n", util_colour(util, COLOUR_BAD), vfio->finding[i],
+		       util_colour(util, COLOUR_END));
+	if (!vfio->findings && !vfio->openable)
+		printf("  nothing is in the way of: litepcie_util vfio bind %s\n",
+		       vfio->function.address);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct vfio *vfio = result;
+
+	json_string(json, "address", vfio->function.address);
+	json_string(json, "driver", *vfio->function.driver ? vfio->function.driver : NULL);
+	if (vfio->function.iommu_group < 0)
+		json_null(json, "iommu_group");
+	else
+		json_unsigned(json, "iommu_group", (uint64_t)vfio->function.iommu_group);
+	json_string(json, "node", *vfio->node ? vfio->node : NULL);
+	json_bool(json, "ready", vfio->openable);
+	json_begin_array(json, "findings");
+	for (unsigned int i = 0; i < vfio->findings; i++)
+		json_string(json, NULL, vfio->finding[i]);
+	json_end_array(json);
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+static int work(struct util *util, const char *verb, const char *address)
+{
+	static struct vfio vfio;
+	bool known = inspect(util, &vfio, address);
+
+	if (known && strcmp(verb, "status") != 0) {
+		if (strcmp(verb, "bind") == 0)
+			bind(util, &vfio);
+		else
+			unbind(util, &vfio);
+		known = inspect(util, &vfio, address);
+		if (known && !util->failed && strcmp(verb, "bind") == 0 &&
+		    strcmp(vfio.function.driver, VFIO_DRIVER) != 0)
+			util_fail(util, "%s was offered to vfio-pci, which did not take it; see "
+				  "the kernel's messages", address);
+	}
+	return util_finish(util, known ? &vfio : NULL, print_text, print_json);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	char address[PCI_ADDRESS];
+	const char *verb;
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_vfio);
+		return util_bad_option(util, option, argv[optind - 1]);
+	}
+	if (argc - optind != 2)
+		return util_usage(util, "vfio takes bind, unbind or status, and an address");
+	verb = argv[optind];
+	if (strcmp(verb, "bind") != 0 && strcmp(verb, "unbind") != 0 && strcmp(verb, "status") != 0)
+		return util_usage(util, "vfio %s: there are bind, unbind and status", verb);
+	if (!pci_parse_address(argv[optind + 1], address))
+		return util_usage(util, "%s: an address is like 0000:22:00.0, see litepcie_util list",
+				  argv[optind + 1]);
+	return work(util, verb, address);
+}
+
+static const char help[] =
+	"[--json] vfio bind|unbind|status ADDRESS\n"
+	"\n"
+	"Use a card without any kernel module of ours.\n"
+	"\n"
+	"  bind    give it to vfio-pci; then open it with -d vfio:ADDRESS. Needs root\n"
+	"  unbind  take it back and let the kernel find its driver again. Needs root\n"
+	"  status  say who has it, and what is in the way: IOMMU group, power state, permissions\n"
+	"\n"
+	"Nothing is changed when something is in the way. BARs are uncached through VFIO: each\n"
+	"access is a round trip, and write-combining is the kernel driver's alone.\n"
+	"\n"
+	"example:\n"
+	"  litepcie_util vfio status 22:00.0\n";
+
+const struct command cmd_vfio = {
+	.name = "vfio",
+	.summary = "give a card to VFIO, take it back, or say what is in the way",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,308 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See pci.h for the promises. Offsets: PCI Express Base Specification 3.1, 7.5 and 7.8. */
+#include "pci.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DEVICES	"/sys/bus/pci/devices"
+
+/* Files --------------------------------------------------------------------------------------- */
+
+static bool join(char path[PATH_MAX], const char *format, va_list args)
+{
+	const char *root = getenv("LITEPCIE_ROOT");
+	int used = snprintf(path, PATH_MAX, "%s", root ? root : "");
+	int more;
+
+	if (used < 0 || used >= PATH_MAX)
+		return false;
+	more = vsnprintf(path + used, (size_t)(PATH_MAX - used), format, args);
+	return more >= 0 && more < PATH_MAX - used;
+}
+
+bool pci_path(char path[PATH_MAX], const char *format, ...)
+{
+	va_list args;
+	bool fits;
+
+	va_start(args, format);
+	fits = join(path, format, args);
+	va_end(args);
+	return fits;
+}
+
+int pci_read_text(char *text, size_t size, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	ssize_t length;
+	bool fits;
+	int fd;
+
+	text[0] = '\0';
+	va_start(args, format);
+	fits = join(path, format, args);
+	va_end(args);
+	if (!fits)
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	length = read(fd, text, size - 1);
+	if (length < 0)
+		length = -errno;
+	close(fd);
+	if (length < 0)
+		return (int)length;
+	text[length] = '\0';
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
+}
+
+int pci_write_text(const char *text, const char *format, ...)
+{
+	char path[PATH_MAX];
+	va_list args;
+	ssize_t length;
+	bool fits;
+	int fd, rc = 0;
+
+	va_start(args, format);
+	fits = join(path, format, args);
+	va_end(args);
+	if (!fits)
+		return -ENAMETOOLONG;
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	length = write(fd, text, strlen(text));
+	if (length != (ssize_t)strlen(text))
+		rc = length < 0 ? -errno : -EIO;
+	close(fd);
+	return rc;
+}
+
+static long read_number(const char *address, const char *name, long otherwise)
+{
+	char text[32], *end;
+	long value;
+
+	if (pci_read_text(text, sizeof(text), DEVICES "/%s/%s", address, name) < 0)
+		return otherwise;
+	value = strtol(text, &end, 0);
+	return end == text ? otherwise : value;
+}
+
+/* The last part of what a link points to; empty: there is no such link. */
+static void read_link(const char *address, const char *name, char *text, size_t size)
+{
+	char path[PATH_MAX], target[PATH_MAX];
+	const char *last;
+	ssize_t length;
+
+	text[0] = '\0';
+	if (!pci_path(path, DEVICES "/%s/%s", address, name))
+		return;
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length < 0)
+		return;
+	target[length] = '\0';
+	last = strrchr(target, '/');
+	snprintf(text, size, "%.*s", (int)size - 1, last ? last + 1 : target);
+}
+
+/* Functions ----------------------------------------------------------------------------------- */
+
+static void read_config(struct pci_function *function)
+{
+	char path[PATH_MAX];
+	ssize_t length = -1;
+	int fd;
+
+	if (!pci_path(path, DEVICES "/%s/config", function->address))
+		return;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	length = read(fd, function->config, sizeof(function->config));
+	function->config_size = length > 0 ? (size_t)length : 0;
+	close(fd);
+}
+
+int pci_load(struct pci_function *function, const char *address)
+{
+	char group[16];
+
+	*function = (struct pci_function) { .numa = -1, .iommu_group = -1 };
+	snprintf(function->address, sizeof(function->address), "%s", address);
+	function->vendor = (unsigned int)read_number(address, "vendor", 0);
+	function->device = (unsigned int)read_number(address, "device", 0);
+	if (!function->vendor)
+		return -ENOENT;
+	function->numa = (int)read_number(address, "numa_node", -1);
+	read_link(address, "driver", function->driver, sizeof(function->driver));
+	read_link(address, "iommu_group", group, sizeof(group));
+	if (*group)
+		function->iommu_group = atoi(group);
+	read_config(function);
+	return 0;
+}
+
+bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
+{
+	unsigned int domain = 0, bus, slot, number;
+	int used = 0;
+
+	if (sscanf(text, "%4x:%2x:%2x.%1u%n", &domain, &bus, &slot, &number, &used) != 4 ||
+	    text[used]) {
+		domain = 0;
+		used = 0;
+		if (sscanf(text, "%2x:%2x.%1u%n", &bus, &slot, &number, &used) != 3 || text[used])
+			return false;
+	}
+	if (slot > 31 || number > 7)
+		return false;
+	snprintf(address, PCI_ADDRESS, "%04x:%02x:%02x.%u", domain & 0xffff, bus & 0xff, slot,
+		 number);
+	return true;
+}
+
+bool pci_is_card(const struct pci_function *function)
+{
+	/* As in software/kernel/pci.c: Xilinx, 90 GEN LANES, x16 as f. */
+	unsigned int lanes = function->device & 0xf, gen = function->device >> 4 & 0xf;
+
+	return function->vendor == 0x10ee && function->device >> 8 == 0x90 &&
+	       (gen == 2 || gen == 3) &&
+	       (lanes == 1 || lanes == 2 || lanes == 4 || lanes == 8 || lanes == 15);
+}
+
+static int is_address(const struct dirent *entry)
+{
+	return strchr(entry->d_name, ':') != NULL;
+}
+
+int pci_each(int (*visit)(void *context, const char *address), void *context)
+{
+	struct dirent **entries;
+	char path[PATH_MAX];
+	int count, rc = 0;
+
+	if (!pci_path(path, DEVICES))
+		return -ENAMETOOLONG;
+	count = scandir(path, &entries, is_address, alphasort);
+	if (count < 0)
+		return -errno;
+	for (int i = 0; i < count; i++) {
+		if (rc == 0)
+			rc = visit(context, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return rc;
+}
+
+int pci_parent(const char *address, char parent[PCI_ADDRESS])
+{
+	char path[PATH_MAX], *real, *last;
+	int rc = -ENOENT;
+
+	if (!pci_path(path, DEVICES "/%s", address))
+		return -ENAMETOOLONG;
+	real = realpath(path, NULL);
+	if (!real)
+		return -errno;
+	last = strrchr(real, '/');
+	if (last) {
+		*last = '\0';
+		last = strrchr(real, '/');
+		if (last && pci_parse_address(last + 1, parent))
+			rc = 0;
+	}
+	free(real);
+	return rc;
+}
+
+int pci_of_device(const char *device, char address[PCI_ADDRESS])
+{
+	char path[PATH_MAX], *real;
+	const char *name = strrchr(device, '/'), *last;
+	int rc = -ENOENT;
+
+	if (strncmp(device, "vfio:", 5) == 0)
+		return pci_parse_address(device + 5, address) ? 0 : -ENOENT;
+	if (!name || strncmp(device, "sim:", 4) == 0 ||
+	    !pci_path(path, "/sys/class/litepcie/%s/device", name + 1))
+		return -ENOENT;
+	real = realpath(path, NULL);
+	last = real ? strrchr(real, '/') : NULL;
+	if (last && pci_parse_address(last + 1, address))
+		rc = 0;
+	free(real);
+	return rc;
+}
+
+/* Config space -------------------------------------------------------------------------------- */
+
+uint16_t pci_config16(const struct pci_function *function, unsigned int offset)
+{
+	if (offset + 2 > function->config_size)
+		return 0;
+	return (uint16_t)(function->config[offset] | function->config[offset + 1] << 8);
+}
+
+uint32_t pci_config32(const struct pci_function *function, unsigned int offset)
+{
+	return pci_config16(function, offset) | (uint32_t)pci_config16(function, offset + 2) << 16;
+}
+
+unsigned int pci_capability(const struct pci_function *function, unsigned int id)
+{
+	unsigned int at = pci_config16(function, 0x34) & 0xfc;
+
+	/* A list in 192 bytes has at most 48 entries, whatever a broken one says. */
+	for (int i = 0; i < 48 && at >= 0x40; i++) {
+		uint16_t head = pci_config16(function, at);
+
+		if ((head & 0xff) == id)
+			return at;
+		at = head >> 8 & 0xfc;
+	}
+	return 0;
+}
+
+void pci_express(const struct pci_function *function, struct pci_express *express)
+{
+	unsigned int at = pci_capability(function, PCI_CAP_EXPRESS);
+	uint16_t control, status;
+	uint32_t possible;
+
+	*express = (struct pci_express) { 0 };
+	if (!at || at + 0x14 > function->config_size)
+		return;
+	control = pci_config16(function, at + 0x08);
+	possible = pci_config32(function, at + 0x0c);
+	status = pci_config16(function, at + 0x12);
+	express->known = true;
+	express->mps_supported = 128u << (pci_config32(function, at + 0x04) & 7);
+	express->mps = 128u << (control >> 5 & 7);
+	express->mrrs = 128u << (control >> 12 & 7);
+	express->relaxed_ordering = control & 1u << 4;
+	express->extended_tags = control & 1u << 8;
+	express->gen = status & 0xf;
+	express->lanes = status >> 4 & 0x3f;
+	express->gen_possible = possible & 0xf;
+	express->lanes_possible = possible >> 4 & 0x3f;
+}

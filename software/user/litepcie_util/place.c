@@ -1,0 +1,101 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See place.h for the promises. */
+#include "place.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+int place_option(struct util *util, struct place *place, int option, const char *value)
+{
+	uint64_t number;
+
+	if (option == 'C') {
+		place->csr = value;
+		return -1;
+	}
+	if (option == 'b') {
+		if (!util_parse_number(value, 0, LITEPCIE_BARS - 1, &number))
+			return util_usage(util, "--bar %s: it must be a number from 0 to %d", value,
+					  LITEPCIE_BARS - 1);
+		place->bar = (unsigned int)number;
+		return -1;
+	}
+	if (!util_parse_number(value, 4, 8, &number) || number % 4)
+		return util_usage(util, "--width %s: it must be 4 or 8 bytes", value);
+	place->size = number;
+	return -1;
+}
+
+static bool find_offset(struct util *util, struct place *place)
+{
+	uint64_t bytes = litepcie_bar_size(util->dev, place->bar);
+
+	if (!place->size)
+		place->size = 4;
+	if (place->offset % place->size)
+		util_fail(util, "0x%llx is not a multiple of the access's %zu bytes",
+			  (unsigned long long)place->offset, place->size);
+	else if (!bytes)
+		util_fail(util, "BAR%u cannot be reached: the card has none there, or this way to "
+			  "it has not", place->bar);
+	else if (place->offset + place->size > bytes)
+		util_fail(util, "0x%llx is behind the end of BAR%u, which has 0x%llx bytes",
+			  (unsigned long long)place->offset, place->bar,
+			  (unsigned long long)bytes);
+	return !util->failed;
+}
+
+static bool find_name(struct util *util, struct place *place)
+{
+	struct litepcie_register found;
+	int rc = place->csr ? litepcie_csr_load(util->dev, place->csr) : 0;
+
+	if (rc == 0)
+		rc = litepcie_register_find(util->dev, place->text, &found);
+	util_check(util, rc, place->text);
+	if (rc < 0)
+		return false;
+	snprintf(place->name, sizeof(place->name), "%s", found.name);
+	place->offset = found.offset;
+	place->size = 4 * found.words;
+	return true;
+}
+
+bool place_find(struct util *util, struct place *place)
+{
+	if (isdigit((unsigned char)place->text[0])) {
+		if (!util_parse_number(place->text, 0, UINT32_MAX, &place->offset)) {
+			util_fail(util, "%s is not an offset", place->text);
+			return false;
+		}
+		return find_offset(util, place);
+	}
+	return find_name(util, place);
+}
+
+int place_read(struct util *util, const struct place *place, uint64_t *value)
+{
+	int rc;
+
+	*value = 0;
+	if (place->name[0])
+		return litepcie_register_read(util->dev, place->name, value);
+	rc = litepcie_bar_read(util->dev, place->bar, place->offset, value, place->size);
+	return rc > 0 ? 0 : rc;
+}
+
+int place_write(struct util *util, const struct place *place, uint64_t value)
+{
+	int rc;
+
+	if (place->name[0])
+		return litepcie_register_write(util->dev, place->name, value);
+	rc = litepcie_bar_write(util->dev, place->bar, place->offset, &value, place->size);
+	return rc > 0 ? 0 : rc;
+}

@@ -1,0 +1,80 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See progress.h for the promises. */
+#include "progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EVERY_S	0.2
+
+double progress_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
+		    double seconds)
+{
+	double now = progress_now();
+
+	*progress = (struct progress) {
+		.what = what, .unit = unit, .total = total, .seconds = seconds,
+		.began = now, .shown = now,
+	};
+}
+
+/* By what is done or by the clock, whichever ends first. */
+static double time_left(const struct progress *progress, double done, double elapsed)
+{
+	double left = INFINITY;
+
+	if (progress->total > 0 && done > 0)
+		left = elapsed * (progress->total - done) / done;
+	if (progress->seconds > 0)
+		left = fmin(left, progress->seconds - elapsed);
+	return fmax(left, 0);
+}
+
+void progress_text(const struct progress *progress, double done, double elapsed, char *text,
+		   size_t size)
+{
+	double left = time_left(progress, done, elapsed), rate = elapsed > 0 ? done / elapsed : 0;
+	char total[32] = "", ending[32] = "";
+
+	if (progress->total > 0)
+		snprintf(total, sizeof(total), " of %.0f", progress->total);
+	if (isfinite(left))
+		snprintf(ending, sizeof(ending), ", %.0f:%02.0f left", floor(left / 60),
+			 floor(fmod(left, 60)));
+	snprintf(text, size, "%s: %.0f%s %s, %.1f %s/s%s", progress->what, done, total,
+		 progress->unit, rate, progress->unit, ending);
+}
+
+void progress_show(struct progress *progress, double done)
+{
+	double now = progress_now();
+	char text[128];
+
+	if (now - progress->shown < EVERY_S || !isatty(STDERR_FILENO))
+		return;
+	progress->shown = now;
+	progress_text(progress, done, now - progress->began, text, sizeof(text));
+	fprintf(stderr, "\r  %s\033[K", text);
+}
+
+void progress_end(struct progress *progress)
+{
+	if (progress->shown != progress->began)
+		fputs("\r\033[K", stderr);
+	progress->shown = progress->began;
+}

@@ -1,0 +1,78 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A root directory with the sysfs that a machine with cards would have, for LITEPCIE_ROOT.
+
+Files only: nothing happens when one is written, except what a test does itself.
+"""
+
+import struct
+
+PCI = "sys/bus/pci"
+EXPRESS = 0x70  # offset of the PCI Express capability
+
+
+def config_space(mps=256, mrrs=512, gen=3, lanes=8, possible=(3, 8), ext_tag=True, relaxed=True,
+    mps_supported=512):
+    """Config space with one capability in it, encoded after the specification."""
+    def code(size):
+        return (size // 128).bit_length() - 1
+
+    space = bytearray(4096)
+    space[0x34] = EXPRESS
+    control = code(mps) << 5 | code(mrrs) << 12 | ext_tag << 8 | relaxed << 4
+    struct.pack_into("<HHIHH", space, EXPRESS, 0x10, 2, code(mps_supported), control, 0)
+    struct.pack_into("<IHH", space, EXPRESS + 0x0C, possible[0] | possible[1] << 4, 0,
+        gen | lanes << 4)
+    return bytes(space)
+
+
+class Machine:
+    """`Machine(tmp_path).add("0000:22:00.0", driver="vfio-pci")`."""
+
+    def __init__(self, root):
+        self.root = root
+        self.devices = root / PCI / "devices"
+        self.devices.mkdir(parents=True)
+        self.write(f"{PCI}/rescan", "")
+        self.write(f"{PCI}/drivers_probe", "")
+
+    def write(self, path, text):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return file
+
+    def read(self, path):
+        return (self.root / path).read_text()
+
+    def driver(self, name):
+        """A driver that is loaded."""
+        self.write(f"{PCI}/drivers/{name}/unbind", "")
+
+    def add(self, address, vendor=0x10EE, device=0x9038, driver=None, group=None, below=(),
+        config=None, numa=0, **files):
+        """A function; `below`: addresses of the bridges above it, from the root."""
+        place = self.root.joinpath("sys/devices/pci0000:00", *below, address)
+        place.mkdir(parents=True)
+        (self.devices / address).symlink_to(place)
+        named = {"vendor": f"{vendor:#06x}", "device": f"{device:#06x}", "numa_node": numa,
+            "driver_override": "(null)", "reset": "", "remove": "", "power_state": "D0", **files}
+        for name, text in named.items():
+            (place / name).write_text(f"{text}\n")
+        (place / "config").write_bytes(config_space() if config is None else config)
+        if driver:
+            self.driver(driver)
+            (place / "driver").symlink_to(self.root / PCI / "drivers" / driver)
+        if group is not None:
+            folder = self.root / "sys/kernel/iommu_groups" / str(group)
+            folder.mkdir(parents=True, exist_ok=True)
+            (place / "iommu_group").symlink_to(folder)
+        return place
+
+    def node(self, minor, place):
+        """/dev/litepcieN of the driver that has this function."""
+        folder = self.root / f"sys/class/litepcie/litepcie{minor}"
+        folder.mkdir(parents=True)
+        (folder / "device").symlink_to(place)

@@ -1,0 +1,188 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""litepcie_util list, vfio, reset, rescan: what they read of sysfs, write to it, and refuse."""
+
+import json
+import os
+
+import pytest
+from software_build import Util, build_software
+from sysfs_standin import PCI, Machine
+
+CARD, GROUP = "0000:22:00.0", 16
+
+
+@pytest.fixture(scope="session")
+def built():
+    return build_software()
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch):
+    monkeypatch.setenv("LITEPCIE_ROOT", str(tmp_path))
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def util(built):
+    return Util(built.util)
+
+
+def report(util, *arguments):
+    result = util.run("--json", *arguments)
+    return result.returncode, json.loads(result.stdout)
+
+
+# list ---------------------------------------------------------------------------------------------
+
+def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
+    """A card behind the driver, one given to VFIO, one without a driver, and nobody else's."""
+    machine.node(1, machine.add("0000:01:00.0", driver="litepcie"))
+    machine.add("0000:02:00.0", driver="vfio-pci")
+    machine.add("0000:03:00.0")
+    machine.add("0000:04:00.0", driver="xdma")
+    machine.add("0000:05:00.0", vendor=0x8086)
+    machine.add("0000:06:00.0", device=0x7024)
+    status, found = report(util, "list")
+    assert status == 0
+    cards = {card["address"]: card for card in found["cards"]}
+    assert list(cards) == [f"0000:0{n}:00.0" for n in (1, 2, 3, 4)]
+    assert [card["open_as"] for card in cards.values()] == [
+        "/dev/litepcie1", "vfio:0000:02:00.0", None, None]
+    assert "vfio bind 0000:03:00.0" in cards["0000:03:00.0"]["advice"]
+    assert "xdma has it" in cards["0000:04:00.0"]["advice"]
+    assert (cards["0000:01:00.0"]["link_gen"], cards["0000:01:00.0"]["link_lanes"]) == (3, 8)
+    text = util.run("list").stdout
+    assert "-d /dev/litepcie1" in text and "Gen3 x8" in text
+
+
+def test_a_machine_without_a_card_is_no_error(util, machine):
+    """And says what else there is."""
+    result = util.run("list")
+    assert result.returncode == 0
+    assert "sim:SOCKET" in result.stdout
+
+
+# vfio ---------------------------------------------------------------------------------------------
+
+def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
+    """The override, the old driver's unbind, then a probe; here nobody takes it: so it is said."""
+    place = machine.add(CARD, driver="litepcie", group=GROUP)
+    machine.driver("vfio-pci")
+    status, found = report(util, "vfio", "bind", "22:00.0")
+    assert (place / "driver_override").read_text() == "vfio-pci"
+    assert machine.read(f"{PCI}/drivers/litepcie/unbind") == CARD
+    assert machine.read(f"{PCI}/drivers_probe") == CARD
+    assert status == 1
+    assert "did not take it" in found["failures"][0]
+
+
+def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
+    """status says by which name; binding it again changes nothing."""
+    place = machine.add(CARD, driver="vfio-pci", group=GROUP)
+    machine.write(f"dev/vfio/{GROUP}", "")
+    for verb in ("status", "bind"):
+        status, found = report(util, "vfio", verb, CARD)
+        assert status == 0 and found["ready"] is True and found["findings"] == []
+        assert found["node"] == f"/dev/vfio/{GROUP}"
+    assert (place / "driver_override").read_text() == "(null)\n"
+    assert f"-d vfio:{CARD}" in util.run("vfio", "status", CARD).stdout
+
+
+def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
+    """An empty line is how the kernel is told of no override."""
+    place = machine.add(CARD, driver="vfio-pci", group=GROUP)
+    assert report(util, "vfio", "unbind", CARD)[0] == 0
+    assert (place / "driver_override").read_text().startswith("\n")
+    assert machine.read(f"{PCI}/drivers/vfio-pci/unbind") == CARD
+    assert machine.read(f"{PCI}/drivers_probe") == CARD
+
+
+def _no_group(machine):
+    return machine.add(CARD, driver="litepcie"), "in no IOMMU group"
+
+
+def _shared_group(machine):
+    machine.add("0000:22:00.1", vendor=0x8086, driver="snd_hda_intel", group=GROUP)
+    machine.add("0000:21:00.0", vendor=0x1B21, driver="pcieport", group=GROUP)
+    return machine.add(CARD, driver="litepcie", group=GROUP), \
+        "0000:22:00.1 shares IOMMU group 16 and is driven by snd_hda_intel"
+
+
+def _asleep(machine):
+    return machine.add(CARD, group=GROUP, power_state="D3hot"), "sleeps (D3hot)"
+
+
+@pytest.mark.parametrize("plant", [_no_group, _shared_group, _asleep])
+def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant):
+    """IOMMU, neighbours with drivers of their own (a bridge's does not count), power."""
+    machine.driver("vfio-pci")
+    place, sentence = plant(machine)
+    status, found = report(util, "vfio", "status", CARD)
+    assert status == 0 and found["ready"] is False
+    assert len(found["findings"]) == 1 and sentence in found["findings"][0]
+    status, found = report(util, "vfio", "bind", CARD)
+    assert status == 1 and sentence in found["failures"][0]
+    assert (place / "driver_override").read_text() == "(null)\n"
+    assert machine.read(f"{PCI}/drivers_probe") == ""
+
+
+def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
+    """Bound is not ready: who asks must be able to open it."""
+    machine.add(CARD, driver="vfio-pci", group=GROUP)
+    status, found = report(util, "vfio", "status", CARD)
+    assert status == 0 and found["ready"] is False
+    assert f"/dev/vfio/{GROUP} is missing" in found["findings"][0]
+    if os.geteuid() != 0:  # root may open whatever there is
+        machine.write(f"dev/vfio/{GROUP}", "").chmod(0)
+        assert "by root only" in report(util, "vfio", "status", CARD)[1]["findings"][0]
+
+
+@pytest.mark.parametrize("arguments, status, sentence", [
+    (["vfio", "bind", CARD], 1, "no PCI function 0000:22:00.0"),
+    (["vfio", "status"], 2, "and an address"),
+    (["vfio", "steal", CARD], 2, "there are bind, unbind and status"),
+    (["vfio", "bind", "22:40.0"], 2, "an address is like"),
+    (["vfio", "bind", "22:00.0x"], 2, "an address is like"),
+    (["rescan", "card"], 2, "an address is like"),
+])
+def test_what_cannot_be_meant_is_a_sentence(util, machine, arguments, status, sentence):
+    """No such card, no such verb, no address."""
+    result = util.run(*arguments)
+    assert result.returncode == status and sentence in result.stderr
+
+
+def test_without_the_module_bind_says_to_load_it(util, machine):
+    """And leaves the card with its driver."""
+    place = machine.add(CARD, driver="litepcie", group=GROUP)
+    result = util.run("vfio", "bind", CARD)
+    assert result.returncode == 1 and "modprobe vfio-pci" in result.stderr
+    assert (place / "driver_override").read_text() == "(null)\n"
+
+
+# reset, rescan ------------------------------------------------------------------------------------
+
+def test_rescan_removes_the_card_and_looks_again(util, machine):
+    """Through the card's own file and the bus'; by address or by its device node."""
+    place = machine.add(CARD, driver="litepcie", group=GROUP)
+    machine.node(0, place)
+    for arguments in (["rescan", "22:00.0"], ["-c", "0", "rescan"]):
+        (place / "remove").write_text("")
+        machine.write(f"{PCI}/rescan", "")
+        status, found = report(util, *arguments)
+        assert status == 0 and found["address"] == CARD and found["driver"] == "litepcie"
+        assert (place / "remove").read_text() == "1"
+        assert machine.read(f"{PCI}/rescan") == "1"
+
+
+def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
+    """The function's own file; without one, what else may help; a socket is no PCI function."""
+    place = machine.add(CARD, driver="litepcie", group=GROUP)
+    machine.node(0, place)
+    util.run("-c", "0", "reset")  # it fails behind it: there is no /dev/litepcie0 here
+    assert (place / "reset").read_text() == "1"
+    (place / "reset").unlink()
+    assert "try litepcie_util rescan" in util.run("-c", "0", "reset").stderr
+    assert "no PCI function" in util.run("-d", "sim:/none", "reset").stderr

@@ -1,0 +1,97 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""litepcie_util in a terminal: progress, colours, completion; and none of it elsewhere."""
+
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+import pytest
+from repository import ROOT
+from software_build import Util, build_software
+from vfio_user_standin import Standin
+
+SECONDS = 60
+
+
+@pytest.fixture(scope="session")
+def built():
+    return build_software()
+
+
+@pytest.fixture
+def util(built):
+    return Util(built.util)
+
+
+@pytest.fixture
+def device(built, tmp_path):
+    with Standin(tmp_path / "s", built.csr_json):
+        yield f"sim:{tmp_path / 's'}"
+
+
+def in_terminal(program, *arguments, **environment):
+    """What a person sees, and the status."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execve(program, [str(program), *arguments], {**os.environ, **environment})
+    text, deadline = b"", time.monotonic() + SECONDS
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            text += os.read(terminal, 65536)
+        except OSError:  # the program's end is closed
+            break
+    os.close(terminal)
+    return text.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def test_long_work_shows_its_rate_and_the_time_left(util, device):
+    """On a terminal, in one line that is wiped; and nothing of it where there is none."""
+    arguments = ("-d", device, "dma_test", "--duration", "2")
+    text, status = in_terminal(util.program, *arguments)
+    assert status == 0, text
+    assert re.search(r"\rdma_test: \d+ MiB, [\d.]+ MiB/s, 0:0[01] left", text.replace("  ", ""))
+    assert "\r\x1b[K" in text
+    result = util.run(*arguments[:-1], "0.5")
+    assert "\r" not in result.stdout + result.stderr and result.returncode == 0
+
+
+def test_colours_are_for_terminals_only(util, device):
+    """Neither in a pipe, nor with --json, nor where NO_COLOR asks for none."""
+    arguments = ("-d", device, "dump", "ctrl")
+    assert "\x1b[1mctrl_scratch" in in_terminal(util.program, *arguments)[0]
+    assert "\x1b" not in in_terminal(util.program, *arguments, NO_COLOR="1")[0]
+    assert "\x1b" not in in_terminal(util.program, *arguments[:2], "--json", *arguments[2:])[0]
+    assert "\x1b" not in util.run(*arguments).stdout
+
+
+@pytest.mark.parametrize("line, wanted", [
+    ("litepcie_util dma", {"dma_test"}),
+    ("litepcie_util pe", {"peek"}),
+    ("litepcie_util --js", {"--json"}),
+    ("litepcie_util --device s", {"sim:"}),
+    ("litepcie_util -d sim:x dma_test --d", {"--direction", "--duration"}),
+    ("litepcie_util dma_test --direction ", {"loopback", "c2h", "h2c", "both"}),
+    ("litepcie_util vfio ", {"bind", "unbind", "status"}),
+])
+def test_bash_completes_what_there_is(built, line, wanted):
+    """Commands, options of the command that stands there, their values."""
+    script = f"""
+        set -eu
+        . {ROOT}/software/user/litepcie_util.bash
+        line="{line}"; COMP_WORDS=($line); [ "${{line% }}" = "$line" ] || COMP_WORDS+=("")
+        COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1))
+        _litepcie_util; printf '%s\n' "${{COMPREPLY[@]}}"
+    """
+    environment = {**os.environ, "PATH": f"{built.out}:{os.environ['PATH']}"}
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True,
+        env=environment, timeout=SECONDS)
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.split()) == wanted
