@@ -73,7 +73,7 @@ BLOCK_TYPES = {
     "interrupts": BlockType(4, ("delivery", "causes", "enable", "clear", "vector"),
         "causes behind one message"),
     "dma": BlockType(5, ("h2c", "c2h", "loopback", "table_depth", "address_width",
-        "h2c_cause", "c2h_cause", "h2c_buffered", "c2h_buffered"),
+        "h2c_cause", "c2h_cause", "h2c_buffered", "c2h_buffered", "h2c_settled"),
         "one DMA channel, both directions; h2c and c2h are register groups"),
     "device_time": BlockType(6, ("low", "high", "tick_ps"),
         "free-running time of the card; reading low latches high"),
@@ -178,6 +178,7 @@ def _dma_block(soc, index):
         address_width = soc.constants["DMA_ADDR_WIDTH"],
         h2c_buffered  = layouts.DMA_BUFFER_SIZE,
         c2h_buffered  = layouts.DMA_BUFFER_SIZE,
+        h2c_settled   = soc.constants["DMA_H2C_SETTLED"],
     )
 
 def _csr_block(soc, name, type=None, **parameters):

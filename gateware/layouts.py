@@ -30,12 +30,17 @@ MMIO_READS      = 32    # Reads by the host that may be inside at a time.
 TARGET_WINDOWS  = 16    # Of one of the completer's ports: TargetRequest in Targets.scala.
 DMA_CHANNELS    = 1
 DMA_TABLE_DEPTH = 256   # Descriptors per direction.
-DMA_READ_DEPTH  = 4     # Requests of 2 KiB that the DMA has in flight: see below.
 DMA_BUFFER_SIZE = 8192  # Bytes buffered per direction between the DMA and the user slot.
+
+# The DMA's room for reads: as much as the endpoint has in flight, 32 KiB, and what is on its way
+# through the card meanwhile.
+DMA_STORE_SIZE = READ_TAGS*LARGEST_PAYLOAD + 8192
+
 MSI_WIDTH       = 32    # Interrupt causes behind the one MSI.
 
-# LitePCIe's DMA counts an h2c buffer as done when its last read has been issued, and its software
-# takes one buffer of 8 KiB, but no more, for still being read: so that is what may be in flight.
+# LitePCIe's own h2c engine counts a buffer as done when its last read has been issued, and its
+# software takes one buffer of 8 KiB, but no more, for still being read: what may be in flight.
+STOCK_READ_AHEAD = 8192
 
 # Bus: BAR0 + 0 is bus address 0 -------------------------------------------------------------------
 

@@ -9,7 +9,6 @@
 """
 
 from litepcie.core import LitePCIeMSI
-from litepcie.frontend.dma import LitePCIeDMA
 from litepcie.frontend.wishbone import LitePCIeWishboneMaster
 from litex.soc.integration.soc import SoCRegion
 from litex.soc.integration.soc_core import SoCMini
@@ -18,6 +17,7 @@ from lanebox import layouts
 from lanebox.activity import Activity
 from lanebox.capability import capability_words
 from lanebox.device_time import DeviceTime
+from lanebox.dma.channel import make_channel
 from lanebox.dma.pattern import Pattern
 from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
@@ -71,15 +71,10 @@ class LaneboxSoC(SoCMini):
             self.add_bus_master(memories)
 
         # DMA --------------------------------------------------------------------------------------
-        self.pcie_dma0 = LitePCIeDMA(self.pcie_phy, self.pcie_endpoint,
-            table_depth     = layouts.DMA_TABLE_DEPTH,
-            with_loopback   = True,
-            with_buffering  = True,
-            buffering_depth = layouts.DMA_BUFFER_SIZE,
-            address_width   = layouts.ADDRESS_WIDTH,
-        )
-        self.add_constant("DMA_CHANNELS",   layouts.DMA_CHANNELS)
-        self.add_constant("DMA_ADDR_WIDTH", layouts.ADDRESS_WIDTH)
+        self.pcie_dma0 = make_channel(endpoint, self.pcie_endpoint)
+        self.add_constant("DMA_CHANNELS",    layouts.DMA_CHANNELS)
+        self.add_constant("DMA_ADDR_WIDTH",  layouts.ADDRESS_WIDTH)
+        self.add_constant("DMA_H2C_SETTLED", int(self.pcie_dma0.h2c_settled))
 
         # The user slot's streams, behind the pattern ----------------------------------------------
         self.pattern = Pattern()

@@ -68,9 +68,13 @@ def h2c(
     mrrs: int,
     rtt_ns: float,
     straddle: bool = False,
+    rcb: int = 64,
 ) -> Limit:
-    """Reads by the card, answered in completions of `completion` bytes (RC)."""
-    in_flight = min(tags * mrrs, COMPLETION_HEADERS * completion, COMPLETION_SPACE)
+    """Reads by the card, answered in completions of `completion` bytes (RC).
+
+    A card reserves what the host may send at worst: a header for each `rcb` bytes.
+    """
+    in_flight = min(tags * mrrs, COMPLETION_HEADERS * rcb, COMPLETION_SPACE)
     slot = 16 if straddle else BEAT_BYTES
     return _least(
         wire=wire(completion, COMPLETION_OVERHEAD, mps),

@@ -101,7 +101,13 @@ def c2h(report: dict, at: Conditions, violations: int | None) -> Row:
 def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
     """Reads by the card, by the host's completion size."""
     limit = limits.h2c(
-        at.completion, at.mps, at.card.tags, at.mrrs, at.read_latency_ns, straddle=at.card.straddle
+        at.completion,
+        at.mps,
+        at.card.tags,
+        at.mrrs,
+        at.read_latency_ns,
+        straddle=at.card.straddle,
+        rcb=at.rcb,
     )
     return _throughput("h2c", f"h2c/cpl{at.completion}", report, at, limit, violations)
 

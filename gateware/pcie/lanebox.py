@@ -87,6 +87,9 @@ RETURN_COUNTERS = {
     "back_pressure": "Cycles in which a beat on RC was not taken.",
 }
 
+# What LitePCIe's own engines make of it: 2 KiB in flight for each, which their software must allow.
+MAX_PENDING_REQUESTS = layouts.STOCK_READ_AHEAD//(4*layouts.LARGEST_PAYLOAD)
+
 class LaneboxEndpoint(LiteXModule):
     """Requests both ways between the hard block behind `phy` and its clients.
 
@@ -95,7 +98,7 @@ class LaneboxEndpoint(LiteXModule):
     """
     def __init__(self, phy):
         self.phy                  = phy
-        self.max_pending_requests = layouts.DMA_READ_DEPTH
+        self.max_pending_requests = MAX_PENDING_REQUESTS
         self.crossbar             = Crossbar()
         self.interrupt            = stream.Endpoint(msi_layout()) # i
         self.busy                 = Signal()                      # o, somebody is waited for.

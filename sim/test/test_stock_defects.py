@@ -110,9 +110,10 @@ def test_a_c2h_interrupt_never_overtakes_its_data(endpoint, mps, stall):
 
 
 @stock_defect("the h2c interrupt is raised when the last read request is issued")
-def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint):
+@pytest.mark.parametrize("latency", [600, 5000])
+def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint, latency):
     """When the interrupt of a descriptor passes the pins, all of its completions have."""
-    with endpoint() as board:
+    with endpoint("--read-latency", latency) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)
         card.enable_interrupts("h2c")

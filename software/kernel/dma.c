@@ -9,7 +9,8 @@
  * stopped.  Its loop status is the index of the last descriptor that it is done
  * with and the number of rounds before: one less than their number.  So every
  * buffer below that count is done with, for certain in memory (c2h) and for
- * certain fetched (h2c): the data of a whole buffer has followed it.
+ * certain fetched (h2c): a whole buffer has followed it, which is more than the
+ * stock endpoint has in flight.  Others count no buffer before its data is there.
  */
 
 #include <linux/iopoll.h>

@@ -42,8 +42,10 @@
 #define MSI_ADDRESS		0x04
 #define MSI_DATA		0x08	/* 4 more with a 64-bit address */
 #define PCIE_DEVCAP		0x04
+#define DEVCAP_EXTENDED_TAGS	(1u << 5)
 #define PCIE_DEVCTL		0x08
 #define DEVCTL_MPS_SHIFT	5
+#define DEVCTL_EXTENDED_TAGS	(1u << 8)
 #define DEVCTL_MRRS_SHIFT	12
 
 /* Where x86 hosts take MSIs. The board catches the message and signals the eventfd instead. */
@@ -148,7 +150,7 @@ static unsigned int size_code(unsigned int bytes)
 	return code;
 }
 
-static int set_sizes(struct litepcie *dev)
+static int set_device_control(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
 	uint32_t capabilities;
@@ -171,6 +173,8 @@ static int set_sizes(struct litepcie *dev)
 	control &= (uint16_t)~(7u << DEVCTL_MPS_SHIFT | 7u << DEVCTL_MRRS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
+	if (capabilities & DEVCAP_EXTENDED_TAGS)	/* as a kernel does */
+		control |= DEVCTL_EXTENDED_TAGS;
 	return config_write16(sim, sim->pcie_cap + PCIE_DEVCTL, control);
 }
 
@@ -266,7 +270,7 @@ static int bring_up(struct litepcie *dev)
 		address += BAR_DISTANCE;
 	}
 	if (rc == 0)
-		rc = set_sizes(dev);
+		rc = set_device_control(dev);
 	return rc < 0 ? rc : config_write16(sim, PCI_COMMAND, PCI_COMMAND_MEMORY);
 }
 

@@ -267,8 +267,9 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 }
 
 /*
- * LitePCIe's h2c engine calls a buffer done when it has asked for the last byte of it. The data is
- * then still on its way; only the count of bytes received says that it has come.
+ * LitePCIe's h2c engine, that of the stock endpoint, calls a buffer done when it has asked for the
+ * last byte of it. The data is then still on its way; only the count of bytes received says that
+ * it has come, whatever the endpoint.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms)
 {

@@ -53,7 +53,9 @@ static int find_dma(struct litepcie *dev)
 				     dev->name, dev->channel, dev->card.channels);
 	map->h2c_cause = 1u << (block->parameter[LITEPCIE_DMA_H2C_CAUSE] & 31);
 	map->c2h_cause = 1u << (block->parameter[LITEPCIE_DMA_C2H_CAUSE] & 31);
-	map->h2c_in_flight = block->parameter[LITEPCIE_DMA_H2C_BUFFERED];
+	if (block->parameters <= LITEPCIE_DMA_H2C_SETTLED ||
+	    !block->parameter[LITEPCIE_DMA_H2C_SETTLED])
+		map->h2c_in_flight = block->parameter[LITEPCIE_DMA_H2C_BUFFERED];
 	rc = find_direction(dev, "reader", &map->h2c);
 	if (rc == 0)
 		rc = find_direction(dev, "writer", &map->c2h);

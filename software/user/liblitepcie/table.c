@@ -12,7 +12,8 @@
  * What loop_status means in this mode (litepcie/frontend/dma.py): its index counts executed
  * descriptors modulo 2^16 and its count the wraps of the index, so the register as a whole is the
  * number of executed descriptors modulo 2^32, read at one instant. A descriptor counts as executed
- *   h2c: when the last read request for it has been issued: its data is still on the way
+ *   h2c: when its data is in the card; the stock endpoint's, when the last read request for it has
+ *        been issued: its data is still on the way
  *   c2h: when the last write has entered the core: up to 1.5 kB may not have reached the host
  * and its interrupt is raised at the same moment. What follows from that is in the two *_usable().
  */
@@ -106,8 +107,9 @@ static int read_done(struct litepcie *dev, struct litepcie_table *table,
 }
 
 /*
- * h2c: reads of so many bytes may be in flight (by the capability table). What has not arrived can
- * only belong to the last buffers that are done, so all but those may be written again.
+ * h2c: reads of so many bytes may be in flight when a buffer counts as done (by the capability
+ * table). What has not arrived can only belong to the last buffers that are done, so all but those
+ * may be written again.
  */
 static int h2c_usable(struct litepcie *dev)
 {

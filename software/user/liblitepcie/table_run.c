@@ -17,9 +17,15 @@
 #define DEFAULT_INTERRUPT_EVERY	32u	/* buffers, as the kernel driver */
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
 #define INTERRUPT_GRACE_MS	500	/* for an interrupt that is due */
-#define IDLE_READS		64	/* of a register, some 700 ns of device time each */
+
+/*
+ * Reads of a register, some 700 ns of device time each, in which the DMA comes to rest: together
+ * longer than the 10 ms after which the card gives up a read that nobody answers.
+ */
+#define IDLE_READS		32768
 
 /* Device time after which reads that were issued have come back, or never will. */
+#define SETTLE_READS		64
 #define READS_SETTLE_TICKS	(LITEPCIE_TICKS_PER_S / 1000000 * 16)
 
 /* Setup --------------------------------------------------------------------------------------- */
@@ -120,7 +126,7 @@ static int settle_interrupts(struct litepcie *dev)
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-/* A direction that is disabled finishes its TLP first; in its idle state it forgets everything. */
+/* A direction that is disabled finishes what it has begun; at rest it forgets everything. */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
 	uint32_t state = 0;
@@ -142,8 +148,8 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 }
 
 /*
- * Answers to reads of an earlier run would be taken for data of the next: let them come first. A
- * card whose time stands still is dead, and no reason to stay.
+ * The stock endpoint's engine would take answers to reads of an earlier run for data of the next:
+ * let them come first. A card whose time stands still is dead, and no reason to stay.
  */
 static int let_reads_settle(struct litepcie *dev)
 {
@@ -151,7 +157,7 @@ static int let_reads_settle(struct litepcie *dev)
 	int rc = litepcie_time(dev, &start);
 
 	now = start;
-	for (int i = 0; rc == 0 && i < IDLE_READS && now - start < READS_SETTLE_TICKS; i++)
+	for (int i = 0; rc == 0 && i < SETTLE_READS && now - start < READS_SETTLE_TICKS; i++)
 		rc = litepcie_time(dev, &now);
 	return rc;
 }
@@ -261,7 +267,7 @@ static int table_stop(struct litepcie *dev)
 	reset_table(&dev->h2c_table, false);
 	reset_table(&dev->c2h_table, false);
 	rc = litepcie_table_quiesce(dev);
-	if (rc == 0 && in_flight)
+	if (rc == 0 && in_flight && dev->map.h2c_in_flight)
 		rc = let_reads_settle(dev);
 	return settled < 0 ? settled : rc;
 }

@@ -1,0 +1,72 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A DMA channel: both directions, loopback, and a buffer each towards the user slot.
+
+Either endpoint's channel has LitePCIe's registers and streams. With the stock endpoint it is
+LitePCIe's; with ours its h2c engine is ours and the other parts are LitePCIe's.
+"""
+
+from litepcie.frontend.dma import (
+    LitePCIeDMA,
+    LitePCIeDMABuffering,
+    LitePCIeDMALoopback,
+    LitePCIeDMAWriter,
+)
+from litex.gen import *
+from litex.soc.interconnect import stream
+from migen import *
+
+from lanebox import layouts
+from lanebox.dma.h2c import H2c
+
+
+class DmaChannel(LiteXModule):
+    """LitePCIeDMA with our h2c engine. Its parts have LitePCIe's names, since registers do."""
+    h2c_settled = True # An h2c descriptor counts as done when its data is here.
+
+    def __init__(self, endpoint):
+        self.sink   = stream.Endpoint(layouts.stream_layout()) # i, c2h
+        self.source = stream.Endpoint(layouts.stream_layout()) # o, h2c
+
+        # # #
+
+        self.writer = LitePCIeDMAWriter(endpoint,
+            port          = endpoint.crossbar.get_master_port(write_only=True),
+            table_depth   = layouts.DMA_TABLE_DEPTH,
+            address_width = layouts.ADDRESS_WIDTH,
+        )
+        self.reader    = H2c(endpoint, endpoint.crossbar.get_master_port(read_only=True))
+        self.loopback  = LitePCIeDMALoopback(layouts.DATA_WIDTH)
+        self.buffering = LitePCIeDMABuffering(layouts.DATA_WIDTH,
+            with_reader  = True,
+            with_writer  = True,
+            reader_depth = layouts.DMA_BUFFER_SIZE,
+            writer_depth = layouts.DMA_BUFFER_SIZE,
+        )
+        self.comb += [
+            self.reader.source.connect(self.loopback.sink),
+            self.loopback.next_source.connect(self.buffering.sink),
+            self.buffering.next_source.connect(self.source),
+            self.sink.connect(self.buffering.next_sink),
+            self.buffering.source.connect(self.loopback.next_sink),
+            self.loopback.source.connect(self.writer.sink),
+        ]
+
+def _stock_channel(endpoint):
+    channel = LitePCIeDMA(endpoint.phy, endpoint,
+        table_depth     = layouts.DMA_TABLE_DEPTH,
+        with_loopback   = True,
+        with_buffering  = True,
+        buffering_depth = layouts.DMA_BUFFER_SIZE,
+        address_width   = layouts.ADDRESS_WIDTH,
+    )
+    channel.h2c_settled = False # It counts what it has asked for.
+    return channel
+
+CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}
+
+def make_channel(name, endpoint):
+    """A channel for the endpoint called `name`."""
+    return CHANNELS[name](endpoint)

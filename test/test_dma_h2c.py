@@ -1,0 +1,281 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""dma/h2c.py: descriptors in, their data out, and counts that are never ahead of the data."""
+
+import random
+from collections import deque
+from types import SimpleNamespace
+
+import pytest
+from csr_model import CsrBench
+from migen import Signal, passive
+from seeds import each_seed
+from stream_model import simulate
+
+from lanebox import layouts
+from lanebox.dma.h2c import BEAT_BYTES, H2c
+from lanebox.pcie.ports import MasterPort
+
+MRRS  = 512
+STORE = 4096 # Bytes: small, so that a test soon fills it.
+
+
+def beats_of(length):
+    """Beats of a descriptor, in all of its requests."""
+    return sum(-(-min(MRRS, length - start) // BEAT_BYTES) for start in range(0, length, MRRS))
+
+
+class Host:
+    """Answers the engine's reads in order, a round trip after each, with numbered beats.
+
+    A beat's data is the address that it was read from. `asked` and `given` count beats, `most` is
+    the largest difference between the two.
+    """
+
+    def __init__(self, port, rng, latency, ready=0.8):
+        self.port, self.rng, self.latency, self.ready = port, rng, latency, ready
+        self.now, self.asked, self.given, self.most = 0, 0, 0, 0
+        self.requests = deque()
+        self.lengths  = [] # In dwords.
+
+    @passive
+    def accept(self):
+        source = self.port.source
+        while True:
+            if (yield source.valid) and (yield source.ready):
+                dwords, address = (yield source.len), (yield source.adr)
+                assert not (yield source.we) and 0 < dwords <= MRRS//4
+                self.requests.append((self.now + self.latency, address, dwords))
+                self.lengths.append(dwords)
+                self.asked += -(-4*dwords//BEAT_BYTES)
+                self.most   = max(self.most, self.asked - self.given)
+            yield source.ready.eq(self.rng.random() < self.ready)
+            self.now += 1
+            yield
+
+    @passive
+    def answer(self):
+        sink = self.port.sink
+        while True:
+            if not self.requests or self.requests[0][0] > self.now:
+                yield
+                continue
+            _, address, dwords = self.requests.popleft()
+            count = -(-4*dwords//BEAT_BYTES)
+            for beat in range(count):
+                yield sink.valid.eq(1)
+                yield sink.first.eq(beat == 0)
+                yield sink.last.eq(beat == count - 1)
+                yield sink.dat.eq(address + BEAT_BYTES*beat)
+                yield
+                while not (yield sink.ready):
+                    yield
+                self.given += 1
+            yield sink.valid.eq(0)
+
+
+class Bench:
+    def __init__(self, seed, latency, density=1.0):
+        self.rng  = random.Random(seed)
+        self.port = MasterPort(0, writes=False, reads=True)
+        phy       = SimpleNamespace(max_request_size=Signal(16, reset=MRRS), id=Signal(16))
+        self.dut  = H2c(SimpleNamespace(phy=phy), self.port, STORE)
+        self.bank = CsrBench(self.dut)
+        self.host = Host(self.port, self.rng, latency)
+        self.density    = density # Of the user's readiness; 0: it takes nothing.
+        self.taken      = []      # (data, first)
+        self.interrupts = 0
+
+    def write(self, name, *values):
+        """Write the words of a register, the upper one first."""
+        for address, value in zip(self.bank.addresses[name], values, strict=True):
+            yield self.bank.csr.adr.eq(address)
+            yield self.bank.csr.dat_w.eq(value)
+            yield self.bank.csr.we.eq(1)
+            yield
+            yield self.bank.csr.we.eq(0)
+            yield
+
+    def program(self, descriptors):
+        """Each (address, length, interrupt wanted), as software does it."""
+        for address, length, irq in descriptors:
+            yield from self.write("table_value", (not irq) << 24 | length, address & 0xffffffff)
+            yield from self.write("table_we", address >> 32)
+
+    def status(self):
+        """What software reads."""
+        return (yield from self.bank.read("table_loop_status"))
+
+    def at_rest(self):
+        return (yield from self.bank.read("enable")) & 2
+
+    @passive
+    def user(self):
+        source = self.dut.source
+        while True:
+            if (yield source.valid) and (yield source.ready):
+                self.taken.append(((yield source.data), (yield source.first)))
+            yield source.ready.eq(self.rng.random() < self.density)
+            yield
+
+    @passive
+    def watch(self, bounds):
+        """After each cycle no more descriptors count than `bounds`, in beats, were given."""
+        done = 0
+        while True:
+            shown = (yield self.dut.table.settled) & 0xffff
+            if (yield self.dut.irq):
+                self.interrupts += 1
+                assert shown, "an interrupt for nothing"
+            if shown != done:
+                assert shown == done + 1, "two descriptors end in a cycle"
+                assert self.host.given >= bounds[shown - 1], (
+                    f"{shown} descriptors count after {self.host.given} beats; they have "
+                    f"{bounds[shown - 1]}")
+                done = shown
+            yield
+
+    def run(self, main, bounds=()):
+        simulate(self.bank, [main, self.host.accept(), self.host.answer(), self.user(),
+            self.watch(bounds)])
+
+
+def until(condition):
+    while not condition():
+        yield
+
+
+def ends(descriptors):
+    """The number of beats that have been given when each descriptor is done."""
+    total, result = 0, []
+    for _, length, _ in descriptors:
+        total += beats_of(length)
+        result.append(total)
+    return result
+
+
+@each_seed(3)
+def test_a_descriptor_counts_when_its_data_is_here(seed):
+    """All data in order, and no descriptor counts or interrupts before its last beat has come."""
+    rng   = random.Random(seed)
+    bench = Bench(seed, latency=rng.choice([40, 300]), density=rng.choice([0.4, 1.0]))
+    descriptors = [
+        (0x1_0000_0000*n, 4*rng.choice([1, 2, 8, 9, 63, 128, 129, 300]), rng.random() < 0.5)
+        for n in range(12)
+    ]
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        while (yield from bench.status()) < len(descriptors):
+            yield
+        yield from until(lambda: len(bench.taken) == bench.host.given)
+
+    bench.run(main(), ends(descriptors))
+    wanted = [
+        (address + start + BEAT_BYTES*beat, start + beat == 0)
+        for address, length, _ in descriptors
+        for start in range(0, length, MRRS)
+        for beat in range(-(-min(MRRS, length - start)//BEAT_BYTES))
+    ]
+    assert bench.taken == wanted
+    assert bench.interrupts == sum(irq for _, _, irq in descriptors)
+
+
+def test_a_round_trip_is_filled():
+    """Over a long round trip as much is in flight as there is room for, and never more."""
+    bench       = Bench(0, latency=400)
+    descriptors = [(2048*n, 2048, False) for n in range(6)]
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        yield from until(lambda: bench.host.given == 6*2048//BEAT_BYTES)
+
+    bench.run(main(), ends(descriptors))
+    assert STORE - MRRS <= BEAT_BYTES*bench.host.most <= STORE
+    assert layouts.DMA_STORE_SIZE >= layouts.READ_TAGS*layouts.LARGEST_PAYLOAD + MRRS
+
+
+def test_a_user_that_takes_nothing_holds_up_nobody():
+    """What was asked for is taken from the endpoint, though the user never takes it."""
+    bench       = Bench(0, latency=30, density=0)
+    descriptors = [(2048*n, 2048, False) for n in range(4)]
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        for _ in range(600):
+            yield
+
+    bench.run(main(), ends(descriptors))
+    assert bench.host.asked == bench.host.given >= (STORE - MRRS)//BEAT_BYTES
+
+
+@each_seed(3)
+def test_a_stopped_run_leaves_nothing_to_the_next(seed):
+    """Stopped at any time, it says that it is at rest when all has come; the next run is clean."""
+    bench = Bench(seed, latency=200, density=0.3)
+    first = [(2048*n, 2048, True) for n in range(4)]
+    other = [(0x8_0000 + 1024*n, 1024, True) for n in range(4)]
+
+    def main():
+        yield from bench.program(first)
+        yield from bench.write("enable", 1)
+        for _ in range(bench.rng.randrange(20, 500)):
+            yield
+        yield from bench.write("enable", 0)
+        yield from bench.write("table_reset", 1)
+        bench.taken.clear()
+        assert (yield from bench.status()) == 0
+        restarted = bench.rng.random() < 0.5 # At once, or when it is at rest.
+        yield
+        yield
+        while not restarted and not (yield from bench.at_rest()):
+            yield
+        assert restarted or bench.host.asked == bench.host.given
+        yield from bench.program(other)
+        yield from bench.write("enable", 1)
+        while (yield from bench.status()) < len(other):
+            yield
+        yield from until(lambda: len(bench.taken) == len(other)*1024//BEAT_BYTES)
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
+    assert [data for data, _ in bench.taken] == [
+        address + start for address, length, _ in other for start in range(0, length, BEAT_BYTES)]
+
+
+def test_the_loop_status_is_litepcies():
+    """Going round a table, index and count are those of LitePCIe: one less than what is done."""
+    bench = Bench(1, latency=60)
+    seen  = []
+
+    def main():
+        yield from bench.write("table_reset", 1)
+        yield from bench.program([(0x1000*n, 1024, False) for n in range(3)])
+        yield from bench.write("table_loop_prog_n", 1)
+        yield from bench.write("enable", 1)
+        while len(seen) < 8:
+            status = yield from bench.status()
+            if not seen or seen[-1] != status:
+                seen.append(status)
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
+    assert seen == [0x0, 0x1, 0x2, 0x10000, 0x10001, 0x10002, 0x20000, 0x20001]
+
+
+@pytest.mark.parametrize("length, dwords", [(0, 1), (1, 1), (6, 2), (512, 128)])
+def test_a_request_has_at_least_one_dword(length, dwords):
+    """Lengths are rounded up to dwords; none becomes LitePCIe's 0, which means 1024."""
+    bench = Bench(0, latency=10)
+
+    def main():
+        yield from bench.program([(0x1000, length, True)])
+        yield from bench.write("enable", 1)
+        while (yield from bench.status()) < 1:
+            yield
+
+    bench.run(main(), [1])
+    assert bench.host.lengths == [dwords]
