@@ -22,9 +22,9 @@ def contents(folder):
     }
 
 
-def memory_words(folder, suffix):
-    """The words of a memory whose eight lanes have a file each."""
-    lanes = [(folder/"gateware"/f"lanebox_lane{lane}{suffix}.init").read_text().split()
+def memory_words(folder):
+    """The words of the block memories, which are one behind the other in eight lanes."""
+    lanes = [(folder/"gateware"/f"lanebox_lane{lane}.init").read_text().split()
         for lane in range(8)]
     return [word for row in zip(*lanes) for word in row]
 
@@ -67,7 +67,8 @@ def test_memory_contents_reach_the_gateware(tmp_path):
     image.write_text("cafe0001\ncafe0002\n")
     result = run_sim_target("--build", "--output-dir", tmp_path, "--memory1", image)
     assert result.returncode == 0, result.stderr
-    first, second = memory_words(tmp_path, ""), memory_words(tmp_path, "_1")
+    words = memory_words(tmp_path)
+    first, second = words[:1024], words[1024:]
     assert second[:3] == ["cafe0001", "cafe0002", "00000000"] and len(second) == 1024
     assert set(first) == {"00000000"}
 

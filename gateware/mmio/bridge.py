@@ -19,7 +19,7 @@ from migen import *
 from lanebox import layouts
 from lanebox.mmio.axi import axi_ports
 from lanebox.mmio.lanes import LaneMemory
-from lanebox.mmio.windows import BUS, default_windows
+from lanebox.mmio.windows import BLOCK, BUS, default_windows
 from lanebox.spinal_build import generate
 from lanebox.spinal_ports import camel, clock_ports, stream_ports
 
@@ -39,10 +39,14 @@ COUNTERS = {
 }
 
 def card_memories(images):
-    """The memories of the card, by name; the capability table is filled when all else is known."""
-    size = layouts.MEMORY_SIZE
+    """The memories of the card, by name; the capability table is filled when all else is known.
+
+    The block memories are one: every array that the bridge reads costs it 256 multiplexers.
+    """
+    words = layouts.MEMORY_SIZE//4
+    block = [word for image in images for word in [*image, *[0]*(words - len(image))]]
     return {
-        **{f"memory{n}": LaneMemory(size, image) for n, image in enumerate(images)},
+        BLOCK:         LaneMemory(layouts.MEMORY_SIZE*len(images), block),
         "capability":  LaneMemory(layouts.CAPABILITY_SIZE, [0], kind="rom"),
         "card_memory": LaneMemory(layouts.CARD_MEMORY_SIZE, kind="ultra"),
     }

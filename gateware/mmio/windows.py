@@ -15,8 +15,9 @@ from dataclasses import dataclass
 
 from lanebox import layouts
 
-BUS = "wishbone"
-AXI = "axi"
+BUS   = "wishbone"
+AXI   = "axi"
+BLOCK = "block_memory" # Both of MEMORY_BASES, one behind the other.
 
 # Memories of the bridge that BAR0 shows: base and size.
 BAR0_MEMORIES = {
@@ -33,13 +34,18 @@ class Window:
     target:      str
     target_base: int = 0
 
+def block_windows(bar, bases):
+    """The block memories, each at its own base."""
+    size = layouts.MEMORY_SIZE
+    return [Window(bar, base, size, BLOCK, size*n) for n, base in enumerate(bases)]
+
 def default_windows(axi=None):
     """The windows of the card's own build; `axi` is the bus of user logic that brings one."""
     return [
         Window(0, layouts.CSR_BASE, layouts.CSR_SIZE, BUS, layouts.CSR_BASE),
-        *[Window(0, base, size, name) for name, (base, size) in BAR0_MEMORIES.items()],
-        *[Window(2, base - layouts.MEMORY_BASES[0], layouts.MEMORY_SIZE, f"memory{n}")
-            for n, base in enumerate(layouts.MEMORY_BASES)],
+        Window(0, layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE, "capability"),
+        *block_windows(0, layouts.MEMORY_BASES),
+        *block_windows(2, [base - layouts.MEMORY_BASES[0] for base in layouts.MEMORY_BASES]),
         Window(2, layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, "card_memory"),
         *([Window(2, layouts.AXI_BASE, layouts.AXI_SIZE, AXI)] if axi else []),
     ]
