@@ -364,6 +364,8 @@ std::string Board::stats() const {
     for (unsigned i = 0; i < static_cast<unsigned>(Rule::kCount); i++)
         if (uint64_t count = rules_.count(static_cast<Rule>(i)))
             violations.number(rule_name(static_cast<Rule>(i)), count);
+    Json struck;
+    for (const auto &[name, count] : faults_.struck_by_name()) struck.number(name, count);
     const HostCounters &host = root_.counters;
     return Json()
         .number("cycles", gateware_.cycles() - cleared_at_)
@@ -382,6 +384,7 @@ std::string Board::stats() const {
         .number("overtaken", host.overtaken)
         .number("write_stalls", host.write_stalls)
         .number("faults", faults_.struck())
+        .object("struck", struck)
         .object("peer", peer_json(peer_))
         .object("violations", violations)
         .number("mps", uint64_t{config_.mps()})

@@ -104,7 +104,15 @@ bool Faults::strikes(Kind kind) {
     bool hit = countdown_[kind] != 0 && --countdown_[kind] == 0;
     if (rate_[kind] > 0) hit |= static_cast<double>(random_() >> 11) * 0x1p-53 < rate_[kind];
     struck_ += hit;
+    struck_of_[kind] += hit;
     return hit;
+}
+
+std::vector<std::pair<const char *, uint64_t>> Faults::struck_by_name() const {
+    std::vector<std::pair<const char *, uint64_t>> found;
+    for (unsigned kind = 0; kind < kKinds; kind++)
+        if (struck_of_[kind]) found.emplace_back(name(kind), struck_of_[kind]);
+    return found;
 }
 
 Event Faults::take_event() {

@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "pcie4/latency.hpp"
 #include "pcie4/tlp.hpp"
@@ -54,6 +56,8 @@ public:
     Event take_event();
 
     uint64_t struck() const { return struck_; }
+    // The same by name, without events; those that never struck are left out.
+    std::vector<std::pair<const char *, uint64_t>> struck_by_name() const;
 
 private:
     enum Kind : unsigned {
@@ -84,6 +88,7 @@ private:
     std::deque<Event> events_;
     Random random_;
     uint64_t struck_ = 0;
+    std::array<uint64_t, kKinds> struck_of_{};
 };
 
 }  // namespace lanebox

@@ -1,0 +1,128 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Faults of every kind in great numbers: nothing hangs, no byte is wrong, each is counted once.
+
+Host memory goes through the card and back. A read that failed comes back as zeros, which host
+memory has none of, and whole; all else is as it was. What the endpoint has counted is what the
+model has made. The hard block's own time-out is off, so that reads are given up by the endpoint,
+after 20 us.
+"""
+
+import random
+
+import pytest
+from board_client import HIGH_MEMORY, wait_until
+from seeds import each_seed
+
+READ = 128  # bytes of a read: MRRS, and one completion
+PIECE = 8192
+TOTAL = 1 << 20
+SECONDS = 60  # of wall time for one round, which takes a fraction of one
+TIMEOUT_CYCLES = 5000
+DEVICE_CONTROL_2, TIMEOUT_DISABLE = 40, 0x10  # from the start of the capability
+EXPRESS, EXTENDED_TAGS = 0x10, 0x100
+
+# By what strikes: the chance of it at each read, and the counter that goes up by it.
+FAILURES = {
+    "ur": (0.3, "unsupported"),
+    "ca": (0.3, "aborted"),
+    "poison": (0.3, "poisoned"),
+    "byte-count": (0.3, "malformed"),
+    "drop-completion": (0.9, "timeouts"),
+}
+# Beside each of them: completions that nobody waits for, and TLPs that cross the link twice.
+STRAYS = {"unexpected": 0.3, "duplicate": 0.3, "replay-up": 0.01, "replay-down": 0.01}
+COUNTERS = [counter for _, counter in FAILURES.values()] + ["cut", "unexpected", "late"]
+
+
+class Round:
+    """A board with faults at random, its card, and a buffer at either end."""
+
+    def __init__(self, board, rng):
+        self.board, self.rng = board, rng
+        self.card = card = board.card(mps=READ, mrrs=READ)
+        express = card.capabilities()[EXPRESS]
+        control = card.config_read(express + 8, 2)
+        card.config_write(express + 8, control | EXTENDED_TAGS, 2)
+        card.config_write(express + DEVICE_CONTROL_2, TIMEOUT_DISABLE, 2)
+        card.write("pcie_endpoint_timeout", TIMEOUT_CYCLES)
+        self.source = card.memory(HIGH_MEMORY, TOTAL)
+        self.sink = card.memory(HIGH_MEMORY + 2 * TOTAL, TOTAL)
+        # No byte of it is zero, and no two reads are alike.
+        data = bytearray(rng.randbytes(TOTAL).replace(b"\0", b"\1"))
+        for at in range(0, TOTAL, READ):
+            number = at // READ
+            data[at : at + 2] = bytes([0x80 | number & 0x7F, 0x80 | number >> 7])
+        self.source.data[:] = bytes(data)
+
+    def run(self):
+        """Everything once through the card; how many reads came back as zeros."""
+        card, sink = self.card, self.sink
+        sink.data[:] = b"\xff" * TOTAL
+        pieces = [(at, PIECE) for at in range(0, TOTAL, PIECE)]
+        card.write("pcie_dma0_loopback_enable", 1)
+        card.program("h2c", [(self.source.address + at, n) for at, n in pieces], "none")
+        card.program("c2h", [(sink.address + at, n) for at, n in pieces], "none")
+        before = self.board.stats()["rq"]["payload_bytes"]
+        card.start("c2h", "h2c")
+        done = lambda: self.board.stats()["rq"]["payload_bytes"] - before >= TOTAL  # noqa: E731
+        wait_until(done, "what was read, or nothing instead of it", SECONDS)
+        card.read("device_time_low")  # its answer comes behind all writes
+        card.stop()
+        return self.compare()
+
+    def compare(self):
+        source, sink, failed = self.source.data[:], self.sink.data[:], 0
+        for at in range(0, TOTAL, READ):
+            if sink[at : at + READ] != source[at : at + READ]:
+                assert sink[at : at + READ] == bytes(READ), f"wrong bytes in the read at {at:#x}"
+                failed += 1
+        return failed
+
+    def counters(self):
+        return {name: self.card.read(f"pcie_endpoint_read_{name}") for name in COUNTERS}
+
+
+def strike(start_board, tmp_path, kind, seed, least, more=()):
+    """Rounds until `kind`, and each stray, has struck so often."""
+    rate, counter = FAILURES[kind]
+    script = tmp_path / "faults"
+    lines = {kind: rate, **STRAYS}
+    script.write_text("".join(f"random {name} {rate}\n" for name, rate in lines.items()))
+    latency = "uniform:100:2000"
+    options = ["--faults", script, "--seed", seed, "--read-latency", latency, "--stall", 5, *more]
+    with start_board(*options) as board:
+        run, zeros = Round(board, random.Random(seed)), 0
+        while board.stats()["struck"].get(kind, 0) < least:
+            zeros += run.run()
+        counted, struck = run.counters(), board.stats()["struck"]
+    print(f"seed {seed}: {struck}, counted {counted}")
+    expected = dict.fromkeys(COUNTERS, 0)
+    expected[counter] = struck[kind]
+    expected["unexpected"] = struck["unexpected"] + struck["duplicate"]
+    assert counted == expected
+    assert zeros == struck[kind]
+    return struck
+
+
+@each_seed(1)
+@pytest.mark.parametrize("kind", FAILURES)
+def test_a_thousand_faults_leave_no_trace_but_their_count(start_board, tmp_path, kind, seed):
+    """Reads refused, aborted, poisoned, malformed or never answered; strays beside them."""
+    strike(start_board, tmp_path, kind, seed, 1000)
+
+
+def test_one_bit_that_nobody_reports_is_found(start_board, tmp_path):
+    """A flipped bit among all these faults is no failed read: the campaign says where."""
+    with pytest.raises(AssertionError, match="wrong bytes in the read at 0x"):
+        strike(start_board, tmp_path, "ur", 1, 1000, ["--fault", "flip-h2c:3000"])
+
+
+@pytest.mark.soak
+@each_seed(1)
+@pytest.mark.parametrize("kind", FAILURES)
+def test_a_hundred_thousand_faults_of_each_kind(start_board, tmp_path, kind, seed):
+    """The same as above, for long enough to meet what is rare."""
+    struck = strike(start_board, tmp_path, kind, seed, 100_000)
+    assert sum(struck.values()) > 100_000
