@@ -19,7 +19,9 @@ from pathlib import Path
 
 from bitstream import IDCODES, part_name, scan_value
 
-SCRIPT  = Path(__file__).with_name("openocd.tcl")
+HERE    = Path(__file__).parent
+SCRIPT  = HERE/"openocd.tcl"
+FLASH   = HERE/"flash.tcl"
 SCRIPTS = Path("/usr/share/openocd/scripts") # Where Debian's package has its own.
 CABLE   = "digilent-hs2"
 SPEED   = 6000 # kHz: what cheap cables and short wires do.
@@ -28,6 +30,7 @@ SILENCE = 30   # Seconds without a word from OpenOCD after which it is given up.
 
 FIELD = 128    # Bytes of one number: OpenOCD takes time by the square of it.
 PIECE = 64     # Numbers in one scan: 8 KiB between two lines of progress.
+PAGE  = 256    # Bytes that a flash takes at a time.
 
 class ProgramError(RuntimeError):
     """Nothing was programmed, or it did not work; the text says why, and what to do."""
@@ -122,16 +125,19 @@ def _stop(process):
     process.wait()
     process.stdout.close()
 
-def run(board, cable, speed, settings, commands, note=lambda *words: None, silence=SILENCE):
+def run(board, cable, speed, settings, commands, note=lambda *words: None, silence=SILENCE,
+        more=()):
     """Run openocd.tcl's procedures; all that it said, as lists of words. ProgramError if it failed.
 
-    `note` gets the words as they are said.
+    `note` gets the words as they are said; `more` are further scripts.
     """
     program = find_openocd()
     values  = {"idcode": f"{IDCODES[board.part]:#010x}", "speed": speed, **settings}
     command = [program, "-f", find_cable(cable)]
     command += ["-c", "; ".join(f"set {name} {{{value}}}" for name, value in values.items())]
-    command += ["-f", str(SCRIPT), "-c", "; ".join(["init", *commands, "shutdown"])]
+    for script in (SCRIPT, *more):
+        command += ["-f", str(script)]
+    command += ["-c", "; ".join(["init", *commands, "shutdown"])]
     try:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT)
@@ -169,10 +175,35 @@ def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, s
             silence)
     return int(next(words[1] for words in said if words[0] == "part"), 0)
 
+# Flash --------------------------------------------------------------------------------------------
+
+def write_pages(data, first, file):
+    """The pages of `data` from address `first`, a line each, behind a line with their number."""
+    data += b"\xff"*(-len(data)%PAGE)
+    file.write(f"{len(data)//PAGE}\n")
+    for at in range(0, len(data), PAGE):
+        file.write(f"{first + at:#010x} {scan_value(data[at:at + PAGE])}\n")
+    file.flush()
+
+def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda *words: None,
+        silence=SILENCE):
+    """Load the proxy, write `data` to the flash from address `first` on, and read it back."""
+    with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
+        scans, pages = Path(folder)/"scans", Path(folder)/"pages"
+        with open(scans, "w") as file:
+            write_scans(proxy.data, file)
+        with open(pages, "w") as file:
+            write_pages(data, first, file)
+        settings = {"scans": scans, "pages": pages, "first": first, "last": first + len(data) - 1}
+        run(board, cable, speed, settings, ["check_chain", "load_part", "write_flash"], note,
+            silence, more=[FLASH])
+
 # Progress -----------------------------------------------------------------------------------------
 
+DOING = {"progress": "loading", "erased": "erasing", "wrote": "writing", "verified": "comparing"}
+
 class Progress:
-    """`load`'s words as a line for a person: percent on a terminal, every tenth elsewhere."""
+    """What is said as lines for a person: percent on a terminal, every tenth elsewhere."""
     def __init__(self, stream):
         self.stream = stream
         self.shown  = None
@@ -181,13 +212,15 @@ class Progress:
     def __call__(self, kind, *words):
         if kind == "part":
             print(f"part {part_name(int(words[0], 0))}", file=self.stream, flush=True)
-        if kind == "progress":
+        if kind in DOING:
             percent = 100*int(words[0])//int(words[1])
             step    = percent if self.stream.isatty() else percent - percent%10
-            if step != self.shown:
+            if (kind, step) != self.shown:
                 end = "\r" if self.stream.isatty() and percent < 100 else "\n"
-                print(f"loading {step:3} %", end=end, file=self.stream, flush=True)
-            self.shown = step
+                print(f"{DOING[kind]} {step:3} %", end=end, file=self.stream, flush=True)
+            self.shown = (kind, step)
+        if kind == "flash":
+            print(f"flash {words[0]}, {int(words[1]) >> 20} MiB", file=self.stream, flush=True)
         if kind == "started":
             seconds = time.monotonic() - self.begun
             print(f"started after {seconds:.1f} s, status {words[0]}", file=self.stream, flush=True)

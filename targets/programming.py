@@ -19,7 +19,7 @@ from bitstream import IDCODES, REVISION, check_part, part_name, read_bitstream
 from environment import ROOT
 from openocd import ProgramError
 from rescan import rescan
-from vivado import DEVICE, VENDOR
+from vivado import APPLICATION, DEVICE, VENDOR
 
 PROGRAMMERS = ("openocd", "openFPGALoader")
 PATIENCE    = 600 # Seconds for all of openFPGALoader's work, which tells no progress.
@@ -34,20 +34,24 @@ def add_options(parser):
     group.add_argument("--cable-speed", type=int, default=openocd.SPEED, metavar="KHZ",
         help=f"clock of the cable (default: {openocd.SPEED})")
     group.add_argument("--bitstream", metavar="FILE",
-        help="what to load, .bit or .bin (default: vivado/lanebox.bit in the output folder)")
+        help="what to load or to write, .bit or .bin (default: what --build left)")
+    group.add_argument("--golden", action="store_true",
+        help="with --flash: overwrite the golden image, which a card without another starts with")
 
 # Load ---------------------------------------------------------------------------------------------
 
-def find_bitstream(arguments):
+class NoVendor(ProgramError):
+    """It needs what only the vendor's tool makes."""
+
+def find_bitstream(arguments, built):
     """The bitstream that was named, or else what --build left."""
-    built = Path(arguments.output_dir)/"vivado"/"lanebox.bit"
     if not arguments.bitstream and not built.exists():
         raise ProgramError(f"there is no {built}: `{sys.argv[0]} --build` makes it where Vivado "
             "is; --bitstream names one from elsewhere")
     return read_bitstream(arguments.bitstream or built)
 
 def load(board, arguments):
-    bitstream = find_bitstream(arguments)
+    bitstream = find_bitstream(arguments, Path(arguments.output_dir)/"vivado"/"lanebox.bit")
     check_part(bitstream, board)
     print(f"{bitstream.name}: {len(bitstream.data)} bytes for {part_name(bitstream.idcode)}",
         flush=True)
@@ -88,6 +92,43 @@ def load_by_openfpgaloader(board, filename, arguments):
         filename)
     print("loaded by openFPGALoader")
 
+# Flash --------------------------------------------------------------------------------------------
+
+# The first 16 MiB hold the golden image, which the part starts with; that one goes on to the
+# application behind it, and is what is left when the application does not start.
+GOLDEN, ROOM = 0, 1 << 24
+PROXY        = "spi_proxy"
+
+def find_image(arguments):
+    """The bitstream to write, and where: only --golden gets at the golden image."""
+    name  = "lanebox_golden.bit" if arguments.golden else "lanebox.bit"
+    first = GOLDEN if arguments.golden else APPLICATION
+    built = Path(arguments.output_dir)/"vivado"/name
+    image = find_bitstream(arguments, built)
+    if len(image.data) > ROOM:
+        raise ProgramError(f"{image.name}: {len(image.data)} bytes, and golden image and "
+            f"application have {ROOM} each: it would run into the other. Build it compressed")
+    return image, first
+
+def flash(board, arguments):
+    if arguments.programmer != PROGRAMMERS[0]:
+        raise ProgramError("--flash is done with OpenOCD: openFPGALoader has a proxy of its own, "
+            "and does not know which part of the flash is the golden image")
+    image, first = find_image(arguments)
+    check_part(image, board)
+    proxy = Path(arguments.output_dir)/PROXY/"vivado"/f"{PROXY}.bit"
+    if not proxy.exists():
+        raise NoVendor(f"the flash is written through a design in the part, and its bitstream is "
+            f"not there: {proxy}. Its netlist is all that can be made without Vivado; "
+            f"`{sys.argv[0]} --build` makes the bitstream where that is. Until then a bitstream "
+            "can be loaded, not kept: --load")
+    loaded = read_bitstream(proxy)
+    check_part(loaded, board)
+    print(f"{image.name}: {len(image.data)} bytes to {first:#010x}", flush=True)
+    openocd.write_flash(board, loaded, image.data, first, arguments.cable or openocd.CABLE,
+        arguments.cable_speed, openocd.Progress(sys.stdout))
+    print("written and compared. The part has the flash's proxy now: switch the card off and on")
+
 # Driver -------------------------------------------------------------------------------------------
 
 def write_driver(output):
@@ -107,5 +148,7 @@ def program(board, arguments):
     """What was asked for, in the order in which it makes sense."""
     if arguments.load:
         load(board, arguments)
+    if arguments.flash:
+        flash(board, arguments)
     if arguments.rescan:
         print("\n".join(rescan(VENDOR, DEVICE)))

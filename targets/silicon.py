@@ -11,7 +11,9 @@ Into the output folder go the files of lanebox.build, and
     gateware/core.tcl                 what the vendor's PCIe core must be like
     synthesis/netlist.edif, netlist.v the mapped netlist
     report.json                       area by block, the deepest paths, problems
-    vivado/lanebox.bit                the bitstream, with reports beside it, where Vivado is
+    vivado/lanebox.bit                the bitstream, with reports beside it, where Vivado is;
+                                      lanebox_golden.bit is for the flash's first half
+    spi_proxy/                        the same of the design through which the flash is written
 """
 
 import argparse
@@ -28,10 +30,11 @@ from vivado import core_script, find_vivado, place_and_route
 
 CORE_LANES  = 8 # The core is always the x8 one; the link trains down to the lanes that are there.
 HARD_BLOCK  = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv" # Its pins, which synthesis sees.
+PROXY       = programming.PROXY
 NO_VENDOR   = 3 # Exit status: all is done that needs no vendor tool.
 EDITION     = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
-ACTIONS = ("build", "synth_only", "load", "rescan", "driver")
+ACTIONS = ("build", "synth_only", "load", "flash", "rescan", "driver")
 
 # Options ------------------------------------------------------------------------------------------
 
@@ -43,6 +46,8 @@ def parse_arguments(board, description):
         help="write gateware, register map and netlist; then a bitstream, if Vivado is here")
     target.add_argument("--synth-only", action="store_true", help="build up to the netlist")
     target.add_argument("--load", action="store_true", help="load the bitstream over JTAG")
+    target.add_argument("--flash", action="store_true",
+        help="write the bitstream to the card's flash, and read it back")
     target.add_argument("--rescan", action="store_true",
         help="let this host look for the card again, and say how its link trained")
     target.add_argument("--driver", action="store_true",
@@ -61,6 +66,8 @@ def parse_arguments(board, description):
         help="whose netlist becomes the bitstream (default: vivado); the report is always Yosys'")
     programming.add_options(parser)
     arguments = parser.parse_args()
+    if arguments.golden and not arguments.flash:
+        parser.error("--golden is a way to --flash")
     if not any(getattr(arguments, name) for name in ACTIONS):
         parser.error("nothing to do: " + " or ".join(f"--{name.replace('_', '-')}"
             for name in ACTIONS))
@@ -180,6 +187,18 @@ def synthesise(board, output):
             f"{report.TOO_DEEP} are the most at {board.clock/1e6:.0f} MHz")
     return wrong
 
+def build_proxy(board, output):
+    """The design through which the flash is written: Verilog and netlist, in its own folder."""
+    from lanebox.jtag import spi_proxy
+    from lanebox.jtag.design import make_platform, synthesise_design, write_design
+    from lanebox.synthesis.yosys import find_yosys
+
+    folder = output/PROXY
+    write_design(spi_proxy.SpiProxyDesign(), PROXY, make_platform(board.device),
+        spi_proxy.CONSTRAINTS, folder)
+    synthesise_design(PROXY, folder, find_yosys())
+    return folder
+
 # Vendor tool --------------------------------------------------------------------------------------
 
 def say_what_is_ready(board, output):
@@ -207,11 +226,13 @@ def build(board, arguments):
         raise RuntimeError("\n".join(["the netlist is not good:", *wrong]))
     if not arguments.build:
         return True
+    proxy  = build_proxy(board, output)
     vivado = find_vivado()
     if vivado is None:
         say_what_is_ready(board, output)
         return False
-    print(place_and_route(vivado, board, output, arguments.synthesis))
+    print(place_and_route(vivado, board, output, "lanebox", arguments.synthesis))
+    print(place_and_route(vivado, board, proxy, PROXY, arguments.synthesis))
     return True
 
 def main(board, description):
@@ -224,6 +245,9 @@ def main(board, description):
             if not build(board, arguments):
                 sys.exit(NO_VENDOR)
         programming.program(board, arguments)
+    except programming.NoVendor as error:
+        print(f"{sys.argv[0]}: {error}", file=sys.stderr)
+        sys.exit(NO_VENDOR)
     except (ValueError, RuntimeError, LookupError, OSError) as error:
         sys.exit(f"{sys.argv[0]}: {error}")
     except KeyboardInterrupt:

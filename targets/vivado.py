@@ -17,6 +17,8 @@ SCRIPT = Path(__file__).with_name("vivado.tcl")
 
 # LitePCIe's identifiers for Gen3 x8 on UltraScale+, which its driver knows.
 VENDOR, DEVICE, SUBSYSTEM = 0x10ee, 0x9038, 0x0007
+# Where the golden image has the part go on, 16 MiB into the flash: see programming.py.
+APPLICATION = 1 << 24
 CLASS_CODE = 0x058000 # A memory controller of no special kind.
 
 KILOBYTE = 1 << 10
@@ -87,13 +89,14 @@ def core_script(board, endpoint):
 
 # Run ----------------------------------------------------------------------------------------------
 
-def place_and_route(vivado, board, output, synthesis):
-    """The bitstream; a RuntimeError with the end of Vivado's log if there is none."""
+def place_and_route(vivado, board, output, top, synthesis):
+    """The bitstream of `top`; a RuntimeError with the end of Vivado's log if there is none."""
     command = [vivado, "-mode", "batch", "-nojournal", "-log", str(output/"vivado.log"),
-        "-source", str(SCRIPT), "-tclargs", board.device, str(output), synthesis]
+        "-source", str(SCRIPT), "-tclargs", board.device, str(output), top, synthesis,
+        f"{APPLICATION:#010x}"]
     done = subprocess.run(command, cwd=output/"gateware", stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT, text=True)
-    bitstream = output/"vivado"/"lanebox.bit"
+    bitstream = output/"vivado"/f"{top}.bit"
     if done.returncode or not bitstream.exists():
         end = "\n".join(done.stdout.splitlines()[-20:])
         raise RuntimeError(f"Vivado failed with status {done.returncode}, see {output}/vivado.log:"

@@ -3,10 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # From gateware or netlist to a bitstream, in Vivado's batch mode. Arguments: the part, the output
-# folder of the target, and who synthesises (vivado or yosys). Negative slack is an error, and then
-# there is no bitstream. Every command and property here stands in vivado_names.txt with its source.
+# folder, the top module, who synthesises (vivado or yosys), and where in the flash the application
+# is. Negative slack is an error, and then there is no bitstream. Every command and property here
+# stands in vivado_names.txt with its source.
 
-lassign $argv part folder synthesis
+lassign $argv part folder top synthesis application
 set gateware $folder/gateware
 set results  $folder/vivado
 file mkdir $results
@@ -27,11 +28,14 @@ proc slack {kind} {
 create_project -in_memory -part $part
 
 # The vendor's core, as core.tcl says: Python writes it from the numbers that the gateware has.
-create_ip -vendor xilinx.com -library ip -name pcie4_uscale_plus -module_name pcie_usp
-source $gateware/core.tcl
-set_property -dict $core_properties [get_ips pcie_usp]
-generate_target all [get_ips pcie_usp]
-synth_ip [get_ips pcie_usp]
+set card [file exists $gateware/core.tcl]
+if {$card} {
+    create_ip -vendor xilinx.com -library ip -name pcie4_uscale_plus -module_name pcie_usp
+    source $gateware/core.tcl
+    set_property -dict $core_properties [get_ips pcie_usp]
+    generate_target all [get_ips pcie_usp]
+    synth_ip [get_ips pcie_usp]
+}
 
 if {$synthesis eq "yosys"} {
     read_edif $folder/synthesis/netlist.edif
@@ -40,9 +44,9 @@ if {$synthesis eq "yosys"} {
 }
 read_xdc [glob $gateware/*.xdc]
 if {$synthesis eq "yosys"} {
-    link_design -top lanebox -part $part
+    link_design -top $top -part $part
 } else {
-    synth_design -top lanebox -part $part
+    synth_design -top $top -part $part
 }
 
 opt_design
@@ -62,4 +66,17 @@ foreach kind {-setup -hold} {
 
 set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
 set_property BITSTREAM.CONFIG.OVERTEMPSHUTDOWN ENABLE [current_design]
-write_bitstream -force $results/lanebox.bit
+if {$card} {
+    # From the flash: one data line, which every board has, and addresses beyond 16 MiB.
+    set_property CONFIG_MODE SPIx1 [current_design]
+    set_property BITSTREAM.CONFIG.SPI_BUSWIDTH 1 [current_design]
+    set_property BITSTREAM.CONFIG.SPI_32BIT_ADDR YES [current_design]
+    set_property BITSTREAM.CONFIG.CONFIGRATE 31.9 [current_design]
+    set_property BITSTREAM.CONFIG.CONFIGFALLBACK ENABLE [current_design]
+}
+write_bitstream -force $results/$top.bit
+if {$card} {
+    # The golden image is the same design, but goes on to the application, and stays if that is bad.
+    set_property BITSTREAM.CONFIG.NEXT_CONFIG_ADDR $application [current_design]
+    write_bitstream -force $results/${top}_golden.bit
+}

@@ -127,14 +127,13 @@ class ConfigLogic:
 class Tap:
     """One part: TMS and TDI at a rising edge of TCK, TDO behind the falling one.
 
-    `user` has, by instruction, what a design put on USER1 to USER4, with the pins of BSCANE2: see
-    `UserPort`. It is there while the part is configured.
+    `user` is the design in the fabric, there while the part is configured: see jtag_bench.py.
     """
     def __init__(self, idcode, user=None, **faults):
         self.idcode = idcode
         self.broken = []
         self.config = ConfigLogic(idcode, self.broken, **faults)
-        self.user   = user or {}
+        self.user   = user
         self.state  = "TLR"
         self.ir     = "IDCODE"
         self.tdo    = 1
@@ -144,20 +143,19 @@ class Tap:
         self.idle   = 0       # Clocks in Run-Test/Idle with JSTART.
         self.clocks = 0
 
-    def port(self):
-        """The user's register that is selected, if the design is there."""
-        if self.config.status & DONE_PIN:
-            return self.user.get(self.ir)
-        return None
+    def design(self):
+        """What is in the fabric, if it is there."""
+        return self.user if self.config.status & DONE_PIN else None
+
+    def chain(self):
+        """The number of the user's register that is selected; 0 is none."""
+        return int(self.ir[4:]) if self.ir and self.ir.startswith("USER") else 0
 
     def rise(self, tms, tdi):
         self.clocks += 1
         state = self.state
         if self.busy:
             self.busy -= 1
-        port = self.port()
-        if port is not None:
-            port.rise(state, tdi)
         if state == "ShiftDR":
             self.shift_data(tdi)
         elif state == "ShiftIR":
@@ -174,6 +172,9 @@ class Tap:
             if self.idle == START_CLOCKS:
                 self.config.start()
         self.state = STATES[state][tms]
+        design     = self.design()
+        if design is not None:
+            design.rise(self.chain(), state, self.state, tdi)
         if self.state == "TLR":
             self.ir = "IDCODE"
         elif self.state == "UpdateIR":
@@ -181,15 +182,16 @@ class Tap:
 
     def fall(self, tdi):
         """TDO is that of the falling edge."""
-        port = self.port()
-        if self.state == "ShiftDR" and port is not None:
-            self.tdo = port.tdo # As it was before this edge: the part has a register there.
+        design = self.design()
+        if self.state == "ShiftDR" and self.chain() and design is not None:
+            # As it was before this edge: the part has a register there.
+            self.tdo = design.tdo(self.chain())
         elif self.state in ("ShiftDR", "ShiftIR"):
             self.tdo = self.shift[-1] if self.shift else 0
         else:
             self.tdo = 1
-        if port is not None:
-            port.fall(tdi)
+        if design is not None:
+            design.fall(tdi)
 
     def instruct(self, code):
         self.ir = INSTRUCTIONS.get(code)

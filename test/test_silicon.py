@@ -124,7 +124,7 @@ def test_nothing_to_do_is_a_usage_error(run):
 
 
 @pytest.mark.parametrize("script, status, words", [
-    ("mkdir -p $out/vivado; touch $out/vivado/lanebox.bit", 0, "lanebox.bit"),
+    ("mkdir -p $out/vivado; touch $out/vivado/$top.bit", 0, "spi_proxy.bit"),
     ("echo 'timing is not met'; exit 1", 1, "timing is not met"),
     ("exit 0", 1, "Vivado failed with status 0"),
 ])
@@ -132,7 +132,8 @@ def test_with_vivado_the_build_goes_on(run, out, tmp_path, script, status, words
     """It places and routes; a failure, or no bitstream, is the build's failure."""
     program = tmp_path/"vivado"/"bin"/"vivado"
     program.parent.mkdir(parents=True)
-    program.write_text(f"#!/bin/sh\nout={out}\nrm -rf $out/vivado\n{script}\n")
+    program.write_text(f"#!/bin/sh\nwhile [ $1 != -tclargs ]; do shift; done\nout=$3 top=$4\n"
+        f"rm -rf $out/vivado\n{script}\n")
     program.chmod(0o755)
     result = run("--build", LITEX_ENV_VIVADO=str(tmp_path/"vivado"))
     assert result.returncode == status, result.stderr

@@ -16,6 +16,8 @@ sys.path.insert(0, str(ROOT/"targets"))
 import nets  # noqa: E402
 import vivado  # noqa: E402
 
+from lanebox.jtag.spi_proxy import CONSTRAINTS  # noqa: E402
+
 BOARDS = [importlib.import_module(f"{name}_platform").BOARD
     for name in ("ku5p", "as02mc04", "rk_xcku5p")]
 KU5P   = BOARDS[0]
@@ -65,27 +67,53 @@ def commands(tmp_path):
 
 def test_every_name_is_in_the_list(output, program, tmp_path):
     """All boards' scripts run through: every command, option and property has a source."""
-    vivado.place_and_route(program(), KU5P, output, "vivado")
+    vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
     done = commands(tmp_path)
     order = ["create_ip", "synth_ip", "read_verilog", "read_verilog", "synth_design", "opt_design",
-        "place_design", "route_design", "write_bitstream"]
+        "place_design", "route_design", "write_bitstream", "write_bitstream"]
     assert [name for name in done if name in order] == order
     assert "read_edif" not in done
 
 
 def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
     """--synthesis yosys links the netlist and synthesises nothing but the core."""
-    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"out"), "yosys")
+    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"out"), "lanebox", "yosys")
     done = commands(tmp_path)
     assert "read_edif" in done and "link_design" in done and "synth_ip" in done
     assert "synth_design" not in done and "read_verilog" not in done
+
+
+def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
+    """Both are written, the golden one last: only it has the address, and the fallback is on."""
+    output = make_output(KU5P, tmp_path/"out")
+    vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
+    log   = (tmp_path/"log").read_text()
+    after = log.partition("write_bitstream -force")[2]
+    assert "NEXT_CONFIG_ADDR" not in log.partition("write_bitstream")[0]
+    assert f"NEXT_CONFIG_ADDR {vivado.APPLICATION:#010x}" in after
+    assert "CONFIGFALLBACK ENABLE" in log
+    assert (output/"vivado"/"lanebox_golden.bit").exists()
+
+
+@pytest.mark.parametrize("synthesis", ["vivado", "yosys"])
+def test_a_design_without_the_core_needs_none(program, tmp_path, synthesis):
+    """The flash's proxy: its own top and constraints, no vendor core, no boot from flash."""
+    folder = tmp_path/"spi_proxy"
+    (folder/"gateware").mkdir(parents=True)
+    (folder/"gateware"/"sources.txt").write_text("/a/spi_proxy.v\n")
+    (folder/"gateware"/"spi_proxy.xdc").write_text(CONSTRAINTS)
+    bitstream = vivado.place_and_route(program(), KU5P, folder, "spi_proxy", synthesis)
+    assert bitstream == folder/"vivado"/"spi_proxy.bit" and bitstream.exists()
+    log = (tmp_path/"log").read_text()
+    assert "create_ip" not in log and "SPI_BUSWIDTH" not in log
+    assert "-top spi_proxy" in log and "create_clock" in log
 
 
 def test_negative_slack_leaves_no_bitstream(program, tmp_path):
     """The error has the slack and the report's name."""
     output = make_output(KU5P, tmp_path/"out")
     with pytest.raises(RuntimeError, match="timing is not met: -setup slack is -0.02 ns"):
-        vivado.place_and_route(program(slack="-0.02"), KU5P, output, "vivado")
+        vivado.place_and_route(program(slack="-0.02"), KU5P, output, "lanebox", "vivado")
     assert not (output/"vivado"/"lanebox.bit").exists()
 
 
@@ -100,12 +128,12 @@ def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
         if not line.startswith(missing))
     with pytest.raises(RuntimeError, match=words):
         vivado.place_and_route(program(names=names), KU5P, make_output(KU5P, tmp_path/"out"),
-            "vivado")
+            "lanebox", "vivado")
 
 
 def test_every_line_of_the_list_has_a_source_and_is_used():
     """No name without a source, none that nothing uses any more."""
-    scripts = vivado.SCRIPT.read_text() + "".join(
+    scripts = vivado.SCRIPT.read_text() + CONSTRAINTS + "".join(
         vivado.core_script(board, "lanebox") + nets.constraints(board, board.lanes[0])
         for board in BOARDS)
     for line in NAMES.read_text().splitlines():

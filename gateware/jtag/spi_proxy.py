@@ -1,0 +1,108 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The configuration flash over JTAG: a design by itself, loaded in order to write the flash.
+
+Speaks what OpenOCD's `jtagspi` driver does. One scan of USER1 is one SPI transfer (mode 0):
+
+    a one, 32 bits: how many bits less one, highest first, then so many bits
+
+Zeros may stand in front of the one, for other parts on the chain. SCK is TCK, MOSI is TDI, TDO is
+MISO: so what the flash answers comes one bit late, because TDO has a register. A scan that ends
+early ends the transfer, and what is shifted behind it goes nowhere.
+"""
+
+from litex.gen import *
+from migen import *
+
+from lanebox.jtag.user_register import UserRegister
+
+LENGTH_BITS = 32
+
+# What cables do, with room: the vendor's tool wants to know.
+CONSTRAINTS = "create_clock -name tck -period 33.000 [get_pins BSCANE2/TCK]\n"
+
+
+class SpiProxy(LiteXModule):
+    """From a JTAG register to the pins of an SPI flash."""
+    def __init__(self, register):
+        self.cs_n = Signal(reset=1) # o
+        self.sck  = Signal()        # o
+        self.mosi = Signal()        # o
+        self.miso = Signal()        # i
+
+        # # #
+
+        head     = Signal(max=LENGTH_BITS)
+        left     = Signal(LENGTH_BITS)
+        transfer = Signal()
+        self.fsm = fsm = ClockDomainsRenamer("tck")(ResetInserter()(FSM(reset_state="WAIT-ONE")))
+        self.comb += fsm.reset.eq(register.capture)
+        fsm.act("WAIT-ONE",
+            If(register.shift & register.tdi,
+                NextValue(head, LENGTH_BITS - 1),
+                NextState("TAKE-LENGTH")
+            )
+        )
+        fsm.act("TAKE-LENGTH",
+            NextValue(left, Cat(register.tdi, left)),
+            NextValue(head, head - 1),
+            If(~register.shift,
+                NextState("END")
+            ).Elif(head == 0,
+                NextState("TRANSFER")
+            )
+        )
+        fsm.act("TRANSFER",
+            transfer.eq(1),
+            NextValue(left, left - 1),
+            If(~register.shift | (left == 0), NextState("END"))
+        )
+        fsm.act("END", NextState("END")) # Until the next scan captures.
+
+        # Selected from falling edge to falling edge, so that SCK has whole pulses only.
+        selected = Signal()
+        self.specials += Instance("FDRE",
+            p_INIT          = 0,
+            p_IS_C_INVERTED = 1,
+            i_C             = ClockSignal("tck"),
+            i_CE            = 1,
+            i_R             = 0,
+            i_D             = transfer,
+            o_Q             = selected,
+        )
+        self.comb += [
+            self.cs_n.eq(~selected),
+            self.sck.eq(register.tck & selected),
+            self.mosi.eq(register.tdi),
+            register.tdo.eq(self.miso),
+        ]
+
+class SpiProxyDesign(LiteXModule):
+    """The proxy at the configuration's own pins: a top without a port."""
+    def __init__(self):
+        self.register = register = UserRegister(chain=1)
+        self.proxy    = proxy    = SpiProxy(register)
+
+        # # #
+
+        data_in = Signal(4)
+        self.comb += proxy.miso.eq(data_in[1])
+        self.specials += Instance("STARTUPE3",
+            p_PROG_USR   = "FALSE",
+            o_DI         = data_in,
+            # D00 is MOSI, D01 MISO; D02 and D03 hold write protection and pause inactive.
+            i_DO         = Cat(proxy.mosi, C(0b110, 3)),
+            i_DTS        = 0b0010,
+            i_FCSBO      = proxy.cs_n,
+            i_FCSBTS     = 0,
+            i_USRCCLKO   = proxy.sck,
+            i_USRCCLKTS  = 0,
+            i_USRDONEO   = 1,
+            i_USRDONETS  = 1,
+            i_GSR        = 0,
+            i_GTS        = 0,
+            i_KEYCLEARB  = 1,
+            i_PACK       = 0,
+        )

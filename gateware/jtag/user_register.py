@@ -1,0 +1,45 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A data register of the part's own JTAG port, for logic in the fabric (UG570, "BSCANE2")."""
+
+from litex.gen import *
+from migen import *
+
+
+class UserRegister(LiteXModule):
+    """What the TAP says while instruction USER<chain> is selected, in clock domain `tck`.
+
+    `capture` and `shift` hold while the TAP is in those states, so that what they do happens at the
+    rising edge that ends a cycle of it; `update` likewise. `tdo` leaves the part behind a register
+    at the falling edge of TCK.
+    """
+    def __init__(self, chain):
+        self.cd_tck  = ClockDomain(reset_less=True)
+        self.tck     = Signal() # o, for what is no flip-flop.
+        self.tdi     = Signal() # o
+        self.tdo     = Signal() # i
+        self.capture = Signal() # o
+        self.shift   = Signal() # o
+        self.update  = Signal() # o
+
+        # # #
+
+        selected, capture, shift, update = (Signal() for _ in range(4))
+        self.specials += Instance("BSCANE2",
+            p_JTAG_CHAIN = chain,
+            o_SEL        = selected,
+            o_CAPTURE    = capture,
+            o_SHIFT      = shift,
+            o_UPDATE     = update,
+            o_TCK        = self.tck,
+            o_TDI        = self.tdi,
+            i_TDO        = self.tdo,
+        )
+        self.specials += Instance("BUFG", i_I=self.tck, o_O=self.cd_tck.clk)
+        self.comb += [
+            self.capture.eq(selected & capture),
+            self.shift.eq(selected & shift),
+            self.update.eq(selected & update),
+        ]

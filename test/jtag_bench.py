@@ -1,0 +1,89 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A design of gateware/jtag/ under Verilator, behind the TAP of jtag_part.py."""
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+HERE = Path(__file__).parent
+TCK, TDI, CAPTURE, SHIFT, UPDATE, MISO, CFGMCLK = (1 << bit for bit in range(7))
+SELECTED, CLOCKS = 8, 16
+CS_N, SCK, MOSI = 1, 2, 4
+TDO = 4
+
+def build(verilog, module, ports, folder):
+    """The library for `module` of this Verilog file; `ports` are its connections, as text."""
+    folder.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["verilator", "--cc", "-O3", "--top-module", "jtag_bench", "-Wno-fatal",
+        "-Wno-lint", "-Wno-style", f"-DDESIGN={module}", f"-DPORTS={ports}", "--Mdir", folder,
+        HERE/"jtag_bench.sv", verilog], check=True, capture_output=True, text=True)
+    root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], check=True,
+        capture_output=True, text=True).stdout.strip() or "/usr/share/verilator"
+    include = Path(root)/"include"
+    compile = ["ccache", "g++", "-std=c++17", "-O1", "-fPIC", f"-I{folder}", f"-I{include}",
+        f"-I{include}/vltstd", "-c"]
+    sources = [*sorted(folder.glob("*.cpp")), include/"verilated.cpp", HERE/"jtag_bench.cpp"]
+    sources += [path for path in (include/"verilated_threads.cpp",) if path.exists()]
+    objects = [folder/f"{source.stem}.o" for source in sources]
+    for source, target in zip(sources, objects):
+        subprocess.run([*compile, source, "-o", target], check=True)
+    library = folder/"bench.so"
+    subprocess.run(["g++", "-shared", "-pthread", "-o", library, *objects], check=True)
+    return library
+
+class Bench:
+    """The design as ports of a simulated part, one for each instruction: `Tap`'s `user`.
+
+    `flash` is on the configuration's SPI pins.
+    """
+    def __init__(self, library, flash=None):
+        self.code  = ctypes.CDLL(str(library))
+        self.code.bench_new.restype = ctypes.c_void_p
+        for name, results in (("step", ctypes.c_uint32), ("driven", ctypes.c_uint64),
+                ("levels", ctypes.c_uint64)):
+            getattr(self.code, f"bench_{name}").restype = results
+        self.step     = self.code.bench_step
+        self.handle   = ctypes.c_void_p(self.code.bench_new())
+        self.flash    = flash
+        self.inputs   = 0
+        self.outputs  = 0
+        self.set(0)
+
+    def set(self, inputs, mask=~0):
+        """Change these inputs; what is on the other side of the pins follows."""
+        self.inputs  = self.inputs & ~mask | inputs & mask
+        self.outputs = self.step(self.handle, self.inputs)
+        if self.flash is not None:
+            answer = MISO if self.flash.pins(self.outputs & CS_N, self.outputs & SCK,
+                self.outputs & MOSI) else 0
+            if answer != self.inputs & MISO:
+                self.inputs  ^= MISO
+                self.outputs  = self.step(self.handle, self.inputs)
+
+    STATES = {"CaptureDR": CAPTURE, "ShiftDR": SHIFT, "UpdateDR": UPDATE}
+    WAYS   = TCK | TDI | CAPTURE | SHIFT | UPDATE | 15 << SELECTED
+
+    def rise(self, chain, state, following, tdi):
+        """A rising edge of TCK that takes the TAP from one state to the next."""
+        selected = 1 << SELECTED + chain - 1 if chain else 0
+        data     = TDI if tdi else 0
+        self.set(self.STATES.get(state, 0) | data | selected, self.WAYS)
+        self.set(self.STATES.get(state, 0) | data | selected | TCK, self.WAYS)
+        self.set(self.STATES.get(following, 0) | data | selected | TCK, self.WAYS)
+
+    def fall(self, tdi):
+        self.set(TDI if tdi else 0, TCK | TDI)
+
+    def tdo(self, chain):
+        return self.outputs >> TDO + chain - 1 & 1
+
+    # Pins of the design itself.
+    def pins(self, levels):
+        self.code.bench_pins(self.handle, ctypes.c_uint64(levels))
+
+    def driven(self):
+        """(which pins the design drives, to what level)"""
+        return self.code.bench_driven(self.handle), self.code.bench_levels(self.handle)

@@ -1,0 +1,68 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// A design that is loaded over JTAG, without a part: the vendor's primitives that it stands on, with
+// the TAP and the configuration's pins as ports. `DESIGN` is its module, `PORTS` are its connections.
+
+`timescale 1ns / 1ps
+
+module jtag_bench (
+    // The TAP, as BSCANE2 says it; one bit of `selected` for each of USER1 to USER4.
+    input            tck, tdi, capture, shift, update,
+    input      [4:1] selected,
+    output reg [4:1] tdo,
+    // STARTUPE3: the flash, and the configuration's own clock.
+    output           cs_n, sck, mosi,
+    input            miso,
+    input            cfgmclk,
+    // The design's own pins, and what it drives on them.
+    input      [63:0] pins,
+    output     [63:0] driven, levels,
+    input      [7:0]  clocks
+);
+    `DESIGN loaded (`PORTS);
+endmodule
+
+module BSCANE2 #(parameter JTAG_CHAIN = 1, parameter DISABLE_JTAG = "FALSE") (
+    output SEL, CAPTURE, SHIFT, UPDATE, TCK, TDI,
+    input  TDO
+);
+    assign SEL     = jtag_bench.selected[JTAG_CHAIN];
+    assign CAPTURE = jtag_bench.capture;
+    assign SHIFT   = jtag_bench.shift;
+    assign UPDATE  = jtag_bench.update;
+    assign TCK     = jtag_bench.tck;
+    assign TDI     = jtag_bench.tdi;
+    always_comb jtag_bench.tdo[JTAG_CHAIN] = TDO;
+endmodule
+
+module BUFG (input I, output O);
+    assign O = I;
+endmodule
+
+module FDRE #(parameter INIT = 0, parameter IS_C_INVERTED = 0) (
+    input C, CE, R, D, output reg Q = INIT
+);
+    wire clock = C ^ IS_C_INVERTED;
+    always @(posedge clock) if (R) Q <= 1'b0; else if (CE) Q <= D;
+endmodule
+
+// The first three pulses after configuration are lost to the switch of the clock's source (UG570).
+module STARTUPE3 #(parameter PROG_USR = "FALSE") (
+    input        FCSBO, FCSBTS, USRCCLKO, USRCCLKTS, USRDONEO, USRDONETS, GSR, GTS, KEYCLEARB, PACK,
+    input  [3:0] DO, DTS,
+    output [3:0] DI,
+    output       CFGCLK, CFGMCLK, EOS, PREQ
+);
+    reg [1:0] lost = 2'd0;
+    always @(negedge USRCCLKO) if (lost != 3) lost <= lost + 2'd1;
+    assign jtag_bench.cs_n = FCSBO | FCSBTS;
+    assign jtag_bench.sck  = USRCCLKO & (lost == 3) & ~USRCCLKTS;
+    assign jtag_bench.mosi = DO[0] | DTS[0];
+    assign DI              = {DO[3:2] | DTS[3:2], DTS[1] ? jtag_bench.miso : DO[1], DO[0]};
+    assign CFGMCLK         = jtag_bench.cfgmclk;
+    assign CFGCLK          = 1'b0;
+    assign EOS             = 1'b1;
+    assign PREQ            = 1'b0;
+endmodule
