@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +15,11 @@ from sim.board.build import build_board
 from sim.endpoints import DEFAULT
 from sim.errors import BuildError
 from sim.examples import Example, Occupant
+from tools.progress import StepError, run
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
+PATIENCE = 3.0  # s, before a step that is mostly cached shows itself
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,8 @@ def _software(directory: Path, program: str, headers: Path, static: bool) -> Pat
 
 
 def _step(what: str, command: list[str]) -> None:
-    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-    if result.returncode:
-        lines = (result.stdout + result.stderr).splitlines()[-15:]
-        raise BuildError("\n".join([f"{what} could not be built:", *lines]))
+    """Build, showing what the builder says last (sbt fetches for a minute) when it takes long."""
+    try:
+        run(command, what, cwd=ROOT, patience=PATIENCE, note=lambda line: line)
+    except StepError as error:
+        raise BuildError(f"{what} could not be built:\n{error}") from None

@@ -50,6 +50,18 @@ def test_only_the_last_lines_are_shown():
     assert len(text.splitlines()) == progress.TAIL_LINES
 
 
+@pytest.mark.parametrize("seconds, shown", [(2.9, ""), (3.1, "  build  (3.1 s)\n")])
+def test_what_is_over_at_once_says_nothing(monkeypatch, seconds, shown):
+    """A cached build is not worth a line; the same build from nothing is."""
+    clock = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
+    stream = io.StringIO()
+    with Step("build", stream=stream, patience=3) as step:
+        clock[0] = seconds
+        step.show()
+    assert stream.getvalue() == shown
+
+
 def test_a_log_gets_lines_now_and_then(monkeypatch):
     """Every ten seconds, so that CI sees life and not ten lines a second."""
     clock = [0.0]

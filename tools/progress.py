@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Steps that may take longer than a few seconds, and say so while they run.
 
-Promises: every step ends with one line (what, how much, seconds); on a terminal that line lives
-while the step runs, elsewhere it is repeated every ten seconds; a failed step shows the command
-and the last lines of its output; an interrupted step leaves no child behind. Writes to stderr, so
-that stdout is free for results.
+Promises: every step ends with one line (what, how much, seconds), but for one that was over before
+its `patience` was; on a terminal that line lives while the step runs, elsewhere it is repeated
+every ten seconds; a failed step shows the command and the last lines of its output; an interrupted
+step leaves no child behind. Writes to stderr, so that stdout is free for results.
 """
 
 from __future__ import annotations
@@ -37,12 +37,16 @@ def tail(text: str | bytes, lines: int = TAIL_LINES) -> str:
 
 
 class Step:
-    """One step: `with Step("fetch QEMU", total=37e6) as step: ... step.show(done=1e6)`."""
+    """One step: `with Step("fetch QEMU", total=37e6) as step: ... step.show(done=1e6)`.
 
-    def __init__(self, what: str, total: float = 0, stream=None):
+    `patience`: seconds before anything is written; a cached build has nothing to say.
+    """
+
+    def __init__(self, what: str, total: float = 0, stream=None, patience: float = 0):
         self.what = what
         self.total = total
         self.stream = stream or sys.stderr
+        self.patience = patience
         self.started = self.shown = time.monotonic()
         self.result = ""  # what the last line says
         self.live = self.stream.isatty()
@@ -53,11 +57,14 @@ class Step:
     def __exit__(self, kind, error, trace) -> None:
         if kind:
             self.result = "interrupted" if issubclass(kind, KeyboardInterrupt) else "failed"
-        self._write(self.result or _amount(self.total), last=True)
+        if time.monotonic() - self.started >= self.patience:
+            self._write(self.result or _amount(self.total), last=True)
 
     def show(self, done: float = 0, note: str = "") -> None:
         """Say how far the step is; cheap enough to be called in every round of a loop."""
         now = time.monotonic()
+        if now - self.started < self.patience:
+            return
         if now - self.shown >= (TERMINAL_PERIOD if self.live else LOG_PERIOD):
             self.shown = now
             self._write(note or _amount(done, self.total), last=not self.live)
@@ -84,6 +91,7 @@ def run(
     *,
     tie: bool = False,
     total: float = 0,
+    patience: float = 0,
     measure: Callable[[], float] | None = None,
     note: Callable[[str], str | None] | None = None,
     env: dict | None = None,
@@ -91,12 +99,13 @@ def run(
 ) -> str:
     """Run a command as a step and return its output (stdout and stderr together).
 
-    `tie` is for what may be killed with this process (see `tied`). `measure()` returns the bytes
+    `tie` is for what may be killed with this process (see `tied`), `patience` for what is mostly
+    over at once (see `Step`). `measure()` returns the bytes
     done so far; `note(line)` turns a line of output into the text to show, or None to keep the
     one before.
     """
     argv = [str(word) for word in argv]
-    with Step(what, total) as step:
+    with Step(what, total, patience=patience) as step:
         child = subprocess.Popen(
             tied(argv) if tie else argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, env=env, cwd=cwd,
