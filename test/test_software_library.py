@@ -42,11 +42,67 @@ def test_rings_hand_out_only_what_is_theirs(built):
     _run(built.out / "test" / "rings")
 
 
+def test_two_threads_move_buffers(built, tmp_path):
+    """software/user/test/streams.c: shapes, batches, an event and a reset."""
+    with Standin(tmp_path / "s", built.csr_json) as standin:
+        _run(built.out / "test" / "streams", f"sim:{tmp_path / 's'}", "48")
+        assert standin.quiet()
+
+
 def test_a_program_moves_buffers_without_copies(built, tmp_path):
     """software/user/test/library.c: every call on a card that behaves, and a quiet end."""
     with Standin(tmp_path / "s", built.csr_json) as standin:
         _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
         assert standin.quiet()
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory):
+    """What `make install` brings, without any gateware at hand."""
+    root = tmp_path_factory.mktemp("installed")
+    command = ["make", "-s", "-C", LIBRARY.parent, f"OUT={root / 'out'}", f"DESTDIR={root}",
+        "GENERATED=/nonexistent", "PREFIX=/opt/lanebox", "install"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    return root / "opt" / "lanebox"
+
+
+def declared():
+    """The calls of the public header."""
+    text = re.sub(r"/\*.*?\*/", "", (LIBRARY / "liblitepcie.h").read_text(), flags=re.DOTALL)
+    return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
+
+
+def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
+    """Each in the node of its release, under a soname that stays."""
+    library = installed / "lib" / "liblitepcie.so"
+    symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True,
+        text=True, check=True).stdout
+    names = re.findall(r" T (\w+)@@LITEPCIE_1\.0$", symbols, re.MULTILINE)
+    assert set(names) == declared() and len(names) == symbols.count(" T ") > 40
+    dynamic = subprocess.run(["readelf", "-d", library], capture_output=True, text=True,
+        check=True).stdout
+    assert "soname: [liblitepcie.so.1]" in dynamic
+    assert (installed / "lib" / "liblitepcie.so.1").resolve().name == "liblitepcie.so.1.0.0"
+
+
+@pytest.mark.parametrize("link", ["shared", "static"])
+def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
+    """By pkg-config's own words, as strict C11 and as C++; it runs on a card that behaves."""
+    pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
+    values = dict(re.findall(r"^(\w+)=(.*)$", pc, re.MULTILINE), prefix=str(installed))
+    flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
+    flags = re.sub(r"\$\{(\w+)\}", lambda m: values[m.group(1)], flags)
+    flags = flags.replace("${prefix}", str(installed)).split()
+    source = LIBRARY.parent / "test" / "csr.c"
+    program = tmp_path / "program"
+    more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
+    command = ["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", source, "-o", program]
+    subprocess.run([*command, *flags, *more], check=True)
+    subprocess.run(["g++", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c++",
+        installed / "include" / "liblitepcie.h"], check=True)
+    with Standin(tmp_path / "s", built.csr_json):
+        _run(program, f"sim:{tmp_path / 's'}", built.csr_json)
 
 
 def test_the_layout_of_blocks_is_the_builds(built):

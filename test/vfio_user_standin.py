@@ -18,7 +18,7 @@ import threading
 from card_standin import BAR0, BAR0_SIZE, CONFIG, CONFIG_SIZE, FAULTS, CardStandin, Registers
 
 VERSION, DMA_MAP, DMA_UNMAP, GET_INFO, GET_REGION_INFO, SET_IRQS = 1, 2, 3, 4, 5, 8
-REGION_READ, REGION_WRITE, DMA_READ, REGION_WRITE_MULTI = 9, 10, 11, 15
+REGION_READ, REGION_WRITE, DMA_READ, DEVICE_RESET, REGION_WRITE_MULTI = 9, 10, 11, 13, 15
 REPLY, NO_REPLY, ERROR = 0x01, 0x10, 0x20
 HEADER = struct.Struct("<HHIII")  # id, command, size, flags, error
 ACCESS = struct.Struct("<QII")  # offset, region, count
@@ -195,6 +195,11 @@ class Standin:
             return b""
         if command == DMA_UNMAP:
             return body
+        if command == DEVICE_RESET:
+            before, self.card = self.card, CardStandin(self.registers, self.fault, self.preset)
+            self.card.plug(self._interrupt)
+            self.card.memory, self.card.iova = before.memory, before.iova
+            return b""
         if command == SET_IRQS:
             if self.msi >= 0:
                 os.close(self.msi)

@@ -30,3 +30,10 @@ def test_the_library_on_the_board(start_board, built):
     program = build_executable("lanebox")
     with start_board("--bar2", layouts.BAR2_SIZE, program=program) as board:
         run(built, board, "library", built.csr_json)
+
+
+def test_two_threads_move_every_word(start_board, built):
+    """Rings of four shapes, batches, a third thread, an event and a reset, on the real gateware."""
+    with start_board() as board:
+        text = run(built, board, "streams", "96")
+    assert text.count("96 buffers") == 5

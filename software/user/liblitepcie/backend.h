@@ -16,6 +16,9 @@
 #ifndef LITEPCIE_BACKEND_H
 #define LITEPCIE_BACKEND_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "liblitepcie.h"
 
 #define LITEPCIE_WAIT_SLICE_MS	200	/* between two looks at the card without an interrupt */
@@ -24,11 +27,15 @@
 #define LITEPCIE_BUFFER_SIZE	8192u
 #define LITEPCIE_BUFFER_COUNT	256u
 
-/* One direction. Buffer numbers never wrap in software: 64 bits of 8 KiB last for ever. */
+/*
+ * One direction. Buffer numbers never wrap in software: 64 bits of 8 KiB last for ever. @sw and
+ * @handed belong to the one thread that uses the direction; @hw is written under the handle's lock.
+ */
 struct litepcie_ring {
 	uint8_t		*base;
-	uint64_t	hw;	/* c2h: filled by the card; h2c: fetched, may be written again */
-	uint64_t	sw;	/* c2h: given back by the user; h2c: submitted */
+	_Atomic uint64_t hw;	/* c2h: filled by the card; h2c: fetched, may be written again */
+	_Atomic uint64_t sw;	/* c2h: given back by the user; h2c: submitted */
+	uint64_t	handed;	/* of sw, what the card has been told */
 	bool		active;
 };
 
@@ -51,13 +58,21 @@ struct litepcie_engine {
 	int (*stop)(struct litepcie *dev);
 	/* Bring ring.hw of the active directions up to date, without waiting. */
 	int (*poll)(struct litepcie *dev);
-	/* Sleep until an interrupt: 1, or until the time is over: 0. */
+	/*
+	 * Sleep until an interrupt: 1, or until the time is over: 0. The lock is given up only
+	 * while it sleeps. With @shared one thread sleeps for all.
+	 */
+	bool shared;
 	int (*wait)(struct litepcie *dev, unsigned int directions, int timeout_ms);
-	/* Called before ring.sw moves by @count. */
-	int (*c2h_release)(struct litepcie *dev, unsigned int count);
-	int (*h2c_submit)(struct litepcie *dev, unsigned int count);
+	/* Tell the card how far ring.sw is. */
+	int (*c2h_release)(struct litepcie *dev);
+	int (*h2c_submit)(struct litepcie *dev);
 	/* Bytes that have come back to the card's reads since h2c started; NULL if freerunning. */
 	int (*h2c_received)(struct litepcie *dev, uint64_t *bytes);
+	/* Rings of this shape from now on; nothing is active. */
+	int (*setup)(struct litepcie *dev, size_t size, unsigned int count);
+	/* A descriptor to poll(), or -errno with a sentence. */
+	int (*event_fd)(struct litepcie *dev);
 };
 
 struct litepcie_backend {
@@ -66,9 +81,11 @@ struct litepcie_backend {
 
 	/* Take dev->name apart and reach the registers; close() follows only where this succeeded. */
 	int (*open)(struct litepcie *dev);
-	/* Memory and interrupts for the DMA of a card that is known and quiet. NULL: has them. */
+	/* Rings, interrupts and bus mastering for a card that is known. NULL: a driver has done it. */
 	int (*attach)(struct litepcie *dev);
 	void (*close)(struct litepcie *dev);
+	/* As after power-on, the registers being reached as after open(). attach() follows. */
+	int (*reset)(struct litepcie *dev);
 
 	int (*readl)(struct litepcie *dev, uint32_t offset, uint32_t *value);
 	/* NULL: as post() of one. */
@@ -83,11 +100,17 @@ struct litepcie_backend {
 	int (*bar_map)(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 	const char *(*mmio_path)(const struct litepcie *dev);
 
+	/* One access at a time: the way to the card is shared. */
+	bool serial;
+
+	/* For table.c: memory for both rings, reached by the card at @iova; it replaces the last. */
+	int (*memory)(struct litepcie *dev, size_t bytes, uint8_t **base, uint64_t *iova);
 	/*
-	 * For table.c. Sleep until the card's message: 1, adding how many came to stats.interrupts,
+	 * Sleep until the card's message: 1, adding how many came to stats.interrupts,
 	 * or until the time is over: 0.
 	 */
 	int (*sleep)(struct litepcie *dev, int timeout_ms);
+	int (*event_fd)(const struct litepcie *dev);
 	/* True: the way to the card is lost for good, and a call has said so. */
 	bool (*gone)(const struct litepcie *dev);
 };
@@ -133,8 +156,15 @@ struct litepcie_table {
 	bool		silent;		/* asks for none: the other direction speaks for it */
 };
 
+/*
+ * The lock protects the way to the card where that is serial, the tables, ring.hw and the counts.
+ * It is held by every call but the fast ones of dma.c, and given up while a thread sleeps.
+ */
 struct litepcie {
 	const struct litepcie_backend	*backend;
+	pthread_mutex_t			lock;
+	pthread_cond_t			woken;		/* the one that slept for all has news */
+	bool				sleeper;	/* there is one */
 	void				*priv;
 	char				*name;
 	unsigned int			channel;	/* of DMA */
@@ -146,16 +176,39 @@ struct litepcie {
 	struct litepcie_register	*registers;
 	unsigned int			register_count;
 	struct litepcie_card		card;
+	uint32_t			table_crc;	/* of the capability table */
 	struct litepcie_map		map;
 	struct litepcie_ring		h2c, c2h;
 	struct litepcie_table		h2c_table, c2h_table;
 	uint64_t			c2h_limit;
 	unsigned int			interrupt_every;	/* buffers */
 	uint64_t			received_before;	/* bytes, when h2c started */
+	unsigned int			batch;		/* buffers that the card is told of together */
 	bool				pattern;	/* is on for the active directions */
 	struct litepcie_stats		stats;	/* what a back end or dma.c counts on the way */
-	char				why[LITEPCIE_WHY_SIZE];
 };
+
+/* The sentence of this thread, of LITEPCIE_WHY_SIZE bytes. */
+char *litepcie_sentence(void);
+
+static inline void litepcie_lock(struct litepcie *dev)
+{
+	pthread_mutex_lock(&dev->lock);
+}
+
+static inline int litepcie_unlock(struct litepcie *dev, int rc)
+{
+	pthread_mutex_unlock(&dev->lock);
+	return rc;
+}
+
+/* Register accesses within the library, which holds the lock. */
+int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
+int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
+int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
+
+/* litepcie_time() for who holds the lock. */
+int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);
 
 /* Keep a sentence for litepcie_why() and return @error: `return litepcie_fail(...)`. */
 __attribute__((format(printf, 3, 4)))
@@ -163,6 +216,7 @@ int litepcie_fail(struct litepcie *dev, int error, const char *format, ...);
 
 /* Fill dev->blocks, dev->card, dev->registers, dev->map and dev->card.identifier, in this order. */
 int litepcie_capability_read(struct litepcie *dev);
+int litepcie_card_check(struct litepcie *dev);	/* 0: it is still this one */
 int litepcie_registers_build(struct litepcie *dev);
 int litepcie_map_build(struct litepcie *dev);
 int litepcie_identifier_read(struct litepcie *dev);

@@ -60,7 +60,8 @@ static int open_device(struct litepcie *dev)
 		return litepcie_fail(dev, -ENODEV, "%s: not a device file; the LitePCIe driver "
 				     "makes /dev/litepcie0, and sim:SOCKET names a simulated board",
 				     dev->name);
-	kernel_map_bars(dev, minor(st.st_rdev));
+	kernel->minor = minor(st.st_rdev);
+	kernel_map_bars(dev);
 	return kernel_dma_map(dev);
 }
 
@@ -70,6 +71,8 @@ static void kernel_close(struct litepcie *dev)
 
 	kernel_dma_unmap(dev);
 	kernel_unmap_bars(dev);
+	if (kernel->event >= 0)
+		close(kernel->event);
 	if (kernel->fd >= 0)
 		close(kernel->fd);
 	free(kernel);
@@ -83,7 +86,7 @@ static int kernel_open(struct litepcie *dev)
 	if (!kernel)
 		return -ENOMEM;
 	dev->priv = kernel;
-	kernel->fd = -1;
+	kernel->fd = kernel->event = -1;
 	rc = open_device(dev);
 	if (rc < 0)
 		kernel_close(dev);
@@ -199,4 +202,5 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.bar_write = kernel_bar_write,
 	.bar_map = kernel_bar_map,
 	.mmio_path = kernel_mmio_path,
+	.reset = sysfs_reset,
 };

@@ -228,26 +228,34 @@ static int check_device(struct litepcie *dev)
 	return rc < 0 ? rc : find_capabilities(dev);
 }
 
-static int map_memory(struct litepcie *dev)
+static void free_memory(struct sim *sim)
+{
+	if (sim->memory)
+		munmap(sim->memory, sim->memory_size);
+	sim->memory = NULL;
+}
+
+static int no_memory(struct litepcie *dev, size_t size)
+{
+	return litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size, strerror(errno));
+}
+
+static int sim_memory(struct litepcie *dev, size_t size, uint8_t **base, uint64_t *iova)
 {
 	struct sim *sim = sim_of(dev);
-	size_t size = 2 * dev->buffer_size * dev->buffer_count;
-	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = -ENOMEM;
+	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = vfio_user_unmap(&sim->vu);
+	void *memory = MAP_FAILED;
 
-	if (fd < 0 || ftruncate(fd, (off_t)size) < 0) {
-		rc = litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size,
-				   strerror(errno));
-	} else {
-		void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-		if (memory == MAP_FAILED) {
-			rc = litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size,
-					   strerror(errno));
-		} else {
-			sim->memory = memory;
-			sim->memory_size = size;
-			rc = vfio_user_map(&sim->vu, fd, memory, SIM_IOVA, size);
-		}
+	free_memory(sim);
+	if (rc == 0 && fd >= 0 && ftruncate(fd, (off_t)size) == 0)
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (rc == 0 && memory == MAP_FAILED)
+		rc = no_memory(dev, size);
+	if (rc == 0) {
+		sim->memory = *base = memory;
+		sim->memory_size = size;
+		*iova = SIM_IOVA;
+		rc = vfio_user_map(&sim->vu, fd, memory, SIM_IOVA, size);
 	}
 	if (fd >= 0)
 		close(fd);
@@ -282,13 +290,18 @@ static int sim_attach(struct litepcie *dev)
 
 	if (rc == 0)
 		rc = enable_msi(dev);
-	if (rc == 0)
-		rc = map_memory(dev);
-	if (rc == 0)
-		rc = litepcie_table_setup(dev, sim->memory, SIM_IOVA);
+	if (rc == 0 && !sim->memory)
+		rc = litepcie_table_setup(dev, dev->buffer_size, dev->buffer_count);
 	if (rc == 0)
 		rc = config_write16(sim, PCI_COMMAND, PCI_COMMAND_MEMORY | PCI_COMMAND_MASTER);
 	return rc;
+}
+
+static int sim_reset(struct litepcie *dev)
+{
+	int rc = vfio_user_reset(&sim_of(dev)->vu);
+
+	return rc < 0 ? rc : bring_up(dev);
 }
 
 /* Works on whatever has been set up; a board that has gone needs no good-bye. */
@@ -298,7 +311,7 @@ static void sim_close(struct litepcie *dev)
 
 	if (sim->vu.fd >= 0 && sim->msi_cap) {
 		if (dev->map.irq_enable)
-			litepcie_writel(dev, dev->map.irq_enable, 0);
+			litepcie_put(dev, dev->map.irq_enable, 0);
 		config_write16(sim, PCI_COMMAND, 0);
 		config_write16(sim, sim->msi_cap + MSI_CONTROL, 0);
 		vfio_user_set_msi(&sim->vu, -1);
@@ -306,8 +319,7 @@ static void sim_close(struct litepcie *dev)
 	}
 	vfio_user_disconnect(&sim->vu);
 	litepcie_table_free(dev);
-	if (sim->memory)
-		munmap(sim->memory, sim->memory_size);
+	free_memory(sim);
 	if (sim->msi >= 0)
 		close(sim->msi);
 	free(sim->path);
@@ -322,14 +334,12 @@ static int sim_open(struct litepcie *dev)
 	if (!sim)
 		return -ENOMEM;
 	dev->priv = sim;
-	dev->buffer_size = LITEPCIE_BUFFER_SIZE;
-	dev->buffer_count = LITEPCIE_BUFFER_COUNT;
 	sim->vu.fd = -1;
 	sim->msi = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sim->path = strdup(strchr(dev->name, ':') + 1);
 	rc = sim->path && sim->msi >= 0 ? parse_options(dev, &timeout_s) : -ENOMEM;
 	if (rc == 0)
-		rc = vfio_user_connect(&sim->vu, sim->path, timeout_s, dev->why);
+		rc = vfio_user_connect(&sim->vu, sim->path, timeout_s);
 	if (rc == 0)
 		rc = bring_up(dev);
 	if (rc < 0)
@@ -373,6 +383,11 @@ static bool sim_gone(const struct litepcie *dev)
 	return sim_of(dev)->vu.fd < 0;
 }
 
+static int sim_event_fd(const struct litepcie *dev)
+{
+	return sim_of(dev)->msi;
+}
+
 /* Sleep until the eventfd counts: 1, or the time is over: 0. What the board asks is answered. */
 static int sim_sleep(struct litepcie *dev, int timeout_ms)
 {
@@ -383,20 +398,25 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 		{ .fd = sim->vu.fd, .events = POLLIN },
 	};
 	uint64_t count;
-	int rc;
+	int rc, error;
 
 	do {
 		int64_t left = deadline - litepcie_now_ms();
 
+		litepcie_unlock(dev, 0);
 		rc = poll(fds, 2, left > 0 ? (int)left : 0);
+		error = errno;
+		litepcie_lock(dev);
 		if (rc < 0)
-			return litepcie_fail(dev, -errno, "the wait for an interrupt: %s",
-					     strerror(errno));
+			return litepcie_fail(dev, -error, "the wait for an interrupt: %s",
+					     strerror(error));
 		if (read(sim->msi, &count, sizeof(count)) == sizeof(count)) {
 			dev->stats.interrupts += (int64_t)count;
 			return 1;
 		}
-		if (fds[1].revents && vfio_user_serve(&sim->vu) < 0)
+		/* What woke this one may have been another thread's answer, which is taken. */
+		if (sim->vu.fd < 0 ||
+		    (poll(&fds[1], 1, 0) > 0 && vfio_user_serve(&sim->vu) < 0))
 			return -ENODEV;
 	} while (rc > 0);
 	return 0;
@@ -413,6 +433,10 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.bar_read = sim_bar_read,
 	.bar_write = sim_bar_write,
 	.mmio_path = sim_mmio_path,
+	.serial = true,
+	.reset = sim_reset,
+	.memory = sim_memory,
+	.event_fd = sim_event_fd,
 	.sleep = sim_sleep,
 	.gone = sim_gone,
 };

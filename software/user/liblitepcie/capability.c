@@ -18,6 +18,7 @@
 
 #define CRC_POLYNOMIAL	0xedb88320u	/* CRC-32 of IEEE 802.3, reflected */
 #define NO_ANSWER	UINT32_MAX
+#define RESET_MS	1000
 
 /* Table --------------------------------------------------------------------------------------- */
 
@@ -43,7 +44,7 @@ static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, 
 	int rc = 0;
 
 	for (unsigned int i = from; rc == 0 && i < to; i++)
-		rc = litepcie_readl(dev, LITEPCIE_CAP_OFFSET + 4 * i, &words[i]);
+		rc = litepcie_get(dev, LITEPCIE_CAP_OFFSET + 4 * i, &words[i]);
 	return rc;
 }
 
@@ -185,13 +186,36 @@ static void describe(struct litepcie *dev, const uint32_t *words)
 
 int litepcie_capability_read(struct litepcie *dev)
 {
-	uint32_t words[LITEPCIE_CAP_SIZE / 4];
+	uint32_t words[LITEPCIE_CAP_SIZE / 4] = { 0 };
 	int rc = read_table(dev, words);
 
 	if (rc == 0)
 		rc = parse_blocks(dev, words);
 	if (rc == 0)
 		describe(dev, words);
+	dev->table_crc = words[LITEPCIE_CAP_HEADER_CRC];
+	return rc;
+}
+
+/* After a reset: the same card, or what was read of it is of no use. */
+int litepcie_card_check(struct litepcie *dev)
+{
+	uint32_t words[LITEPCIE_CAP_SIZE / 4], first = 0;
+	int rc = 0;
+
+	/* It may take its time; a host gives it a second (PCI Express base 4.0, 6.6.1). */
+	for (int64_t deadline = litepcie_now_ms() + RESET_MS; rc == 0;) {
+		rc = litepcie_get(dev, LITEPCIE_CAP_OFFSET, &first);
+		if (first != NO_ANSWER || litepcie_now_ms() > deadline)
+			break;
+	}
+	if (rc == 0)
+		rc = read_words(dev, words, 0, LITEPCIE_CAP_HEADER_WORDS);
+	if (rc == 0)
+		rc = check_header(dev, words);
+	if (rc == 0 && words[LITEPCIE_CAP_HEADER_CRC] != dev->table_crc)
+		return litepcie_fail(dev, -EIO, "%s: after the reset it is another card: open it "
+				     "again", dev->name);
 	return rc;
 }
 

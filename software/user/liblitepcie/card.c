@@ -28,7 +28,7 @@ int litepcie_identifier_read(struct litepcie *dev)
 	int rc = 0;
 
 	for (i = 0; i + 1 < sizeof(dev->card.identifier) && i < most && word; i++) {
-		rc = litepcie_readl(dev, dev->map.identifier + 4 * i, &word);
+		rc = litepcie_get(dev, dev->map.identifier + 4 * i, &word);
 		if (rc < 0)
 			break;
 		dev->card.identifier[i] = (char)word;
@@ -43,16 +43,22 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size)
 	return 0;
 }
 
-int litepcie_time(struct litepcie *dev, uint64_t *ticks)
+int litepcie_time_read(struct litepcie *dev, uint64_t *ticks)
 {
 	uint32_t low, high;
-	int rc = litepcie_readl(dev, dev->map.time_low, &low);	/* latches the upper half */
+	int rc = litepcie_get(dev, dev->map.time_low, &low);	/* latches the upper half */
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, dev->map.time_high, &high);
+		rc = litepcie_get(dev, dev->map.time_high, &high);
 	if (rc == 0)
 		*ticks = (uint64_t)high << 32 | low;
 	return rc;
+}
+
+int litepcie_time(struct litepcie *dev, uint64_t *ticks)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_time_read(dev, ticks));
 }
 
 static unsigned int field(uint32_t word, unsigned int offset, unsigned int size)
@@ -60,17 +66,17 @@ static unsigned int field(uint32_t word, unsigned int offset, unsigned int size)
 	return word >> offset & ((1u << size) - 1);
 }
 
-int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions)
+static int read_conditions(struct litepcie *dev, struct litepcie_conditions *conditions)
 {
 	uint32_t link, mps, mrrs, msi;
-	int rc = litepcie_readl(dev, dev->map.link_status, &link);
+	int rc = litepcie_get(dev, dev->map.link_status, &link);
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, dev->map.mps, &mps);
+		rc = litepcie_get(dev, dev->map.mps, &mps);
 	if (rc == 0)
-		rc = litepcie_readl(dev, dev->map.mrrs, &mrrs);
+		rc = litepcie_get(dev, dev->map.mrrs, &mrrs);
 	if (rc == 0)
-		rc = litepcie_readl(dev, dev->map.phy_msi, &msi);
+		rc = litepcie_get(dev, dev->map.phy_msi, &msi);
 	if (rc < 0)
 		return rc;
 
@@ -88,16 +94,22 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 	return 0;
 }
 
+int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, read_conditions(dev, conditions));
+}
+
 /* Counters ------------------------------------------------------------------------------------ */
 
-/* Both halves of a snapshot belong together: unlike litepcie_readq(), two reads are enough. */
+/* Both halves of a snapshot belong together: unlike litepcie_get64(), two reads are enough. */
 static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
 	uint32_t high, low;
-	int rc = litepcie_readl(dev, offset, &high);
+	int rc = litepcie_get(dev, offset, &high);
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, offset + 4, &low);
+		rc = litepcie_get(dev, offset + 4, &low);
 	if (rc == 0)
 		*value = (uint64_t)high << 32 | low;
 	return rc;
@@ -117,18 +129,24 @@ static int read_stream(struct litepcie *dev, const uint32_t registers[6],
 	return rc;
 }
 
-int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
+static int read_counters(struct litepcie *dev, struct litepcie_counters *counters)
 {
 	struct litepcie_stream *streams[4] = {
 		&counters->cq, &counters->cc, &counters->rq, &counters->rc,
 	};
-	int rc = litepcie_writel(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
+	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
 
 	if (rc == 0)
 		rc = read_latched(dev, dev->map.counters_time, &counters->time);
 	for (int i = 0; i < 4 && rc == 0; i++)
 		rc = read_stream(dev, dev->map.streams[i], streams[i]);
 	return rc;
+}
+
+int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, read_counters(dev, counters));
 }
 
 int litepcie_counters_clear(struct litepcie *dev)
@@ -141,9 +159,9 @@ int litepcie_counters_clear(struct litepcie *dev)
 static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
 {
 	uint32_t control;
-	int rc = litepcie_readl(dev, dev->map.pattern_control, &control);
+	int rc = litepcie_get(dev, dev->map.pattern_control, &control);
 
-	return rc < 0 ? rc : litepcie_writel(dev, dev->map.pattern_control, (control & ~clear) | set);
+	return rc < 0 ? rc : litepcie_put(dev, dev->map.pattern_control, (control & ~clear) | set);
 }
 
 /*
@@ -157,7 +175,7 @@ static int flush_h2c(struct litepcie *dev)
 
 	while (rc == 0 && beats != before) {
 		before = beats;
-		rc = litepcie_readq(dev, dev->map.pattern_beats, &beats);
+		rc = litepcie_get64(dev, dev->map.pattern_beats, &beats);
 	}
 	if (rc == 0)
 		rc = change_control(dev, PATTERN_H2C_CHECK, 0);
@@ -178,13 +196,19 @@ int litepcie_pattern_set(struct litepcie *dev, bool on)
 	return rc;
 }
 
-int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
+static int read_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
 {
-	int rc = litepcie_readq(dev, dev->map.pattern_beats, &pattern->beats);
+	int rc = litepcie_get64(dev, dev->map.pattern_beats, &pattern->beats);
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, dev->map.pattern_errors, &pattern->errors);
+		rc = litepcie_get(dev, dev->map.pattern_errors, &pattern->errors);
 	if (rc == 0)
-		rc = litepcie_readq(dev, dev->map.pattern_first_error, &pattern->first_error);
+		rc = litepcie_get64(dev, dev->map.pattern_first_error, &pattern->first_error);
 	return rc;
+}
+
+int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, read_pattern(dev, pattern));
 }

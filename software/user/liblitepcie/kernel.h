@@ -21,7 +21,12 @@ struct kernel {
 	int			fd;
 	struct litepcie_window	bar[LITEPCIE_BARS];		/* base NULL: not mapped */
 	char			bar_why[LITEPCIE_WHY_SIZE];	/* why not BAR0 */
-	struct litepcie_ioctl_mmap_dma_info rings;
+	unsigned int		minor;
+	size_t			h2c_bytes, c2h_bytes;	/* of the mapped rings */
+	bool			shapes;		/* the driver has rings of any shape, and events */
+	bool			shaped;		/* one was asked for */
+	struct litepcie_index	*index;		/* NULL: the counts are asked for */
+	int			event;		/* eventfd, or -1 */
 	bool			h2c_enabled;
 	int64_t			interrupts_before;
 };
@@ -38,8 +43,11 @@ int kernel_ioctl(struct litepcie *dev, unsigned long request, void *arg, const c
 void sysfs_map_bar(struct kernel *kernel, unsigned int minor);
 
 /* Map every BAR, by Lanebox's driver or else by sysfs, and set dev->bar_size. */
-void kernel_map_bars(struct litepcie *dev, unsigned int minor);
+void kernel_map_bars(struct litepcie *dev);
 void kernel_unmap_bars(struct litepcie *dev);
+
+/* Function-level reset through the kernel, which takes the driver along. */
+int sysfs_reset(struct litepcie *dev);
 
 /* Interrupts that the driver has taken, on all cards; -1: cannot be known. */
 int64_t procfs_interrupts(void);

@@ -35,7 +35,7 @@ static void map_bar(struct litepcie *dev, const struct litepcie_bar *bar)
 			 errno == EPERM ? " without CAP_SYS_RAWIO" : "", strerror(errno));
 }
 
-void kernel_map_bars(struct litepcie *dev, unsigned int minor)
+void kernel_map_bars(struct litepcie *dev)
 {
 	struct kernel *kernel = kernel_of(dev);
 
@@ -47,7 +47,7 @@ void kernel_map_bars(struct litepcie *dev, unsigned int minor)
 	}
 	if (dev->bar_size[0])
 		return;
-	sysfs_map_bar(kernel, minor);
+	sysfs_map_bar(kernel, kernel->minor);
 	/* The driver knows no bounds of its own: so far every gateware reaches. */
 	dev->bar_size[0] = kernel->bar[0].base ? kernel->bar[0].size :
 						 LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;

@@ -19,16 +19,19 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel.h"
 
-#define BUFFERS_PER_IRQ		32u	/* DMA_BUFFER_PER_IRQ in the driver */
+#define PARTS			8u	/* interrupts a round: DMA_BUFFER_PER_IRQ in the driver */
 #define INTERRUPT_GRACE_MS	100	/* for one that may be on its way */
 
 /* Rings --------------------------------------------------------------------------------------- */
 
-static void *map_ring(struct litepcie *dev, uint64_t offset, uint64_t size)
+static uint8_t *map_ring(struct litepcie *dev, uint64_t offset, uint64_t size)
 {
 	void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel_of(dev)->fd,
 			  (off_t)offset);
@@ -41,40 +44,168 @@ static void *map_ring(struct litepcie *dev, uint64_t offset, uint64_t size)
 	return ring;
 }
 
+static void unmap_ring(struct litepcie_ring *ring, size_t *bytes)
+{
+	if (ring->base)
+		munmap(ring->base, *bytes);
+	ring->base = NULL;
+	*bytes = 0;
+}
+
+static int check_rings(struct litepcie *dev, const struct litepcie_ioctl_mmap_dma_info *rings)
+{
+	if (rings->dma_tx_buf_size == rings->dma_rx_buf_size &&
+	    rings->dma_tx_buf_count == rings->dma_rx_buf_count &&
+	    rings->dma_tx_buf_size && rings->dma_tx_buf_count >= LITEPCIE_BUFFERS_FEWEST)
+		return 0;
+	return litepcie_fail(dev, -EPROTO, "%s: rings of %llu x %llu (h2c) and %llu x %llu bytes "
+			     "(c2h); they must be equal, of %u buffers or more", dev->name,
+			     (unsigned long long)rings->dma_tx_buf_count,
+			     (unsigned long long)rings->dma_tx_buf_size,
+			     (unsigned long long)rings->dma_rx_buf_count,
+			     (unsigned long long)rings->dma_rx_buf_size, LITEPCIE_BUFFERS_FEWEST);
+}
+
+/* Lanebox's driver has a page with its counts, which saves asking. */
+static void map_index(struct litepcie *dev)
+{
+	struct kernel *kernel = kernel_of(dev);
+	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
+	void *page;
+
+	if (ioctl(kernel->fd, LITEPCIE_IOCTL_RING_INFO, &info) < 0)
+		return;
+	page = mmap(NULL, sizeof(struct litepcie_index), PROT_READ, MAP_SHARED, kernel->fd,
+		    (off_t)info.index_offset);
+	kernel->shapes = true;
+	if (page != MAP_FAILED)
+		kernel->index = page;
+}
+
 int kernel_dma_map(struct litepcie *dev)
 {
-	struct litepcie_ioctl_mmap_dma_info *rings = &kernel_of(dev)->rings;
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_INFO, rings, "size of the DMA rings");
+	struct kernel *kernel = kernel_of(dev);
+	struct litepcie_ioctl_mmap_dma_info rings = { 0 };
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_INFO, &rings, "size of the DMA rings");
 
+	if (rc == 0)
+		rc = check_rings(dev, &rings);
 	if (rc < 0)
 		return rc;
-	if (rings->dma_tx_buf_size != rings->dma_rx_buf_size || rings->dma_tx_buf_count != rings->dma_rx_buf_count ||
-	    !rings->dma_tx_buf_size || rings->dma_tx_buf_count < 4 * BUFFERS_PER_IRQ)
-		return litepcie_fail(dev, -EPROTO, "%s: rings of %llu x %llu (h2c) and %llu x %llu "
-				     "bytes (c2h); they must be equal, of %u buffers or more",
-				     dev->name,
-				     (unsigned long long)rings->dma_tx_buf_count,
-				     (unsigned long long)rings->dma_tx_buf_size,
-				     (unsigned long long)rings->dma_rx_buf_count,
-				     (unsigned long long)rings->dma_rx_buf_size, 4 * BUFFERS_PER_IRQ);
-	dev->buffer_size = rings->dma_tx_buf_size;
-	dev->buffer_count = (unsigned int)rings->dma_tx_buf_count;
-	dev->h2c.base = map_ring(dev, rings->dma_tx_buf_offset, rings->dma_tx_buf_size * rings->dma_tx_buf_count);
-	dev->c2h.base = map_ring(dev, rings->dma_rx_buf_offset, rings->dma_rx_buf_size * rings->dma_rx_buf_count);
+	dev->buffer_size = rings.dma_tx_buf_size;
+	dev->buffer_count = (unsigned int)rings.dma_tx_buf_count;
+	kernel->h2c_bytes = kernel->c2h_bytes = dev->buffer_size * dev->buffer_count;
+	dev->h2c.base = map_ring(dev, rings.dma_tx_buf_offset, kernel->h2c_bytes);
+	dev->c2h.base = map_ring(dev, rings.dma_rx_buf_offset, kernel->c2h_bytes);
+	map_index(dev);
 	return dev->h2c.base && dev->c2h.base ? 0 : -ENOMEM;
 }
 
 void kernel_dma_unmap(struct litepcie *dev)
 {
-	size_t size = dev->buffer_size * dev->buffer_count;
+	struct kernel *kernel = kernel_of(dev);
 
-	if (dev->h2c.base)
-		munmap(dev->h2c.base, size);
-	if (dev->c2h.base)
-		munmap(dev->c2h.base, size);
+	unmap_ring(&dev->h2c, &kernel->h2c_bytes);
+	unmap_ring(&dev->c2h, &kernel->c2h_bytes);
+	if (kernel->index)
+		munmap(kernel->index, sizeof(*kernel->index));
+}
+
+/* The driver takes a shape from a direction's owner, so it gets it at the start. */
+static int kernel_setup(struct litepcie *dev, size_t size, unsigned int count)
+{
+	if (!kernel_of(dev)->shapes && (size != dev->buffer_size || count != dev->buffer_count))
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s: LitePCIe's driver has rings of %u "
+				     "buffers of %zu bytes and no others; Lanebox's has any",
+				     dev->name, dev->buffer_count, dev->buffer_size);
+	kernel_of(dev)->shaped = true;
+	dev->buffer_size = size;
+	dev->buffer_count = count;
+	return 0;
+}
+
+/* A direction that was given up has lost its shape: new memory, each time. */
+static int shape(struct litepcie *dev, unsigned int way, struct litepcie_ring *ring, size_t *bytes)
+{
+	struct litepcie_ring_setup setup = {
+		.way = way, .buffer_size = (uint32_t)dev->buffer_size,
+		.buffer_count = dev->buffer_count,
+		.buffers_per_interrupt = dev->buffer_count / PARTS,
+	};
+	struct litepcie_ring_info info = { .way = way };
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &setup, "shape of a DMA ring");
+
+	if (rc == 0)
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "shape of a DMA ring");
+	if (rc < 0)
+		return rc;
+	unmap_ring(ring, bytes);
+	ring->base = map_ring(dev, info.ring_offset, info.ring_bytes);
+	*bytes = info.ring_bytes;
+	return ring->base ? 0 : -ENOMEM;
+}
+
+static int shape_all(struct litepcie *dev)
+{
+	struct kernel *kernel = kernel_of(dev);
+	int rc = 0;
+
+	if (kernel->shaped && dev->h2c.active)
+		rc = shape(dev, LITEPCIE_WAY_H2C, &dev->h2c, &kernel->h2c_bytes);
+	if (rc == 0 && kernel->shaped && dev->c2h.active)
+		rc = shape(dev, LITEPCIE_WAY_C2H, &dev->c2h, &kernel->c2h_bytes);
+	return rc;
+}
+
+/* Event --------------------------------------------------------------------------------------- */
+
+static int watch(struct litepcie *dev, unsigned int way, int fd)
+{
+	struct litepcie_event event = { .way = way, .fd = fd };
+
+	return kernel_ioctl(dev, LITEPCIE_IOCTL_EVENT, &event, "DMA event");
+}
+
+static int kernel_event_fd(struct litepcie *dev)
+{
+	struct kernel *kernel = kernel_of(dev);
+	int rc = 0;
+
+	if (!kernel->shapes)
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s: LitePCIe's driver signals no event: "
+				     "use litepcie_dma_wait(), or Lanebox's driver", dev->name);
+	if (!dev->h2c.active && !dev->c2h.active)
+		return litepcie_fail(dev, -EINVAL, "no direction is running: start it first");
+	if (kernel->event < 0)
+		kernel->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (kernel->event < 0)
+		return litepcie_fail(dev, -errno, "eventfd: %s", strerror(errno));
+	if (dev->h2c.active)
+		rc = watch(dev, LITEPCIE_WAY_H2C, kernel->event);
+	if (rc == 0 && dev->c2h.active)
+		rc = watch(dev, LITEPCIE_WAY_C2H, kernel->event);
+	return rc < 0 ? rc : kernel->event;
+}
+
+/* Whoever looks at the counts has heard. */
+static void clear_event(const struct kernel *kernel)
+{
+	uint64_t count;
+
+	if (kernel->event >= 0 && read(kernel->event, &count, sizeof(count)) < 0)
+		return;	/* there was none */
 }
 
 /* Start, stop --------------------------------------------------------------------------------- */
+
+static int kernel_give(struct litepcie *dev)
+{
+	struct litepcie_ioctl_lock unlock = {
+		.dma_reader_release = dev->h2c.active, .dma_writer_release = dev->c2h.active,
+	};
+
+	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
+}
 
 static int kernel_take(struct litepcie *dev)
 {
@@ -85,7 +216,8 @@ static int kernel_take(struct litepcie *dev)
 
 	if (rc < 0)
 		return rc;
-	if ((dev->h2c.active && !lock.dma_reader_status) || (dev->c2h.active && !lock.dma_writer_status)) {
+	if ((dev->h2c.active && !lock.dma_reader_status) ||
+	    (dev->c2h.active && !lock.dma_writer_status)) {
 		/* Give back the one that was taken, and only that: it is this user's. */
 		struct litepcie_ioctl_lock release = {
 			.dma_reader_release = dev->h2c.active && lock.dma_reader_status,
@@ -97,16 +229,10 @@ static int kernel_take(struct litepcie *dev)
 				     "%s: another process runs %s; let it finish first", dev->name,
 				     lock.dma_reader_status ? "c2h" : "h2c");
 	}
-	return 0;
-}
-
-static int kernel_give(struct litepcie *dev)
-{
-	struct litepcie_ioctl_lock unlock = {
-		.dma_reader_release = dev->h2c.active, .dma_writer_release = dev->c2h.active,
-	};
-
-	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
+	rc = shape_all(dev);
+	if (rc < 0)
+		kernel_give(dev);
+	return rc;
 }
 
 static int set_direction(struct litepcie *dev, unsigned long request, bool enable)
@@ -157,7 +283,16 @@ static int kernel_stop(struct litepcie *dev)
 static int read_count(struct litepcie *dev, unsigned long request, bool enabled, uint64_t *count)
 {
 	struct litepcie_ioctl_dma_writer direction = { .enable = enabled };
-	int rc = kernel_ioctl(dev, request, &direction, "DMA counts");
+	const struct litepcie_index *index = kernel_of(dev)->index;
+	unsigned int way = request == LITEPCIE_IOCTL_DMA_READER ? LITEPCIE_WAY_H2C :
+								  LITEPCIE_WAY_C2H;
+	int rc;
+
+	if (index && __atomic_load_n(&index->way[way].running, __ATOMIC_ACQUIRE)) {
+		*count = __atomic_load_n(&index->way[way].hardware, __ATOMIC_ACQUIRE);
+		return 0;
+	}
+	rc = kernel_ioctl(dev, request, &direction, "DMA counts");
 
 	if (rc == 0)
 		*count = (uint64_t)direction.hw_count;
@@ -175,6 +310,7 @@ static int kernel_poll(struct litepcie *dev)
 	uint64_t count;
 	int rc = 0;
 
+	clear_event(kernel_of(dev));
 	if (dev->h2c.active && kernel_of(dev)->h2c_enabled) {
 		rc = read_count(dev, LITEPCIE_IOCTL_DMA_READER, true, &count);
 		if (rc == 0)
@@ -197,7 +333,7 @@ static int read_card(struct litepcie *dev, const struct litepcie_dma_registers *
 {
 	uint64_t low, period = (uint64_t)dev->buffer_count << 16;
 	uint32_t status = 0;
-	int rc = litepcie_readl(dev, registers->loop_status, &status);
+	int rc = litepcie_get(dev, registers->loop_status, &status);
 
 	low = (uint64_t)(status >> 16) * dev->buffer_count + (status & 0xffff);
 	*count = known - known % period + low;
@@ -236,10 +372,14 @@ static int sleep_for_news(struct litepcie *dev, unsigned int directions, int tim
 		.events = (directions & LITEPCIE_C2H ? POLLIN : 0) |
 			  (directions & LITEPCIE_H2C ? POLLOUT : 0),
 	};
-	int rc = poll(&fd, 1, timeout_ms);
+	int rc, error;
 
+	litepcie_unlock(dev, 0);
+	rc = poll(&fd, 1, timeout_ms);
+	error = errno;
+	litepcie_lock(dev);
 	if (rc < 0)
-		return litepcie_fail(dev, -errno, "the wait for an interrupt: %s", strerror(errno));
+		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
 	return rc;
 }
 
@@ -253,7 +393,7 @@ static int look_for_lost(struct litepcie *dev, unsigned int direction, struct li
 	uint64_t count = 0;
 	int rc = read_card(dev, registers, ring->hw, &count);
 
-	if (rc < 0 || count - ring->hw <= BUFFERS_PER_IRQ)
+	if (rc < 0 || count - ring->hw <= dev->buffer_count / PARTS)
 		return rc;
 	rc = sleep_for_news(dev, direction, INTERRUPT_GRACE_MS);
 	if (rc)
@@ -282,19 +422,17 @@ static int kernel_wait(struct litepcie *dev, unsigned int directions, int timeou
 /* Ring ---------------------------------------------------------------------------------------- */
 
 /* Nobody need be told: the card goes round in any case. */
-static int kernel_c2h_release(struct litepcie *dev, unsigned int count)
+static int kernel_c2h_release(struct litepcie *dev)
 {
 	(void)dev;
-	(void)count;
 	return 0;
 }
 
-static int kernel_h2c_submit(struct litepcie *dev, unsigned int count)
+static int kernel_h2c_submit(struct litepcie *dev)
 {
 	struct kernel *kernel = kernel_of(dev);
 	int rc = 0;
 
-	(void)count;
 	if (!kernel->h2c_enabled)
 		rc = set_direction(dev, LITEPCIE_IOCTL_DMA_READER, true);
 	if (rc == 0)
@@ -312,4 +450,6 @@ const struct litepcie_engine litepcie_kernel_engine = {
 	.wait = kernel_wait,
 	.c2h_release = kernel_c2h_release,
 	.h2c_submit = kernel_h2c_submit,
+	.setup = kernel_setup,
+	.event_fd = kernel_event_fd,
 };

@@ -14,7 +14,12 @@
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence.
  * Nothing is printed, no signal is touched, no thread is made. Every call that can block takes a
  * timeout or ends within the one of the device string. A signal ends a wait with -EINTR, never a
- * register access. One thread at a time may use a handle; handles are independent of each other.
+ * register access.
+ *
+ * Handles are independent of each other. On one handle each call says who may be in it:
+ *   Threads: any.       at any time, from any number of threads
+ *   Threads: one way.   one thread for h2c and one for c2h, which may be two
+ *   Threads: alone.     no other call on this handle at the same time
  *
  * Errors with a meaning of their own:
  *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver
@@ -43,6 +48,11 @@
 /* Most parameters of a block that litepcie_block() hands out; BARs of a card. */
 #define LITEPCIE_PARAMETERS	16
 #define LITEPCIE_BARS		6
+
+/* Shapes of a ring; the most buffers are card.table_depth. */
+#define LITEPCIE_BUFFER_SMALLEST	4096u
+#define LITEPCIE_BUFFER_LARGEST		4194304u
+#define LITEPCIE_BUFFERS_FEWEST		16u
 
 struct litepcie;
 
@@ -140,6 +150,12 @@ struct litepcie_dma_config {
 	 * and cost more interrupts. The kernel driver has 32 built in.
 	 */
 	unsigned int	interrupt_every;
+	/*
+	 * Released or submitted buffers of which the card is told together, 0: 1. Fewer messages,
+	 * or writes to the card, for up to batch - 1 buffers that it hears of later: when there are
+	 * enough, at the next wait, or at litepcie_dma_flush(). At most half the ring.
+	 */
+	unsigned int	batch;
 };
 
 struct litepcie_stats {
@@ -153,125 +169,213 @@ struct litepcie_stats {
 	int64_t		interrupts_expected;	/* at least so many must have come, -1: as above */
 	uint64_t	interrupts_missed;	/* surely lost; final after litepcie_dma_stop() */
 	uint64_t	woken_by_timeout;	/* waits with progress but no interrupt */
+	uint64_t	batches;	/* times that the card was told of buffers */
 };
 
 /* Device -------------------------------------------------------------------------------------- */
 
 /*
  * Open the card named @name: "/dev/litepcieN", or "sim:SOCKET[,mps=BYTES][,mrrs=BYTES]
- * [,timeout=SECONDS]". With "sim:" the caller is the whole host: the card gets its BAR address,
- * maximum sizes (by default what it advertises, and 512), MSI and DMA memory here. On failure
- * @why, if not NULL, gets a sentence of at most LITEPCIE_WHY_SIZE bytes.
+ * [,timeout=SECONDS]". With "sim:" the caller is the whole host: the card gets its BAR addresses,
+ * maximum sizes (by default what it advertises, and 512), MSI and DMA memory here.
+ *
+ * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets a sentence of at most
+ * LITEPCIE_WHY_SIZE bytes. Threads: any.
  */
 int litepcie_open(struct litepcie **dev, const char *name, char *why);
 
-/* Stop what runs, leave the card quiet and free everything. NULL is allowed. */
+/*
+ * Stop what runs, leave the card quiet and free everything. NULL is allowed. Threads: alone.
+ */
 void litepcie_close(struct litepcie *dev);
 
-const char *litepcie_name(const struct litepcie *dev);
-const char *litepcie_backend(const struct litepcie *dev);	/* "kernel" or "sim" */
-
-/* The sentence of the last call on @dev that failed. Valid until the next one fails. */
-const char *litepcie_why(const struct litepcie *dev);
-
-/* What an error of this library means, positive or negative, when there is no sentence at hand. */
-const char *litepcie_strerror(int error);
-
-/* Registers ----------------------------------------------------------------------------------- */
-
-/* @offset is into BAR0. A 64-bit register is read until its halves belong together. */
-int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
-int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
-int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
+/*
+ * Reset the card, as after power-on, and get it ready again: registers lose what was in them, rings
+ * keep their shape. No direction may run. The kernel driver's way takes root. Returns 0 or -errno:
+ * -EBUSY while DMA runs, -EOPNOTSUPP where the host knows no reset. Threads: alone.
+ */
+int litepcie_reset(struct litepcie *dev);
 
 /*
- * What the card says of itself. Read once, when it was opened.
+ * The name that the card was opened by. Threads: any.
+ */
+const char *litepcie_name(const struct litepcie *dev);
+
+/*
+ * The way it is reached: "kernel" or "sim". Threads: any.
+ */
+const char *litepcie_backend(const struct litepcie *dev);
+
+/*
+ * The sentence of this thread's last call that failed, which litepcie_open() may have been; @dev
+ * may then be NULL. Valid until this thread's next one fails. Threads: any.
+ */
+const char *litepcie_why(const struct litepcie *dev);
+
+/*
+ * What an error of this library means, positive or negative, when there is no sentence at hand.
+ * Threads: any.
+ */
+const char *litepcie_strerror(int error);
+
+/* What the card is ---------------------------------------------------------------------------- */
+
+/*
+ * What the card says of itself; it was read when the card was opened. Threads: any.
  */
 void litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
 
-/* Block @number of the capability table, from 0; -ENOENT behind the last one. */
+/*
+ * Block @number of the capability table, from 0. Returns 0, or -ENOENT behind the last one.
+ * Threads: any.
+ */
 int litepcie_block(struct litepcie *dev, unsigned int number, struct litepcie_block *block);
 
-/* Block number @index of this @type; -ENOENT: the card has none. */
+/*
+ * Block number @index of this @type. Returns 0, or -ENOENT: the card has none. Threads: any.
+ */
 int litepcie_block_find(struct litepcie *dev, unsigned int type, unsigned int index,
 			struct litepcie_block *block);
 
 /*
- * Take in the names of all registers from the csr.json that LiteX writes at a build. Without it
- * the registers of the blocks in the capability table are known; with it also the user's own and
- * those of the endpoint. -EPROTO: the file is of another build, or not LiteX's. It can be called
- * again.
+ * The gateware's identifier, cut to @size bytes and always terminated. Returns 0. Threads: any.
+ */
+int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
+
+/*
+ * Device time in ticks, which a card counts from its own power-on or reset. Returns 0 or -errno.
+ * Threads: any.
+ */
+int litepcie_time(struct litepcie *dev, uint64_t *ticks);
+
+/*
+ * What host and card have agreed upon, as the card sees it. Returns 0 or -errno. Threads: any.
+ */
+int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
+
+/*
+ * The counters of the four TLP streams, all as of one clock edge. Returns 0 or -errno. Threads: any.
+ */
+int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
+
+/*
+ * Set them to 0. Not while a direction runs: litepcie_h2c_drain() relies on them. Returns 0 or
+ * -errno. Threads: any.
+ */
+int litepcie_counters_clear(struct litepcie *dev);
+
+/*
+ * What the card's checker found in the last h2c run with the pattern, also while it runs. Returns 0
+ * or -errno. Threads: any.
+ */
+int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
+
+/* Registers ----------------------------------------------------------------------------------- */
+
+/*
+ * Read 32 bits at @offset in BAR0. Returns 0 or -errno. Threads: any.
+ */
+int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
+
+/*
+ * Read a register of two words at @offset in BAR0, again and again until its halves belong together.
+ * Returns 0 or -errno. Threads: any.
+ */
+int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
+
+/*
+ * Write 32 bits at @offset in BAR0; they may still be on their way when this returns, a later read
+ * comes after them. Returns 0 or -errno. Threads: any.
+ */
+int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
+
+/*
+ * Take in the names of all registers from the csr.json that LiteX writes at a build. Without it the
+ * registers of the blocks in the capability table are known; with it also the user's own and those
+ * of the endpoint. It can be called again. Returns 0 or -errno; -EPROTO: the file is of another
+ * build, or not LiteX's, and nothing has changed. Threads: alone.
  */
 int litepcie_csr_load(struct litepcie *dev, const char *path);
 
-/* Register @number in the order of their places, from 0; -ENOENT behind the last one. */
+/*
+ * Register @number in the order of their places, from 0. Returns 0, or -ENOENT behind the last one.
+ * Threads: any.
+ */
 int litepcie_register(struct litepcie *dev, unsigned int number, struct litepcie_register *found);
 
-/* Register "ctrl_scratch" or the like; -ENOENT: no such name, with the nearest in the sentence. */
+/*
+ * Register "ctrl_scratch" or the like. Returns 0, or -ENOENT: no such name, with the nearest in the
+ * sentence. Threads: any.
+ */
 int litepcie_register_find(struct litepcie *dev, const char *name,
 			   struct litepcie_register *found);
 
 /*
- * Read or write it by name. Of one with two words the value is all 64 bits, read until its halves
- * belong together; the card takes it when the lower half is written, which comes last.
+ * Read a register by name. Of one with two words it is all 64 bits, which belong together. Returns
+ * 0 or -errno. Threads: any.
  */
 int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *value);
+
+/*
+ * Write a register by name. One with two words gets its upper half first, its lower half last.
+ * Returns 0 or -errno; -EACCES: it can only be read, -ERANGE: it is narrower. Threads: any.
+ */
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
-
-/* The gateware's identifier, always terminated. */
-int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
-
-/* Device time in ticks of 4 ns. */
-int litepcie_time(struct litepcie *dev, uint64_t *ticks);
-
-int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
-int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
-
-/* Not while a direction runs: litepcie_dma_drain() relies on the counters. */
-int litepcie_counters_clear(struct litepcie *dev);
-
-/* Of the last h2c run with the pattern, also while it runs. */
-int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
 
 /* MMIO ---------------------------------------------------------------------------------------- */
 
 /*
- * One access of @size 4 or 8 bytes to BAR0, as one TLP. The kernel driver makes 4-byte accesses
- * only; where the BAR can be mapped, this uses the mapping, else 8 bytes give -EOPNOTSUPP and
- * litepcie_why() says what to do about it.
+ * One access of @size 4 or 8 bytes to BAR0, as one TLP. LitePCIe's driver makes 4-byte accesses
+ * only; where the BAR can be mapped, this uses the mapping. Returns 0 or -errno; -EOPNOTSUPP: 8
+ * bytes do not go this way, and litepcie_why() says what to do about it. Threads: any.
  */
 int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value);
+
+/*
+ * The same the other way; it may still be under way when this returns. Returns 0 or -errno.
+ * Threads: any.
+ */
 int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value);
 
 /*
  * @count writes to @offset, @offset + @stride and so on, back to back where the back end can. A
- * @stride of 0 writes the same register again and again.
+ * @stride of 0 writes the same register again and again. Returns 0 or -errno. Threads: any.
  */
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
 			      const uint64_t *values, size_t count);
 
-/* Bytes of a BAR, 0: the card has none there, or this back end cannot reach it. */
+/*
+ * Bytes of a BAR. Returns 0: the card has none there, or it cannot be reached this way.
+ * Threads: any.
+ */
 uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar);
 
 /*
  * One access of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to it, to any BAR. With "sim:" it is
- * one TLP; where the BAR is mapped it is one load or store of the CPU, which between a guest's CPU
- * and a simulated card arrives in pieces of at most 8 bytes. -EOPNOTSUPP: not on this CPU (vector
- * instructions), or not this way.
+ * one TLP; where the BAR is mapped it is one load of the CPU, which between a guest's CPU and a
+ * simulated card arrives in pieces of at most 8 bytes. Returns 0 or -errno; -EOPNOTSUPP: not on
+ * this CPU (vector instructions), or not this way. Threads: any.
  */
 int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 		      size_t size);
+
+/*
+ * The same the other way. Threads: any.
+ */
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 		       size_t size);
 
 /*
  * The whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps memory
  * write-combining and registers uncached; LitePCIe's leaves BAR0 to sysfs, uncached. A simulated
- * board has nothing to map: -EOPNOTSUPP.
+ * board has nothing to map. Returns 0 or -errno; -EOPNOTSUPP: it cannot be mapped this way.
+ * Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
-/* "vfio-user", "bar" (mapped) or "ioctl": how these accesses travel. */
+/*
+ * How MMIO travels: "vfio-user", "bar" (mapped) or "ioctl". Threads: any.
+ */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 
 /* DMA ----------------------------------------------------------------------------------------- */
@@ -281,59 +385,111 @@ const char *litepcie_mmio_path(const struct litepcie *dev);
  * c2h buffer from peek to release, and an h2c buffer from get to submit; in between it is used in
  * place. Data of a released or submitted buffer must not be touched.
  */
+
+/*
+ * Give the rings another shape: @count buffers of @size bytes each way, both powers of two, within
+ * the LITEPCIE_BUFFER limits. What is in them is lost, and where they are is known from the next
+ * start on. No direction may run. Returns 0 or -errno; -EOPNOTSUPP: LitePCIe's driver has one shape
+ * only. Threads: alone.
+ */
+int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count);
+
+/*
+ * Bytes of a buffer. Threads: any.
+ */
 size_t litepcie_buffer_size(const struct litepcie *dev);
+
+/*
+ * Buffers in a ring. Threads: any.
+ */
 unsigned int litepcie_buffer_count(const struct litepcie *dev);
+
+/*
+ * Where h2c buffer @number is. Threads: any.
+ */
 void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
+
+/*
+ * Where c2h buffer @number is. Threads: any.
+ */
 void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
 
 /*
- * True when the card goes round its rings on its own and cannot be held (the kernel driver). Then
- * h2c must be filled ahead for as long as it runs, and c2h be emptied in time.
+ * Returns true when the card goes round its rings on its own and cannot be held (the kernel
+ * driver). Then h2c must be filled ahead for as long as it runs, and c2h be emptied in time.
+ * Threads: any.
  */
 bool litepcie_dma_freerunning(const struct litepcie *dev);
 
 /*
- * Take the directions of @config, -EBUSY if one is taken, and start c2h. h2c starts with the first
- * submit: a free-running card should find its whole ring filled by then.
+ * Take the directions of @config and start c2h. h2c starts with the first submit: a free-running
+ * card should find its whole ring filled by then. Returns 0 or -errno; -EBUSY: one of them is taken.
+ * Threads: alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
-/* Stop all directions. What is in the rings is lost; litepcie_stats() stays. */
+/*
+ * Stop all directions. What is in the rings is lost; litepcie_stats() stays. Returns 0 or -errno.
+ * Threads: alone.
+ */
 int litepcie_dma_stop(struct litepcie *dev);
 
 /*
- * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions.
- * Returns 1, or 0 when the time is over. A lost interrupt costs less than a second here.
+ * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions; what
+ * was kept back for a batch in them goes to the card first. A lost interrupt costs less than a
+ * second here. Returns 1, or 0 when the time is over, or -errno. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 /*
- * Number of filled c2h buffers, the first of which is @first; 0 when there was none within
- * @timeout_ms. With a timeout of 0 the card is not asked again: this is what the last wait found.
- * Buffers lost to a free-running card are skipped and counted.
+ * Tell the card now of what was kept back for a batch. Returns 0 or -errno. Threads: one way.
+ */
+int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
+
+/*
+ * A descriptor for poll(): readable when there may be news of a running direction, until the next
+ * litepcie_dma_wait(), for which a timeout of 0 will do. It belongs to the library and must be
+ * neither read nor closed; it counts for the run that has been started. Returns it, or -errno;
+ * -EOPNOTSUPP: LitePCIe's driver has none. Threads: any.
+ */
+int litepcie_dma_fd(struct litepcie *dev);
+
+/*
+ * Look for filled c2h buffers, waiting up to @timeout_ms for the first. With a timeout of 0 the card
+ * is not asked again: this is what the last wait found. Buffers lost to a free-running card are
+ * skipped and counted. Returns their number and the first in @first, 0 for none, or -errno.
+ * Threads: one way.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Give the @count oldest of them back. -EOVERFLOW: the card may have overwritten them while they
- * were in use, so what was seen in them proves nothing. They are released all the same.
+ * Give the @count oldest of them back. Returns 0 or -errno; -EOVERFLOW: the card may have
+ * overwritten them while they were in use, so what was seen in them proves nothing, and they are
+ * released all the same. Threads: one way.
  */
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
-/* Number of free h2c buffers, the first of which is @first; 0 as above. */
+/*
+ * Look for free h2c buffers, waiting up to @timeout_ms for the first. Returns their number and the
+ * first in @first, 0 for none, or -errno. Threads: one way.
+ */
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
-/* Send the @count oldest of them. */
+/*
+ * Send the @count oldest of them. Returns 0 or -errno. Threads: one way.
+ */
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
 /*
  * Wait up to @timeout_ms until the card has received the data of every submitted h2c buffer, by its
- * own count of received bytes; that it has asked for them would not do. Has no meaning on a
- * free-running card: -EOPNOTSUPP.
+ * own count of received bytes; that it has asked for them would not do. Returns 0 or -errno;
+ * -ETIMEDOUT: not yet, -EOPNOTSUPP: it has no meaning on a free-running card. Threads: one way.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 
-/* Counts since the last start, kept after a stop. */
-void litepcie_stats(const struct litepcie *dev, struct litepcie_stats *stats);
+/*
+ * Counts since the last start, kept after a stop. Threads: any.
+ */
+void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
 
 #endif /* LIBLITEPCIE_H */

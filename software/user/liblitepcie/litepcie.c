@@ -9,6 +9,7 @@
  * dma.c.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,21 @@
 #define SIM_PREFIX	"sim:"
 #define POSTS		64u	/* writes handed over together */
 
+/* One for each thread, or one thread's sentence would be another's. */
+static _Thread_local char sentence[LITEPCIE_WHY_SIZE];
+
+char *litepcie_sentence(void)
+{
+	return sentence;
+}
+
 int litepcie_fail(struct litepcie *dev, int error, const char *format, ...)
 {
 	va_list args;
 
+	(void)dev;
 	va_start(args, format);
-	vsnprintf(dev->why, sizeof(dev->why), format, args);
+	vsnprintf(sentence, sizeof(sentence), format, args);
 	va_end(args);
 	return error;
 }
@@ -76,30 +86,58 @@ static int open_backend(struct litepcie *dev)
 
 static void free_handle(struct litepcie *dev)
 {
+	pthread_cond_destroy(&dev->woken);
+	pthread_mutex_destroy(&dev->lock);
 	free(dev->blocks);
 	free(dev->registers);
 	free(dev->name);
 	free(dev);
 }
 
-int litepcie_open(struct litepcie **result, const char *name, char *why)
+/* Waits are by a clock that nobody sets. */
+static struct litepcie *new_handle(const char *name)
 {
 	struct litepcie *dev = calloc(1, sizeof(*dev));
+	pthread_condattr_t monotonic;
+
+	if (!dev)
+		return NULL;
+	dev->name = strdup(name);
+	if (!dev->name) {
+		free(dev);
+		return NULL;
+	}
+	dev->buffer_size = LITEPCIE_BUFFER_SIZE;
+	dev->buffer_count = LITEPCIE_BUFFER_COUNT;
+	pthread_mutex_init(&dev->lock, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&dev->woken, &monotonic);
+	pthread_condattr_destroy(&monotonic);
+	return dev;
+}
+
+int litepcie_open(struct litepcie **result, const char *name, char *why)
+{
+	struct litepcie *dev;
 	int rc = -ENOMEM;
 
 	*result = NULL;
-	if (dev)
-		dev->name = strdup(name);
-	if (dev && dev->name)
-		rc = open_backend(dev);
+	*sentence = '\0';
+	dev = new_handle(name);
+	if (dev) {
+		litepcie_lock(dev);
+		rc = litepcie_unlock(dev, open_backend(dev));
+	}
 	if (rc == 0) {
 		*result = dev;
 		return 0;
 	}
 
+	if (!*sentence)
+		snprintf(sentence, sizeof(sentence), "%s", litepcie_strerror(rc));
 	if (why)
-		snprintf(why, LITEPCIE_WHY_SIZE, "%s",
-			 dev && dev->why[0] ? dev->why : litepcie_strerror(rc));
+		memcpy(why, sentence, sizeof(sentence));
 	if (dev)
 		free_handle(dev);
 	return rc;
@@ -110,7 +148,9 @@ void litepcie_close(struct litepcie *dev)
 	if (!dev)
 		return;
 	litepcie_dma_stop(dev);
+	litepcie_lock(dev);
 	dev->backend->close(dev);
+	litepcie_unlock(dev, 0);
 	free_handle(dev);
 }
 
@@ -128,7 +168,8 @@ const char *litepcie_backend(const struct litepcie *dev)
 
 const char *litepcie_why(const struct litepcie *dev)
 {
-	return dev->why;
+	(void)dev;
+	return sentence;
 }
 
 const char *litepcie_strerror(int error)
@@ -179,12 +220,31 @@ static int check_mmio(struct litepcie *dev, uint32_t offset, size_t size, size_t
 	return check_access(dev, 0, offset, size, reach);
 }
 
+/* Threads that share only a mapping need not wait for each other. */
+static void begin_access(struct litepcie *dev)
+{
+	if (dev->backend->serial)
+		litepcie_lock(dev);
+}
+
+static int end_access(struct litepcie *dev, int rc)
+{
+	return dev->backend->serial ? litepcie_unlock(dev, rc) : rc;
+}
+
+static int read_bar(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+		    size_t size)
+{
+	begin_access(dev);
+	return end_access(dev, dev->backend->bar_read(dev, bar, offset, data, size));
+}
+
 int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value)
 {
 	int rc = check_mmio(dev, offset, size, size);
 
 	*value = 0;
-	return rc < 0 ? rc : dev->backend->bar_read(dev, 0, offset, value, size);
+	return rc < 0 ? rc : read_bar(dev, 0, offset, value, size);
 }
 
 int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
@@ -208,7 +268,8 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 			posts[i] = (struct litepcie_post) {
 				.offset = offset, .size = (uint32_t)size, .value = *values++,
 			};
-		rc = dev->backend->post(dev, posts, n);
+		begin_access(dev);
+		rc = end_access(dev, dev->backend->post(dev, posts, n));
 		count -= n;
 	}
 	return rc;
@@ -252,7 +313,7 @@ int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, v
 {
 	int rc = check_window(dev, bar, offset, size);
 
-	return rc < 0 ? rc : dev->backend->bar_read(dev, bar, offset, data, size);
+	return rc < 0 ? rc : read_bar(dev, bar, offset, data, size);
 }
 
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
@@ -260,7 +321,10 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 {
 	int rc = check_window(dev, bar, offset, size);
 
-	return rc < 0 ? rc : dev->backend->bar_write(dev, bar, offset, data, size);
+	if (rc < 0)
+		return rc;
+	begin_access(dev);
+	return end_access(dev, dev->backend->bar_write(dev, bar, offset, data, size));
 }
 
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
@@ -278,14 +342,14 @@ const char *litepcie_mmio_path(const struct litepcie *dev)
 	return dev->backend->mmio_path(dev);
 }
 
-int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	int rc = check_access(dev, 0, offset, 4, 4);
 
 	return rc < 0 ? rc : dev->backend->readl(dev, offset, value);
 }
 
-int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
+int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	const struct litepcie_post post = { .offset = offset, .size = 4, .value = value };
 	int rc = check_access(dev, 0, offset, 4, 4);
@@ -296,19 +360,37 @@ int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 }
 
 /* LiteX puts the upper half first. A count that carries between the two reads is read again. */
-int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value)
+int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
 	uint32_t before, high, low;
-	int rc = litepcie_readl(dev, offset, &high);
+	int rc = litepcie_get(dev, offset, &high);
 
 	do {
 		before = high;
 		if (rc == 0)
-			rc = litepcie_readl(dev, offset + 4, &low);
+			rc = litepcie_get(dev, offset + 4, &low);
 		if (rc == 0)
-			rc = litepcie_readl(dev, offset, &high);
+			rc = litepcie_get(dev, offset, &high);
 	} while (rc == 0 && high != before);
 	if (rc == 0)
 		*value = (uint64_t)high << 32 | low;
 	return rc;
+}
+
+int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_get(dev, offset, value));
+}
+
+int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_get64(dev, offset, value));
+}
+
+int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_put(dev, offset, value));
 }

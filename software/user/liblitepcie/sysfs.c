@@ -5,12 +5,13 @@
  */
 
 /*
- * What the stock driver does not tell: which PCI device is behind a /dev/litepcieN, and how many
+ * What a driver does not tell through its device file: which PCI device is behind it, and how many
  * interrupts it took.
  *
- * The driver gives minor numbers in the order of its probes and has no link from one to the other.
- * So minor n is taken for the n-th bound device by bus address, which is the order of probing at
- * boot; a card that was bound again later breaks this, unless it is the only one.
+ * Lanebox's driver has a link from one to the other. LitePCIe's gives minor numbers in the order of
+ * its probes, so minor n is taken for the n-th bound device by bus address, which is the order of
+ * probing at boot; a card that was bound again later, or one with several channels, breaks this,
+ * unless it is the only one.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -23,8 +24,8 @@
 #include <unistd.h>
 
 #include "kernel.h"
-#include "registers.h"
 
+#define CLASS_DIRECTORY		"/sys/class/litepcie"
 #define DRIVER_DIRECTORY	"/sys/bus/pci/drivers/litepcie"
 
 /* Entries like 0000:01:00.0; the directory's others (bind, module, ...) have no colon. */
@@ -33,13 +34,31 @@ static int is_address(const struct dirent *entry)
 	return strchr(entry->d_name, ':') != NULL;
 }
 
+static int follow_link(unsigned int minor, char *address, size_t size)
+{
+	char path[64], target[256];
+	ssize_t length;
+
+	snprintf(path, sizeof(path), CLASS_DIRECTORY "/litepcie%u/device", minor);
+	length = readlink(path, target, sizeof(target) - 1);
+	if (length <= 0)
+		return 0;
+	target[length] = '\0';
+	snprintf(address, size, "%.32s", strrchr(target, '/') ? strrchr(target, '/') + 1 : target);
+	return 1;
+}
+
 static int find_address(struct kernel *kernel, unsigned int minor, char *address, size_t size)
 {
 	struct dirent **entries;
-	int count = scandir(DRIVER_DIRECTORY, &entries, is_address, alphasort);
-	unsigned int index = count == 1 ? 0 : minor / DMA_CHANNELS;
-	int found = count > 0 && index < (unsigned int)count;
+	unsigned int index;
+	int count, found;
 
+	if (follow_link(minor, address, size))
+		return 1;
+	count = scandir(DRIVER_DIRECTORY, &entries, is_address, alphasort);
+	index = count == 1 ? 0 : minor;
+	found = count > 0 && index < (unsigned int)count;
 	if (count < 0) {
 		snprintf(kernel->bar_why, sizeof(kernel->bar_why), "%s: %s", DRIVER_DIRECTORY,
 			 strerror(errno));
@@ -98,6 +117,26 @@ void sysfs_map_bar(struct kernel *kernel, unsigned int minor)
 	}
 	if (fd >= 0)
 		close(fd);
+}
+
+int sysfs_reset(struct litepcie *dev)
+{
+	struct kernel *kernel = kernel_of(dev);
+	char address[64], path[192];
+	int fd, rc;
+
+	if (!find_address(kernel, kernel->minor, address, sizeof(address)))
+		return litepcie_fail(dev, -ENODEV, "%s: %s", dev->name, kernel->bar_why);
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", address);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	rc = fd >= 0 && write(fd, "1", 1) == 1 ? 0 : -errno;
+	if (fd >= 0)
+		close(fd);
+	if (rc == -ENOENT)
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s: the kernel knows no way to reset %s",
+				     dev->name, address);
+	return rc < 0 ? litepcie_fail(dev, rc, "%s: %s%s", path, strerror(-rc),
+				      rc == -EACCES ? "; run as root" : "") : 0;
 }
 
 /* The columns between the line number and the controller's name are one count for each CPU. */

@@ -91,7 +91,7 @@ static int read_done(struct litepcie *dev, struct litepcie_table *table,
 		     const struct litepcie_dma_registers *registers)
 {
 	uint32_t status, advance;
-	int rc = litepcie_readl(dev, registers->loop_status, &status);
+	int rc = litepcie_get(dev, registers->loop_status, &status);
 
 	if (rc < 0)
 		return rc;
@@ -158,15 +158,16 @@ int litepcie_table_poll(struct litepcie *dev)
 
 /* Ring ---------------------------------------------------------------------------------------- */
 
-int litepcie_table_c2h_release(struct litepcie *dev, unsigned int count)
+int litepcie_table_c2h_release(struct litepcie *dev)
 {
-	return litepcie_table_post_c2h(dev, dev->c2h.sw + count);
+	return litepcie_table_post_c2h(dev, dev->c2h.sw);
 }
 
 /* A short batch may be the last for a while, so its end is announced. */
-int litepcie_table_h2c_submit(struct litepcie *dev, unsigned int count)
+int litepcie_table_h2c_submit(struct litepcie *dev)
 {
-	uint64_t last = count < dev->interrupt_every ? dev->h2c.sw + count - 1 : UINT64_MAX;
+	uint64_t end = dev->h2c.sw, count = end - dev->h2c_table.posted;
+	uint64_t last = count < dev->interrupt_every ? end - 1 : UINT64_MAX;
 
 	return post(dev, &dev->h2c_table, &dev->map.h2c, count, last);
 }

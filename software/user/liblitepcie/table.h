@@ -6,7 +6,7 @@
 
 /*
  * The inside of the common engine: table.c hands descriptors to the card and counts them, table_run.c
- * starts, follows and stops it. A back end has set iova and asks of both tables.
+ * starts, follows and stops it.
  */
 #ifndef LITEPCIE_TABLE_H
 #define LITEPCIE_TABLE_H
@@ -23,18 +23,15 @@ extern const struct litepcie_engine litepcie_table_engine;
 /* Stop what an earlier client may have left running; the card must not be bus master yet. */
 int litepcie_table_quiesce(struct litepcie *dev);
 
-/*
- * Both rings lie at @base, h2c before c2h, and at @iova for the card. Undone by table_free(), which
- * leaves the memory alone.
- */
-int litepcie_table_setup(struct litepcie *dev, uint8_t *base, uint64_t iova);
+/* Rings of this shape; undone by the next one or by table_free(), which leaves memory alone. */
+int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count);
 void litepcie_table_free(struct litepcie *dev);
 
 /* Post every buffer that is free when @released have been given back, below the run's limit. */
 int litepcie_table_post_c2h(struct litepcie *dev, uint64_t released);
 
 int litepcie_table_poll(struct litepcie *dev);
-int litepcie_table_c2h_release(struct litepcie *dev, unsigned int count);
-int litepcie_table_h2c_submit(struct litepcie *dev, unsigned int count);
+int litepcie_table_c2h_release(struct litepcie *dev);
+int litepcie_table_h2c_submit(struct litepcie *dev);
 
 #endif /* LITEPCIE_TABLE_H */

@@ -30,18 +30,26 @@
 
 /* Setup --------------------------------------------------------------------------------------- */
 
-int litepcie_table_setup(struct litepcie *dev, uint8_t *base, uint64_t iova)
+int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
-	size_t size = dev->buffer_size * dev->buffer_count;
+	uint64_t iova = 0;
+	uint8_t *base = NULL;
+	int rc;
 
-	dev->h2c_table.asks = calloc(dev->buffer_count, sizeof(bool));
-	dev->c2h_table.asks = calloc(dev->buffer_count, sizeof(bool));
+	litepcie_table_free(dev);
+	rc = dev->backend->memory(dev, 2 * size * count, &base, &iova);
+	if (rc < 0)
+		return rc;
+	dev->h2c_table.asks = calloc(count, sizeof(bool));
+	dev->c2h_table.asks = calloc(count, sizeof(bool));
 	if (!dev->h2c_table.asks || !dev->c2h_table.asks)
 		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+	dev->buffer_size = size;
+	dev->buffer_count = count;
 	dev->h2c.base = base;
-	dev->c2h.base = base + size;
+	dev->c2h.base = base + size * count;
 	dev->h2c_table.iova = iova;
-	dev->c2h_table.iova = iova + size;
+	dev->c2h_table.iova = iova + size * count;
 	return 0;
 }
 
@@ -97,7 +105,7 @@ static int table_wait(struct litepcie *dev, unsigned int directions, int timeout
 	if (rc == 0)
 		rc = look_for_lost(dev);
 	if (rc > 0) {
-		int error = litepcie_writel(dev, dev->map.irq_clear, own_causes(dev));
+		int error = litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 
 		if (error < 0)
 			return error;
@@ -130,17 +138,17 @@ static int settle_interrupts(struct litepcie *dev)
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
 	uint32_t state = 0;
-	int rc = litepcie_writel(dev, registers->enable, 0);
+	int rc = litepcie_put(dev, registers->enable, 0);
 
 	for (int i = 0; rc == 0 && i < IDLE_READS; i++) {
-		rc = litepcie_readl(dev, registers->enable, &state);
+		rc = litepcie_get(dev, registers->enable, &state);
 		if (rc == 0 && state & DMA_IDLE)
 			break;
 	}
 	if (rc == 0)
-		rc = litepcie_writel(dev, registers->flush, 1);
+		rc = litepcie_put(dev, registers->flush, 1);
 	if (rc == 0)
-		rc = litepcie_writel(dev, registers->loop, 0);
+		rc = litepcie_put(dev, registers->loop, 0);
 	if (rc == 0 && !(state & DMA_IDLE))
 		return litepcie_fail(dev, -EIO, "the DMA does not come to rest (enable register "
 				     "0x%x); start the board again", state);
@@ -154,11 +162,11 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 static int let_reads_settle(struct litepcie *dev)
 {
 	uint64_t start = 0, now;
-	int rc = litepcie_time(dev, &start);
+	int rc = litepcie_time_read(dev, &start);
 
 	now = start;
 	for (int i = 0; rc == 0 && i < SETTLE_READS && now - start < READS_SETTLE_TICKS; i++)
-		rc = litepcie_time(dev, &now);
+		rc = litepcie_time_read(dev, &now);
 	return rc;
 }
 
@@ -166,10 +174,10 @@ static int let_reads_settle(struct litepcie *dev)
 static int enable_interrupts(struct litepcie *dev, uint32_t mask)
 {
 	uint32_t enabled;
-	int rc = litepcie_readl(dev, dev->map.irq_enable, &enabled);
+	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
 
 	enabled = (enabled & ~own_causes(dev)) | mask;
-	return rc < 0 ? rc : litepcie_writel(dev, dev->map.irq_enable, enabled);
+	return rc < 0 ? rc : litepcie_put(dev, dev->map.irq_enable, enabled);
 }
 
 int litepcie_table_quiesce(struct litepcie *dev)
@@ -179,7 +187,7 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	if (rc == 0)
 		rc = disable(dev, &dev->map.c2h);
 	if (rc == 0)
-		rc = litepcie_writel(dev, dev->map.loopback, 0);
+		rc = litepcie_put(dev, dev->map.loopback, 0);
 	if (rc == 0)
 		rc = enable_interrupts(dev, 0);
 	return rc;
@@ -188,12 +196,12 @@ int litepcie_table_quiesce(struct litepcie *dev)
 static int received_bytes(struct litepcie *dev, uint64_t *bytes)
 {
 	uint32_t high, low;
-	int rc = litepcie_writel(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
+	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
 
 	if (rc == 0)
-		rc = litepcie_readl(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES], &high);
+		rc = litepcie_get(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES], &high);
 	if (rc == 0)
-		rc = litepcie_readl(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES] + 4, &low);
+		rc = litepcie_get(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES] + 4, &low);
 	if (rc == 0)
 		*bytes = (uint64_t)high << 32 | low;
 	return rc;
@@ -217,7 +225,7 @@ static int start_interrupts(struct litepcie *dev, unsigned int directions)
 	dev->stats.interrupts = 0;
 	dev->stats.interrupts_expected = 0;
 	if (rc >= 0)
-		rc = litepcie_writel(dev, dev->map.irq_clear, own_causes(dev));
+		rc = litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 	if (rc == 0)
 		rc = enable_interrupts(dev, mask);
 	return rc;
@@ -245,13 +253,13 @@ static int table_start(struct litepcie *dev, const struct litepcie_dma_config *c
 	if (rc == 0)
 		rc = start_interrupts(dev, config->directions);
 	if (rc == 0)
-		rc = litepcie_writel(dev, dev->map.loopback, config->loopback);
+		rc = litepcie_put(dev, dev->map.loopback, config->loopback);
 	if (rc == 0 && dev->c2h.active)
 		rc = litepcie_table_post_c2h(dev, 0);
 	if (rc == 0 && dev->c2h.active)
-		rc = litepcie_writel(dev, dev->map.c2h.enable, DMA_ENABLE);
+		rc = litepcie_put(dev, dev->map.c2h.enable, DMA_ENABLE);
 	if (rc == 0 && dev->h2c.active)
-		rc = litepcie_writel(dev, dev->map.h2c.enable, DMA_ENABLE);
+		rc = litepcie_put(dev, dev->map.h2c.enable, DMA_ENABLE);
 	return rc;
 }
 
@@ -272,7 +280,13 @@ static int table_stop(struct litepcie *dev)
 	return settled < 0 ? settled : rc;
 }
 
+static int table_event_fd(struct litepcie *dev)
+{
+	return dev->backend->event_fd(dev);
+}
+
 const struct litepcie_engine litepcie_table_engine = {
+	.shared = true,
 	.start = table_start,
 	.stop = table_stop,
 	.poll = litepcie_table_poll,
@@ -280,4 +294,6 @@ const struct litepcie_engine litepcie_table_engine = {
 	.c2h_release = litepcie_table_c2h_release,
 	.h2c_submit = litepcie_table_h2c_submit,
 	.h2c_received = h2c_received,
+	.setup = litepcie_table_setup,
+	.event_fd = table_event_fd,
 };

@@ -51,11 +51,11 @@ static int handshake(struct vfio_user *vu)
 	return 0;
 }
 
-int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s, char *why)
+int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s)
 {
 	int rc;
 
-	*vu = (struct vfio_user) { .fd = -1, .path = path, .timeout_s = timeout_s, .why = why };
+	*vu = (struct vfio_user) { .fd = -1, .path = path, .timeout_s = timeout_s };
 	rc = vfio_user_connect_socket(vu);
 	if (rc == 0)
 		rc = handshake(vu);
@@ -217,4 +217,9 @@ int vfio_user_set_msi(struct vfio_user *vu, int eventfd)
 	};
 
 	return vfio_user_call(vu, CMD_SET_IRQS, &set, sizeof(set), eventfd, NULL, 0);
+}
+
+int vfio_user_reset(struct vfio_user *vu)
+{
+	return vfio_user_call(vu, CMD_DEVICE_RESET, NULL, 0, -1, NULL, 0);
 }

@@ -7,7 +7,7 @@
 /*
  * The client side of the vfio-user protocol 0.0, as far as one PCI device needs it.
  *
- * Calls return 0 or -errno and leave a sentence in the `why` given to connect. After a timeout or a
+ * Calls return 0 or -errno and leave a sentence for litepcie_why(). After a timeout or a
  * broken message the stream cannot be trusted: every later call gives -ENODEV.
  */
 #ifndef LITEPCIE_VFIO_USER_H
@@ -30,15 +30,14 @@ struct vfio_user {
 	int		timeout_s;
 	bool		write_multi;	/* the peer takes many writes in one message */
 	const char	*path;
-	char		*why;		/* LITEPCIE_WHY_SIZE bytes */
 	/* The one piece of memory that the device may reach. */
 	uint64_t	iova;
 	size_t		size;
 	uint8_t		*memory;
 };
 
-/* @path and @why must outlive the connection. */
-int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s, char *why);
+/* @path must outlive the connection. */
+int vfio_user_connect(struct vfio_user *vu, const char *path, int timeout_s);
 void vfio_user_disconnect(struct vfio_user *vu);
 
 /* -EPROTO unless the peer is a PCI device with MSI. */
@@ -64,6 +63,9 @@ int vfio_user_unmap(struct vfio_user *vu);
 
 /* Signal @eventfd on each MSI; -1: no more. */
 int vfio_user_set_msi(struct vfio_user *vu, int eventfd);
+
+/* As after power-on. */
+int vfio_user_reset(struct vfio_user *vu);
 
 /* Answer one request of the peer, which may read memory by message; for a readable fd. */
 int vfio_user_serve(struct vfio_user *vu);

@@ -28,8 +28,9 @@ int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...)
 {
 	va_list args;
 
+	(void)vu;
 	va_start(args, format);
-	vsnprintf(vu->why, LITEPCIE_WHY_SIZE, format, args);
+	vsnprintf(litepcie_sentence(), LITEPCIE_WHY_SIZE, format, args);
 	va_end(args);
 	return error;
 }
@@ -42,6 +43,7 @@ static const char *command_name(uint16_t command)
 		[CMD_GET_REGION_INFO] = "GET_REGION_INFO", [CMD_SET_IRQS] = "SET_IRQS",
 		[CMD_REGION_READ] = "REGION_READ", [CMD_REGION_WRITE] = "REGION_WRITE",
 		[CMD_DMA_READ] = "DMA_READ", [CMD_DMA_WRITE] = "DMA_WRITE",
+		[CMD_DEVICE_RESET] = "DEVICE_RESET",
 		[CMD_REGION_WRITE_MULTI] = "REGION_WRITE_MULTI",
 	};
 

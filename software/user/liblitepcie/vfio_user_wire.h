@@ -29,6 +29,7 @@ enum vfio_user_command {
 	CMD_REGION_WRITE = 10,
 	CMD_DMA_READ = 11,
 	CMD_DMA_WRITE = 12,
+	CMD_DEVICE_RESET = 13,
 	CMD_REGION_WRITE_MULTI = 15,
 };
 
@@ -120,7 +121,7 @@ struct memory_access {
 };
 _Static_assert(sizeof(struct memory_access) == 16, "DMA_READ on the wire");
 
-/* Keep a sentence in vu->why and return @error. */
+/* Keep a sentence and return @error. */
 __attribute__((format(printf, 3, 4)))
 int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...);
 

@@ -71,17 +71,22 @@ static int fake_wait(struct litepcie *dev, unsigned int directions, int timeout_
 	return card.wait_result;
 }
 
-static int fake_release(struct litepcie *dev, unsigned int count)
+static int fake_release(struct litepcie *dev)
 {
-	(void)dev;
-	card.released += count;
+	card.released = (unsigned int)dev->c2h.sw;
 	return 0;
 }
 
-static int fake_submit(struct litepcie *dev, unsigned int count)
+static int fake_submit(struct litepcie *dev)
 {
-	(void)dev;
-	card.submitted += count;
+	card.submitted = (unsigned int)dev->h2c.sw;
+	return 0;
+}
+
+static int fake_setup(struct litepcie *dev, size_t size, unsigned int count)
+{
+	dev->buffer_size = size;
+	dev->buffer_count = count;
 	return 0;
 }
 
@@ -95,6 +100,7 @@ static int fake_received(struct litepcie *dev, uint64_t *bytes)
 static struct litepcie_engine engine = {
 	.start = fake_start, .stop = fake_stop, .poll = fake_poll, .wait = fake_wait,
 	.c2h_release = fake_release, .h2c_submit = fake_submit, .h2c_received = fake_received,
+	.setup = fake_setup,
 };
 
 static const struct litepcie_backend fake = {
@@ -103,10 +109,12 @@ static const struct litepcie_backend fake = {
 
 static struct litepcie dev;
 
-static void begin(bool freerunning)
+static void begin_batched(bool freerunning, unsigned int batch)
 {
 	static uint8_t ring[2][COUNT * SIZE];
-	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .batch = batch,
+	};
 
 	memset(&card, 0, sizeof(card));
 	memset(&dev, 0, sizeof(dev));
@@ -117,7 +125,15 @@ static void begin(bool freerunning)
 	dev.bar_size[0] = 0x20000;
 	dev.h2c.base = ring[0];
 	dev.c2h.base = ring[1];
+	dev.card.table_depth = COUNT;
+	pthread_mutex_init(&dev.lock, NULL);
+	pthread_cond_init(&dev.woken, NULL);
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+}
+
+static void begin(bool freerunning)
+{
+	begin_batched(freerunning, 0);
 }
 
 static struct litepcie_stats stats(void)
@@ -268,8 +284,59 @@ static void a_card_that_runs_free_sends_what_is_not_filled_in_time(void)
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -EOPNOTSUPP);
 }
 
+/* The card hears of a whole batch, or of everything that is held back, never of less. */
+static void batches_are_handed_over_together(void)
+{
+	uint64_t first;
+
+	begin_batched(false, 8);
+	card.c2h = 20;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
+	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
+	CHECK_EQUAL(card.released, 0);
+	CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+	CHECK_EQUAL(card.released, 8);
+	CHECK_EQUAL(litepcie_c2h_release(&dev, 3), 0);
+	CHECK_EQUAL(card.released, 8);
+	CHECK_EQUAL(litepcie_dma_flush(&dev, LITEPCIE_C2H), 0);
+	CHECK_EQUAL(card.released, 11);
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 7), 0);
+	CHECK_EQUAL(card.submitted, 0);
+	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
+	CHECK_EQUAL(card.released, 11);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+	CHECK_EQUAL(card.released, 18);
+	CHECK_EQUAL(card.submitted, 0);	/* another thread's */
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK_EQUAL(card.submitted, 7);
+	CHECK_EQUAL(stats().batches, 4);
+}
+
+static void rings_have_shapes_that_the_card_can_have(void)
+{
+	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .batch = 9 };
+
+	begin(false);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), -EBUSY);
+	CHECK_EQUAL(litepcie_reset(&dev), -EBUSY);
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 4095, 16), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 2048, 16), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 8 << 20, 16), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 8), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 24), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 2 * COUNT), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, 4096, 16), 0);
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	config.batch = 8;
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+}
+
 int main(void)
 {
+	batches_are_handed_over_together();
+	rings_have_shapes_that_the_card_can_have();
 	a_start_that_makes_no_sense_is_refused();
 	a_direction_that_does_not_run_gives_no_buffers();
 	c2h_hands_out_what_is_filled_and_no_more();

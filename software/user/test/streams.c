@@ -1,0 +1,176 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * One thread fills h2c, another empties c2h, a third reads registers: every word that went round
+ * through the card's loopback is compared, for rings of several shapes and batches.
+ */
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+
+#define WAIT_MS	20000
+
+static struct litepcie *dev;
+static uint64_t buffers;
+static atomic_bool finished;
+
+/* A word of the stream says where it belongs. */
+static uint32_t expected(uint64_t buffer, size_t word)
+{
+	return (uint32_t)(buffer * 2654435761u) ^ (uint32_t)word;
+}
+
+static void *fill(void *unused)
+{
+	size_t words = litepcie_buffer_size(dev) / 4;
+	uint64_t first = 0, sent = 0;
+
+	while (sent < buffers) {
+		int count = litepcie_h2c_get(dev, &first, WAIT_MS);
+		uint32_t *data = litepcie_h2c_buffer(dev, first);
+
+		CHECK(count > 0);
+		if (count <= 0)
+			break;
+		CHECK_EQUAL(first, sent);
+		for (size_t i = 0; i < words; i++)
+			data[i] = expected(sent, i);
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+		sent++;
+	}
+	CHECK_EQUAL(litepcie_dma_flush(dev, LITEPCIE_H2C), 0);
+	return unused;
+}
+
+static void *empty(void *unused)
+{
+	size_t words = litepcie_buffer_size(dev) / 4, wrong = 0;
+	uint64_t first = 0, seen = 0;
+
+	while (seen < buffers) {
+		int count = litepcie_c2h_peek(dev, &first, WAIT_MS);
+		const uint32_t *data = litepcie_c2h_buffer(dev, first);
+
+		CHECK(count > 0);
+		if (count <= 0)
+			break;
+		CHECK_EQUAL(first, seen);
+		for (size_t i = 0; i < words; i++)
+			wrong += data[i] != expected(seen, i);
+		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+		seen++;
+	}
+	CHECK_EQUAL(wrong, 0);
+	return unused;
+}
+
+static void *look(void *unused)
+{
+	uint64_t before = 0, now = 0;
+	struct litepcie_stats stats;
+
+	while (!atomic_load(&finished)) {
+		CHECK_EQUAL(litepcie_time(dev, &now), 0);
+		CHECK(now > before);
+		before = now;
+		litepcie_stats(dev, &stats);
+		CHECK(stats.c2h_done >= stats.c2h_released);
+	}
+	return unused;
+}
+
+static void both_ways(size_t size, unsigned int count, unsigned int batch, bool third)
+{
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .batch = batch,
+		.c2h_limit = buffers,
+	};
+	pthread_t threads[3];
+	struct litepcie_stats stats;
+
+	CHECK_EQUAL(litepcie_ring_setup(dev, size, count), 0);
+	CHECK_EQUAL(litepcie_buffer_size(dev), size);
+	CHECK_EQUAL(litepcie_buffer_count(dev), count);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	atomic_store(&finished, false);
+	pthread_create(&threads[0], NULL, fill, NULL);
+	pthread_create(&threads[1], NULL, empty, NULL);
+	if (third)
+		pthread_create(&threads[2], NULL, look, NULL);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	atomic_store(&finished, true);
+	if (third)
+		pthread_join(threads[2], NULL);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.c2h_released, buffers);
+	printf("streams: %llu buffers of %zu bytes compared, rings of %u, batches of %u\n",
+	       (unsigned long long)stats.c2h_released, size, count, batch);
+}
+
+/* A program that has other things to wait for sleeps in poll(). */
+static void an_event_tells_of_news(void)
+{
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4, .interrupt_every = 1,
+	};
+	struct pollfd event = { .events = POLLIN };
+	uint64_t first, seen = 0;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	event.fd = litepcie_dma_fd(dev);
+	CHECK(event.fd >= 0);
+	while (seen < 4) {
+		int count;
+
+		CHECK_EQUAL(poll(&event, 1, WAIT_MS), 1);
+		CHECK(litepcie_dma_wait(dev, LITEPCIE_C2H, 0) >= 0);
+		count = litepcie_c2h_peek(dev, &first, 0);
+		CHECK(count >= 0);
+		if (count < 0 || event.revents != POLLIN)
+			break;
+		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+		seen += (uint64_t)count;
+	}
+	CHECK_EQUAL(seen, 4);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
+static void a_reset_leaves_a_card_that_works(void)
+{
+	uint64_t value = 0;
+
+	CHECK_EQUAL(litepcie_register_write(dev, "ctrl_scratch", 0x0badcafe), 0);
+	CHECK_EQUAL(litepcie_reset(dev), 0);
+	CHECK_EQUAL(litepcie_register_read(dev, "ctrl_scratch", &value), 0);
+	CHECK_EQUAL(value, 0x12345678);
+	both_ways(8192, 32, 4, false);
+}
+
+int main(int argc, char **argv)
+{
+	char why[LITEPCIE_WHY_SIZE];
+
+	if (argc != 3 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 3 ? "usage: streams DEVICE BUFFERS" : why);
+		return 2;
+	}
+	buffers = strtoull(argv[2], NULL, 0);
+	both_ways(8192, 256, 1, false);
+	both_ways(4096, 16, 8, false);
+	both_ways(65536, 64, 16, false);
+	both_ways(8192, 64, 16, true);
+	an_event_tells_of_news();
+	a_reset_leaves_a_card_that_works();
+	litepcie_close(dev);
+	return failed_checks != 0;
+}
