@@ -47,7 +47,8 @@ class AxiMemory(LiteXModule):
         if size < BEAT_BYTES or size & (size - 1):
             raise ValueError(f"an AXI memory of {size} bytes; it must be a power of two and at "
                 f"least {BEAT_BYTES}")
-        self.bus = user_axi()
+        self.bus  = user_axi()
+        self.hold = Signal() # i, no read is answered.
 
         # # #
 
@@ -82,7 +83,7 @@ class AxiMemory(LiteXModule):
         self.specials += port
         self.comb += [
             ripe.enters.eq(ar.valid & ar.ready),
-            go.eq(ripe.any & (~r.valid | r.ready)),
+            go.eq(ripe.any & ~self.hold & (~r.valid | r.ready)),
             last.eq(beat == command.len),
             command.ready.eq(go & last),
             ripe.taken.eq(command.ready),

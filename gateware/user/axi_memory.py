@@ -8,6 +8,8 @@
 long as a DRAM behind its controller, for `make bench`: a delay line is of no use on a card.
 """
 
+from litex.soc.interconnect.csr import CSRStorage
+
 from lanebox.mmio.axi_memory import LEAST_CYCLES, AxiMemory
 from lanebox.user.loopback import Loopback
 
@@ -24,5 +26,10 @@ class MemoryOnAxi(Loopback):
         self.axi    = self.memory.bus
 
 class SlowMemoryOnAxi(MemoryOnAxi):
-    """The same, 50 cycles (200 ns) behind its bus."""
+    """The same, 50 cycles (200 ns) behind its bus, and deaf on request."""
     latency = 50
+
+    def __init__(self, platform):
+        MemoryOnAxi.__init__(self, platform)
+        self.hold  = CSRStorage(description="Answer no read.")
+        self.comb += self.memory.hold.eq(self.hold.storage)

@@ -7,6 +7,7 @@ import random
 import struct
 
 import pytest
+from board_client import wait_until
 from board_process import WatchedBoard
 from seeds import each_seed
 
@@ -21,6 +22,7 @@ from sim.measure import Conditions
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 WINDOW = peer.Place(2, layouts.AXI_BASE)
 LONGEST, PAGE = 600, 4096
+BLOCKED_WRITES = 8000  # of 64 bytes: 24,000 cycles
 
 
 @pytest.fixture(scope="module")
@@ -76,6 +78,28 @@ def test_with_one_credit_the_latency_shows(bar):
     rate, _ = bar.run("read", WINDOW, 64, 1000)
     peer.set_credits(bar, peer.CREDITS)
     assert 50 + 10 <= 64 / rate / limits.CYCLE_NS <= 50 + 20
+
+
+def test_32_blocked_reads_hold_up_no_write(slow):
+    """The card has all the reads that it can have and answers none: writes go on as before."""
+    with peer.Bar(slow.board, slow.gateware / "csr.json", Conditions()) as bar:
+        free, stats = bar.run("write", bar.memory, 64, BLOCKED_WRITES)
+        assert stats["cq"]["stalls"] == 0
+        bar.register("user_hold", 1)
+        # Slow enough that the bridge does not give the bus up meanwhile: that takes 65,536 cycles.
+        bar.board.command("set pace 100000")
+        bar.board.command("clear")
+        reads = [bar.client.send_read(2, WINDOW.offset + 64 * n, 8) for n in range(peer.CREDITS)]
+        wait_until(lambda: bar.board.stats()["cq"]["tlps"] == peer.CREDITS, "the reads")
+        blocked, stats = bar.run("write", bar.memory, 64, BLOCKED_WRITES)
+        bar.board.command("set pace 0")
+        bar.register("user_hold", 0)
+        assert stats["cc"]["tlps"] == 0, "a read was answered"
+        assert stats["cq"]["stalls"] == 0 and blocked == pytest.approx(free, rel=0.002)
+        for number in reads:
+            bar.client.reply(number)
+        assert bar.client.read(0, bar.csr["csr_registers"]["mmio_reads"]["addr"], 4) != bytes(4)
+        assert bar.client.read(0, bar.csr["csr_registers"]["mmio_aborted"]["addr"], 4) == bytes(4)
 
 
 def test_the_capability_table_names_the_window(bar):
