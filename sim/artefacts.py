@@ -11,6 +11,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from lanebox.locks import locked
 from sim.board.build import build_board
 from sim.endpoints import DEFAULT
 from sim.errors import BuildError
@@ -85,7 +86,8 @@ def stock_utility(headers: Path) -> Path:
 def _software(directory: Path, program: str, headers: Path, static: bool) -> Path:
     out = BUILD / "software" / headers.parent.name / ("static" if static else "native")
     command = ["make", "-s", "-C", str(directory), f"OUT={out}", f"GENERATED={headers}", program]
-    _step(program, command + (["STATIC=1"] if static else []))
+    with locked(out.with_suffix(".lock")):
+        _step(program, command + (["STATIC=1"] if static else []))
     return out / program
 
 

@@ -14,7 +14,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-RAW = 8 * 8 / 8 * 128 / 130  # GB/s
+# By generation: GB/s of one lane, after its line code.
+LANE = {1: 2.5 / 8 * 8 / 10, 2: 5 / 8 * 8 / 10, 3: 8 / 8 * 128 / 130}
+RAW = 8 * LANE[3]  # GB/s
 DLLP_AND_SKIP_TAX = {128: 0.0149, 256: 0.0125, 512: 0.0136}  # by programmed MPS
 BEAT_BYTES = 32
 CYCLE_NS = 4
@@ -97,15 +99,17 @@ def cc(completion: int, mps: int) -> Limit:
     )
 
 
+def duplex_parts(mps: int, mrrs: int) -> tuple[float, float]:
+    """Share of the raw rate, and interface rate, each way; see duplex()."""
+    beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs  # of a byte
+    on_wire = 1 + WRITE_OVERHEAD / mps + READ_OVERHEAD / mrrs
+    return (1 - DLLP_AND_SKIP_TAX[mps]) / on_wire, 1 / (beats * CYCLE_NS)
+
+
 def duplex(mps: int, mrrs: int) -> Limit:
     """Each way, when every byte read by the card is also written by it."""
-    writes = math.ceil(mrrs / mps)
-    beats = writes * math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) + 1
-    on_wire = mrrs + writes * WRITE_OVERHEAD + READ_OVERHEAD
-    return _least(
-        wire=RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * mrrs / on_wire,
-        interface=mrrs / (beats * CYCLE_NS),
-    )
+    share, interface_rate = duplex_parts(mps, mrrs)
+    return _least(wire=RAW * share, interface=interface_rate)
 
 
 def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:

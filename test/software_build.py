@@ -11,6 +11,8 @@ from pathlib import Path
 
 from repository import ROOT, run_sim_target
 
+from lanebox.locks import locked
+
 OUT = ROOT / "build" / "test-software"
 TIMEOUT = 60  # seconds; nothing here takes a tenth of it
 
@@ -34,7 +36,8 @@ def build_software():
     assert result.returncode == 0, result.stderr
     command = ["make", "-s", "-C", ROOT / "software" / "user", "SANITIZE=1", f"OUT={OUT}",
         f"GENERATED={gateware / 'include'}", "litepcie_util", "tests"]
-    result = subprocess.run(command, capture_output=True, text=True)
+    with locked(OUT.with_suffix(".lock")):
+        result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return Built(OUT, gateware / "csr.json")
 

@@ -25,7 +25,8 @@ BUFFER = 8 * KIB
 DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 # Those that a card of any kind can be asked with, and what they need behind them.
 COMMANDS = {"info": [], "peek": ["ctrl_scratch"], "poke": ["ctrl_scratch", "1"], "dump": [],
-    "scratch_test": [], "mmio_bench": [], "dma_test": []}
+    "scratch_test": [], "mmio_bench": [], "dma_test": [], "dma_bench": ["--size", "4M"],
+    "doctor": ["--look"]}
 OTHERS = ["list", "reset", "rescan", "vfio"]  # of the machine: test_util_pci.py
 
 

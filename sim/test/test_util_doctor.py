@@ -1,0 +1,187 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepcie_util dma_bench and doctor name the limit that was planted, on the board or around it."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+from board_builds import ROOT
+
+from sim import artefacts, limits
+from sim.board.process import BoardProcess
+from sim.measure import Conditions
+
+sys.path.append(str(ROOT / "test"))
+
+from sysfs_standin import Machine, config_space  # noqa: E402
+
+CARD, PORT = "0000:02:00.0", "0000:00:01.0"
+
+
+@pytest.fixture(scope="module")
+def built():
+    return artefacts.build("lanebox")
+
+
+@pytest.fixture
+def card(built):
+    """Run one command of the utility on a board with these options."""
+
+    def run(arguments, *options, **environment):
+        at = Conditions().board_options()
+        util = artefacts.utility(built.headers)
+        with BoardProcess(built.board, [*at, *options]) as board:
+            command = [util, "-d", f"sim:{board.socket}", "--json", *arguments]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=120,
+                                  env={"LITEPCIE_ROOT": "/nonexistent", **environment})  # fmt: skip
+        report = json.loads(done.stdout)
+        assert done.returncode == 0 and report["ok"], report["failures"]
+        return report
+
+    return run
+
+
+def rows(report):
+    return {row["id"]: row for row in report["rows"]}
+
+
+def keys(report, *weights):
+    return {f["key"] for f in report["findings"] if f["weight"] in weights}
+
+
+def finding(report, key):
+    return next(f for f in report["findings"] if f["key"] == key)
+
+
+# The board's link and host ------------------------------------------------------------------------
+
+
+def test_a_whole_link_reaches_its_own_limits(card):
+    """Nothing binds but wire and interface; the round trip is the board's; ratios are near 1."""
+    report = card(["dma_bench", "--size", "4M"])
+    assert report["round_trip_ns"] == pytest.approx(600, abs=20)
+    assert report["completion_bytes"] == 256
+    assert {name: row["binds"] for name, row in rows(report).items()} == {
+        "c2h": "interface", "h2c": "wire", "duplex": "interface"}  # fmt: skip
+    assert all(0.97 < row["ratio"] <= 1.001 for row in rows(report).values())
+    assert rows(report)["c2h"]["limit"] == pytest.approx(limits.c2h(256, 256).value)
+    doctor = card(["doctor"])
+    assert keys(doctor, "binds", "costs") == set()
+    assert "7.42" in finding(doctor, "mps")["what"]  # what MPS 512 would give
+
+
+@pytest.mark.parametrize(
+    ("options", "key", "words", "bound"),
+    [
+        (("--mps", "128"), "mps", "128 bytes: c2h gets at most 6.40 GB/s, with 256 bytes 7.11",
+         {"c2h": "interface"}),
+        pytest.param(("--link-width", "2"), "link", "Gen3 x2, and the card can do Gen3 x8",
+                     {"c2h": "wire", "h2c": "wire", "duplex": "wire"}, marks=pytest.mark.soak),
+        pytest.param(("--link-gen", "1"), "link", "Gen1 x8", {"c2h": "wire"},
+                     marks=pytest.mark.soak),
+        pytest.param(("--read-latency", "9000"), "reads", "after 90", {"h2c": "reads in flight"},
+                     marks=pytest.mark.soak),
+        pytest.param(("--write-stall", "50:500"), "host",
+                     "the host holds back the card's requests", {"c2h": "host"},
+                     marks=pytest.mark.soak),
+    ],
+    ids=["mps", "width", "generation", "latency", "stalls"],
+)  # fmt: skip
+def test_what_was_planted_is_what_binds(card, options, key, words, bound):
+    """The one limit, in words with its numbers, with something to do about it, and no other."""
+    report = card(["doctor"], *options)
+    assert keys(report, "binds") == {key}
+    assert words in finding(report, key)["what"] and finding(report, key)["lift"]
+    found = rows(report)
+    assert {name: found[name]["binds"] for name in bound} == bound
+    for name, binds in bound.items():
+        share = 0.85 if binds == "reads in flight" else 0.95
+        assert (found[name]["value"] > share * found[name]["limit"]) is (binds != "host")
+
+
+# The machine around it ----------------------------------------------------------------------------
+
+
+def build_machine(root, card=None, port=None, group="identity", **files):
+    """A desktop in which nothing costs anything, but for what is given."""
+    machine = Machine(root)
+    machine.add(PORT, vendor=0x8086, device=1, driver="pcieport", config=config_space(
+        **{"mrrs": 128, **(port or {})}))  # fmt: skip
+    place = machine.add(CARD, driver="litepcie", group=7 if group else None, below=[PORT],
+                        config=config_space(**(card or {})), numa=-1)  # fmt: skip
+    machine.node(0, place)
+    if group:
+        machine.write("sys/kernel/iommu_groups/7/type", group + "\n")
+    cpu = "sys/devices/system/cpu/cpu0"
+    for name, text in {
+        f"{cpu}/cpufreq/scaling_governor": "performance", f"{cpu}/cpuidle/state0/disable": "0",
+        f"{cpu}/cpuidle/state0/name": "C1", f"{cpu}/cpuidle/state0/latency": "2",
+        "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages": "64",
+        "sys/module/litepcie/version": "1.2", **files,
+    }.items():  # fmt: skip
+        machine.write(name, text + "\n")
+    return machine
+
+
+def look(card, root, *options):
+    arguments = ["doctor", "--look", "--address", CARD]
+    return card(arguments, *options, LITEPCIE_ROOT=str(root))
+
+
+def test_a_machine_that_costs_nothing_has_no_findings(card, tmp_path):
+    """And its facts are reported: the path from the card to the root, driver, IOMMU."""
+    build_machine(tmp_path)
+    report = look(card, tmp_path)
+    assert keys(report, "binds", "costs") == set()
+    assert [step["address"] for step in report["path"]] == [CARD, PORT]
+    assert [step["mrrs_bytes"] for step in report["path"]] == [512, 128]
+    assert (report["iommu"], report["driver"], report["driver_version"]) == (
+        "identity", "litepcie", "1.2")  # fmt: skip
+    assert (report["governor"], report["huge_pages"]) == ("performance", 64)
+    assert rows(report)["c2h"]["value"] is None
+
+
+CPU = "sys/devices/system/cpu/cpu0"
+DEEP = {f"{CPU}/cpuidle/state1/{name}": text
+        for name, text in {"disable": "0", "name": "C6", "latency": "133"}.items()}  # fmt: skip
+PLANTED = {
+    "tags": ({"card": {"ext_tag": False}}, "of the card's 64 reads in flight 32"),
+    "ordering": ({"card": {"relaxed": False}}, "relaxed ordering is off"),
+    "path": ({"port": {"mps": 128}}, "0000:00:01.0 has an MPS of 128 and the card 256"),
+    "iommu": ({"group": "DMA-FQ"}, "translates every address (DMA-FQ)"),
+    "governor": ({f"{CPU}/cpufreq/scaling_governor": "powersave"}, "governor is powersave"),
+    "cstates": (DEEP, "may sleep in C6, from which it wakes up in 133 us"),
+}
+
+
+@pytest.mark.parametrize("key", PLANTED)
+def test_what_was_planted_around_the_card_is_named(card, tmp_path, key):
+    """That one and no other, with a way to lift it."""
+    plant, words = PLANTED[key]
+    build_machine(tmp_path, **plant)
+    report = look(card, tmp_path)
+    assert keys(report, "binds", "costs") == {key}
+    assert words in finding(report, key)["what"] and finding(report, key)["lift"]
+
+
+def test_the_slot_that_narrows_the_link_is_named(card, tmp_path):
+    """A bridge that can do less is what to replace, and so is one with a small payload."""
+    build_machine(tmp_path, port={"possible": (3, 4), "mps_supported": 128, "mps": 128},
+                  card={"mps": 128, "lanes": 4})  # fmt: skip
+    report = look(card, tmp_path, "--link-width", "4", "--mps", "128")
+    assert keys(report, "binds") == {"link", "mps"}
+    assert f"{PORT} can do Gen3 x4 only" in finding(report, "link")["lift"]
+    assert f"{PORT} above the card supports no more than 128" in finding(report, "mps")["lift"]
+
+
+def test_a_disabled_idle_state_does_not_cost(card, tmp_path):
+    """Only what is allowed counts, and no huge pages are only worth a note."""
+    files = {**DEEP, f"{CPU}/cpuidle/state1/disable": "1",
+             "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages": "0"}  # fmt: skip
+    build_machine(tmp_path, **files)
+    report = look(card, tmp_path)
+    assert keys(report, "binds", "costs") == set()
+    assert "hugepages" in keys(report, "note")

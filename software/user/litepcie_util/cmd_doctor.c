@@ -1,0 +1,226 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * doctor: what limits this card in this machine, and what would lift it.
+ */
+#include <getopt.h>
+#include <math.h>
+#include <string.h>
+
+#include "doctor.h"
+
+#define SIZE		(4u << 20)	/* two rings: the least that has a steady state */
+#define TIMEOUT_S	30
+
+static const char *const weights[] = { "binds", "costs", "note" };
+
+/* Output: text -------------------------------------------------------------------------------- */
+
+static const char *known(const char *text)
+{
+	return *text ? text : "not known";
+}
+
+static void print_host(const struct doctor_host *host)
+{
+	for (unsigned int i = 0; i < host->steps; i++) {
+		const struct pci_express *e = &host->path[i].express;
+
+		printf("  %s %s", i ? "below" : "path ", host->path[i].function.address);
+		if (e->known)
+			printf("  Gen%u x%u, MPS %u of %u, MRRS %u, ExtTag %s, relaxed ordering %s",
+			       e->gen, e->lanes, e->mps, e->mps_supported, e->mrrs,
+			       e->extended_tags ? "on" : "off", e->relaxed_ordering ? "on" : "off");
+		putchar('\n');
+	}
+	printf("  IOMMU %s, CPU governor %s, deepest idle state %s\n", known(host->iommu),
+	       known(host->governor), known(host->idle_state));
+	printf("  kernel %s, driver %s %s\n", host->kernel, known(host->driver),
+	       host->driver_version);
+}
+
+static void print_rates(const struct rates *rates)
+{
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &rates->rate[way];
+
+		if (rate->valid)
+			printf("  %-7s %5.2f GB/s, predicted %5.2f: %s binds\n", rate->id,
+			       rate->gb_per_s, rate->limit.value, rates_binds(rate));
+	}
+}
+
+static void print_text(const struct util *util, const void *result)
+{
+	static const enum util_colour colours[] = { COLOUR_BAD, COLOUR_NAME, COLOUR_END };
+	const struct doctor *doctor = result;
+
+	printf("doctor         %s\n", util->device);
+	printf("  card for %s, endpoint %s, gateware %.12s\n", doctor->card.target,
+	       doctor->card.endpoint, doctor->card.digest);
+	print_host(&doctor->host);
+	print_rates(&doctor->rates);
+	for (unsigned int i = 0; i < doctor->findings; i++) {
+		const struct doctor_finding *finding = &doctor->finding[i];
+
+		printf("%s%s%s: %s\n", util_colour(util, colours[finding->weight]),
+		       weights[finding->weight], util_colour(util, COLOUR_END), finding->what);
+		if (*finding->lift)
+			printf("       to lift it: %s\n", finding->lift);
+	}
+	if (doctor->rates.rate[0].valid &&
+	    (!doctor->findings || doctor->finding[0].weight != DOCTOR_BINDS))
+		printf("%snothing but the link itself binds%s\n", util_colour(util, COLOUR_GOOD),
+		       util_colour(util, COLOUR_END));
+}
+
+/* Output: JSON -------------------------------------------------------------------------------- */
+
+static void print_step(struct json *json, const struct doctor_step *step)
+{
+	const struct pci_express *e = &step->express;
+
+	json_begin_object(json, NULL);
+	json_string(json, "address", step->function.address);
+	json_unsigned(json, "link_gen", e->gen);
+	json_unsigned(json, "link_lanes", e->lanes);
+	json_unsigned(json, "mps_bytes", e->mps);
+	json_unsigned(json, "mps_supported_bytes", e->mps_supported);
+	json_unsigned(json, "mrrs_bytes", e->mrrs);
+	json_bool(json, "extended_tags", e->extended_tags);
+	json_bool(json, "relaxed_ordering", e->relaxed_ordering);
+	json_end_object(json);
+}
+
+static void json_text(struct json *json, const char *key, const char *value)
+{
+	json_string(json, key, *value ? value : NULL);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct doctor *doctor = result;
+	const struct doctor_host *host = &doctor->host;
+
+	json_begin_array(json, "path");
+	for (unsigned int i = 0; i < host->steps; i++)
+		print_step(json, &host->path[i]);
+	json_end_array(json);
+	json_text(json, "iommu", host->iommu);
+	json_text(json, "governor", host->governor);
+	json_text(json, "idle_state", host->idle_state);
+	json_number(json, "huge_pages", host->huge_pages < 0 ? NAN : (double)host->huge_pages);
+	json_text(json, "kernel", host->kernel);
+	json_text(json, "driver", host->driver);
+	json_text(json, "driver_version", host->driver_version);
+	json_string(json, "target", doctor->card.target);
+	json_string(json, "gateware", doctor->card.digest);
+	json_number(json, "round_trip_ns", doctor->rates.reads.rtt_ns);
+	json_begin_array(json, "rows");
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &doctor->rates.rate[way];
+
+		json_begin_object(json, NULL);
+		json_string(json, "id", rate->id);
+		json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
+		json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
+		json_string(json, "binds", rate->valid ? rates_binds(rate) : NULL);
+		json_end_object(json);
+	}
+	json_end_array(json);
+	json_begin_array(json, "findings");
+	for (unsigned int i = 0; i < doctor->findings; i++) {
+		json_begin_object(json, NULL);
+		json_string(json, "weight", weights[doctor->finding[i].weight]);
+		json_string(json, "key", doctor->finding[i].key);
+		json_string(json, "what", doctor->finding[i].what);
+		json_text(json, "lift", doctor->finding[i].lift);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+/* Tags that config space says may be used; without a path nothing is known against them. */
+static bool extended_tags(const struct doctor_host *host)
+{
+	return !host->steps || !host->path[0].express.known ||
+	       host->path[0].express.extended_tags;
+}
+
+static int examine(struct util *util, const char *address, bool measure)
+{
+	static struct doctor doctor;
+	char found[PCI_ADDRESS];
+
+	if (!address && pci_of_device(util->device, found) == 0)
+		address = found;
+	doctor_look(&doctor.host, address);
+	if (address && !doctor.host.steps)
+		util_fail(util, "there is no PCI function %s; litepcie_util list shows the cards",
+			  address);
+	if (util->failed || !util_open(util))
+		return util_finish(util, NULL, print_text, print_json);
+	litepcie_card(util->dev, &doctor.card);
+	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host));
+	if (measure)
+		rates_measure(util, &doctor.rates, SIZE, TIMEOUT_S);
+	doctor_judge(&doctor);
+	return util_finish(util, &doctor, print_text, print_json);
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "address", required_argument, NULL, 'a' },
+		{ "look", no_argument, NULL, 'l' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	char address[PCI_ADDRESS] = "";
+	bool measure = true;
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":a:lh", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_doctor);
+		if (option == 'l')
+			measure = false;
+		else if (option != 'a')
+			return util_bad_option(util, option, argv[optind - 1]);
+		else if (!pci_parse_address(optarg, address))
+			return util_usage(util, "--address %s: an address is like 0000:22:00.0",
+					  optarg);
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: doctor takes no argument", argv[optind]);
+	return examine(util, *address ? address : NULL, measure);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] doctor [options]\n"
+	"\n"
+	"Find out what limits this card in this machine. Looks at the link and every function\n"
+	"from the card to the root, at the IOMMU, NUMA nodes, power saving, huge pages, driver\n"
+	"and gateware; predicts the ceiling, measures for a moment, compares the two with the\n"
+	"card's counters and says what binds, what costs, and what would lift it. Config space\n"
+	"beyond its first 64 bytes is root's to read.\n"
+	"\n"
+	"options:\n"
+	"  -a, --address ADDRESS  the card's PCI function, where the device's name does not tell\n"
+	"  -l, --look             only look: measure nothing, leave the DMA to whoever uses it\n"
+	"\n"
+	"example:\n"
+	"  sudo litepcie_util doctor\n";
+
+const struct command cmd_doctor = {
+	.name = "doctor",
+	.summary = "what limits this card in this machine, and what would lift it",
+	.help = help,
+	.run = run,
+};

@@ -1,0 +1,264 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* From facts to findings: what binds, what costs, and what would lift it. See doctor.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "doctor.h"
+
+#define CARD_GEN	3u
+#define CARD_LANES	8u
+#define CARD_MPS	512u
+#define USUAL_MPS	256u	/* what most PCs set */
+#define SLOW_EXIT_US	10u	/* a ring of 2 MiB lasts some 300 us */
+#define STALLED		0.02	/* of all cycles: more than the hard block's own habit */
+
+__attribute__((format(printf, 4, 5)))
+static struct doctor_finding *add(struct doctor *doctor, enum doctor_weight weight,
+				  const char *key, const char *format, ...)
+{
+	struct doctor_finding *finding;
+	va_list args;
+
+	if (doctor->findings == DOCTOR_FINDINGS)
+		return &doctor->finding[DOCTOR_FINDINGS - 1];
+	finding = &doctor->finding[doctor->findings++];
+	*finding = (struct doctor_finding) { .weight = weight, .key = key };
+	va_start(args, format);
+	vsnprintf(finding->what, sizeof(finding->what), format, args);
+	va_end(args);
+	return finding;
+}
+
+__attribute__((format(printf, 2, 3)))
+static void lift(struct doctor_finding *finding, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(finding->lift, sizeof(finding->lift), format, args);
+	va_end(args);
+}
+
+/* What binds ---------------------------------------------------------------------------------- */
+
+/* A limit of the link binds if either direction reaches it. */
+static bool reached(const struct doctor *doctor, const char *limit)
+{
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &doctor->rates.rate[way];
+
+		if (rate->valid && strcmp(rates_binds(rate), limit) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The function on the path that trains to less than the card could; the card itself at last. */
+static const struct doctor_step *narrowest(const struct doctor *doctor)
+{
+	const struct doctor_step *found = NULL;
+
+	for (unsigned int i = 0; i < doctor->host.steps; i++) {
+		const struct pci_express *e = &doctor->host.path[i].express;
+
+		if (e->known && e->lanes_possible &&
+		    (e->gen_possible < CARD_GEN || e->lanes_possible < CARD_LANES))
+			found = &doctor->host.path[i];
+	}
+	return found;
+}
+
+static void judge_link(struct doctor *doctor)
+{
+	const struct limit_link *link = &doctor->rates.link;
+	struct limit_link whole = *link;
+	const struct doctor_step *narrow = narrowest(doctor);
+	struct doctor_finding *finding;
+
+	if (link->gen >= CARD_GEN && link->lanes >= CARD_LANES)
+		return;
+	whole.gen = CARD_GEN;
+	whole.lanes = CARD_LANES;
+	finding = add(doctor, DOCTOR_BINDS, "link", "the link is Gen%u x%u, and the card can do "
+		      "Gen%u x%u: c2h gets at most %.2f GB/s in place of %.2f", link->gen,
+		      link->lanes, CARD_GEN, CARD_LANES, limit_of_c2h(link).value,
+		      limit_of_c2h(&whole).value);
+	if (narrow)
+		lift(finding, "%s can do Gen%u x%u only: use another slot",
+		     narrow->function.address, narrow->express.gen_possible,
+		     narrow->express.lanes_possible);
+	else
+		lift(finding, "use a slot with all lanes, seat the card again, look for bifurcation "
+		     "or a speed limit in the firmware's set-up");
+}
+
+static const struct doctor_step *smallest_payload(const struct doctor *doctor)
+{
+	const struct doctor_step *found = NULL;
+
+	for (unsigned int i = 1; i < doctor->host.steps; i++) {
+		const struct doctor_step *step = &doctor->host.path[i];
+
+		if (step->express.known && (!found || step->express.mps_supported <
+						      found->express.mps_supported))
+			found = step;
+	}
+	return found;
+}
+
+static void judge_payload(struct doctor *doctor)
+{
+	const struct doctor_step *small = smallest_payload(doctor);
+	struct limit_link larger = doctor->rates.link;
+	struct doctor_finding *finding;
+	unsigned int mps = larger.mps;
+
+	if (mps >= CARD_MPS)
+		return;
+	larger.mps = mps < USUAL_MPS ? USUAL_MPS : CARD_MPS;
+	finding = add(doctor, mps < USUAL_MPS ? DOCTOR_BINDS : DOCTOR_NOTE, "mps",
+		      "the maximum payload (MPS) is %u bytes: c2h gets at most %.2f GB/s, with %u "
+		      "bytes %.2f", mps, limit_of_c2h(&doctor->rates.link).value, larger.mps,
+		      limit_of_c2h(&larger).value);
+	if (small && small->express.mps_supported <= mps)
+		lift(finding, "%s above the card supports no more than %u: use another slot",
+		     small->function.address, small->express.mps_supported);
+	else
+		lift(finding, "boot with pci=pcie_bus_perf, which sets the most that every function "
+		     "on the path supports");
+}
+
+static void judge_reads(struct doctor *doctor)
+{
+	const struct rates *rates = &doctor->rates;
+	struct doctor_finding *finding;
+
+	if (!reached(doctor, "reads in flight"))
+		return;
+	finding = add(doctor, DOCTOR_BINDS, "reads", "host memory answers a read after %.0f ns, and "
+		      "the card has %.0f bytes of reads in flight: h2c gets at most %.2f GB/s",
+		      rates->reads.rtt_ns, rates->reads.in_flight,
+		      rates->rate[RATES_H2C].limit.value);
+	if ((double)rates->tags * rates->link.mrrs <= rates->reads.in_flight)
+		lift(finding, "raise MRRS (setpci, or pci=pcie_bus_perf), or shorten the way: a slot "
+		     "at the CPU, no Thunderbolt, no IOMMU translation");
+	else
+		lift(finding, "shorten the way: a slot at the CPU, no Thunderbolt, no IOMMU "
+		     "translation; the DMA itself keeps to so many bytes");
+}
+
+/* No limit of the link is reached: the card waits for the host. */
+static void judge_host(struct doctor *doctor)
+{
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &doctor->rates.rate[way];
+		double stalled = rate->cycles ? (double)rate->rq_stalls / (double)rate->cycles : 0;
+		struct doctor_finding *finding;
+
+		if (!rate->valid || strcmp(rates_binds(rate), "host") != 0)
+			continue;
+		finding = add(doctor, DOCTOR_BINDS, "host", "%s reaches %.2f of %.2f GB/s, and no "
+			      "limit of the link or the card: %s (the hard block took nothing in "
+			      "%.0f %% of all cycles)", rate->id, rate->gb_per_s, rate->limit.value,
+			      stalled > STALLED ? "the host holds back the card's requests" :
+						  "the host or the software is late", 100 * stalled);
+		lift(finding, "look at what costs, below: IOMMU translation, memory of another node, "
+		     "power saving");
+		return;
+	}
+}
+
+/* What costs ---------------------------------------------------------------------------------- */
+
+static void judge_path(struct doctor *doctor)
+{
+	const struct doctor_step *card = &doctor->host.path[0];
+
+	if (!doctor->host.steps || !card->express.known) {
+		if (doctor->host.steps)
+			add(doctor, DOCTOR_NOTE, "config", "configuration space can be read in part "
+			    "only: run as root for MPS, MRRS and tags along the path");
+		return;
+	}
+	if (!card->express.extended_tags && doctor->card.read_tags > 32)
+		lift(add(doctor, DOCTOR_COSTS, "tags", "extended tags are off: of the card's %u "
+			 "reads in flight 32 can be used", doctor->card.read_tags),
+		     "the kernel switches them on where the root port can; see its messages");
+	if (!card->express.relaxed_ordering)
+		lift(add(doctor, DOCTOR_COSTS, "ordering", "relaxed ordering is off at the card: on "
+			 "hosts with several sockets its writes wait for each other"),
+		     "the kernel switches it off where the root port is known to be broken");
+	for (unsigned int i = 1; i < doctor->host.steps; i++) {
+		const struct doctor_step *step = &doctor->host.path[i];
+
+		if (step->express.known && step->express.mps != card->express.mps)
+			lift(add(doctor, DOCTOR_COSTS, "path", "%s has an MPS of %u and the card %u: "
+				 "larger TLPs are errors where they differ", step->function.address,
+				 step->express.mps, card->express.mps),
+			     "boot with pci=pcie_bus_safe");
+	}
+}
+
+static void judge_iommu(struct doctor *doctor)
+{
+	const char *mode = doctor->host.iommu;
+
+	if (strncmp(mode, "DMA", 3) == 0)
+		lift(add(doctor, DOCTOR_COSTS, "iommu", "the IOMMU translates every address (%s): a "
+			 "miss costs a walk of the page table", mode),
+		     "boot with iommu=pt, or use huge pages, which miss less");
+	else if (strcmp(mode, "off") == 0)
+		add(doctor, DOCTOR_NOTE, "iommu", "there is no IOMMU: fastest, but VFIO cannot be "
+		    "used, and the card may write anywhere");
+}
+
+static void judge_cpu(struct doctor *doctor)
+{
+	const struct doctor_host *host = &doctor->host;
+	int node = host->steps ? host->path[0].function.numa : -1;
+
+	if (node >= 0 && host->cpu_node >= 0 && node != host->cpu_node)
+		lift(add(doctor, DOCTOR_COSTS, "numa", "the card is at node %d and this program ran "
+			 "on node %d: data crosses between sockets", node, host->cpu_node),
+		     "numactl --cpunodebind=%d --membind=%d", node, node);
+	if (*host->governor && strcmp(host->governor, "performance") != 0)
+		lift(add(doctor, DOCTOR_COSTS, "governor", "the CPU's governor is %s: cores between "
+			 "the slot and memory slow down when they have nothing to do",
+			 host->governor),
+		     "cpupower frequency-set -g performance, or tuned-adm profile latency-performance");
+	if (host->idle_exit_us > SLOW_EXIT_US)
+		lift(add(doctor, DOCTOR_COSTS, "cstates", "the CPU may sleep in %s, from which it "
+			 "wakes up in %u us", host->idle_state, host->idle_exit_us),
+		     "hold /dev/cpu_dma_latency open with 0 in it, or boot with "
+		     "processor.max_cstate=1");
+	if (host->huge_pages == 0)
+		lift(add(doctor, DOCTOR_NOTE, "hugepages", "there are no free huge pages, which VFIO "
+			 "and large rings would use"),
+		     "echo 64 > /proc/sys/vm/nr_hugepages");
+}
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct doctor_finding *x = a, *y = b;
+
+	return (int)x->weight - (int)y->weight;
+}
+
+void doctor_judge(struct doctor *doctor)
+{
+	judge_link(doctor);
+	judge_payload(doctor);
+	judge_reads(doctor);
+	judge_host(doctor);
+	judge_path(doctor);
+	judge_iommu(doctor);
+	judge_cpu(doctor);
+	qsort(doctor->finding, doctor->findings, sizeof(doctor->finding[0]), by_weight);
+}

@@ -1,0 +1,59 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""litepcie_util's limits are those of sim/limits.py, for every link that a card may train to."""
+
+import itertools
+import subprocess
+
+import pytest
+from repository import ROOT
+from software_build import build_software
+
+from sim import limits, limits_header
+
+TABLE = ROOT / "software" / "user" / "litepcie_util" / "limits_table.h"
+
+
+def test_the_table_is_what_the_formulas_give():
+    """A formula that changes is generated again: the command is in sim/limits_header.py."""
+    assert TABLE.read_text() == limits_header.header() + "\n"
+
+
+def _expected(monkeypatch, gen, lanes, mps, mrrs, completion, tags, rtt, straddle,
+    rcb=64):
+    monkeypatch.setattr(limits, "RAW", limits.LANE[gen] * lanes)
+    return [
+        limits.c2h(mps, mps),
+        limits.h2c(completion, mps, tags, mrrs, rtt, straddle, rcb),
+        limits.duplex(mps, mrrs),
+        limits.mmio_write(8, mps, below_4_gib=True),
+    ]
+
+
+def test_every_limit_is_the_formulas(monkeypatch):
+    """Value and what binds, over generations, widths, sizes, tags and round trips."""
+    out = build_software().out
+    grid = [
+        case for case in itertools.product((1, 2, 3), (1, 4, 8), (128, 256, 512), (128, 512),
+            (64, 128, 256, 512), (16, 64), (0, 600, 10000), (0, 1), (64, 128))
+        if case[4] <= case[2]
+    ]
+    lines = "".join(f"{g} {w} {mps} {mrrs} {c} {tags * mrrs} {rtt} {s} {rcb}\n"
+        for g, w, mps, mrrs, c, tags, rtt, s, rcb in grid)
+    done = subprocess.run([out / "test" / "limits"], input=lines, capture_output=True, text=True,
+        timeout=60)
+    answers = done.stdout.splitlines()
+    assert done.returncode == 0 and len(answers) == len(grid) == 3888
+    for case, answer in zip(grid, answers):
+        for want, got in zip(_expected(monkeypatch, *case), answer.split(";")):
+            value, binds = got.split(",")
+            assert float(value) == pytest.approx(want.value, rel=1e-9), case
+            assert binds == want.binds, (case, got, want)
+
+
+def test_a_narrow_link_is_bound_by_its_wire(monkeypatch):
+    """By hand: Gen3 x1 has an eighth of x8's 7.877 GB/s; at MPS 256 c2h is 0.889."""
+    limit = _expected(monkeypatch, 3, 1, 256, 512, 256, 64, 600, 1)[0]
+    assert limit.binds == "wire" and limit.value == pytest.approx(0.889, abs=0.001)
