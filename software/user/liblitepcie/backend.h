@@ -117,6 +117,7 @@ struct litepcie_backend {
 
 extern const struct litepcie_backend litepcie_kernel_backend;
 extern const struct litepcie_backend litepcie_sim_backend;
+extern const struct litepcie_backend litepcie_vfio_backend;
 
 /* One direction of a DMA channel, in BAR0. */
 struct litepcie_dma_registers {

@@ -7,8 +7,9 @@
 /*
  * liblitepcie: registers, MMIO and DMA of one Lanebox card.
  *
- * The same calls reach a card through its kernel driver (LitePCIe's or Lanebox's own) or, without a
- * machine around it, the simulated board behind a vfio-user socket. What the card has, and where,
+ * The same calls reach a card through its kernel driver (LitePCIe's or Lanebox's own), through VFIO
+ * without any module of its own, or, without a machine around it, the simulated board behind a
+ * vfio-user socket. What the card has, and where,
  * it says itself: one library fits every build of the gateware.
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence.
@@ -175,9 +176,16 @@ struct litepcie_stats {
 /* Device -------------------------------------------------------------------------------------- */
 
 /*
- * Open the card named @name: "/dev/litepcieN", or "sim:SOCKET[,mps=BYTES][,mrrs=BYTES]
- * [,timeout=SECONDS]". With "sim:" the caller is the whole host: the card gets its BAR addresses,
- * maximum sizes (by default what it advertises, and 512), MSI and DMA memory here.
+ * Open the card named @name: "/dev/litepcieN", "vfio:ADDRESS[,channel=N]", or "sim:SOCKET
+ * [,mps=BYTES][,mrrs=BYTES][,timeout=SECONDS]".
+ *
+ * With "vfio:", like "vfio:0000:22:00.0", the card must be bound to vfio-pci and be behind an IOMMU;
+ * no module of its own is needed. All its BARs are then uncached, memory too: each access is a TLP
+ * of its own, so what is to be fast must go by DMA, or by the kernel driver, which can map memory
+ * write-combining.
+ *
+ * With "sim:" the caller is the whole host: the card gets its BAR addresses, maximum sizes (by
+ * default what it advertises, and 512), MSI and DMA memory here.
  *
  * Returns 0 and the handle in @dev, or -errno; @why, if not NULL, then gets a sentence of at most
  * LITEPCIE_WHY_SIZE bytes. Threads: any.
@@ -191,7 +199,7 @@ void litepcie_close(struct litepcie *dev);
 
 /*
  * Reset the card, as after power-on, and get it ready again: registers lose what was in them, rings
- * keep their shape. No direction may run. The kernel driver's way takes root. Returns 0 or -errno:
+ * keep their shape. No direction may run. By way of the kernel driver it takes root. Returns 0 or -errno:
  * -EBUSY while DMA runs, -EOPNOTSUPP where the host knows no reset. Threads: alone.
  */
 int litepcie_reset(struct litepcie *dev);
@@ -202,7 +210,7 @@ int litepcie_reset(struct litepcie *dev);
 const char *litepcie_name(const struct litepcie *dev);
 
 /*
- * The way it is reached: "kernel" or "sim". Threads: any.
+ * The way it is reached: "kernel", "vfio" or "sim". Threads: any.
  */
 const char *litepcie_backend(const struct litepcie *dev);
 
@@ -367,8 +375,8 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 
 /*
  * The whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps memory
- * write-combining and registers uncached; LitePCIe's leaves BAR0 to sysfs, uncached. A simulated
- * board has nothing to map. Returns 0 or -errno; -EOPNOTSUPP: it cannot be mapped this way.
+ * write-combining and registers uncached; VFIO maps everything uncached, and LitePCIe's driver
+ * leaves BAR0 to sysfs, uncached. A simulated board has nothing to map. Returns 0 or -errno; -EOPNOTSUPP: it cannot be mapped this way.
  * Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);

@@ -19,6 +19,7 @@
 #include "backend.h"
 
 #define SIM_PREFIX	"sim:"
+#define VFIO_PREFIX	"vfio:"
 #define POSTS		64u	/* writes handed over together */
 
 /* One for each thread, or one thread's sentence would be another's. */
@@ -70,6 +71,8 @@ static int open_backend(struct litepcie *dev)
 
 	if (strncmp(dev->name, SIM_PREFIX, strlen(SIM_PREFIX)) == 0)
 		dev->backend = &litepcie_sim_backend;
+	else if (strncmp(dev->name, VFIO_PREFIX, strlen(VFIO_PREFIX)) == 0)
+		dev->backend = &litepcie_vfio_backend;
 	else
 		dev->backend = &litepcie_kernel_backend;
 

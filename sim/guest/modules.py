@@ -1,0 +1,74 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Modules of the guest's own kernel, which the unpacked tree of kernel.py does without.
+
+Promises: they are of exactly the kernel that boots, and are handed out in the order in which they
+must be loaded. Only those of VFIO are kept; everything else that a guest needs is built in.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import shutil
+from pathlib import Path
+
+from sim.guest import SetupError, mirror, packages
+from sim.guest.kernel import Kernel
+from sim.guest.packages import BUILD, Archive, Plan
+
+KEPT = ("drivers/vfio", "virt/lib")
+
+
+def ensure(kernel: Kernel, wanted: str) -> list[Path]:
+    """The module and all that it depends on, the last to be loaded last."""
+    root = fetch(kernel) / "root"
+    files = {path.stem.replace("-", "_"): path for path in root.glob("*.ko")}
+    order: list[Path] = []
+
+    def visit(name: str) -> None:
+        if name not in files:
+            raise SetupError(
+                f"Linux {kernel.release} has no module {name}; it has {', '.join(sorted(files))}."
+            )
+        for other in dependencies(files[name]):
+            visit(other)
+        if files[name] not in order:
+            order.append(files[name])
+
+    visit(wanted.replace("-", "_"))
+    return order
+
+
+def dependencies(module: Path) -> list[str]:
+    """What the module itself says, in its section .modinfo."""
+    found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
+    return [name.decode().replace("-", "_") for name in found.group(1).split(b",") if name]
+
+
+def fetch(kernel: Kernel) -> Path:
+    """Unpack the kernel's package once more, and keep what is wanted here."""
+    directory = BUILD / "kernel" / f"modules-{kernel.version.replace('~', '-')}"
+    if packages.manifest(directory):
+        return directory
+
+    def select(archive: Archive) -> Plan:
+        return archive.plan_exact([f"linux-image-{kernel.release}={kernel.version}"])
+
+    def finish(tree: Path) -> dict:
+        root = tree / "root"
+        kept = tree / "kept"
+        kept.mkdir()
+        for part in KEPT:
+            for path in root.glob(f"**/kernel/{part}/**/*.ko*"):
+                data = path.read_bytes()
+                if path.suffix == ".xz":  # since Linux 6.12
+                    data = lzma.decompress(data)
+                (kept / f"{path.name.split('.ko')[0]}.ko").write_bytes(data)
+        shutil.rmtree(root)
+        kept.rename(root)
+        return {"release": kernel.release}
+
+    packages.unpack(directory, f"modules {kernel.release}", mirror.sources(), select, finish)
+    return directory

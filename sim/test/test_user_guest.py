@@ -1,0 +1,73 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""liblitepcie's test programs in a guest: through VFIO without a module, and through the driver."""
+
+import pytest
+from user_guest import BIND, IOMMU, boot
+
+from sim.guest import run
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+def test_vfio_passes_the_same_suite(start_board):
+    """No module of ours: registers, wide accesses, loopback in four shapes, event, reset."""
+    commands = [BIND, "library vfio:0000:01:00.0 /root/csr.json"]
+    commands.append("streams vfio:01:00.0 64 >/out/text")
+    with start_board() as board:
+        result = boot(board, commands, ("library", "streams"), append=("intel_iommu=on",),
+            devices=IOMMU)
+        assert board.stats()["unmapped"] == 0
+    assert result.files["text"].decode().count("64 buffers") == 5
+
+
+def sentences(result):
+    return result.files["why"].decode().splitlines()
+
+
+def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
+    """Not there, not bound, not permitted, taken, of another kind: each says what to do.
+
+    A program is killed on the way, its DMA running: the next finds a card that works. The kernel
+    takes bus mastering away from it in mid-flight, which the board must be told to forgive.
+    """
+    ask = "library {} /root/csr.json 2>>/out/why && false || true"
+    card = ask.format("vfio:0000:01:00.0")
+    commands = [
+        ask.format("vfio:0000:77:00.0"), ask.format("vfio:nonsense"),
+        ask.format("vfio:01:00.0,colour=red"), ask.format("vfio:01:00.0,iommufd"),
+        card, BIND, "echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd",
+        "su nobody -c 'library vfio:01:00.0 /root/csr.json' 2>>/out/why && false || true",
+        "streams vfio:01:00.0 100000 >/dev/null & user=$!; sleep 2", card,
+        "kill -9 $user; wait $user || true",
+        ask.format("vfio:01:00.0,channel=3"),
+        "library vfio:01:00.0 /root/csr.json",
+    ]  # fmt: skip
+    with start_board("--rules", "warn", violations=None) as board:
+        found = sentences(boot(board, commands, ("library", "streams"),
+            append=("intel_iommu=on",), devices=IOMMU))
+    for sentence, wanted in zip(found, (
+        "there is no PCI device 0000:77:00.0",
+        "the PCI address must be like vfio:0000:22:00.0",
+        "option colour=red in the device string",
+        "this kernel has no iommufd for VFIO devices",
+        "is bound to no driver, not to vfio-pci: run litepcie_util vfio bind 0000:01:00.0",
+        "Permission denied; run as root",
+        "another program has this IOMMU group",
+        "the card has no DMA channel 3; it has 1",
+    ), strict=True):
+        assert wanted in sentence, found
+
+
+def test_without_an_iommu_vfio_says_what_to_switch_on(start_board):
+    """A guest without one; vfio-pci would refuse the binding, so that is not what is asked for."""
+    commands = ["library vfio:01:00.0 /root/csr.json 2>/out/why || true"]
+    with start_board() as board:
+        found = sentences(boot(board, commands, ("library",)))
+    assert "is in no IOMMU group" in found[0] and "intel_iommu=on" in found[0]

@@ -1,0 +1,48 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tests of liblitepcie in a guest share: its test programs, and a machine with VFIO."""
+
+import functools
+import subprocess
+
+from board_builds import ROOT
+from driver_guest import check_log
+from software_build import build_software
+
+from sim.guest import kernel as guest_kernel
+from sim.guest import modules, run
+
+CARD = "/sys/bus/pci/devices/0000:01:00.0"
+IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
+
+# Bind as `litepcie_util vfio bind` does, but without a test of that in the way.
+BIND = f"echo vfio-pci >{CARD}/driver_override; echo 0000:01:00.0 >/sys/bus/pci/drivers_probe"
+
+
+@functools.cache
+def programs():
+    """The folder of the test programs, without shared libraries."""
+    gateware = build_software().csr_json.parent
+    out = ROOT / "build" / "test-software-static"
+    command = ["make", "-s", "-C", ROOT / "software" / "user", "STATIC=1", f"OUT={out}",
+        f"GENERATED={gateware / 'include'}", "tests"]  # fmt: skip
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return out / "test"
+
+
+def boot(board, commands, names=(), files=(), vfio=True, **choices):
+    """Run commands in a guest with these programs, and with VFIO's modules if that is wanted."""
+    guest = run.prepare(with_driver=not vfio)
+    files = [(programs() / name, f"bin/{name}") for name in names] + list(files)
+    files.append((build_software().csr_json, "root/csr.json"))
+    if vfio:
+        loaded = modules.ensure(guest_kernel.ensure(), "vfio_iommu_type1")
+        loaded += [m for m in modules.ensure(guest_kernel.ensure(), "vfio-pci") if m not in loaded]
+        files += [(path, f"root/{path.name}") for path in loaded]
+        commands = [*(f"insmod /root/{path.name}" for path in loaded), *commands]
+    result = run.run_guest(board and board.socket, commands, files, guest=guest, **choices)
+    check_log(result)
+    assert result.rc == 0, result.console[-3000:] + result.files["dmesg"].decode()[-2000:]
+    return result

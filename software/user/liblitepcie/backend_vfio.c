@@ -1,0 +1,223 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The "vfio" back end: a card behind an IOMMU, without a kernel module of its own.
+ *
+ * The kernel has enumerated the card and given it its place and sizes; here are mapped BARs, DMA
+ * memory and the message. VFIO maps every BAR uncached, memory too: a store is a TLP of its own and
+ * a load waits for its answer, so card memory is slow this way. Only a kernel driver can map it
+ * write-combining; data belongs into the DMA.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "vfio.h"
+
+#define PCI_COMMAND		0x04
+#define PCI_COMMAND_MEMORY	0x2u
+#define PCI_COMMAND_MASTER	0x4u
+
+/* Open, close --------------------------------------------------------------------------------- */
+
+/* A BAR with MSI-X in it may come without permission to map it: then it cannot be reached. */
+static int map_bars(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+
+	for (unsigned int n = 0; n < LITEPCIE_BARS; n++) {
+		struct vfio_region_info bar = { .argsz = sizeof(bar), .index = n };
+		void *base;
+
+		if (ioctl(vfio->device, VFIO_DEVICE_GET_REGION_INFO, &bar) < 0 || !bar.size ||
+		    !(bar.flags & VFIO_REGION_INFO_FLAG_MMAP))
+			continue;
+		base = mmap(NULL, bar.size, PROT_READ | PROT_WRITE, MAP_SHARED, vfio->device,
+			    (off_t)bar.offset);
+		if (base == MAP_FAILED)
+			return litepcie_fail(dev, -errno, "%s: BAR%u cannot be mapped: %s",
+					     vfio->address, n, strerror(errno));
+		vfio->bar[n] = (struct litepcie_window) { .base = base, .size = bar.size };
+		dev->bar_size[n] = bar.size;
+	}
+	if (!dev->bar_size[0])
+		return litepcie_fail(dev, -EPROTO, "%s has no BAR0 that can be mapped: it is not "
+				     "a Lanebox card", vfio->address);
+	return 0;
+}
+
+static int set_command(struct litepcie *dev, uint16_t set, uint16_t clear)
+{
+	struct vfio *vfio = vfio_of(dev);
+	off_t place = (off_t)vfio->config + PCI_COMMAND;
+	uint16_t command;
+
+	if (pread(vfio->device, &command, sizeof(command), place) != sizeof(command))
+		return litepcie_fail(dev, -EIO, "%s: its command register cannot be read",
+				     vfio->address);
+	command = (uint16_t)((command & ~clear) | set);
+	if (pwrite(vfio->device, &command, sizeof(command), place) != sizeof(command))
+		return litepcie_fail(dev, -EIO, "%s: its command register cannot be written",
+				     vfio->address);
+	return 0;
+}
+
+static void vfio_close(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+
+	if (vfio->device >= 0)
+		set_command(dev, 0, PCI_COMMAND_MASTER);
+	litepcie_table_free(dev);
+	vfio_irq_disable(dev);
+	vfio_memory_free(dev);
+	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
+		if (vfio->bar[n].base)
+			munmap((void *)vfio->bar[n].base, vfio->bar[n].size);
+	vfio_close_device(dev);
+	free(vfio);
+}
+
+static int vfio_open(struct litepcie *dev)
+{
+	struct vfio *vfio = calloc(1, sizeof(*vfio));
+	int rc;
+
+	if (!vfio)
+		return -ENOMEM;
+	dev->priv = vfio;
+	vfio->container = vfio->group = vfio->device = vfio->irq = -1;
+	rc = vfio_open_device(dev);
+	if (rc == 0)
+		rc = set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER);
+	if (rc == 0)
+		rc = map_bars(dev);
+	if (rc < 0)
+		vfio_close(dev);
+	return rc;
+}
+
+/* Without bus mastering the card is made quiet, whoever had it before. */
+static int vfio_attach(struct litepcie *dev)
+{
+	int rc = litepcie_table_quiesce(dev);
+
+	if (rc == 0)
+		rc = vfio_irq_enable(dev);
+	if (rc == 0 && !vfio_of(dev)->memory)
+		rc = litepcie_table_setup(dev, dev->buffer_size, dev->buffer_count);
+	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
+}
+
+/* The kernel keeps configuration space over it, and the message. */
+static int vfio_reset(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+
+	if (ioctl(vfio->device, VFIO_DEVICE_RESET) < 0)
+		return litepcie_fail(dev, errno == ENOTTY ? -EOPNOTSUPP : -errno,
+				     "%s: the kernel cannot reset it: %s", vfio->address,
+				     strerror(errno));
+	return set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER);
+}
+
+/* Accesses ------------------------------------------------------------------------------------ */
+
+static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
+{
+	return (uint8_t *)vfio_of(dev)->bar[bar].base + offset;
+}
+
+/* Whoever asks gets a sentence: is the device still there? */
+static int check_gone(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+	uint32_t id = UINT32_MAX;
+
+	if (pread(vfio->device, &id, sizeof(id), (off_t)vfio->config) == sizeof(id) &&
+	    id != UINT32_MAX)
+		return 0;
+	vfio->gone = true;
+	return litepcie_fail(dev, -ENODEV, "%s is gone: it was unplugged, removed or unbound",
+			     vfio->address);
+}
+
+/* Few registers have all bits set: whether it was meant is asked of configuration space. */
+static int vfio_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+{
+	int rc = litepcie_load(dev, place(dev, 0, offset), value, sizeof(*value));
+
+	return rc == 0 && *value == UINT32_MAX ? check_gone(dev) : rc;
+}
+
+/* Memory that the card will read must be written before the doorbell that tells it to. */
+static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
+{
+	int rc = 0;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = litepcie_store(dev, place(dev, 0, posts[i].offset), &posts[i].value,
+				    posts[i].size);
+	return rc;
+}
+
+static int vfio_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+			 size_t size)
+{
+	return litepcie_load(dev, place(dev, bar, offset), data, size);
+}
+
+static int vfio_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
+			  const void *data, size_t size)
+{
+	return litepcie_store(dev, place(dev, bar, offset), data, size);
+}
+
+static int vfio_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
+{
+	*window = vfio_of(dev)->bar[bar];
+	return 0;
+}
+
+static const char *vfio_mmio_path(const struct litepcie *dev)
+{
+	(void)dev;
+	return "bar";
+}
+
+static int vfio_event_fd(const struct litepcie *dev)
+{
+	return vfio_of(dev)->irq;
+}
+
+static bool vfio_gone(const struct litepcie *dev)
+{
+	return vfio_of(dev)->gone;
+}
+
+const struct litepcie_backend litepcie_vfio_backend = {
+	.name = "vfio",
+	.engine = &litepcie_table_engine,
+	.open = vfio_open,
+	.attach = vfio_attach,
+	.close = vfio_close,
+	.reset = vfio_reset,
+	.readl = vfio_readl,
+	.post = vfio_post,
+	.bar_read = vfio_bar_read,
+	.bar_write = vfio_bar_write,
+	.bar_map = vfio_bar_map,
+	.mmio_path = vfio_mmio_path,
+	.memory = vfio_memory,
+	.event_fd = vfio_event_fd,
+	.sleep = vfio_sleep,
+	.gone = vfio_gone,
+};
