@@ -19,13 +19,14 @@ from cocotbext.pcie.core.caps import PciCapId
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
 from sim.differential.execute import NotReached, execute
-from sim.differential.operations import MEMORIES, PIECE, Plan
+from sim.differential.operations import EXTENDED_TAGS, LINK_FIELDS, MEMORIES, PIECE, Plan
 
 BAR0_SIZE = 128 * 1024
 NS_READ, NS_AWAIT, NS_POLL = 50_000, 400_000, 1_000
 
 SIGNALS = """user_clk user_reset user_lnk_up phy_rdy_out sys_reset pcie_cq_np_req
-    pcie_cq_np_req_count cfg_phy_link_down cfg_negotiated_width cfg_current_speed cfg_max_payload
+    pcie_cq_np_req_count pcie_rq_seq_num0 pcie_rq_seq_num_vld0 pcie_rq_seq_num1
+    pcie_rq_seq_num_vld1 cfg_phy_link_down cfg_negotiated_width cfg_current_speed cfg_max_payload
     cfg_max_read_req cfg_function_status cfg_rcb_status cfg_interrupt_msi_enable
     cfg_interrupt_msi_mmenable cfg_interrupt_msi_select cfg_interrupt_msi_int
     cfg_interrupt_msi_pending_status cfg_interrupt_msi_pending_status_data_enable
@@ -95,7 +96,9 @@ class CocotbHost:
     async def link(self, mps, mrrs):
         control = await self.config_read(PciCapId.EXP, 8, 2)
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
-        await self.card.capability_write_word(PciCapId.EXP, 8, control & ~0x70E0 | sizes)
+        await self.card.capability_write_word(
+            PciCapId.EXP, 8, control & ~LINK_FIELDS | EXTENDED_TAGS | sizes
+        )
         self.root.max_payload_size = mps.bit_length() - 8
 
     async def read(self, offset, size):

@@ -23,6 +23,8 @@ from sim.differential.well_formed import answers, completions_of_reads, enabled_
 READ, WRITE = 0, 1
 # Fields of CQ and CC that are replaced by what they must be an echo of.
 ECHOES = ("requester", "tag")
+# Of RQ's reads: the card numbers its writes, and a read has the number of the write before it.
+NUMBERS = ("sequence",)
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,12 @@ def _differences(ours: Observation, theirs: Observation) -> Iterator[tuple]:
     yield from _configs(ours.configs, theirs.configs)
     yield from _packets("cq", ours.on("CQ"), theirs.on("CQ"), ignore=())
     yield from _packets("cc", answers(ours), answers(theirs), ignore=ECHOES)
-    for name, kind in (("rq.write", WRITE), ("rq.read", READ)):
+    for name, kind, ignore in (("rq.write", WRITE, ()), ("rq.read", READ, NUMBERS)):
         mine, other = ([p for p in side.on("RQ") if p.type == kind] for side in (ours, theirs))
-        yield from _packets(name, mine, other, ignore=())
+        yield from _packets(name, mine, other, ignore)
     strange = [[p for p in side.on("RQ") if p.type not in (READ, WRITE)] for side in (ours, theirs)]
     yield "rq.other", *map(len, strange)
+    yield "rc.straddle_keep", ours.straddle_keeps, theirs.straddle_keeps
     yield from _reads(completions_of_reads(ours), completions_of_reads(theirs))
 
 

@@ -21,6 +21,7 @@ class Known:
     what: str
     ours: str
     theirs: str
+    endpoint: str  # whose gateware it takes to see it, or "both"
     reason: str
 
     def covers(self, found: Disagreement) -> bool:
@@ -29,14 +30,14 @@ class Known:
         return all(fnmatchcase(value, pattern.replace("[", "[[]")) for value, pattern in pairs)
 
 
-def load(path: Path = TABLE) -> list[Known]:
-    """The rows of the first table, whose first three columns are code."""
+def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
+    """The rows of the table, whose first three columns are code: all, or those of one endpoint."""
     rows = []
     for line in path.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
-        if line.startswith("| `") and len(cells) == 4:
-            rows.append(Known(*(cell.strip("`") for cell in cells[:3]), cells[3]))
-    return rows
+        if line.startswith("| `") and len(cells) == 5:
+            rows.append(Known(*(cell.strip("`") for cell in cells[:3]), *cells[3:]))
+    return [row for row in rows if endpoint in (None, row.endpoint) or row.endpoint == "both"]
 
 
 def judge(found: list[Disagreement], known: list[Known]) -> tuple[list, list]:

@@ -108,6 +108,7 @@ class Observation:
                 if part[0]:
                     self.packets.append(_packet(channel, int(cycle), open_beats[channel]))
                     open_beats[channel] = []
+        self.straddle_keeps = sorted(straddle.keeps) if straddle else []
         self.unfinished = [channel for channel in CHANNELS if open_beats[channel]]
 
     def on(self, channel: str) -> list[Packet]:
@@ -122,6 +123,7 @@ class Straddle:
     """
 
     def __init__(self):
+        self.keeps: set = set()  # every tkeep: what is in the lanes the starts and ends say
         self.dwords: list = []  # of the completion under way: (dword, its four byte enables)
 
     def parts(self, beat: list) -> list:
@@ -135,8 +137,7 @@ class Straddle:
     def _pieces(self, beat: list, starts: list, ends: list):
         """The beats of every completion that ends in this one."""
         _, keep, user, data = beat
-        if keep != 0xFF:
-            raise ValueError(f"straddle: tkeep {keep:#x}")
+        self.keeps.add(keep)
         for lane in range(DATA_DWORDS):
             if starts and lane == starts[0]:
                 if self.dwords:

@@ -21,6 +21,7 @@ UNMAPPED = 0x1_C000  # inside the BAR, behind everything
 NOWHERE = 0xA000_0000  # a bus address without memory
 
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
+EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0  # of Device Control: enable; MPS and MRRS
 IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # in a descriptor's upper dword
 C2H_GENERATE = 1
 DRAIN_READS = 16
@@ -28,7 +29,7 @@ DRAIN_READS = 16
 
 @dataclass(frozen=True)
 class Link:
-    """Set Device Control's sizes."""
+    """Set Device Control's sizes, and enable extended tags: both hosts give the card as many."""
 
     mps: int
     mrrs: int

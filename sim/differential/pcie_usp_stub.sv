@@ -46,6 +46,8 @@ module pcie_usp (
     output reg [5:0] pcie_cq_np_req_count = 6'd0,
     input  [1:0]   pcie_cq_np_req,
     output [3:0]   pcie_rq_tag_av,
+    output reg [5:0] pcie_rq_seq_num0 = 6'd0, pcie_rq_seq_num1 = 6'd0,
+    output reg     pcie_rq_seq_num_vld0 = 1'b0, pcie_rq_seq_num_vld1 = 1'b0,
     output [3:0]   pcie_tfc_nph_av, pcie_tfc_npd_av,
     output [7:0]   cfg_fc_ph, cfg_fc_nph, cfg_fc_cplh,
     output [11:0]  cfg_fc_pd, cfg_fc_npd, cfg_fc_cpld,

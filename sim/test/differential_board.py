@@ -19,7 +19,7 @@ from sim.board.build import build_board
 from sim.board.process import BoardProcess
 from sim.differential.cocotb_side import RECORDER, gateware_sources
 from sim.differential.execute import NotReached, execute
-from sim.differential.operations import MEMORIES, PIECE, Plan
+from sim.differential.operations import EXTENDED_TAGS, LINK_FIELDS, MEMORIES, PIECE, Plan
 
 BAR0_REGISTER, EXPRESS = 0x10, 0x10
 AWAIT_SECONDS = 5
@@ -71,7 +71,7 @@ class BoardHost:
     async def link(self, mps, mrrs):
         control = self.offsets[EXPRESS] + 8
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
-        value = self.card.config_read(control, 2) & ~0x70E0 | sizes
+        value = self.card.config_read(control, 2) & ~LINK_FIELDS | EXTENDED_TAGS | sizes
         self.card.config_write(control, value, 2)
 
     async def read(self, offset, size):

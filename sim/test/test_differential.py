@@ -21,6 +21,7 @@ from sim.differential import cocotb_side, environment
 from sim.differential.compare import Disagreement, compare
 from sim.differential.known import Known, judge, load
 from sim.differential.observation import CHANNELS, Observation
+from sim.endpoints import DEFAULT, ENDPOINTS
 
 # Pins that both leave to chance or that the other model alone drives (see disagreements.md); where
 # completions are cut decides how many beats have parity.
@@ -41,16 +42,24 @@ def observe_ours(gateware, directory, theirs, seed, length=1, split=False):
     return Observation(directory, outcome)
 
 
-def assert_agreed(ours, theirs):
-    unlisted, gone = judge(compare(ours, theirs), load())
+def assert_agreed(endpoint, ours, theirs):
+    unlisted, gone = judge(compare(ours, theirs), load(endpoint))
     assert not unlisted, "not in disagreements.md:\n" + "\n".join(map(str, unlisted[:20]))
     assert not gone, "no longer so, take it out of disagreements.md:\n" + "\n".join(map(str, gone))
 
 
-@pytest.fixture(scope="session")
-def gateware():
-    """With LitePCIe's endpoint, whose every disagreement is listed."""
-    return build_gateware("litepcie")
+@pytest.fixture(
+    scope="module",
+    params=[DEFAULT, *(pytest.param(e, marks=pytest.mark.soak) for e in ENDPOINTS if e != DEFAULT)],
+)
+def endpoint(request):
+    """Each of them; what is known of it stands in its rows of disagreements.md."""
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def gateware(endpoint):
+    return build_gateware(endpoint)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +73,9 @@ def ours(gateware, theirs, tmp_path_factory):
     return observe_ours(gateware, directory, theirs, SHIFT)
 
 
-def test_the_models_agree_but_for_the_listed(ours, theirs):
+def test_the_models_agree_but_for_the_listed(endpoint, ours, theirs):
     """Both run the same operations; each disagreement is listed, each listed one occurs."""
-    assert_agreed(ours, theirs.pins)
+    assert_agreed(endpoint, ours, theirs.pins)
 
 
 def test_the_plan_exercises_what_it_claims(ours):
@@ -84,9 +93,9 @@ def test_the_plan_exercises_what_it_claims(ours):
 
 
 @pytest.mark.parametrize("channel", CHANNELS)
-def test_the_comparison_sees_every_field(ours, theirs, channel):
+def test_the_comparison_sees_every_field(endpoint, ours, theirs, channel):
     """One bit of one field of one TLP: a disagreement that is not listed."""
-    known = load()
+    known = load(endpoint)
     for name in _fields(ours, channel):
         if (channel, name) in UNCOMPARED:
             continue
@@ -94,9 +103,9 @@ def test_the_comparison_sees_every_field(ours, theirs, channel):
         assert judge(compare(changed, theirs.pins), known)[0], f"{channel}: {name} goes unnoticed"
 
 
-def test_the_comparison_sees_loss_and_repetition(ours, theirs):
+def test_the_comparison_sees_loss_and_repetition(endpoint, ours, theirs):
     """A TLP that is missing, and one that comes twice, on each channel."""
-    known = load()
+    known = load(endpoint)
     for channel in CHANNELS:
         at = _place(ours, channel)
         fewer = [*ours.packets[:at], *ours.packets[at + 1 :]]
@@ -115,11 +124,12 @@ def test_cocotb_goes_with_verilator(monkeypatch, version, cocotb):
 
 def test_a_row_covers_its_values_only():
     """`*` stands for anything, brackets for themselves; each row of the table has a reason."""
-    row = Known("cfg.width", "[3]", "(0*)", "")
+    row = Known("cfg.width", "[3]", "(0*)", "both", "")
     assert row.covers(Disagreement("cfg.width", "[3]", "(0, 0)"))
     assert not row.covers(Disagreement("cfg.width", "3", "(0,)"))
     assert not row.covers(Disagreement("cfg.width", "[3]", "(1,)"))
     assert all(len(row.reason) > 10 for row in load())
+    assert {row.endpoint for row in load()} <= {"both", *ENDPOINTS}
 
 
 def _fields(side, channel):
@@ -154,12 +164,12 @@ def _with(side, packets):
 
 @pytest.mark.soak
 @pytest.mark.parametrize("split_ours,split_theirs", [(0, 0), (0, 1), (1, 0), (1, 1)])
-def test_the_models_agree_at_length(gateware, tmp_path, split_ours, split_theirs):
+def test_the_models_agree_at_length(endpoint, gateware, tmp_path, split_ours, split_theirs):
     """Longer plans, and every combination of long and short completions."""
     seed = 100 + SHIFT + 2 * split_ours + split_theirs
     other = observe_theirs(gateware, tmp_path / "theirs", seed, 4, bool(split_theirs))
     mine = observe_ours(gateware, tmp_path / "ours", other, seed, 4, bool(split_ours))
-    assert_agreed(mine, other.pins)
+    assert_agreed(endpoint, mine, other.pins)
 
 
 # A bug of ours that a test of ours need not see: the model's author has misread PG213.
@@ -198,8 +208,9 @@ MISREADINGS = {
 
 
 @pytest.mark.soak
+@pytest.mark.parametrize("endpoint", ["litepcie"], indirect=True)  # the smaller one to compile
 @pytest.mark.parametrize("misreading", MISREADINGS)
-def test_a_misreading_is_found(gateware, theirs, tmp_path, monkeypatch, misreading):
+def test_a_misreading_is_found(endpoint, gateware, theirs, tmp_path, monkeypatch, misreading):
     """Built into a copy of the board, it is found where it was made."""
     file, right, wrong, place = MISREADINGS[misreading]
     board = tmp_path / "board"
@@ -209,5 +220,5 @@ def test_a_misreading_is_found(gateware, theirs, tmp_path, monkeypatch, misreadi
     (board / file).write_text(text.replace(right, wrong))
     monkeypatch.setattr(sim.board.build, "BOARD", board)
     mine = observe_ours(gateware, tmp_path / "ours", theirs, SHIFT)
-    places = {found.what for found in judge(compare(mine, theirs.pins), load())[0]}
+    places = {found.what for found in judge(compare(mine, theirs.pins), load(endpoint))[0]}
     assert place in places, places

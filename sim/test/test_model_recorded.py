@@ -62,17 +62,25 @@ def test_straddled_completions_read_like_others(tmp_path, seed):
 
 
 @pytest.mark.parametrize(
-    "enables,keep",
+    "enables",
     [
-        (0b01 | 1 << 2 | 7 << 3 | 1 << 6 | 7 << 7, 0xFF),  # two ends, one begins
-        (0b11 | 1 << 2 | 5 << 3, 0xFF),  # a second one begins inside the first
-        (0b01 | 1 << 2 | 7 << 3, 0x7F),  # tkeep is not all ones
-        (0b00 | 1 << 2 | 3 << 3, 0xFF),  # one ends that never began
+        0b01 | 1 << 2 | 7 << 3 | 1 << 6 | 7 << 7,  # two ends, one begins
+        0b11 | 1 << 2 | 5 << 3,  # a second one begins inside the first
+        0b00 | 1 << 2 | 3 << 3,  # one ends that never began
     ],
 )
-def test_what_cannot_be_is_refused(tmp_path, enables, keep):
+def test_what_cannot_be_is_refused(tmp_path, enables):
     """A model that puts a start or an end where PG213 has none is found by the reader itself."""
     (beat, *_) = run([*reads([1]), f"run {RUN}"], straddle=True).rc
-    wrong = type(beat)(False, keep, beat.byte_en, enables, beat.data)
+    wrong = type(beat)(False, beat.keep, beat.byte_en, enables, beat.data)
     with pytest.raises(ValueError, match="straddle"):
         recorded(tmp_path, [wrong])
+
+
+@pytest.mark.parametrize("keep", [0xFF, 0x7F])
+def test_tkeep_is_recorded_as_it_is(tmp_path, keep):
+    """Starts and ends say what is in a shared beat, so that a wrong tkeep is one disagreement."""
+    (beat, *_) = run([*reads([5]), f"run {RUN}"], straddle=True).rc
+    seen = recorded(tmp_path, [type(beat)(False, keep, beat.byte_en, beat.enables, beat.data)])
+    [packet] = seen.on("RC")
+    assert (packet.dwords, packet.keep, seen.straddle_keeps) == (5, (0xFF,), [keep])
