@@ -77,7 +77,7 @@ def test_a_slice_for_each_tlp(timeline):
         else:
             assert tlp.ns == (begin if tlp.interface == "CQ" else begin + duration)
         if tlp.kind == "MWr" and tlp.interface != "MSI":
-            assert duration == 4 * BEATS[len(tlp.payload)]
+            assert duration == (tlp.span or 4 * BEATS[len(tlp.payload)])
 
 
 def test_slices_on_a_track_do_not_overlap(timeline):

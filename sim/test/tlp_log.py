@@ -12,7 +12,9 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-LINE = re.compile(r"\s*(?P<ns>[\d.]+) ns (?P<interface>CQ|CC|RQ|RC) (?P<rest>.*)")
+LINE = re.compile(
+    r"\s*(?P<ns>[\d.]+) ns (?P<interface>CQ|CC|RQ|RC) (?P<rest>.*?)(?: pins (?P<span>[\d.]+) ns)?"
+)
 REQUEST = re.compile(
     r"(?P<msi>MSI )?(?P<kind>MRd|MWr|other) 0x(?P<address>[0-9a-f]+) (?P<dwords>\d+) dw "
     r"be (?P<first_be>[0-9a-f])/(?P<last_be>[0-9a-f]) tag (?P<tag>\d+)"
@@ -37,6 +39,7 @@ class Tlp:
     byte_count: int = 0
     status: int = 0
     latency: float | None = None  # of a completion: ns since its request
+    span: float | None = None  # ns at the pins, where that is more than the beats take
 
     @property
     def enables(self):
@@ -56,7 +59,8 @@ def parse(line):
     }
     kind = "MSI" if fields.get("msi") else fields["kind"]
     latency = float(fields["latency"]) if fields.get("latency") else None
-    return Tlp(float(head["ns"]), head["interface"], kind, **numbers, latency=latency)
+    return Tlp(float(head["ns"]), head["interface"], kind, **numbers, latency=latency,
+               span=float(head["span"]) if head["span"] else None)  # fmt: skip
 
 
 class TlpLog:

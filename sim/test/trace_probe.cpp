@@ -41,7 +41,8 @@ Tlp completion(unsigned dwords, unsigned byte_count, uint8_t tag, uint8_t status
 int main(int argc, char **argv) {
     lanebox::TlpLog log(argc > 1 ? argv[1] : "");
     auto write = [&log, at = uint64_t{0}](const char *interface, const Tlp &tlp) mutable {
-        log.write(interface, (at += 4) * kNanosecond, tlp);
+        at += 4;
+        log.write(interface, at * kNanosecond, at * kNanosecond, tlp);  // no span was seen
     };
     // One tag for both sides: a completion finds the request of its own.
     write("RQ", request(TlpType::MemRead, 0x1'0000'0000, 2, 7));

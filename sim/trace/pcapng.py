@@ -9,6 +9,7 @@ board that was killed) yields the packets before the cut. Does not read compress
 
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from collections.abc import Iterator
@@ -20,7 +21,8 @@ from sim.errors import SimError
 SECTION, INTERFACE, PACKET = 0x0A0D0D0A, 1, 6
 BYTE_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 LINK_TYPE_USER0 = 147
-OPTION_NAME, OPTION_RESOLUTION = 2, 9
+OPTION_COMMENT, OPTION_NAME, OPTION_RESOLUTION = 1, 2, 9
+SPAN = re.compile(rb"pins (\d+) ns")
 MICROSECONDS = 6  # what a file without the option means
 
 
@@ -35,8 +37,11 @@ class Interface:
     resolution: int  # times are multiples of 10^-resolution s
 
 
-def packets(path: Path) -> Iterator[tuple[str, int, bytes]]:
-    """(interface's name, nanoseconds, bytes) of every packet, in the order of the file."""
+def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
+    """(interface's name, nanoseconds, bytes, span) of every packet, in the order of the file.
+
+    The span is the time at the pins, None where it is no longer than the beats take.
+    """
     interfaces: list[Interface] = []
     for kind, order, body in _blocks(path):
         if kind == SECTION:
@@ -49,7 +54,9 @@ def packets(path: Path) -> Iterator[tuple[str, int, bytes]]:
             ticks = high << 32 | low
             shift = 9 - interface.resolution
             ns = ticks * 10**shift if shift >= 0 else ticks // 10**-shift
-            yield interface.name, ns, body[20 : 20 + captured]
+            options = dict(_options(body[20 + (captured + 3) // 4 * 4 :], order))
+            span = SPAN.fullmatch(options.get(OPTION_COMMENT, b""))
+            yield interface.name, ns, body[20 : 20 + captured], span and int(span[1])
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, str, bytes]]:

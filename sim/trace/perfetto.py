@@ -6,8 +6,8 @@
 One track for each interface with a slice for each TLP, one for each tag with a slice from request
 to last completion, flows between the two, and counters of outstanding reads.
 
-A trace knows one time of a TLP: the last beat on RQ and CC, the first on CQ and RC. Its slice is as
-long as its beats need without a stall, and never reaches into the slice before it.
+A slice begins when the first beat is shown and ends when the last one is taken, stalls and all.
+Only on RC two completions may share a beat: the second one's slice waits for the first one's end.
 """
 
 from __future__ import annotations
@@ -80,11 +80,11 @@ def _tracks() -> Iterator[Event]:
 def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
     """First and end of the TLP's beats, in ns."""
     length = DESCRIPTOR_BYTES[tlp.interface] + len(tlp.payload)
-    beats = max(1, -(-length // BEAT_BYTES))
+    took = tlp.span or max(1, -(-length // BEAT_BYTES)) * CYCLE_NS
     if tlp.interface in LAST_BEAT:
-        return min(tlp.ns, max(free_from, tlp.ns - beats * CYCLE_NS)), tlp.ns
+        return min(tlp.ns, max(free_from, tlp.ns - took)), tlp.ns
     begin = max(free_from, tlp.ns)
-    return begin, max(begin, tlp.ns + beats * CYCLE_NS)
+    return begin, max(begin, tlp.ns + took)
 
 
 def _at(ns: int) -> float:

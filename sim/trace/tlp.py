@@ -40,6 +40,7 @@ class Tlp:
     poisoned: bool = False
     payload: bytes = b""
     latency: int | None = None  # of a completion: ns since its request
+    span: int | None = None  # ns from the first beat to the last one taken, if beats need less
 
     @property
     def side(self) -> str:
@@ -52,20 +53,21 @@ class Tlp:
 
     def __str__(self) -> str:
         """As the board's text has it."""
+        span = "" if self.span is None else f" pins {self.span:.3f} ns"
         if self.is_completion:
             latency = "" if self.latency is None else f" latency {self.latency:.3f} ns"
             return (
                 f"{self.kind} low 0x{self.address:03x} {self.dwords} dw bc {self.byte_count} "
-                f"tag {self.tag} status {self.status}{latency}"
+                f"tag {self.tag} status {self.status}{latency}{span}"
             )
         msi = "MSI " if self.interface == "MSI" else ""
         return (
             f"{msi}{self.kind} 0x{self.address:x} {self.dwords} dw "
-            f"be {self.first_be:x}/{self.last_be:x} tag {self.tag}"
+            f"be {self.first_be:x}/{self.last_be:x} tag {self.tag}{span}"
         )
 
 
-def decode(interface: str, ns: int, data: bytes) -> Tlp:
+def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp:
     """The TLP of one packet."""
     dwords = struct.unpack_from(f">{min(len(data) // 4, 4)}I", data)
     if len(dwords) < 3 or len(dwords) < 3 + bool(data[0] & FOUR_DWORDS):
@@ -73,7 +75,7 @@ def decode(interface: str, ns: int, data: bytes) -> Tlp:
     kind, length = data[0], dwords[0] & 0x3FF
     if not length and (kind & WITH_DATA or not (kind in COMPLETION or kind & 0x38 == MESSAGE)):
         length = 1024
-    common = {"ns": ns, "interface": interface, "dwords": length}
+    common = {"ns": ns, "interface": interface, "dwords": length, "span": span}
     common["poisoned"] = bool(dwords[0] & 1 << 14)
     if kind in COMPLETION:
         return Tlp(

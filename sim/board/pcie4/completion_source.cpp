@@ -20,11 +20,13 @@ uint32_t lanes(unsigned from, unsigned to) {  // a bit per byte
 
 }  // namespace
 
-void CompletionSource::taken() {
+unsigned CompletionSource::taken() {
+    unsigned ended = std::exchange(ended_, 0);
     showing_ = false;
     next_ = {};
     used_ = 0;
     if (position_ < packet_.size()) place();
+    return ended;
 }
 
 bool CompletionSource::room() const {
@@ -52,6 +54,7 @@ void CompletionSource::place() {
     used_ += count;
     position_ += count;
     bool ends = position_ == packet_.size();
+    ended_ += ends;
     if (straddle_ && ends) {
         uint8_t &eof = next_.eof0 ? next_.eof1 : next_.eof0;
         eof = static_cast<uint8_t>(1 | (used_ - 1) << 1);

@@ -30,7 +30,9 @@ public:
     explicit CompletionSource(bool straddle) : straddle_(straddle) {}
 
     bool showing() const { return showing_; }
-    void taken();  // the beat on show: what is left of its last completion begins the next beat
+    // The beat on show: what is left of its last completion begins the next beat. Returns how many
+    // completions ended in it.
+    unsigned taken();
     // Another completion may begin in the beat that is not on show yet.
     bool room() const;
     void load(std::vector<uint32_t> packet, unsigned descriptor_dwords);
@@ -43,7 +45,8 @@ private:
     bool straddle_;
     RcBeat next_;
     bool showing_ = false;
-    unsigned used_ = 0;  // lanes of the beat
+    unsigned used_ = 0;   // lanes of the beat
+    unsigned ended_ = 0;  // completions whose last lane it has
     std::vector<uint32_t> packet_;
     size_t position_ = 0;
     unsigned descriptor_dwords_ = 0;

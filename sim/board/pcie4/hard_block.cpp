@@ -60,6 +60,8 @@ void HardBlock::reset() {
     cc_offer_.reset();
     cq_source_ = {};
     rc_source_ = CompletionSource(settings_.straddle);
+    log_.abandon();
+    rq_from_ = cc_from_ = 0;
     rc_blocked_ = rq_ready_ = cc_ready_ = false;
     np_credits_ = 0;
     power_change_until_ = 0;
@@ -136,6 +138,7 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     }
     rules_.check(kept, Rule::OfferedBeat, {}, "a beat on RQ changed before it was taken");
     if (!in.rq.valid) return;
+    if (!rq_from_) rq_from_ = now - kCycle;
     active(now, kSettle);
     if (!rq_ready_) {
         rq_.stalls++;
@@ -149,6 +152,7 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
         rq_lost_ = config_.flr_in_process();
     }
     if (!rq_sink_.accept(in.rq)) return;
+    Time from = std::exchange(rq_from_, 0);
     bool keep_broken = rq_sink_.keep_broken();
     Tlp tlp = decode_rq(rq_sink_.take(), rq_first_be_, rq_last_be_);
     tlp.pins_at = now;
@@ -161,7 +165,7 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     if (tlp.dwords == 0) return;  // nothing that could be sent
     if (tlp.poisoned && tlp.posted()) config_.report(CardError::PoisonedWrite, nullptr);
     count_tlp(rq_, tlp);
-    log_.write("RQ", now, tlp);
+    log_.write("RQ", from, now, tlp);
     sequence_.push_back(rq_seq_num_);
     root_.receive(std::move(tlp));
 }
@@ -205,6 +209,7 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
     }
     rules_.check(kept, Rule::OfferedBeat, {}, "a beat on CC changed before it was taken");
     if (!in.cc.valid) return;
+    if (!cc_from_) cc_from_ = now - kCycle;
     active(now, kSettle);
     if (!cc_ready_) {
         cc_.stalls++;
@@ -213,6 +218,7 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
     cc_.beats++;
     if (!cc_sink_.mid_packet()) cc_lost_ = config_.flr_in_process();
     if (!cc_sink_.accept(in.cc)) return;
+    Time from = std::exchange(cc_from_, 0);
     bool keep_broken = cc_sink_.keep_broken();
     Tlp tlp = decode_cc(cc_sink_.take());
     tlp.pins_at = now;
@@ -221,7 +227,7 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
     check_completion(tlp);
     if (tlp.status) tlp.payload.clear();  // the request's information: on the link it has no data
     count_tlp(cc_, tlp);
-    log_.write("CC", now, tlp);
+    log_.write("CC", from, now, tlp);
     root_.receive(std::move(tlp));
 }
 
@@ -259,7 +265,7 @@ void HardBlock::take_interrupt(Time now, const PinsIn &in, PinsOut &out) {
     rules_.check(enabled || !awake, Rule::MsiDisabled, message, "MSI or bus master is disabled");
     (enabled ? out.msi_sent : out.msi_fail) = true;
     if (!enabled) return;
-    log_.write("RQ", now, message);
+    log_.write("RQ", now - kCycle, now, message);
     root_.receive(std::move(message));
 }
 
@@ -272,6 +278,7 @@ void HardBlock::show_cq(Time now, const PinsIn &in, PinsOut &out) {
         cq_.beats += in.cq_ready;
         cq_.stalls += !in.cq_ready;
         if (in.cq_ready) cq_source_.taken();
+        if (!cq_source_.active()) log_.end("CQ", now);
     }
     bool reads = np_credits_ > 0;
     if (!cq_source_.active() && root_.request_arrived(now, reads) && !held_back())
@@ -292,7 +299,7 @@ void HardBlock::load_cq(Time now, Tlp tlp) {
     cq_first_be_ = tlp.first_be;
     cq_last_be_ = tlp.last_be;
     count_tlp(cq_, tlp);
-    log_.write("CQ", now, tlp);
+    log_.begin("CQ", now, tlp);
     ConfigSpace::Bar bar = config_.claims(tlp.address);
     cq_source_.load(encode_cq(tlp, bar.id, bar.aperture_bits()), kRequestDescriptorDwords,
                     tlp.first_be, tlp.last_be);
@@ -304,7 +311,7 @@ void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
         rc_.beats += in.rc_ready;
         rc_.stalls += !in.rc_ready;
         if (in.rc_ready)
-            rc_source_.taken();
+            for (unsigned i = rc_source_.taken(); i-- > 0;) log_.end("RC", now);
         else if (!rc_blocked_)
             rules_.flag(Rule::RcBackPressure, rc_last_, "m_axis_rc_tready was low");
         rc_blocked_ = !in.rc_ready;
@@ -334,11 +341,12 @@ void HardBlock::load_rc(Time now) {
     bool overflow = !settings_.straddle && root_.completions_waiting(now) >= kCompletionsInFlight;
     Tlp tlp = root_.take_completion();
     tlp.pins_at = now;
+    if (tlp.malformed) return config_.report(CardError::MalformedTlp, &tlp);
     rules_.check(!overflow, Rule::RcCompletions, tlp, "64 or more completions wait for RC");
     reads_.release(tlp);
     if (tlp.rc_error || tlp.status || tlp.poisoned || tlp.replayed) report(tlp);
     count_tlp(rc_, tlp);
-    log_.write("RC", now, tlp);
+    log_.begin("RC", now, tlp);
     rc_source_.load(encode_rc(tlp), kCompletionDescriptorDwords);
     rc_last_ = std::move(tlp);
 }

@@ -96,6 +96,7 @@ private:
     bool rc_blocked_ = false;                   // the beat on show was refused before
     Tlp rc_last_;                               // the last one that began on RC
     bool rq_ready_ = false, cc_ready_ = false;  // as the gateware saw them in the cycle that ends
+    Time rq_from_ = 0, cc_from_ = 0;            // the first beat of what is at the pins; 0: nothing
     uint8_t rq_first_be_ = 0, rq_last_be_ = 0;
     uint8_t cq_first_be_ = 0, cq_last_be_ = 0;
     unsigned np_credits_ = 0;

@@ -4,8 +4,12 @@
 
 #include "pcie4/tlp_log.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include "pcie4/descriptor.hpp"
+#include "pcie4/pins.hpp"
 #include "pcie4/trace_file.hpp"
 #include "pcie4/trace_pcapng.hpp"
 
@@ -37,7 +41,7 @@ class TextTrace : public TlpLog::Sink {
 public:
     explicit TextTrace(const std::string &path) : file_(open_trace(path)) {}
 
-    void write(const char *interface, Time at, const Tlp &tlp) override {
+    void write(const char *interface, Time at, Time span, const Tlp &tlp) override {
         fprintf(file_.get(), "%12.3f ns %s %s", nanoseconds(at), interface, describe(tlp).c_str());
         Latencies &reads = strcmp(interface, "RQ") && strcmp(interface, "RC") ? host_ : card_;
         Time latency;
@@ -45,6 +49,8 @@ public:
             reads.request(tlp.tag, at);
         else if (tlp.type == TlpType::Completion && reads.completion(tlp, at, latency))
             fprintf(file_.get(), " latency %.3f ns", nanoseconds(latency));
+        if (span && span != unhindered(interface, tlp))
+            fprintf(file_.get(), " pins %.3f ns", nanoseconds(span));
         fputc('\n', file_.get());
     }
 
@@ -68,6 +74,41 @@ std::unique_ptr<TlpLog::Sink> make_sink(const std::string &path) {
 
 }  // namespace
 
+Time unhindered(const char *interface, const Tlp &tlp) {
+    bool request = strcmp(interface, "CQ") == 0 || strcmp(interface, "RQ") == 0;
+    unsigned head = request ? kRequestDescriptorDwords : kCompletionDescriptorDwords;
+    auto dwords = tlp.interrupt ? 0 : head + static_cast<unsigned>(tlp.payload.size());
+    return std::max((dwords + kBeatDwords - 1) / kBeatDwords, 1u) * kCycle;
+}
+
 TlpLog::TlpLog(const std::string &path) : sink_(make_sink(path)) {}
+
+void TlpLog::put(Entry entry) {
+    waiting_.push_back(std::move(entry));
+    flush();
+}
+
+void TlpLog::close(const char *interface, Time at) {
+    for (Entry &entry : waiting_) {
+        if (!entry.open || strcmp(entry.interface, interface) != 0) continue;
+        entry.open = false;
+        entry.span = at - entry.at;
+        break;
+    }
+    flush();
+}
+
+void TlpLog::flush() {
+    while (!waiting_.empty() && !waiting_.front().open) {
+        const Entry &entry = waiting_.front();
+        sink_->write(entry.interface, entry.at, entry.span, entry.tlp);
+        waiting_.pop_front();
+    }
+}
+
+void TlpLog::abandon() {
+    for (Entry &entry : waiting_) entry.open = false;
+    flush();
+}
 
 }  // namespace lanebox

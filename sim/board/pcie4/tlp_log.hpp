@@ -8,6 +8,7 @@
 // Without a file a TLP costs one test of a pointer.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <string>
 
@@ -15,26 +16,50 @@
 
 namespace lanebox {
 
+// How long a TLP takes at 256-bit pins when nothing holds it up and it shares no beat.
+Time unhindered(const char *interface, const Tlp &tlp);
+
 class TlpLog {
 public:
-    // One way to write a TLP down.
+    // One way to write a TLP down. `span`: from the first beat's appearance until the last one was
+    // taken, 0 when that was not seen.
     class Sink {
     public:
         virtual ~Sink() = default;
-        virtual void write(const char *interface, Time at, const Tlp &tlp) = 0;
+        virtual void write(const char *interface, Time at, Time span, const Tlp &tlp) = 0;
     };
 
     // No path: nothing is written. Throws std::runtime_error when the file cannot be made.
     explicit TlpLog(const std::string &path);
+    ~TlpLog() { abandon(); }
 
-    // `interface`: "CQ", "CC", "RQ" or "RC"; `at`: the first beat shown on CQ and RC, the last one
-    // taken on RQ and CC.
-    void write(const char *interface, Time at, const Tlp &tlp) {
-        if (sink_) sink_->write(interface, at, tlp);
+    // RQ and CC, when the last beat has been taken: `at` that time, `from` that of the first beat.
+    void write(const char *interface, Time from, Time at, const Tlp &tlp) {
+        if (sink_) put({interface, at, at - from, false, tlp});
     }
+    // CQ and RC: the first beat is shown at `at`. What comes later waits in memory for its end.
+    void begin(const char *interface, Time at, const Tlp &tlp) {
+        if (sink_) put({interface, at, 0, true, tlp});
+    }
+    // The last beat of the oldest TLP that began on this interface and has not ended was taken.
+    void end(const char *interface, Time at) {
+        if (sink_) close(interface, at);
+    }
+    void abandon();  // what is on show is gone
 
 private:
+    struct Entry {
+        const char *interface;
+        Time at, span;
+        bool open;
+        Tlp tlp;
+    };
+    void put(Entry entry);
+    void close(const char *interface, Time at);
+    void flush();
+
     std::unique_ptr<Sink> sink_;
+    std::deque<Entry> waiting_;  // in the order of their times, from the first open one on
 };
 
 }  // namespace lanebox

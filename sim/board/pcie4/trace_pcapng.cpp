@@ -84,7 +84,7 @@ constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterface = 1, kEnhancedPacket 
 constexpr uint32_t kByteOrder = 0x1a2b3c4d;
 constexpr uint16_t kLinkTypeUser0 = 147;
 constexpr uint16_t kOptionName = 2, kOptionSpeed = 8, kOptionResolution = 9;
-constexpr uint16_t kOptionFlags = 2;
+constexpr uint16_t kOptionComment = 1, kOptionFlags = 2;
 constexpr uint32_t kInbound = 1, kOutbound = 2;       // as the card sees it
 constexpr uint64_t kSpeed = 32 * 8 * 250'000'000ull;  // bits per second that 256 bit can carry
 
@@ -135,13 +135,27 @@ struct PacketHead {
 };
 static_assert(sizeof(PacketHead) == 28);
 
-struct PacketTail {
-    uint16_t flags_code = kOptionFlags, flags_length = 4;
+struct PacketFlags {
+    uint16_t code = kOptionFlags, length = 4;
     uint32_t flags;
+};
+static_assert(sizeof(PacketFlags) == 8);
+
+struct PacketTail {
     uint32_t end_of_options = 0;
     uint32_t length;
 };
-static_assert(sizeof(PacketTail) == 16);
+static_assert(sizeof(PacketTail) == 8);
+
+// An option that is a text; empty when there is nothing to say.
+std::string comment(const std::string &text) {
+    if (text.empty()) return {};
+    const uint16_t head[] = {kOptionComment, static_cast<uint16_t>(text.size())};
+    std::string option(reinterpret_cast<const char *>(head), sizeof head);
+    option += text;
+    option.resize((option.size() + 3) / 4 * 4);
+    return option;
+}
 
 }  // namespace
 
@@ -165,26 +179,31 @@ void PcapngTrace::put(const void *data, size_t bytes) {
     fwrite(data, 1, bytes, file_.get());
 }
 
-void PcapngTrace::write(const char *interface, Time at, const Tlp &tlp) {
+void PcapngTrace::write(const char *interface, Time at, Time span, const Tlp &tlp) {
     unsigned number = interface_number(interface, tlp);
     bool from_card = kInterfaces[number].from_card;
     WireHeader header = wire_header(tlp, from_card);
     for (uint32_t &dword : header.dwords) dword = __builtin_bswap32(dword);
+    bool hindered = span && span != unhindered(interface, tlp);
+    std::string remark =
+        comment(hindered ? "pins " + std::to_string(span / kNanosecond) + " ns" : "");
     uint32_t captured = header.count * 4 + payload_bytes(tlp);
     uint64_t time = at / kNanosecond;
-    uint32_t length = sizeof(PacketHead) + captured + sizeof(PacketTail);
     PacketHead head;
-    head.length = length;
+    PacketFlags flags;
+    PacketTail tail;
+    head.length = tail.length =
+        static_cast<uint32_t>(sizeof head + captured + remark.size() + sizeof flags + sizeof tail);
     head.interface = number;
     head.time_high = static_cast<uint32_t>(time >> 32);
     head.time_low = static_cast<uint32_t>(time);
     head.captured = head.original = captured;
-    PacketTail tail;
-    tail.flags = from_card ? kOutbound : kInbound;
-    tail.length = length;
+    flags.flags = from_card ? kOutbound : kInbound;
     put(&head, sizeof head);
     put(header.dwords.data(), header.count * 4);
     put(tlp.payload.data(), payload_bytes(tlp));  // in memory as on the wire: lowest address first
+    put(remark.data(), remark.size());
+    put(&flags, sizeof flags);
     put(&tail, sizeof tail);
 }
 

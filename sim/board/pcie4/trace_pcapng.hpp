@@ -5,6 +5,7 @@
 // The TLP trace as pcapng: each TLP as it stands on the wire between sequence number and LCRC, with
 // its payload, under the link type USER0. Interfaces: CQ, CC, RQ, RC, and MSI for the writes that
 // the hard block makes from an interrupt request. Times in nanoseconds of device time.
+// A TLP that was at the pins for longer than its beats take has a comment that says how long.
 //
 // The model gives out no bus numbers: where a TLP carries none the card is 01:00.0, the host
 // 00:00.0. What follows the descriptor of a completion that refuses is no payload and is left out.
@@ -25,7 +26,7 @@ WireHeader wire_header(const Tlp &tlp, bool from_card);
 class PcapngTrace : public TlpLog::Sink {
 public:
     explicit PcapngTrace(const std::string &path);
-    void write(const char *interface, Time at, const Tlp &tlp) override;
+    void write(const char *interface, Time at, Time span, const Tlp &tlp) override;
 
 private:
     void put(const void *data, size_t bytes);
