@@ -18,8 +18,8 @@
 //   state FC_SEL                     the credit pins; they are printed
 //   run CYCLES
 //   link KIND PAYLOAD MPS GAP_NS [GENERATION WIDTH]    payload rate of one saturated direction,
-//                                    in GB/s; picoseconds of one TLP, and those that a wrong LCRC
-//                                    adds
+//                                    in GB/s; picoseconds of one TLP, those that a wrong LCRC
+//                                    adds, and of the acknowledge latency limit
 //
 // With the argument `straddle` completions share beats. Numbers are hexadecimal but for run and
 // link. Host memory is 64 KiB at 0x100000000, byte i holds i & 0xff. Rules are counted (warn) and
@@ -258,7 +258,8 @@ void link_rate(std::istringstream &words) {
     auto picoseconds = [](Time time) {
         return static_cast<unsigned long long>(time * 1000 / kNanosecond);
     };
-    printf("rate %.6f %llu %llu\n", rate, picoseconds(link.duration(tlp)), picoseconds(replay));
+    printf("rate %.6f %llu %llu %llu\n", rate, picoseconds(link.duration(tlp)), picoseconds(replay),
+           picoseconds(link.update_latency()));
 }
 
 }  // namespace

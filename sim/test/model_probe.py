@@ -67,6 +67,7 @@ class Seen:
     rates: list
     wire_ps: list = field(default_factory=list)  # of one TLP, beside each rate
     replay_ps: list = field(default_factory=list)  # that a wrong LCRC adds
+    limit_ps: list = field(default_factory=list)  # the acknowledge latency limit
     states: list = field(default_factory=list)  # the credit pins, by name
     sequence: list = field(default_factory=list)  # pcie_rq_seq_num0/1, in order
 
@@ -105,6 +106,7 @@ def parse(text) -> Seen:
             seen.rates.append(float(words[0]))
             seen.wire_ps.append(int(words[1]))
             seen.replay_ps.append(int(words[2]))
+            seen.limit_ps.append(int(words[3]))
     return seen
 
 

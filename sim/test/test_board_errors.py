@@ -228,6 +228,31 @@ def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
         assert card.read(MEMORY0) == 0x55
 
 
+def test_a_malformed_completion_never_reaches_the_card(bench):
+    """The block drops it with its header in the log, then ends the read; the next is answered."""
+    with bench() as (board, card):
+        board.command("fault malformed-completion")
+        card_reads(card)  # three dwords: the end of the read is a descriptor without data
+        assert card.config_read(UNCORRECTABLE) == 1 << MALFORMED | 1 << TIMEOUT
+        assert card.config_read(CONTROL) & 0x1F == MALFORMED and completion_header(card)
+        assert card.config_read(DEVICE_CONTROL + 2, 2) == FATAL | NONFATAL
+        assert board.stats()["rc"]["tlps"] == 1
+        card.write(0x20, 0)
+        card.send_read(HIGH_MEMORY, 2, tag=5)
+        card.completions(5)
+        assert board.stats()["rc"]["payload_bytes"] == 8
+
+
+@pytest.mark.parametrize("name", ["byte-count", "attributes", "lower-address"])
+def test_what_the_user_is_told_is_not_told_twice(bench, name):
+    """Completions with an error code of PG213's descriptor set nothing in configuration space."""
+    with bench() as (board, card):
+        board.command(f"fault {name}")
+        card_reads(card)
+        assert board.stats()["faults"] == 1
+        assert status_of(card) == (0, 0, 0, 0)
+
+
 def test_where_the_capabilities_stand(bench):
     """AER at 0x100, Secondary PCI Express at 0x1c0, and the list ends there."""
     with bench() as (_, card):

@@ -34,6 +34,12 @@ def held_reads(completions):
     return [MPS_128, "hold", *sum(reads, []), f"run {3 * RUN}", "take"]
 
 
+def late_reads(completions):
+    """The same, but it is the block that does not get them to the pins for a while."""
+    reads = [request(False, MEMORY, 128, tag=tag) for tag in range(completions // 4)]
+    return [MPS_128, *sum(reads, []), "stall 64", f"run {3 * RUN}", "stall 0"]
+
+
 # (commands, the rules that they break)
 CASES = {
     "a whole write": (WHOLE, []),
@@ -122,6 +128,8 @@ CASES = {
         held_reads(68),
         ["rc-completions", "rc-backpressure"],
     ),
+    "60 completions wait inside the block": (late_reads(60), []),
+    "68 completions wait inside the block": (late_reads(68), ["rc-completions"]),
 }
 
 

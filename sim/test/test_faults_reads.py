@@ -12,7 +12,7 @@ from root_probe import run
 
 TOTAL = 32 * 1024
 UR, CA = 1, 4
-BYTE_COUNT, INVALID_TAG, TIMEOUT = 3, 6, 9  # PG213, error codes of the RC descriptor
+BYTE_COUNT, ATTRIBUTES, LOWER_ADDRESS, INVALID_TAG, TIMEOUT = 3, 4, 5, 6, 9  # PG213, error codes
 
 
 def answers(fault, *settings):
@@ -66,6 +66,30 @@ def test_a_wrong_byte_count_is_above_what_is_left():
     assert [c.error for c in seen] == [0, BYTE_COUNT, 0, 0, 0, 0, 0, 0]
 
 
+def test_wrong_attributes_are_named():
+    """One completion has not the attributes of its read: error code 4, the data is there."""
+    seen = answers("attributes:2")
+    assert [c.error for c in seen] == [0, ATTRIBUTES, 0, 0, 0, 0, 0, 0]
+    assert whole(seen, 1) and whole(seen, 2)
+
+
+def test_a_wrong_lower_address_is_named():
+    """One completion says that it begins 32 bytes from where it does: error code 5."""
+    seen = answers("lower-address:2")
+    assert [c.low % 256 for c in seen[:4]] == [0, 64 ^ 32, 128, 192]
+    assert [c.error for c in seen] == [0, LOWER_ADDRESS, 0, 0, 0, 0, 0, 0]
+
+
+def test_nothing_follows_a_malformed_completion_but_the_timeout():
+    """The root sends the first completion of a read, broken; later the block ends the read."""
+    asked = ["config 98 1 1", "fault malformed-completion:2", "mrd 1000 64 1", "mrd 2000 64 2"]
+    seen = run("size 64", *asked, "run 110000")
+    assert whole(seen.of(1), 1)
+    broken, end = seen.of(2)
+    assert (broken.error, broken.done, broken.dwords) == (0, False, 16)
+    assert (end.error, end.done, end.data) == (TIMEOUT, True, b"")
+
+
 def test_a_dropped_completion_is_a_read_without_answer():
     """Nothing comes for the second read."""
     seen = answers("drop-completion:2")
@@ -82,8 +106,10 @@ def start_h2c(card):
 
 
 @pytest.mark.parametrize(
-    "fault", ["ur", "ca", "poison", "unexpected", "duplicate", "byte-count", "drop-completion"]
-)
+    "fault",
+    ["ur", "ca", "poison", "unexpected", "duplicate", "byte-count", "attributes", "lower-address",
+     "drop-completion", "malformed-completion"],
+)  # fmt: skip
 def test_the_next_client_works(start_board, fault):
     """Whatever the gateware made of it, the board serves the next client from a reset on."""
     with start_board("--fault", f"{fault}:3", "--rules", "warn", violations=None) as board:

@@ -31,6 +31,8 @@ COCOTBEXT = {
 }  # fmt: skip
 
 # Base specification 3.1, tables 3-7 to 3-9: the acknowledge latency limit in symbol times, by MPS.
+# Others have written them down, too: Gen1's rows are the table `ack_lat` of Linux' cxgb3 driver
+# (t3_hw.c, config_pcie), and the formula behind all of them is cocotbext-pcie's (below).
 ACKNOWLEDGE = {
     1: {1: [237, 416, 559], 2: [128, 217, 289], 4: [73, 118, 154], 8: [67, 107, 86]},
     2: {1: [288, 467, 610], 2: [179, 268, 340], 4: [124, 169, 205], 8: [118, 158, 137]},
@@ -42,6 +44,10 @@ RAW_PER_LANE = {1: 0.25, 2: 0.5, 3: 128 / 130}  # GB/s
 each_rate = pytest.mark.parametrize("generation", GENERATIONS)
 each_width = pytest.mark.parametrize("width", WIDTHS)
 
+
+# cocotbext-pcie 0.2.16, core/port.py: get_update_factor and get_max_update_latency.
+COCOTBEXT_FACTOR = {1: 1.4, 2: 1.4, 4: 1.4, 8: 2.5}  # to an MPS of 256, 1.0 above
+COCOTBEXT_OVERHEAD = 28  # bytes
 
 INTERNAL_DELAY = {1: 19, 2: 70, 3: 115}  # symbol times, of the same tables
 
@@ -71,6 +77,20 @@ def test_dllps_and_skips_take_their_share(generation, width, mps):
     raw = RAW_PER_LANE[generation] * width
     wanted = raw * (1 - tax) * mps / (mps + limits.WRITE_OVERHEAD)
     assert link("write", mps, mps, generation, width)[0] == pytest.approx(wanted, rel=0.001)
+
+
+@each_rate
+@each_width
+@pytest.mark.parametrize("mps", [128, 256, 512])
+def test_the_acknowledge_limit_is_that_of_others(generation, width, mps):
+    """In whole symbol times, as the specification's tables, Linux and cocotbext-pcie have it."""
+    [limit_ps] = run([f"link write {mps} {mps} 0 {generation} {width}"]).limit_ps
+    symbols = limit_ps / 1000 * RAW_PER_LANE[generation]
+    limit = ACKNOWLEDGE[generation][width][[128, 256, 512].index(mps)]
+    assert symbols == pytest.approx(limit, abs=0.01)
+    factor = COCOTBEXT_FACTOR[width] if mps <= 256 else 1.0
+    wanted = (mps + COCOTBEXT_OVERHEAD) * factor / width + INTERNAL_DELAY[generation]
+    assert limit == int(wanted)
 
 
 @each_rate

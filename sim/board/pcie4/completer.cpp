@@ -101,6 +101,7 @@ unsigned Completer::piece(uint64_t address, unsigned left) {
 
 void Completer::complete(const Tlp &read, const std::vector<uint32_t> &data, Time now) {
     begin(read);
+    bool malformed = faults_.malformed_completion();
     unsigned skip = first_enabled(read.first_be);
     unsigned bytes = bytes_enabled(read.first_be, read.last_be, read.dwords);
     for (unsigned at = 0; at < read.dwords;) {
@@ -116,7 +117,9 @@ void Completer::complete(const Tlp &read, const std::vector<uint32_t> &data, Tim
         completion.attributes = read.attributes;
         completion.request_done = at + count == read.dwords;
         completion.payload.assign(data.begin() + at, data.begin() + at + count);
+        completion.malformed = malformed;
         answer(std::move(completion), now);
+        if (malformed) return lose(read);  // nothing of it comes after what the block drops
         at += count;
     }
 }

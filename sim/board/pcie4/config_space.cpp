@@ -183,6 +183,7 @@ uint32_t ConfigSpace::word(unsigned offset) const {
     return value;
 }
 
+// The longest of each range of base specification 7.5.3.16, which leaves the choice to the device.
 Time ConfigSpace::completion_timeout() const {
     unsigned chosen = byte(0x98);
     if (chosen & 0x10) return 0;

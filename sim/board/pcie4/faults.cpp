@@ -11,6 +11,8 @@ namespace lanebox {
 namespace {
 
 constexpr unsigned kByteCountError = 64;
+constexpr uint64_t kLowerAddressError = 0x20;
+constexpr uint8_t kNoSnoop = 1;
 constexpr uint64_t kHotReset = 1'000'000;  // ns: the shortest that base specification 6.6.1 allows
 
 bool number(const std::string &text, uint64_t &value) {
@@ -50,10 +52,15 @@ Event event_of(Event::Kind kind, const std::string &spec) {
 }  // namespace
 
 const char *Faults::name(unsigned kind) {
-    static const char *const names[] = {"flip-c2h",  "c2h-be",      "flip-h2c",        "wrong-be",
-                                        "lose-msi",  "ur",          "drop-completion", "ca",
-                                        "poison",    "unexpected",  "duplicate",       "byte-count",
-                                        "replay-up", "replay-down", "malformed"};
+    static const char *const names[] = {"flip-c2h",        "c2h-be",
+                                        "flip-h2c",        "wrong-be",
+                                        "lose-msi",        "ur",
+                                        "drop-completion", "ca",
+                                        "poison",          "unexpected",
+                                        "duplicate",       "byte-count",
+                                        "replay-up",       "replay-down",
+                                        "malformed",       "attributes",
+                                        "lower-address",   "malformed-completion"};
     static_assert(sizeof names / sizeof *names == kKinds);
     return names[kind];
 }
@@ -135,6 +142,14 @@ void Faults::on_completion(Tlp &completion) {
         completion.byte_count += kByteCountError;
         completion.rc_error = kRcByteCount;
     }
+    if (strikes(Attributes)) {
+        completion.attributes ^= kNoSnoop;
+        completion.rc_error = kRcAttributes;
+    }
+    if (strikes(LowerAddress)) {
+        completion.address ^= kLowerAddressError;
+        completion.rc_error = kRcLowerAddress;
+    }
 }
 
 void Faults::on_mmio_write(Tlp &write) {
@@ -166,6 +181,10 @@ bool Faults::replay_up() {
 
 bool Faults::malformed() {
     return strikes(Malformed);
+}
+
+bool Faults::malformed_completion() {
+    return strikes(MalformedCompletion);
 }
 
 bool Faults::replay_down() {

@@ -39,7 +39,8 @@ public:
 
     // flip-c2h: one payload bit of a memory write; c2h-be: the enables of its first dword
     void on_c2h_write(Tlp &write);
-    // flip-h2c: one payload bit of a read completion; poison: its EP bit; byte-count: 64 too many
+    // flip-h2c: one payload bit of a read completion; poison: its EP bit; byte-count: 64 too many;
+    // attributes, lower-address: not those of its read
     void on_completion(Tlp &completion);
     void on_mmio_write(Tlp &write);  // wrong-be: the byte enables of a BAR write
     bool lose_msi();                 // lose-msi: an interrupt message disappears
@@ -49,8 +50,9 @@ public:
     bool unexpected();  // unexpected: a completion before this one that nobody asked for
     bool replay_up();   // replay-up, replay-down: a TLP crosses the link with a wrong LCRC
     bool replay_down();
-    bool duplicate();  // duplicate: the last completion of a read comes twice
-    bool malformed();  // malformed: a request to the card breaks the specification
+    bool duplicate();             // duplicate: the last completion of a read comes twice
+    bool malformed();             // malformed: a request to the card breaks the specification
+    bool malformed_completion();  // malformed-completion: so does the first answer to a read
 
     bool event_waiting() const { return !events_.empty(); }
     Event take_event();
@@ -76,6 +78,9 @@ private:
         ReplayUp,
         ReplayDown,
         Malformed,
+        Attributes,
+        LowerAddress,
+        MalformedCompletion,
         kKinds
     };
     static const char *name(unsigned kind);

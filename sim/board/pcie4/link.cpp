@@ -38,7 +38,8 @@ unsigned header_bytes(const Tlp &tlp) {
     return three_dwords ? 12 : 16;
 }
 
-// The factor of tables 3-7 to 3-9, in tenths, by payload size and width.
+// The factor of tables 3-7 to 3-9, in tenths, by payload size and width; cocotbext-pcie and Linux'
+// cxgb3 driver have the same (test_model_link.py).
 unsigned acknowledge_factor(unsigned mps, unsigned width) {
     if (mps > 256) return width > 8 ? 20 : 10;
     return width <= 4 ? 14 : width <= 8 ? 25 : 30;

@@ -319,7 +319,7 @@ void RootComplex::send(Time ready, Tlp tlp) {
     bool completion = tlp.type == TlpType::Completion;
     downstream_credits.consume(tlp);
     tlp.replayed = faults_.replay_down();
-    tlp.malformed = !completion && faults_.malformed();
+    tlp.malformed |= !completion && faults_.malformed();
     if (tlp.replayed) downstream.corrupt_next();
     Time at = downstream.send(ready, tlp);
     if (tlp.type == TlpType::MemRead && tlp.requester == kHostId)

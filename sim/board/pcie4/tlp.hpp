@@ -20,7 +20,8 @@ enum class TlpType : uint8_t { MemRead, MemWrite, Completion, Other };
 enum class CplStatus : uint8_t { Success = 0, UnsupportedRequest = 1, CompleterAbort = 4 };
 
 // Error codes of PG213's "Requester Completion Descriptor" that no field of the completion implies.
-constexpr uint8_t kRcByteCount = 3, kRcInvalidTag = 6, kRcTimeout = 9;
+constexpr uint8_t kRcByteCount = 3, kRcAttributes = 4, kRcLowerAddress = 5, kRcInvalidTag = 6,
+                  kRcTimeout = 9;
 
 constexpr uint16_t kCardId = 0x0100;  // bus 1, device 0: the model has one card on one bus
 

@@ -1,0 +1,122 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""No rule and no fault without a test that trips it; the names are those of the board's source.
+
+A rule counts as reached only where it is the only one that was broken. Cases at the pins are looked
+up in the tables that their tests run; for the others a test is named, and that test must exist and
+speak of the rule or the fault.
+"""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import test_board_pins
+import test_model_rules
+
+from sim.board.build import BOARD
+
+HERE = Path(__file__).resolve().parent
+README = HERE.parent / "README.md"
+
+# Rules that only a card of its own (bench_card.sv) or a host alone can break.
+RULES = {
+    "zero-length": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
+    "reserved-fields": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
+    "user-config-space": "test_board_descriptors::test_the_users_configuration_space",
+    "flr-timeout": "test_board_resets::test_a_reset_that_is_not_acknowledged_is_an_error",
+    "power-state": "test_board_power::test_the_card_sends_nothing_in_d3hot",
+    "power-state-ack": "test_board_power::test_a_change_that_is_not_acknowledged_breaks_a_rule",
+}
+FAULTS = {
+    "flip-c2h": "test_board_faults::test_flip_c2h_flips_one_bit_of_the_nth_write",
+    "c2h-be": "test_board_faults::test_c2h_be_leaves_bytes_of_the_nth_write_unwritten",
+    "flip-h2c": "test_board_faults::test_flip_h2c_spoils_one_beat_of_the_nth_completion",
+    "wrong-be": "test_board_faults::test_wrong_be_reaches_the_card_once",
+    "lose-msi": "test_board_faults::test_lose_msi_loses_the_nth",
+    "ur": "test_faults_reads::test_a_refused_read_is_one_completion_without_data",
+    "ca": "test_faults_reads::test_a_refused_read_is_one_completion_without_data",
+    "drop-completion": "test_faults_reads::test_a_lost_completion_times_out",
+    "poison": "test_faults_reads::test_poison_marks_one_completion",
+    "unexpected": "test_faults_reads::test_an_unexpected_completion_is_one_too_many",
+    "duplicate": "test_faults_reads::test_a_duplicate_comes_after_the_original",
+    "byte-count": "test_faults_reads::test_a_wrong_byte_count_is_above_what_is_left",
+    "attributes": "test_faults_reads::test_wrong_attributes_are_named",
+    "lower-address": "test_faults_reads::test_a_wrong_lower_address_is_named",
+    "malformed": "test_board_errors::test_a_malformed_write_never_reaches_the_card",
+    "malformed-completion": "test_board_errors::test_a_malformed_completion_never_reaches_the_card",
+    "replay-up": "test_model_link::test_a_replayed_request_is_only_late",
+    "replay-down": "test_model_link::test_a_replayed_completion_is_only_late",
+    "hot-reset": "test_board_resets::test_a_hot_reset_holds_the_card_in_reset",
+    "link-down": "test_board_resets::test_the_card_is_in_reset_while_the_link_is_down",
+    "remove": "test_faults_link::test_a_card_that_is_pulled_out",
+    "insert": "test_faults_link::test_a_card_that_is_put_back",
+    "devctl": "test_faults_link::test_device_control_rewritten_while_running",
+    "command": "test_faults_link::test_bus_master_cleared_while_running",
+}
+
+
+def names(file, function):
+    """The strings of the array of names in one of the model's functions."""
+    text = (BOARD / "pcie4" / file).read_text()
+    found = re.search(re.escape(function) + r".*?names\[\] = \{(.*?)\};", text, re.S)
+    return set(re.findall(r'"([a-z0-9-]+)"', found[1]))
+
+
+def rule_names():
+    return names("rules.cpp", "rule_name(")
+
+
+def fault_names():
+    return names("faults.cpp", "Faults::name(") | names("faults.cpp", "Faults::event_name(")
+
+
+def broken_alone():
+    """Rules that a case at the pins breaks, and no other with it."""
+    cases = [*test_board_pins.CASES.values(), *test_model_rules.CASES.values()]
+    return {next(iter(rules)) for _, rules in cases if len(rules) == 1}
+
+
+def source_of(place):
+    """A test's own lines and its decorators, with the file's tables: the text it is made of."""
+    module, function = place.split("::")
+    text = (HERE / f"{module}.py").read_text()
+    body = ast.parse(text).body
+    test = next(node for node in body if getattr(node, "name", None) == function)
+    used = {node.id for node in ast.walk(test) if isinstance(node, ast.Name)}
+    tables = [n for n in body if isinstance(n, ast.Assign) and names_of(n.targets[0]) & used]
+    return "\n".join(ast.get_source_segment(text, n) for n in [*tables, *test.decorator_list, test])
+
+
+def names_of(target):
+    return {node.id for node in ast.walk(target) if isinstance(node, ast.Name)}
+
+
+def test_every_rule_is_broken_alone_by_some_test():
+    """Each of the board's rules, and nothing that is no rule."""
+    assert len(rule_names()) >= 24
+    assert broken_alone() | set(RULES) == rule_names()
+    assert not broken_alone() & set(RULES), "a case at the pins is there: it need not be named"
+
+
+def test_every_fault_has_a_test():
+    """Each of the board's faults and events, and nothing that is none."""
+    assert len(fault_names()) >= 24
+    assert set(FAULTS) == fault_names()
+
+
+@pytest.mark.parametrize("name, place", [*RULES.items(), *FAULTS.items()])
+def test_the_named_test_speaks_of_it(name, place):
+    """The test exists, is not skipped, and its own text has the name."""
+    text = source_of(place)
+    assert re.search(rf"(?<![\w-]){name}(?![\w-])", text), f"{place} does not mention {name}"
+    assert "mark.skip" not in text and "mark.xfail" not in text
+
+
+def test_the_readme_has_them_all():
+    """sim/README.md lists every rule and every fault by its name on the command line."""
+    text = README.read_text()
+    missing = [n for n in rule_names() | fault_names() if f"`{n}" not in text]
+    assert not missing, f"sim/README.md does not name {sorted(missing)}"
