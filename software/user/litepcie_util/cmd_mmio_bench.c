@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "litepcie_capability.h"
 #include "mmio_bench.h"
-#include "registers.h"
+#include "mmio_ways.h"
 
 #define DEFAULT_COUNT	256
 #define MAX_COUNT	1000000
@@ -38,15 +39,23 @@ static void print_row(const struct mmio_row *row)
 	histogram_print(&row->ns, "ns");
 }
 
-static void print_text(const struct util *util, const void *result)
+struct result {
+	struct mmio_bench	bench;
+	struct mmio_ways	ways;
+};
+
+static void print_text(const struct util *util, const void *data)
 {
-	const struct mmio_bench *bench = result;
+	const struct result *result = data;
+	const struct mmio_bench *bench = &result->bench;
 
 	printf("mmio_bench     %s, %s by %s, %zu samples in a row, device time\n", util->device,
 	       target_names[bench->target], bench->path, bench->count);
 	printf("  clock         %6.1f ns round trip of its own register\n", bench->clock_ns);
-	for (size_t i = 0; i < MMIO_ROWS; i++)
+	for (size_t i = 0; !bench->all && i < MMIO_ROWS; i++)
 		print_row(&bench->rows[i]);
+	if (bench->all)
+		mmio_ways_print(&result->ways);
 }
 
 static void print_row_json(struct json *json, const struct mmio_row *row)
@@ -74,17 +83,20 @@ static void print_row_json(struct json *json, const struct mmio_row *row)
 	json_end_object(json);
 }
 
-static void print_json(struct json *json, const void *result)
+static void print_json(struct json *json, const void *data)
 {
-	const struct mmio_bench *bench = result;
+	const struct result *result = data;
+	const struct mmio_bench *bench = &result->bench;
 
 	json_string(json, "target", target_names[bench->target]);
 	json_string(json, "mmio_path", bench->path);
 	json_number(json, "clock_round_trip_ns", bench->clock_ns);
 	json_unsigned(json, "writes_per_sample", MMIO_BURST);
 	json_begin_array(json, "rows");
-	for (size_t i = 0; i < MMIO_ROWS; i++)
+	for (size_t i = 0; !bench->all && i < MMIO_ROWS; i++)
 		print_row_json(json, &bench->rows[i]);
+	if (bench->all)
+		mmio_ways_json(json, &result->ways);
 	json_end_array(json);
 }
 
@@ -100,17 +112,31 @@ static bool find_target(const char *name, enum mmio_target *target)
 	return false;
 }
 
+/* Places are the card's own; without a clock or a target nothing can be measured. */
+static int find_places(struct litepcie *dev, struct mmio_bench *bench)
+{
+	struct litepcie_register clock, scratch;
+	struct litepcie_block memory;
+	int rc = litepcie_register_find(dev, "device_time_low", &clock);
+
+	if (rc == 0)
+		rc = litepcie_register_find(dev, "ctrl_scratch", &scratch);
+	if (rc == 0)
+		rc = litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &memory);
+	if (rc < 0)
+		return rc;
+	bench->clock = clock.offset;
+	bench->offset = bench->target == MMIO_MEMORY0 ? memory.offset :
+			bench->target == MMIO_SCRATCH ? scratch.offset : clock.offset;
+	return 0;
+}
+
 static void set_up(struct mmio_bench *bench)
 {
-	static const uint32_t offsets[] = {
-		[MMIO_MEMORY0] = REG_MEMORY0, [MMIO_SCRATCH] = REG_SCRATCH,
-		[MMIO_TIME] = REG_TIME_LOW,
-	};
 	static const char *const ids[] = {
 		"mmio_read/4", "mmio_read/8", "mmio_write/4", "mmio_write/8",
 	};
 
-	bench->offset = offsets[bench->target];
 	bench->spread = bench->target == MMIO_MEMORY0;
 	for (size_t i = 0; i < MMIO_ROWS; i++) {
 		bench->rows[i].id = ids[i];
@@ -124,6 +150,7 @@ static void set_up(struct mmio_bench *bench)
 static int parse(struct util *util, int argc, char **argv, struct mmio_bench *bench)
 {
 	static const struct option options[] = {
+		{ "all", no_argument, NULL, 'a' },
 		{ "count", required_argument, NULL, 'n' },
 		{ "target", required_argument, NULL, 't' },
 		{ "help", no_argument, NULL, 'h' },
@@ -132,7 +159,7 @@ static int parse(struct util *util, int argc, char **argv, struct mmio_bench *be
 	uint64_t number = DEFAULT_COUNT;
 	int option;
 
-	while ((option = getopt_long(argc, argv, ":n:t:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":an:t:h", options, NULL)) != -1) {
 		if (option == 'h')
 			return util_help(&cmd_mmio_bench);
 		if (option == ':')
@@ -140,6 +167,7 @@ static int parse(struct util *util, int argc, char **argv, struct mmio_bench *be
 		if (option == '?')
 			return util_usage(util, "%s: mmio_bench has no such option",
 					  argv[optind - 1]);
+		bench->all = bench->all || option == 'a';
 		if (option == 'n' && !util_parse_number(optarg, 1, MAX_COUNT, &number))
 			return util_usage(util, "--count %s: it must be a number from 1 to %u",
 					  optarg, MAX_COUNT);
@@ -153,27 +181,45 @@ static int parse(struct util *util, int argc, char **argv, struct mmio_bench *be
 	return -1;
 }
 
+static int measure(struct util *util, struct result *result)
+{
+	struct mmio_bench *bench = &result->bench;
+	int rc = find_places(util->dev, bench);
+
+	if (rc == 0)
+		rc = mmio_measure(util->dev, bench);
+	if (rc == 0 && bench->all) {
+		result->ways.bench = bench;
+		result->ways.link = (struct limit_link) {
+			.gen = util->conditions.link_gen, .lanes = util->conditions.link_lanes,
+			.mps = util->conditions.mps, .mrrs = util->conditions.mrrs,
+		};
+		rc = mmio_ways_measure(util->dev, &result->ways);
+	}
+	return rc;
+}
+
 static int run(struct util *util, int argc, char **argv)
 {
-	struct mmio_bench bench = { .target = MMIO_MEMORY0 };
-	int status = parse(util, argc, argv, &bench);
+	static struct result result = { .bench = { .target = MMIO_MEMORY0 } };
+	struct mmio_bench *bench = &result.bench;
+	int status = parse(util, argc, argv, bench);
 
 	if (status >= 0)
 		return status;
-	set_up(&bench);
-	bench.samples = calloc(bench.count, sizeof(bench.samples[0]));
-	if (!bench.samples)
+	set_up(bench);
+	bench->samples = calloc(bench->count, sizeof(bench->samples[0]));
+	if (!bench->samples)
 		util_fail(util, "no memory for %zu samples; ask for fewer with --count",
-			  bench.count);
-	if (!bench.samples || !util_open(util)) {
-		free(bench.samples);
+			  bench->count);
+	if (!bench->samples || !util_open(util)) {
+		free(bench->samples);
 		return util_finish(util, NULL, print_text, print_json);
 	}
-	snprintf(bench.path, sizeof(bench.path), "%s", litepcie_mmio_path(util->dev));
-	util_check(util, mmio_measure(util->dev, &bench),
-		   util_interrupted() ? "interrupted" : "MMIO");
-	free(bench.samples);
-	return util_finish(util, &bench, print_text, print_json);
+	snprintf(bench->path, sizeof(bench->path), "%s", litepcie_mmio_path(util->dev));
+	util_check(util, measure(util, &result), util_interrupted() ? "interrupted" : "MMIO");
+	free(bench->samples);
+	return util_finish(util, &result, print_text, print_json);
 }
 
 static const char help[] =
@@ -183,7 +229,14 @@ static const char help[] =
 	"clock (4 ns), with a histogram of each. A size that the card answers wrongly gets no\n"
 	"value but the reason; that does not fail the command.\n"
 	"\n"
+	"With --all every way in which software reaches a card's memory, each with its rate, its\n"
+	"limit (what is in flight over the round trip; link and interface for writes) and what\n"
+	"binds, or the reason why it cannot be done here: a system call for each access, mapped\n"
+	"loads and stores of 4 and 8 bytes, single accesses up to 64 bytes (vector instructions,\n"
+	"or one TLP of a simulated host), write-combined stores, memcpy, several threads.\n"
+	"\n"
 	"options:\n"
+	"  -a, --all          every way of access, in the card's largest memory\n"
 	"  -n, --count N      samples in each row, 1 to 1000000 (256); a sample is one read, or\n"
 	"                     64 writes back to back\n"
 	"  -t, --target NAME  memory0 (default; what is overwritten is restored), scratch or time\n"

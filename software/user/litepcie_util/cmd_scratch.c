@@ -9,9 +9,9 @@
  */
 #include <getopt.h>
 
-#include "registers.h"
 #include "util.h"
 
+#define SCRATCH		"ctrl_scratch"
 #define SCRATCH_RESET	0x12345678u	/* LiteX gives the scratch register this value */
 #define WALKING		32u
 
@@ -37,11 +37,12 @@ static uint32_t pattern(unsigned int i)
 static int test(struct util *util, struct scratch *scratch)
 {
 	for (unsigned int i = 0; i < PATTERNS && !util_interrupted(); i++) {
-		uint32_t expected = pattern(i), got;
-		int rc = litepcie_writel(util->dev, REG_SCRATCH, expected);
+		uint64_t got = 0;
+		uint32_t expected = pattern(i);
+		int rc = litepcie_register_write(util->dev, SCRATCH, expected);
 
 		if (rc == 0)
-			rc = litepcie_readl(util->dev, REG_SCRATCH, &got);
+			rc = litepcie_register_read(util->dev, SCRATCH, &got);
 		if (rc < 0)
 			return rc;
 		scratch->patterns++;
@@ -49,10 +50,10 @@ static int test(struct util *util, struct scratch *scratch)
 			continue;
 		if (!scratch->errors++) {
 			scratch->expected = expected;
-			scratch->got = got;
+			scratch->got = (uint32_t)got;
 		}
 	}
-	return litepcie_writel(util->dev, REG_SCRATCH, SCRATCH_RESET);
+	return litepcie_register_write(util->dev, SCRATCH, SCRATCH_RESET);
 }
 
 static void print_text(const struct util *util, const void *result)

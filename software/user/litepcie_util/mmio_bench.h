@@ -29,7 +29,9 @@ struct mmio_row {
 
 struct mmio_bench {
 	enum mmio_target	target;
+	bool		all;		/* every way of access, in mmio_ways.c */
 	uint32_t	offset;
+	uint32_t	clock;		/* offset of the lower half of device time */
 	bool		spread;		/* consecutive words, not one register */
 	size_t		count;		/* samples in a row */
 	double		*samples;
@@ -43,6 +45,10 @@ struct mmio_bench {
  * -errno, -EINTR after Ctrl-C.
  */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
+
+/* The lower half of device time: enough for differences of less than 17 s. */
+int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
+double mmio_elapsed_ns(uint32_t from, uint32_t to);
 
 /* Leave a row without a value, for this reason. */
 __attribute__((format(printf, 2, 3)))

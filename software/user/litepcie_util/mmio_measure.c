@@ -17,24 +17,22 @@
 #include <stdio.h>
 
 #include "mmio_bench.h"
-#include "registers.h"
 
 #define NS_PER_TICK	(1000000000 / LITEPCIE_TICKS_PER_S)
 #define PROOF_WORDS	4
 
 /* Clock --------------------------------------------------------------------------------------- */
 
-/* The lower half is enough for differences of less than 17 s. */
-static int read_clock(struct litepcie *dev, uint32_t *ticks)
+int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks)
 {
-	uint64_t value;
-	int rc = litepcie_mmio_read(dev, REG_TIME_LOW, 4, &value);
+	uint64_t value = 0;
+	int rc = litepcie_mmio_read(dev, bench->clock, 4, &value);
 
 	*ticks = (uint32_t)value;
 	return rc;
 }
 
-static double elapsed_ns(uint32_t from, uint32_t to)
+double mmio_elapsed_ns(uint32_t from, uint32_t to)
 {
 	return (double)(uint32_t)(to - from) * NS_PER_TICK;
 }
@@ -52,16 +50,17 @@ void mmio_refuse(struct mmio_row *row, const char *format, ...)
 }
 
 /* The clock moves while it is read: a right answer lies between two 4-byte readings around it. */
-static int prove_clock(struct litepcie *dev, struct mmio_row *row)
+static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
+		       struct mmio_row *row)
 {
 	uint32_t before, after;
 	uint64_t value = 0;
-	int rc = read_clock(dev, &before);
+	int rc = mmio_clock(dev, bench, &before);
 
 	if (rc == 0)
-		rc = litepcie_mmio_read(dev, REG_TIME_LOW, row->size, &value);
+		rc = litepcie_mmio_read(dev, bench->clock, row->size, &value);
 	if (rc == 0)
-		rc = read_clock(dev, &after);
+		rc = mmio_clock(dev, bench, &after);
 	if (rc == 0 && (uint32_t)((uint32_t)value - before) > after - before)
 		mmio_refuse(row, "the card answers a %zu-byte read wrongly: 0x%0*llx, which is not "
 			    "a time between 0x%08x and 0x%08x", row->size, (int)row->size * 2,
@@ -124,7 +123,7 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 		mmio_refuse(row, "device time can only be read");
 		return 0;
 	}
-	rc = bench->target == MMIO_TIME ? prove_clock(dev, row) : prove_words(dev, bench, row);
+	rc = bench->target == MMIO_TIME ? prove_clock(dev, bench, row) : prove_words(dev, bench, row);
 	if (rc == -EOPNOTSUPP) {	/* the path to the card, not the card */
 		mmio_refuse(row, "%s", litepcie_why(dev));
 		return 0;
@@ -138,11 +137,11 @@ static int measure_clock(struct litepcie *dev, struct mmio_bench *bench)
 {
 	struct histogram round_trip;
 	uint32_t from, to;
-	int rc = read_clock(dev, &from);
+	int rc = mmio_clock(dev, bench, &from);
 
 	for (size_t i = 0; rc == 0 && i < bench->count; i++) {
-		rc = read_clock(dev, &to);
-		bench->samples[i] = elapsed_ns(from, to);
+		rc = mmio_clock(dev, bench, &to);
+		bench->samples[i] = mmio_elapsed_ns(from, to);
 		from = to;
 	}
 	if (rc == 0) {
@@ -157,14 +156,14 @@ static int sample_read(struct litepcie *dev, const struct mmio_bench *bench,
 {
 	uint32_t from, to;
 	uint64_t value;
-	int rc = read_clock(dev, &from);
+	int rc = mmio_clock(dev, bench, &from);
 
 	if (rc == 0)
 		rc = litepcie_mmio_read(dev, bench->offset, row->size, &value);
 	if (rc == 0)
-		rc = read_clock(dev, &to);
+		rc = mmio_clock(dev, bench, &to);
 	if (rc == 0)
-		*ns = elapsed_ns(from, to) - bench->clock_ns;
+		*ns = mmio_elapsed_ns(from, to) - bench->clock_ns;
 	return rc;
 }
 
@@ -177,14 +176,14 @@ static int sample_write(struct litepcie *dev, const struct mmio_bench *bench,
 
 	for (size_t i = 0; i < MMIO_BURST; i++)
 		values[i] = 0x0101010101010101u * i;
-	rc = read_clock(dev, &from);
+	rc = mmio_clock(dev, bench, &from);
 	if (rc == 0)
 		rc = litepcie_mmio_write_burst(dev, bench->offset, row->size,
 					       bench->spread ? row->size : 0, values, MMIO_BURST);
 	if (rc == 0)
-		rc = read_clock(dev, &to);
+		rc = mmio_clock(dev, bench, &to);
 	if (rc == 0)
-		*ns = (elapsed_ns(from, to) - bench->clock_ns) / MMIO_BURST;
+		*ns = (mmio_elapsed_ns(from, to) - bench->clock_ns) / MMIO_BURST;
 	return rc;
 }
 
@@ -219,7 +218,7 @@ int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
 	if (rc < 0)
 		return rc;
 	rc = measure_clock(dev, bench);
-	for (size_t i = 0; rc == 0 && i < MMIO_ROWS; i++)
+	for (size_t i = 0; rc == 0 && !bench->all && i < MMIO_ROWS; i++)
 		rc = measure_row(dev, bench, &bench->rows[i]);
 	for (size_t i = 0; restored == 0 && i < words; i++)
 		restored = litepcie_writel(dev, bench->offset + 4 * i, saved[i]);

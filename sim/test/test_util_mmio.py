@@ -1,0 +1,77 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepcie_util mmio_bench --all on the board: each way's rate is what its round trips allow."""
+
+import json
+import subprocess
+
+import pytest
+
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.measure import Conditions
+
+READS = (4, 8, 16, 32, 64)
+
+
+def bench(*options):
+    built = artefacts.build("lanebox")
+    util = artefacts.utility(built.headers)
+    with BoardProcess(built.board, [*Conditions().board_options(), *options]) as board:
+        done = subprocess.run(
+            [util, "-d", f"sim:{board.socket}", "--json", "mmio_bench", "--all", "-n", "64"],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return {row["id"]: row for row in json.loads(done.stdout)["rows"]}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return bench()
+
+
+def test_a_read_brings_its_size_in_each_round_trip(rows):
+    """From 4 to 64 bytes as one TLP: sixteen times the rate; the limit is size over round trip."""
+    for size in READS:
+        row = rows[f"read_access/{size}"]
+        assert row["binds"] == "one read in flight"
+        assert 0.95 < row["ratio"] <= 1.01
+        assert row["value"] == pytest.approx(size * 1000 / row["access_ns"], rel=1e-6)
+        assert row["access_ns"] == pytest.approx(745, abs=30)  # --mmio-rtt 700, and the card
+
+
+def test_a_call_for_each_word_is_as_slow_as_its_words(rows):
+    """The article's first experiment: whatever is asked for at once, 4 bytes travel at a time."""
+    rates = [rows[f"read_call/{size}"]["value"] for size in (8, 64, 128, 512, 1024, 4096)]
+    assert rates == pytest.approx([rows["read_access/4"]["value"]] * 6, rel=0.03)
+    assert all(rows[f"read_call/{size}"]["ratio"] <= 1.01 for size in (8, 4096))
+
+
+def test_what_this_host_cannot_do_says_why_in_place_of_a_number(rows):
+    """Nothing of a simulated board is mapped: no number, a sentence, and all rows are there."""
+    refused = {name for name, row in rows.items() if row["value"] is None}
+    assert refused == {
+        "read_mapped/4", "read_mapped/8", "write_mapped/4", "write_mapped/8", "write_combined/64",
+        "read_memcpy/4096", "write_memcpy/4096",
+    }  # fmt: skip
+    assert all("cannot be mapped" in rows[name]["reason"] for name in refused)
+    assert all(row["limit"] and row["binds"] for name, row in rows.items() if name not in refused)
+
+
+def test_what_binds_is_not_the_limit_when_it_is_far(rows):
+    """Single stores of this host, and threads that it serves one by one, are far from theirs."""
+    for size in READS:
+        row = rows[f"write_access/{size}"]
+        assert row["ratio"] < 0.5 and row["binds"] == "the host's own stores"
+    assert rows["write_access/64"]["limit"] == pytest.approx(5333.33, abs=0.01)
+    assert rows["read_threads/8"]["limit"] == pytest.approx(8 * rows["read_access/8"]["limit"])
+    assert rows["read_threads/8"]["binds"] == "the host, which makes one access at a time"
+
+
+def test_a_longer_round_trip_halves_the_rates():
+    """Measured, not assumed: rate and limit both follow the host."""
+    row = bench("--mmio-rtt", "1450")["read_access/64"]
+    assert row["access_ns"] == pytest.approx(1500, abs=40)
+    assert 0.95 < row["ratio"] <= 1.01
