@@ -73,7 +73,7 @@ def test_colours_are_for_terminals_only(util, device):
 
 
 @pytest.mark.parametrize("line, wanted", [
-    ("litepcie_util dma", {"dma_test"}),
+    ("litepcie_util dma_", {"dma_test", "dma_bench"}),
     ("litepcie_util pe", {"peek"}),
     ("litepcie_util --js", {"--json"}),
     ("litepcie_util --device s", {"sim:"}),
