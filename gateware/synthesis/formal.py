@@ -1,0 +1,74 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Proofs about modules of the generated Verilog, by Yosys' own SAT solver.
+
+A property is SystemVerilog that is put before the module's `endmodule`: it sees all that the module
+has inside, assumes what its surroundings do and asserts what it does. It holds from reset on, for
+ever: by induction over a few cycles. What was proven is not proven again until module, property or
+Yosys change.
+"""
+
+import hashlib
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+SECONDS = 400 # A proof takes a few, of a module with memories thirty.
+
+class Refuted(RuntimeError):
+    """The property does not hold, or not by induction: the text ends with the cycles before."""
+
+def bound(verilog, module, property):
+    """`module` of this Verilog, by itself, with the property in it."""
+    found = re.search(rf"^module {module} ?\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
+    if not found:
+        raise ValueError(f"there is no module {module} in this Verilog")
+    return found.group(0).removesuffix("endmodule") + property + "endmodule\n"
+
+def flatten(verilog, module, folder, yosys):
+    """`module` with all that it consists of: what was `a` in the instance `b` is `\\b.a `."""
+    work = Path(folder)
+    work.mkdir(parents=True, exist_ok=True)
+    (work/"whole.v").write_text(verilog)
+    commands = ["read_verilog whole.v", f"hierarchy -top {module}", "proc", "flatten", "opt_clean",
+        "write_verilog -noattr flat.v"]
+    subprocess.run([yosys.program, "-q", "-p", "; ".join(commands)], cwd=work, check=True,
+        timeout=SECONDS)
+    return (work/"flat.v").read_text()
+
+def script(module, cycles):
+    return "\n".join([
+        "read_verilog -sv -formal bound.sv",
+        f"prep -top {module} -flatten",
+        "memory_map", "async2sync", "chformal -lower", "opt -full",
+        f"sat -verify -tempinduct -prove-asserts -set-assumes -seq 1 -maxsteps {cycles} {module}",
+    ]) + "\n"
+
+def prove(verilog, module, property, cycles, folder, yosys):
+    """Prove `property` of `module`, in a folder below `folder`; True if that had to be done.
+
+    A Refuted if it is not to be proven by induction over so many `cycles`.
+    """
+    text     = bound(verilog, module, property)
+    commands = script(module, cycles)
+    key      = hashlib.sha256("\0".join([yosys.version, commands, text]).encode()).hexdigest()
+    work = Path(folder)/f"{module}-{key[:12]}"
+    if (work/"proven").exists():
+        return False
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    (work/"bound.sv").write_text(text)
+    (work/"proof.ys").write_text(commands)
+    done = subprocess.run([yosys.program, "-q", "-l", "log", "proof.ys"], cwd=work,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS)
+    log = (work/"log").read_text() if (work/"log").exists() else done.stdout
+    if done.returncode:
+        end = "\n".join(log.splitlines()[-40:])
+        raise Refuted(f"{module}: the property does not hold, see {work/'log'}\n{end}")
+    if "Induction step proven: SUCCESS!" not in log:
+        raise RuntimeError(f"{module}: Yosys proved nothing, see {work/'log'}")
+    (work/"proven").write_text("")
+    return True

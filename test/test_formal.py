@@ -1,0 +1,88 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""synthesis/formal.py, and what it proves of the netlist that silicon gets: formal/*.sv."""
+
+import re
+from pathlib import Path
+
+import pytest
+from repository import ROOT
+
+from lanebox.spinal_build import BUILD
+from lanebox.synthesis.formal import Refuted, bound, flatten, prove
+from lanebox.synthesis.yosys import find_yosys
+
+PROPERTIES = ROOT/"test"/"formal"
+PROOFS     = Path(BUILD)/"formal"
+
+# The module that has a property of its name, the component that it is generated with, and the
+# cycles of the induction. What has memories is flattened first, so that a property sees into them.
+COMPONENTS = {
+    "NonPostedCredits":  ("Completer", 2),
+    "CompletionCredits": ("Requester", 4),
+    "TagPool":           ("Requester", 2),
+}
+FLAT = ["TagPool"]
+
+# A mistake in each that simulation could miss for long: (what stands there, what is put there).
+MISTAKES = [
+    ("NonPostedCredits",  r"below && \(! io_returned\)",   "below"),         # One more is lent.
+    ("NonPostedCredits",  r"\(io_returned && exact\)",     "1'b0"),          # One is lost.
+    ("CompletionCredits", r"headers <= 9'h0dc",            "headers <= 9'h0dd"),
+    ("CompletionCredits", r"_zz_exact <= 10'h100",         "_zz_exact <= 10'h101"),
+    ("CompletionCredits", r"data <= 12'h77c",              "data <= 12'h79d"),
+    ("TagPool", r"(lowerHalf_pop_ready = )\(io_pop_ready && \(! useUpper\)\)", r"\1io_pop_ready"),
+]
+
+
+@pytest.fixture(scope="module")
+def verilog(sim_build):
+    """The Verilog of each component of the default build."""
+    files = map(Path, (sim_build/"gateware"/"sources.txt").read_text().split())
+    return {file.stem: file.read_text() for file in files}
+
+
+def attempt(text, name, folder):
+    component, cycles = COMPONENTS[name]
+    module   = f"{component}_{name}"
+    property = (PROPERTIES/f"{name}.sv").read_text()
+    if name in FLAT:
+        text = flatten(text, module, Path(folder)/"flat", find_yosys())
+    return prove(text, module, property, cycles, folder, find_yosys())
+
+
+def each():
+    """All properties; a proof of half a minute is for the longer campaigns."""
+    return [pytest.param(name, marks=pytest.mark.soak if name in FLAT else ())
+        for name in COMPONENTS]
+
+
+@pytest.mark.parametrize("name", each())
+def test_the_property_holds_for_ever(verilog, name):
+    """Credits for the host's reads, and room for completions: none made up, none lost."""
+    text = verilog[COMPONENTS[name][0]]
+    attempt(text, name, PROOFS)
+    assert not attempt(text, name, PROOFS), "it was proven a second time"
+
+
+@pytest.mark.parametrize("name, right, wrong", MISTAKES)
+def test_a_mistake_is_found(verilog, tmp_path, name, right, wrong):
+    """The proof is no formality: with one condition changed it fails."""
+    component = COMPONENTS[name][0]
+    module    = bound(verilog[component], f"{component}_{name}", "")
+    changed   = re.sub(right, wrong, module)
+    assert changed != module, "the mistake has no place any more: find it another"
+    with pytest.raises(Refuted, match="the property does not hold"):
+        attempt(verilog[component].replace(module.rstrip(), changed.rstrip()), name, tmp_path)
+
+
+def test_each_property_is_proven():
+    """A file that nobody reads proves nothing."""
+    assert {file.stem for file in PROPERTIES.glob("*.sv")} == set(COMPONENTS)
+
+
+def test_a_module_that_is_not_there_is_named():
+    with pytest.raises(ValueError, match="there is no module Other"):
+        bound("module One (input a);\nendmodule\n", "Other", "")
