@@ -16,6 +16,7 @@ SIM_OPTIONS := \
 	$(if $(DRIVER),--driver $(DRIVER)) \
 	$(if $(MEMORY0),--memory0 $(MEMORY0)) $(if $(MEMORY1),--memory1 $(MEMORY1)) \
 	$(if $(EXAMPLE),--example $(EXAMPLE)) $(if $(ENDPOINT),--endpoint $(ENDPOINT)) \
+	$(if $(MSIX),--msix) \
 	$(if $(WAVES),--waves) $(if $(WAVES_FROM),--waves-from $(WAVES_FROM)) \
 	$(if $(WAVES_TO),--waves-to $(WAVES_TO)) $(if $(ACCEL),--accel $(ACCEL)) $(if $(TLP_LOG),--tlp-log $(TLP_LOG))
 

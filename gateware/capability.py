@@ -85,6 +85,8 @@ BLOCK_TYPES = {
         "registers of the logic in the user slot"),
     "user_window": BlockType(11, (),
         "the AXI4 bus of the logic in the user slot, as it means it"),
+    "msix": BlockType(12, ("vectors", "pending"),
+        "MSI-X table, a vector for each cause; pending bits are at this offset from it"),
     "pattern": BlockType(10, ("control",),
         "pattern generator and checker between DMA and user slot"),
 }
@@ -200,6 +202,12 @@ def _user_window_blocks(soc):
         return []
     return [Block("user_window", layouts.AXI_BASE, layouts.AXI_SIZE, {}, bar=2)]
 
+def _msix_blocks(soc):
+    if not hasattr(soc, "msix"):
+        return []
+    return [Block("msix", layouts.MSIX_BASE, layouts.MSIX_SIZE, {
+        "vectors": layouts.MSI_WIDTH, "pending": layouts.MSIX_PENDING - layouts.MSIX_BASE})]
+
 def blocks(soc, endpoint):
     """The blocks of a SoC whose registers have their places, in the order of the table."""
     identifier = soc.csr.regions["identifier_mem"]
@@ -213,9 +221,10 @@ def blocks(soc, endpoint):
             clock_hz   = int(layouts.SYS_CLK_FREQ),
             read_tags  = layouts.READ_TAGS if endpoint == "lanebox" else layouts.STOCK_READ_TAGS),
         _csr_block(soc, "pcie_msi", "interrupts",
-            delivery = DELIVERY_MSI,
+            delivery = DELIVERY_MSI | (DELIVERY_MSIX if hasattr(soc, "msix") else 0),
             causes   = layouts.MSI_WIDTH,
             enable   = "enable", clear="clear", vector="vector"),
+        *_msix_blocks(soc),
         *(_dma_block(soc, index) for index in range(layouts.DMA_CHANNELS)),
         _csr_block(soc, "device_time",
             low="low", high="high", tick_ps=1000*layouts.TICK_NS),

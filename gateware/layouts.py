@@ -9,6 +9,7 @@ numbers, it reads the csr.h, soc.h and mem.h that a build generates from them.
 """
 
 from litepcie.common import dma_layout
+from migen import bits_for
 
 # Clock and data path ------------------------------------------------------------------------------
 
@@ -48,6 +49,11 @@ CSR_BASE     = 0x00000
 CSR_SIZE     = 0x10000
 MEMORY_BASES = (0x10000, 0x14000)
 MEMORY_SIZE  = 4096
+
+# MSI-X, where it is built: a table entry of 16 bytes for each cause, then the pending bits.
+MSIX_BASE    = 0x18000
+MSIX_PENDING = MSIX_BASE + 16*MSI_WIDTH
+MSIX_SIZE    = 4096
 
 # What was built: read first by software, so its place never changes.
 CAPABILITY_BASE = 0x1f000
@@ -127,6 +133,15 @@ def link_settings_layout():
 
 def cfg_mgmt_layout():
     return [("address", 10), ("read", 1), ("data", 32), ("done", 1)]
+
+def msix_control_layout():
+    return [("enable", 1), ("mask", 1)]
+
+def msix_layout():
+    """MsixTable.scala: a pulse for each cause, and the table and pending bits by dwords."""
+    address = bits_for(4*MSI_WIDTH - 1) + 1 # The upper half has the pending bits.
+    return [("causes", MSI_WIDTH), ("busy", 1), ("registers", [("address", address),
+        ("write", 1), ("write_data", 32), ("read_data", 32)])]
 
 # Between the endpoint and its clients: gateware/spinal/src/main/scala/lanebox/pcie/Requests.scala
 # says what each field means.

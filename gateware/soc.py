@@ -23,9 +23,10 @@ from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
 from lanebox.mmio.bridge import MmioBridge, card_memories
 from lanebox.mmio.memory import BLANK_IMAGE
-from lanebox.mmio.windows import BAR0_MEMORIES
+from lanebox.mmio.windows import BAR0_MEMORIES, default_windows
 from lanebox.pcie.counters import PcieCounters
 from lanebox.pcie.endpoint import make_endpoint
+from lanebox.pcie.msix import add_msi, add_msix
 from lanebox.pcie.tlp_events import tlp_events
 from lanebox.phy.hard_block import HARD_BLOCK, UserClock, make_phy
 from lanebox.user.loopback import Loopback
@@ -37,7 +38,8 @@ class LaneboxSoC(SoCMini):
 
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
     `memories` the contents of the two BAR memories as lists of 32-bit words. `mmio` "litepcie" has
-    LitePCIe's bus master answer the host, as the stock endpoint always does.
+    LitePCIe's bus master answer the host, as the stock endpoint always does. `msix` adds MSI-X to
+    the MSI that there always is.
     """
     mem_map = {**SoCMini.mem_map, "csr": layouts.CSR_BASE}
     csr_map = layouts.CSR_LOCATIONS
@@ -47,6 +49,7 @@ class LaneboxSoC(SoCMini):
         mmio     = "bridge",
         user     = Loopback,
         memories = (BLANK_IMAGE, BLANK_IMAGE),
+        msix     = False,
     ):
         SoCMini.__init__(self, platform, layouts.SYS_CLK_FREQ,
             bus_timeout   = layouts.BUS_TIMEOUT,
@@ -55,7 +58,7 @@ class LaneboxSoC(SoCMini):
         )
 
         # PCIe -------------------------------------------------------------------------------------
-        self.pcie_phy      = make_phy(endpoint, platform, pads)
+        self.pcie_phy      = make_phy(endpoint, platform, pads, msix)
         self.crg           = UserClock(self.pcie_phy)
         self.pcie_endpoint = make_endpoint(endpoint, self.pcie_phy)
         for name, value in HARD_BLOCK[endpoint].items():
@@ -66,7 +69,7 @@ class LaneboxSoC(SoCMini):
         self.user     = make_occupant(user, platform, with_axi=bridged)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
         if bridged:
-            self.add_bridge(memories)
+            self.add_bridge(memories, msix)
         else:
             self.add_bus_master(memories)
 
@@ -88,7 +91,7 @@ class LaneboxSoC(SoCMini):
 
         # Interrupts -------------------------------------------------------------------------------
         self.pcie_msi = LitePCIeMSI(width=layouts.MSI_WIDTH)
-        self.comb += self.pcie_msi.source.connect(self.pcie_endpoint.interrupt)
+        (add_msix if msix else add_msi)(self)
         self.add_interrupts({
             "PCIE_DMA0_READER": self.pcie_dma0.reader.irq,
             "PCIE_DMA0_WRITER": self.pcie_dma0.writer.irq,
@@ -110,12 +113,13 @@ class LaneboxSoC(SoCMini):
         self.busy = self.activity.busy
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
-    def add_bridge(self, memories):
+    def add_bridge(self, memories, msix):
         """The host's BARs through the Lanebox bridge: the bus is one of its targets."""
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
-        self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi)
+        self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
+            windows = default_windows(self.user.axi, msix))
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
         # Software finds them where the host sees them; they are not on the bus.
         for name, (base, size) in BAR0_MEMORIES.items():

@@ -43,12 +43,14 @@ def build(
     example: Example | Occupant | None = None,
     waves: bool = False,
     memories: dict[int, str] | None = None,
+    msix: bool = False,
 ) -> Artefacts:
     """Gateware and board for `endpoint`, with `example` in the user slot.
 
     `memories`: files with the contents of memory 0 and 1 (.hex, .coe, .bin; see mmio/memory.py).
     """
     variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
+    variant += ["msix"] if msix else []
     gateware = BUILD / "-".join(["sim", *variant])
     command = [
         sys.executable, str(ROOT / "targets" / "sim.py"), "--build",
@@ -56,6 +58,8 @@ def build(
     ]  # fmt: skip
     if example is not None:
         command += ["--user", example.user]
+    if msix:
+        command.append("--msix")
     for number, file in (memories or {}).items():
         command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)

@@ -201,6 +201,7 @@ def parse() -> argparse.Namespace:
     add("--example", metavar="NAME", help=f"logic in the user slot: {', '.join(examples.names())}")
     add("--memory0", metavar="FILE", help="contents at BAR0 + 0x10000: .hex, .coe or .bin (zeros)")
     add("--memory1", metavar="FILE", help="contents at BAR0 + 0x14000 (zeros)")
+    add("--msix", action="store_true", help="gateware with MSI-X, which the guest then uses")
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
     add("--driver", choices=DRIVERS, default=DRIVERS[0],
         help="in the guest: ours (lanebox), or LitePCIe's own (stock)")  # fmt: skip
@@ -249,7 +250,7 @@ def run(args: argparse.Namespace) -> int:
     """Build, measure, print."""
     example = examples.find(args.example) if args.example else None
     memories = {n: file for n, file in enumerate([args.memory0, args.memory1]) if file}
-    built = artefacts.build(args.endpoint, example, args.waves, memories)
+    built = artefacts.build(args.endpoint, example, args.waves, memories, args.msix)
     at = Conditions(
         args.endpoint, mps=args.mps, mrrs=args.mrrs, rcb=args.rcb, seed=args.seed,
         read_latency_ns=args.read_latency, mmio_rtt_ns=args.mmio_rtt,

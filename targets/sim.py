@@ -43,6 +43,8 @@ def parse_arguments():
         help="contents of the 4 KiB at BAR0 + 0x10000 (default: zero)")
     target.add_argument("--memory1", metavar="FILE",
         help="contents of the 4 KiB at BAR0 + 0x14000 (default: zero)")
+    target.add_argument("--msix", action="store_true",
+        help="MSI-X, a vector for each cause, beside MSI (default: MSI alone)")
     target.add_argument("--user", default="lanebox.user.loopback:Loopback",
         metavar="MODULE:CLASS",
         help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
@@ -65,6 +67,7 @@ def make_soc(arguments, user, memories):
         endpoint = arguments.endpoint,
         user     = user,
         memories = memories,
+        msix     = arguments.msix,
     )
     soc.comb += platform.request("busy").eq(soc.busy)
     return soc
@@ -87,7 +90,8 @@ def build(arguments):
     key = build_key(
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
             occupant_sources(user)),
-        options = [arguments.endpoint, user.__module__, user.__qualname__, memories],
+        options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
+            arguments.msix],
     )
     return build_cached(arguments.output_dir, key,
         lambda: make_soc(arguments, user, memories))

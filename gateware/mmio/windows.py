@@ -5,6 +5,7 @@
 """What the host sees where: the windows of BAR0 and BAR2 onto the targets of the bridge.
 
     BAR0  0x00000  registers     0x10000, 0x14000  the two block memories     0x1f000  capabilities
+          0x18000  MSI-X, where it is built
     BAR2  0x000000, 0x004000  the two block memories     0x080000  512 KiB     0x100000  user's AXI4
 
 The block memories are in both, since a driver that maps BAR0 alone must reach them, while BAR2 is
@@ -39,14 +40,19 @@ def block_windows(bar, bases):
     size = layouts.MEMORY_SIZE
     return [Window(bar, base, size, BLOCK, size*n) for n, base in enumerate(bases)]
 
-def default_windows(axi=None):
+def bus_window(base, size):
+    """Of BAR0, whose offsets are bus addresses."""
+    return Window(0, base, size, BUS, base)
+
+def default_windows(axi=None, msix=False):
     """The windows of the card's own build; `axi` is the bus of user logic that brings one."""
     return [
-        Window(0, layouts.CSR_BASE, layouts.CSR_SIZE, BUS, layouts.CSR_BASE),
+        bus_window(layouts.CSR_BASE, layouts.CSR_SIZE),
         Window(0, layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE, "capability"),
         *block_windows(0, layouts.MEMORY_BASES),
         *block_windows(2, [base - layouts.MEMORY_BASES[0] for base in layouts.MEMORY_BASES]),
         Window(2, layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, "card_memory"),
+        *([bus_window(layouts.MSIX_BASE, layouts.MSIX_SIZE)] if msix else []),
         *([Window(2, layouts.AXI_BASE, layouts.AXI_SIZE, AXI)] if axi else []),
     ]
 

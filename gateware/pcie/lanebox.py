@@ -101,6 +101,7 @@ class LaneboxEndpoint(LiteXModule):
         self.max_pending_requests = MAX_PENDING_REQUESTS
         self.crossbar             = Crossbar()
         self.interrupt            = stream.Endpoint(msi_layout()) # i
+        self.msix                 = None # A Record of msix_layout() where it is wanted.
         self.busy                 = Signal()                      # o, somebody is waited for.
         self._targets             = []
 
@@ -122,6 +123,11 @@ class LaneboxEndpoint(LiteXModule):
                 status = CSRStatus(32, name=f"{prefix}_{name}", description=about)
                 setattr(self, f"_{prefix}_{name}", status)
 
+    def add_msix(self):
+        """Messages of MSI-X beside the interrupt: a Record of msix_layout()."""
+        self.msix = Record(layouts.msix_layout())
+        return self.msix
+
     def get_target(self, windows):
         """A completer's port that answers for `windows`: tuples of BAR, offset and size.
 
@@ -137,7 +143,7 @@ class LaneboxEndpoint(LiteXModule):
         self._add_requester(requester_idle)
         self.comb += [
             self.phy.idle.eq(completer_idle & requester_idle),
-            self.busy.eq(~requester_idle),
+            self.busy.eq(~requester_idle | (self.msix.busy if self.msix else 0)),
         ]
 
     def _instance(self, component, parameters, **ports):
@@ -218,7 +224,11 @@ class LaneboxEndpoint(LiteXModule):
             self.submodules += adapter
             self.comb += adapter.source.connect(port.sink)
             ports.update(stream_ports(f"returns_{n}", adapter.sink, "source"))
-        self._instance("Requester", dict(clients=",".join(clients), readTags=layouts.READ_TAGS),
+        self._instance("Requester", dict(
+            clients     = ",".join(clients),
+            readTags    = layouts.READ_TAGS,
+            msixVectors = layouts.MSI_WIDTH if self.msix else 0,
+        ),
             **stream_ports("rq", self.phy.rq, "source"),
             **stream_ports("rc", self.phy.rc, "sink"),
             **stream_ports("interrupt", self.interrupt, "sink",   packets=False),
@@ -238,8 +248,23 @@ class LaneboxEndpoint(LiteXModule):
             o_extendedTags        = self._extended_tags.status,
             **self._counter_ports("counters",   "device", REQUESTER_COUNTERS),
             **self._counter_ports("statistics", "read",   RETURN_COUNTERS),
+            **(msix_ports(self.msix, self.phy.msix) if self.msix else {}),
             **ports,
         )
+
+def msix_ports(msix, control):
+    """MsixTable in the Requester."""
+    registers = msix.registers
+    return {
+        "i_msixEnable":              control.enable,
+        "i_msixMask":                control.mask,
+        "i_msixIrqs":                msix.causes,
+        "o_msixBusy":                msix.busy,
+        "i_msixRegisters_address":   registers.address,
+        "i_msixRegisters_write":     registers.write,
+        "i_msixRegisters_writeData": registers.write_data,
+        "o_msixRegisters_readData":  registers.read_data,
+    }
 
 def sequence_ports(sequence):
     """SequencePins: where the hard block shows the numbers of requests that have left."""

@@ -33,7 +33,9 @@ HARD_BLOCK = {
 
 # PHY ----------------------------------------------------------------------------------------------
 
-def _litepcie(platform, pads):
+def _litepcie(platform, pads, msix):
+    if msix:
+        raise ValueError("MSI-X: the stock endpoint has none; choose the endpoint lanebox")
     phy = USPPCIEPHY(platform, pads,
         speed      = LINK_SPEED,
         data_width = DATA_WIDTH,
@@ -43,9 +45,9 @@ def _litepcie(platform, pads):
     phy.msi_busy = phy.msi.valid
     return phy
 
-def make_phy(endpoint, platform, pads):
+def make_phy(endpoint, platform, pads, msix=False):
     """The PHY for `endpoint` on `pads` (refclk, reset, lanes), all in the user clock domain."""
-    return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads)
+    return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads, msix)
 
 # User clock ---------------------------------------------------------------------------------------
 

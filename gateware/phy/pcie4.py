@@ -30,7 +30,7 @@ class Pcie4Phy(LiteXModule):
     endianness    = "little"
     qword_aligned = False
 
-    def __init__(self, platform, pads):
+    def __init__(self, platform, pads, msix=False):
         # Streams, all in `pcie` -------------------------------------------------------------------
         self.cq = stream.Endpoint(layouts.cq_layout()) # o
         self.cc = stream.Endpoint(layouts.cc_layout()) # i
@@ -42,6 +42,7 @@ class Pcie4Phy(LiteXModule):
         self.sequence   = Record(layouts.sequence_layout())      # o, requests that have left.
         self.settings   = Record(layouts.link_settings_layout()) # o, as the host programmed it.
         self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # Reads of configuration space.
+        self.msix       = Record(layouts.msix_control_layout())  # o, of function 0, if it is built.
         self.stop       = Signal()                               # o, begin no TLP: reset is near.
         self.idle       = Signal()                               # i, nothing half sent or awaited.
 
@@ -64,7 +65,7 @@ class Pcie4Phy(LiteXModule):
             CSRField("width",      size=3, description="The link has 2 to this power lanes."),
             CSRField("ltssm",      size=6, description="State of link training; 0x10 is L0."),
         ])
-        self._msi_enable        = CSRStatus(description="MSI is enabled.")
+        self._msi_enable        = CSRStatus(description="MSI or MSI-X is enabled.")
         self._bus_master_enable = CSRStatus(description="The card may access host memory.")
         self._max_request_size  = CSRStatus(16, description="Bytes that one read may ask for.")
         self._max_payload_size  = CSRStatus(16, description="Payload bytes of one write.")
@@ -98,7 +99,7 @@ class Pcie4Phy(LiteXModule):
             status.rate.eq(core.current_speed),
             status.width.eq(core.negotiated_width),
             status.ltssm.eq(core.ltssm_state),
-            self._msi_enable.status.eq(core.msi_enable[0]),
+            self._msi_enable.status.eq(core.msi_enable[0] | core.msix_enable[0]),
             self._bus_master_enable.status.eq(self.settings.bus_master),
             self._max_request_size.status.eq(self.max_request_size),
             self._max_payload_size.status.eq(self.max_payload_size),
@@ -114,6 +115,8 @@ class Pcie4Phy(LiteXModule):
             self.msi_sender.sent.eq(core.msi_sent),
             self.msi_sender.fail.eq(core.msi_fail),
             self.msi_busy.eq(self.msi_sender.busy),
+            self.msix.enable.eq(core.msix_enable[0]),
+            self.msix.mask.eq(core.msix_mask[0]),
         ]
 
         # Core -------------------------------------------------------------------------------------
@@ -142,6 +145,7 @@ class Pcie4Phy(LiteXModule):
             **pins.status_ports(core),
             **pins.management_ports(self.cfg_mgmt),
             **pins.interrupt_ports(core, self.msi_sender),
+            **(pins.msix_ports(core) if msix else {}),
             **pins.control_ports(core, self.flr),
         )
 

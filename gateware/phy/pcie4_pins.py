@@ -28,6 +28,8 @@ class CoreStatus:
         self.msi_enable       = Signal(4)
         self.msi_sent         = Signal()
         self.msi_fail         = Signal()
+        self.msix_enable      = Signal(4)
+        self.msix_mask        = Signal(4)
         self.power_change     = Signal()
 
 # Streams ------------------------------------------------------------------------------------------
@@ -129,6 +131,13 @@ def interrupt_ports(core, msi):
         "i_cfg_interrupt_msi_tph_type":                      0,
         "i_cfg_interrupt_msi_tph_st_tag":                    0,
         "i_cfg_interrupt_msi_function_number":               0,
+    }
+
+def msix_ports(core):
+    """MSI-X with the table outside: the core only says what the host has set."""
+    return {
+        "o_cfg_interrupt_msix_enable": core.msix_enable,
+        "o_cfg_interrupt_msix_mask":   core.msix_mask,
     }
 
 def control_ports(core, flr):

@@ -67,6 +67,9 @@ def _options(gateware: Path) -> str:
     lines += ["flr"] if constants.get("pcie_flr") else []
     if bar2 := constants.get("pcie_bar2_size"):
         lines.append(f"bar2 {bar2}")
+    if vectors := constants.get("pcie_msix_vectors"):
+        table, pending = (constants[f"pcie_msix_{name}"] for name in ("table", "pending"))
+        lines.append(f"msix {vectors}:0:{table:#x}:{pending:#x}")
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -16,10 +16,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 @functools.cache
-def build_gateware(endpoint=DEFAULT):
+def build_gateware(endpoint=DEFAULT, msix=False):
     """The gateware's folder, built when its sources have changed."""
-    output = ROOT / "build" / ("sim" if endpoint == DEFAULT else f"sim-{endpoint}")
+    variant = ([] if endpoint == DEFAULT else [endpoint]) + (["msix"] if msix else [])
+    output = ROOT / "build" / "-".join(["sim", *variant])
     command = [sys.executable, str(ROOT / "targets" / "sim.py"), "--build"]
+    command += ["--msix"] if msix else []
     result = subprocess.run(
         [*command, "--endpoint", endpoint, "--output-dir", str(output)],
         capture_output=True,
@@ -30,12 +32,12 @@ def build_gateware(endpoint=DEFAULT):
 
 
 @functools.cache
-def build_executable(endpoint=DEFAULT):
+def build_executable(endpoint=DEFAULT, msix=False):
     """The board's executable."""
-    return build_board(build_gateware(endpoint), quiet=True)
+    return build_board(build_gateware(endpoint, msix), quiet=True)
 
 
 @functools.cache
-def register_map(endpoint=DEFAULT):
+def register_map(endpoint=DEFAULT, msix=False):
     """csr.json as LiteX wrote it."""
-    return json.loads((build_gateware(endpoint) / "csr.json").read_text())
+    return json.loads((build_gateware(endpoint, msix) / "csr.json").read_text())

@@ -67,6 +67,12 @@ def start_stock(tmp_path):
 
 
 @pytest.fixture
+def start_msix(tmp_path):
+    """The same with the gateware that has MSI-X."""
+    yield from started_boards(build_executable(msix=True), register_map(msix=True), tmp_path)
+
+
+@pytest.fixture
 def bench(tmp_path):
     """Start a board around bench_card.sv: `with bench("--bar2", "64K") as (board, card):`"""
 

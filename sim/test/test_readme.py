@@ -19,7 +19,7 @@ SECONDS = 900
 # Run here only by `make soak` and CI: too long for `make test`, or `make test` itself.
 LONG = {
     "make sim", "make bench", "make sim MPS=128", "make sim KERNEL=6.12",
-    "make sim ENDPOINT=litepcie", "make sim DRIVER=stock",
+    "make sim ENDPOINT=litepcie", "make sim DRIVER=stock", "make sim MSIX=1",
 }  # fmt: skip
 ELSEWHERE = {"make test"}  # this is it
 INTERACTIVE = {"make shell"}

@@ -71,7 +71,7 @@ def stock_dma_test(pace):
     built = artefacts.build(DEFAULT)
     stock = artefacts.stock_utility(built.headers)
     guest = guest_run.prepare(None, built.headers, choice="stock")
-    plan = Plan(built, Conditions(read_latency_ns=5000), [], guest)
+    plan = Plan(built, Conditions(read_latency_ns=2000), [], guest)
     seconds = int((WARM_UP + 3000) * 8192 / (pace * 23.2)) + 40  # boot, and a board that lags
     with plan.board("--pace", str(pace)) as board:
         files = [(stock, "bin/litepcie_util_stock")]

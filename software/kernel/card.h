@@ -128,6 +128,8 @@ struct litepcie {
 	spinlock_t		irq_lock;	/* protects irq_enabled */
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
+	bool			msix;		/* the card has it */
+	unsigned int		messages;	/* that are requested, from vector 0 on */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 
 	struct mutex		files_lock;	/* protects files */

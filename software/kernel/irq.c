@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * One message for all causes: a register tells which.
+ * MSI-X: a message for each cause.  MSI: one for all, and a register tells which.
  *
- * A cause is cleared before its count is read: what happens in between raises
- * the next message.
+ * There a cause is cleared before its count is read: what happens in between
+ * raises the next message.
  */
 
 #include <linux/interrupt.h>
@@ -40,6 +40,15 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
+static irqreturn_t litepcie_way_interrupt(int irq, void *data)
+{
+	struct litepcie_way *way = data;
+
+	if (READ_ONCE(litepcie_of(way)->state) == LITEPCIE_LIVE)
+		litepcie_dma_interrupt(way);
+	return IRQ_HANDLED;
+}
+
 void litepcie_cause_enable(struct litepcie_way *way, bool enable)
 {
 	struct litepcie *card = litepcie_of(way);
@@ -63,7 +72,8 @@ void litepcie_irq_silence(struct litepcie *card)
 	card->irq_enabled = 0;
 	writel(0, card->irq_enable);
 	spin_unlock_irqrestore(&card->irq_lock, flags);
-	synchronize_irq(pci_irq_vector(card->pdev, 0));
+	for (unsigned int n = 0; n < card->messages; n++)
+		synchronize_irq(pci_irq_vector(card->pdev, n));
 }
 
 static int find_registers(struct litepcie *card)
@@ -78,6 +88,7 @@ static int find_registers(struct litepcie *card)
 	for (unsigned int n = LITEPCIE_INTERRUPTS_ENABLE; n <= LITEPCIE_INTERRUPTS_VECTOR; n++)
 		if (litepcie_parameter(block, n) > block->size - sizeof(u32))
 			return -EINVAL;
+	card->msix = litepcie_parameter(block, LITEPCIE_INTERRUPTS_DELIVERY) & LITEPCIE_DELIVERY_MSIX;
 	base = card->bar0 + block->offset;
 	card->irq_enable = base + litepcie_parameter(block, LITEPCIE_INTERRUPTS_ENABLE);
 	card->irq_clear = base + litepcie_parameter(block, LITEPCIE_INTERRUPTS_CLEAR);
@@ -85,29 +96,75 @@ static int find_registers(struct litepcie *card)
 	return 0;
 }
 
+/* Messages with MSI-X: as many as the causes reach. */
+static int count_vectors(struct litepcie *card)
+{
+	struct litepcie_way *way;
+	unsigned int vectors = 1;
+
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		vectors = max(vectors, way->cause + 1);
+	return vectors;
+}
+
+static void free_messages(struct litepcie *card)
+{
+	for (unsigned int n = 0; n < card->messages; n++)
+		if (!card->pdev->msix_enabled)
+			free_irq(pci_irq_vector(card->pdev, n), card);
+		else if (card->cause[n])
+			free_irq(pci_irq_vector(card->pdev, n), card->cause[n]);
+	card->messages = 0;
+	pci_free_irq_vectors(card->pdev);
+}
+
+/* All of them, or none. */
+static int request_messages(struct litepcie *card, unsigned int count)
+{
+	struct pci_dev *pdev = card->pdev;
+	int err = 0;
+
+	for (unsigned int n = 0; !err && n < count; n++) {
+		struct litepcie_way *way = card->cause[n];
+		int irq = pci_irq_vector(pdev, n);
+
+		if (!pdev->msix_enabled)
+			err = request_irq(irq, litepcie_interrupt, 0, LITEPCIE_NAME, card);
+		else if (way)
+			err = request_irq(irq, litepcie_way_interrupt, 0, litepcie_way_name(way), way);
+		if (!err)
+			card->messages = n + 1;
+	}
+	if (err)
+		free_messages(card);
+	return err;
+}
+
 int litepcie_irq_init(struct litepcie *card)
 {
 	struct pci_dev *pdev = card->pdev;
-	int err = find_registers(card);
+	int count, err = find_registers(card);
 
 	if (err)
 		return dev_err_probe(&pdev->dev, err,
 				     "the capability table has no usable interrupt block\n");
 	writel(0, card->irq_enable);
-	err = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSIX | PCI_IRQ_MSI);
-	if (err < 0)
-		return dev_err_probe(&pdev->dev, err,
+	count = -ENODEV;
+	if (card->msix)
+		count = pci_alloc_irq_vectors(pdev, count_vectors(card), count_vectors(card),
+					      PCI_IRQ_MSIX);
+	if (count < 0)
+		count = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
+	if (count < 0)
+		return dev_err_probe(&pdev->dev, count,
 				     "no message-signalled interrupt to be had: is pci=nomsi set?\n");
-	err = request_irq(pci_irq_vector(pdev, 0), litepcie_interrupt, 0, LITEPCIE_NAME, card);
-	if (err) {
-		pci_free_irq_vectors(pdev);
+	err = request_messages(card, count);
+	if (err)
 		return dev_err_probe(&pdev->dev, err, "the interrupt cannot be requested\n");
-	}
 	return 0;
 }
 
 void litepcie_irq_exit(struct litepcie *card)
 {
-	free_irq(pci_irq_vector(card->pdev, 0), card);
-	pci_free_irq_vectors(card->pdev);
+	free_messages(card);
 }

@@ -94,6 +94,11 @@
 /* the AXI4 bus of the logic in the user slot, as it means it */
 #define LITEPCIE_BLOCK_USER_WINDOW              11
 
+/* MSI-X table, a vector for each cause; pending bits are at this offset from it */
+#define LITEPCIE_BLOCK_MSIX                     12
+#define LITEPCIE_MSIX_VECTORS                   0
+#define LITEPCIE_MSIX_PENDING                   1
+
 /* pattern generator and checker between DMA and user slot */
 #define LITEPCIE_BLOCK_PATTERN                  10
 #define LITEPCIE_PATTERN_CONTROL                0

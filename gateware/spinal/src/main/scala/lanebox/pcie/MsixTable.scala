@@ -42,6 +42,7 @@ case class MsixTable(vectors: Int = 32) extends Component {
     val fence                = master(Stream(Bits(8 bits)))
     val fenced               = slave(Stream(Bits(8 bits)))
     val message              = master(Stream(Fragment(Request())))
+    val busy                 = out Bool ()            // A message is to be sent.
   }
 
   val chosen  = Reg(UInt(indexBits bits))
@@ -96,6 +97,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
     io.message.attributes := 0 // In order behind the data.
     io.message.context    := 0
     io.message.data       := data.resized
+
+    io.busy := RegNext(sendable.orR || chose) init False
 
     val machine = new StateMachine {
       val choose: State = new State with EntryPoint {

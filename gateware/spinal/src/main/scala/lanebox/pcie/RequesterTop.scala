@@ -70,6 +70,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
 
     val msixEnable, msixMask = msix generate (in Bool ())
     val msixIrqs             = msix generate (in Bits (p.msixVectors bits)) // Pulses.
+    val msixBusy             = msix generate (out Bool ())
     val msixRegisters = msix generate slave(RegisterPort(MsixTable.addressBits(p.msixVectors)))
 
     val stop         = in Bool ()  // See RequestPath.
@@ -126,6 +127,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
     table.io.functionMask := io.msixMask
     table.io.irqs         := io.msixIrqs
     table.io.registers <> io.msixRegisters
+    io.msixBusy := table.io.busy
     path.io.clients.last << table.io.message
   }
 

@@ -1,0 +1,203 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""MSI-X of the Lanebox endpoint: table and pending bits in BAR0, a vector for each cause.
+
+The plain client has the table for itself: messages are writes into its memory.
+"""
+
+import contextlib
+import random
+
+import pytest
+from board_builds import build_gateware
+from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices, wait_until
+from driver_guest import boot
+from seeds import SHIFT
+
+from sim import artefacts
+
+pytestmark = pytest.mark.soak  # gateware and board of its own
+
+CAP_MSIX, ENABLE, MASK_ALL = 0x11, 1 << 15, 1 << 14
+MASKED = 1
+MESSAGES = 2 * HIGH_MEMORY  # above 4 GiB
+TOTAL, DESCRIPTOR = 1 << 18, 8192
+
+
+class Vectors:
+    """The card's table, with a dword of the host's memory for the message of each vector."""
+
+    def __init__(self, card):
+        self.card = card
+        self.table = card.constants["pcie_msix_table"]
+        self.pending_bits = card.constants["pcie_msix_pending"]
+        self.number = card.constants["pcie_msix_vectors"]
+        self.memory = card.memory(MESSAGES, 4096)
+
+    def control(self, value):
+        at = self.card.capabilities()[CAP_MSIX] + 2
+        self.card.config_write(at, value, 2)
+
+    def program(self, vector, data, masked=False):
+        address = MESSAGES + 4 * vector
+        for i, word in enumerate((address & 0xFFFF_FFFF, address >> 32, data, int(masked))):
+            self.card.mmio_write(self.table + 16 * vector + 4 * i, word)
+
+    def mask(self, vector, masked):
+        self.card.mmio_write(self.table + 16 * vector + 12, int(masked))
+
+    def message(self, vector):
+        """What has come for the vector, 0 for nothing; it is taken away."""
+        at = slice(4 * vector, 4 * vector + 4)
+        value = int.from_bytes(self.memory.data[at], "little")
+        self.memory.data[at] = bytes(4)
+        return value
+
+    def pending(self):
+        return self.card.mmio_read(self.pending_bits)
+
+    def wait_pending(self, bits):
+        wait_until(lambda: self.pending() == bits, f"pending bits {bits:#x}")
+
+
+@contextlib.contextmanager
+def msix(start, *options, **choices):
+    """A board with MSI-X enabled, and both causes of the DMA."""
+    with start(*options, **choices) as board:
+        card = board.card(msi=False)
+        vectors = Vectors(card)
+        card.enable_interrupts("h2c", "c2h")
+        vectors.control(ENABLE)
+        yield board, card, vectors
+
+
+def move(card, total=DESCRIPTOR, interrupts="last"):
+    """`total` bytes of the pattern to the host."""
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", slices(HIGH_MEMORY, total, DESCRIPTOR), interrupts)
+    card.start("c2h")
+
+
+C2H = 1  # the vector, as the cause
+
+
+def test_a_masked_vector_stays_pending_until_it_is_not(start_msix):
+    """Masked as after reset, by its entry, and by all: pending; then the message comes, once."""
+    with msix(start_msix) as (_, card, vectors):
+        assert vectors.number == 32 and vectors.pending() == 0
+        assert card.mmio_read(vectors.table + 12) & MASKED
+        vectors.program(C2H, 0x1234, masked=True)
+        memory = card.memory(HIGH_MEMORY, TOTAL)
+        move(card)
+        vectors.wait_pending(1 << C2H)
+        assert vectors.message(C2H) == 0
+        vectors.control(ENABLE | MASK_ALL)
+        vectors.mask(C2H, False)
+        assert vectors.pending() == 1 << C2H and vectors.message(C2H) == 0
+        vectors.control(ENABLE)
+        vectors.wait_pending(0)
+        wait_until(lambda: vectors.message(C2H) == 0x1234, "the message")
+        card.wait_data(memory, pattern(DESCRIPTOR))
+        for _ in range(20):
+            assert vectors.pending() == 0 and vectors.message(C2H) == 0
+
+
+def test_each_cause_has_its_vector(start_msix):
+    """h2c and c2h raise their own, with their own data; the user's stays quiet."""
+    with msix(start_msix) as (board, card, vectors):
+        for vector in range(3):
+            vectors.program(vector, 0x100 + vector)
+        memory = card.memory(HIGH_MEMORY, TOTAL)
+        memory.data[:] = pattern(TOTAL)
+        card.write("pattern_control", H2C_CHECK)
+        card.program("h2c", [(HIGH_MEMORY, DESCRIPTOR)])
+        card.start("h2c")
+        wait_until(lambda: vectors.message(0) == 0x100, "h2c's message")
+        assert vectors.message(1) == vectors.message(2) == 0
+        card.write("pattern_control", C2H_GENERATE)
+        card.program("c2h", [(HIGH_MEMORY + DESCRIPTOR, DESCRIPTOR)])
+        card.start("c2h")
+        wait_until(lambda: vectors.message(1) == 0x101, "c2h's message")
+        assert vectors.message(0) == vectors.message(2) == 0
+        assert board.stats()["msi"] == 0
+
+
+@pytest.mark.parametrize("stall", [0, 40])
+def test_a_message_never_overtakes_its_data(start_msix, stall):
+    """On RQ every message stands behind all that its descriptor has moved."""
+    with msix(start_msix, "--stall", stall, log=True) as (board, card, vectors):
+        vectors.program(C2H, 1)
+        memory = card.memory(HIGH_MEMORY, TOTAL)
+        move(card, TOTAL, "all")
+        card.wait_data(memory, pattern(TOTAL))
+        vectors.wait_pending(0)
+    written, announced, messages = 0, 0, 0
+    for tlp in board.tlps().on("RQ", "MWr"):
+        if tlp.address >= MESSAGES:
+            messages += 1
+            announced += DESCRIPTOR
+            # Causes that come together share a message: it stands for one at least.
+            assert written >= announced, f"message {messages} after {written} bytes"
+        else:
+            written += 4 * tlp.dwords
+    assert written == TOTAL and messages >= TOTAL // DESCRIPTOR // 8
+
+
+def test_the_table_keeps_whole_dwords(start_msix):
+    """Entries read back as they were written; a write of part of a dword changes nothing."""
+    seed = SHIFT
+    print(f"seed {seed}")
+    rng = random.Random(seed)
+    with msix(start_msix) as (_, card, vectors):
+        words = {}
+        for vector in range(vectors.number):
+            for i in range(3):
+                words[16 * vector + 4 * i] = rng.getrandbits(32) & (~3 if i == 0 else ~0)
+        for at, word in words.items():
+            card.mmio_write(vectors.table + at, word)
+        for at in rng.sample(sorted(words), 8):
+            card.mmio_write(vectors.table + at + rng.randrange(4), 0x5A, count=1)
+        for at, word in words.items():
+            assert card.mmio_read(vectors.table + at) == word
+
+
+def test_msi_stays_when_the_host_wants_that(start_msix):
+    """The same gateware sends its one MSI while MSI-X is off, and none that is old afterwards."""
+    with start_msix() as board:
+        card = board.card()
+        vectors = Vectors(card)
+        vectors.program(C2H, 7)
+        card.enable_interrupts("c2h")
+        card.memory(HIGH_MEMORY, TOTAL)
+        move(card)
+        assert card.wait_interrupt() == 1
+        assert vectors.message(C2H) == 0 and vectors.pending() == 0
+        card.set_msi(False)
+        vectors.control(ENABLE)
+        move(card)
+        wait_until(lambda: vectors.message(C2H) == 7, "the message")
+        vectors.control(0)
+        card.set_msi(True)
+        assert card.interrupts(0.2) == 0
+
+
+@pytest.mark.guest
+def test_the_driver_has_a_vector_for_each_source(start_msix):
+    """A real kernel takes MSI-X: both vectors count, and all data is right."""
+    gateware = build_gateware(msix=True)
+    util = (artefacts.utility(gateware / "include", static=True), "bin/litepcie_util")
+    commands = [
+        "litepcie_util dma_test --direction loopback --size 2M >/out/dma",
+        "grep -i msi /proc/interrupts >/out/interrupts",
+        "rmmod litepcie",
+    ]
+    with start_msix("--pace", "100000") as board:
+        result = boot(board, commands, None, [], [util], timeout=180)
+    assert b"0 wrong c2h buffers, 0 wrong h2c beats, 0 lost" in result.files["dma"]
+    counts = {}
+    for line in result.files["interrupts"].decode().splitlines():
+        words = line.split()
+        counts[words[-1]] = int(words[1])
+    assert counts["h2c"] > 0 and counts["c2h"] > 0, counts
+    assert b", MSI-X: 1 DMA channel" in result.files["dmesg"]
