@@ -52,7 +52,7 @@ proc wait_ready {what attempts pause} {
         if {!([flash_status] & 1)} return
         sleep $pause
     }
-    refuse flash the flash is still busy with $what, status [format 0x%02x [flash_status]]
+    refuse saying the flash is still busy with $what, status [format 0x%02x [flash_status]]
 }
 
 # What chip it is: bytes by its identification, the code for which vendors count in three ways.
@@ -70,10 +70,10 @@ proc identify {} {
     sleep 1
     set id [reversed 0x[spi [command 0x9f] 24] 24]
     if {$id == 0 || $id == 0xffffff} {
-        refuse flash no flash answers on the configuration pins ([format 0x%06x $id])
+        refuse saying no flash answers on the configuration pins ([format 0x%06x $id])
     }
     set size [capacity [expr {$id & 0xff}]]
-    if {$size == 0} { refuse flash a flash of unknown size answers ([format 0x%06x $id]) }
+    if {$size == 0} { refuse saying a flash of unknown size answers ([format 0x%06x $id]) }
     say flash [format 0x%06x $id] $size
     return $size
 }
@@ -81,7 +81,7 @@ proc identify {} {
 proc check_room {size} {
     global last wide
     if {$last >= $size} {
-        refuse flash the flash has $size bytes, and [expr {$last + 1}] are needed
+        refuse saying the flash has $size bytes, and [expr {$last + 1}] are needed
     }
     # Chips of more than 16 MiB know the commands with four bytes of address.
     set wide [expr {$size > 0x1000000}]
@@ -130,7 +130,7 @@ proc compare_pages {lines} {
     set found [spi [concat [command [expr {$wide ? 0x13 : 0x03}]] [place $address]] $widths]
     foreach line $lines read $found {
         if {[string tolower 0x$read] ne [lindex $line 1]} {
-            refuse flash the page at [lindex $line 0] does not hold what was written to it: is the \
+            refuse saying the page at [lindex $line 0] does not hold what was written to it: is the \
                 chip protected? Its status is [format 0x%02x [flash_status]]
         }
     }

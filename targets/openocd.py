@@ -76,7 +76,7 @@ REFUSALS = {
     "id":       "the part refuses the bitstream: it is for another IDCODE (status {0})",
     "no_start": "the part took the bitstream but did not start (status {0}): try again, or with "
                 "--cable-speed 1000",
-    "flash":    "{0}",
+    "saying":   "{0}",
 }
 
 # What OpenOCD says when it cannot begin.
@@ -167,13 +167,17 @@ def write_scans(data, file):
         file.write(" ".join(f"{8*len(field)} {scan_value(field)}" for field in fields) + "\n")
     file.flush()
 
-def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, silence=SILENCE):
-    """Configure the board's part; its IDCODE as read."""
+def load_and(board, bitstream, settings, scripts, commands, cable, speed,
+        note=lambda *words: None, silence=SILENCE):
+    """Configure the board's part, then go on with `commands` of `scripts`; all that was said."""
     with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".scans") as file:
         write_scans(bitstream.data, file)
-        said = run(board, cable, speed, {"scans": file.name}, ["check_chain", "load_part"], note,
-            silence)
-    return int(next(words[1] for words in said if words[0] == "part"), 0)
+        return run(board, cable, speed, {"scans": file.name, **settings},
+            ["check_chain", "load_part", *commands], note, silence, scripts)
+
+def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, silence=SILENCE):
+    """Configure the board's part."""
+    load_and(board, bitstream, {}, [], [], cable, speed, note, silence)
 
 # Flash --------------------------------------------------------------------------------------------
 
@@ -188,15 +192,10 @@ def write_pages(data, first, file):
 def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda *words: None,
         silence=SILENCE):
     """Load the proxy, write `data` to the flash from address `first` on, and read it back."""
-    with tempfile.TemporaryDirectory(prefix="lanebox-") as folder:
-        scans, pages = Path(folder)/"scans", Path(folder)/"pages"
-        with open(scans, "w") as file:
-            write_scans(proxy.data, file)
-        with open(pages, "w") as file:
-            write_pages(data, first, file)
-        settings = {"scans": scans, "pages": pages, "first": first, "last": first + len(data) - 1}
-        run(board, cable, speed, settings, ["check_chain", "load_part", "write_flash"], note,
-            silence, more=[FLASH])
+    with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".pages") as file:
+        write_pages(data, first, file)
+        settings = {"pages": file.name, "first": first, "last": first + len(data) - 1}
+        load_and(board, proxy, settings, [FLASH], ["write_flash"], cable, speed, note, silence)
 
 # Progress -----------------------------------------------------------------------------------------
 

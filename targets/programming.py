@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""--load, --flash, --rescan and --driver: what is done with a build, card or no card.
+"""--detect, --load, --flash, --rescan and --driver: what is done with a build or a card.
 
 Standard library only: a bitstream can be loaded on a machine that builds nothing.
 """
@@ -146,6 +146,9 @@ def write_driver(output):
 
 def program(board, arguments):
     """What was asked for, in the order in which it makes sense."""
+    if arguments.detect:
+        openocd.run(board, arguments.cable or openocd.CABLE, arguments.cable_speed, {"scans": ""},
+            ["check_chain"], openocd.Progress(sys.stdout))
     if arguments.load:
         load(board, arguments)
     if arguments.flash:

@@ -34,7 +34,7 @@ PROXY       = programming.PROXY
 NO_VENDOR   = 3 # Exit status: all is done that needs no vendor tool.
 EDITION     = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
-ACTIONS = ("build", "synth_only", "load", "flash", "rescan", "driver")
+ACTIONS = ("build", "synth_only", "detect", "load", "flash", "rescan", "driver")
 
 # Options ------------------------------------------------------------------------------------------
 
@@ -45,6 +45,8 @@ def parse_arguments(board, description):
     target.add_argument("--build", action="store_true",
         help="write gateware, register map and netlist; then a bitstream, if Vivado is here")
     target.add_argument("--synth-only", action="store_true", help="build up to the netlist")
+    target.add_argument("--detect", action="store_true",
+        help="see whether the board's part is on the cable, and do nothing to it")
     target.add_argument("--load", action="store_true", help="load the bitstream over JTAG")
     target.add_argument("--flash", action="store_true",
         help="write the bitstream to the card's flash, and read it back")

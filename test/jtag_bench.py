@@ -23,23 +23,29 @@ def build(verilog, module, ports, folder):
     root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], check=True,
         capture_output=True, text=True).stdout.strip() or "/usr/share/verilator"
     include = Path(root)/"include"
-    compile = ["ccache", "g++", "-std=c++17", "-O1", "-fPIC", f"-I{folder}", f"-I{include}",
+    # No folder of this run's in the command: ccache knows it again.
+    compile = ["ccache", "g++", "-std=c++17", "-O1", "-fPIC", "-I.", f"-I{include}",
         f"-I{include}/vltstd", "-c"]
-    sources = [*sorted(folder.glob("*.cpp")), include/"verilated.cpp", HERE/"jtag_bench.cpp"]
+    sources = [*(path.name for path in sorted(folder.glob("*.cpp"))), include/"verilated.cpp",
+        HERE/"jtag_bench.cpp"]
     sources += [path for path in (include/"verilated_threads.cpp",) if path.exists()]
-    objects = [folder/f"{source.stem}.o" for source in sources]
+    objects = [f"{Path(source).stem}.o" for source in sources]
     for source, target in zip(sources, objects):
-        subprocess.run([*compile, source, "-o", target], check=True)
-    library = folder/"bench.so"
-    subprocess.run(["g++", "-shared", "-pthread", "-o", library, *objects], check=True)
-    return library
+        subprocess.run([*compile, source, "-o", target], check=True, cwd=folder)
+    subprocess.run(["g++", "-shared", "-pthread", "-o", "bench.so", *objects], check=True,
+        cwd=folder)
+    return folder/"bench.so"
 
 class Bench:
     """The design as ports of a simulated part, one for each instruction: `Tap`'s `user`.
 
-    `flash` is on the configuration's SPI pins.
+    `flash` is on the configuration's SPI pins, `board` on the design's own: before each cycle of
+    the configuration's clock it gets what the design drives and gives what is on pins and clocks,
+    these as how often each rises in the cycle.
     """
-    def __init__(self, library, flash=None):
+    CYCLES = 4 # Of the configuration's clock for one of TCK.
+
+    def __init__(self, library, flash=None, board=None):
         self.code  = ctypes.CDLL(str(library))
         self.code.bench_new.restype = ctypes.c_void_p
         for name, results in (("step", ctypes.c_uint32), ("driven", ctypes.c_uint64),
@@ -48,6 +54,7 @@ class Bench:
         self.step     = self.code.bench_step
         self.handle   = ctypes.c_void_p(self.code.bench_new())
         self.flash    = flash
+        self.board    = board
         self.inputs   = 0
         self.outputs  = 0
         self.set(0)
@@ -76,14 +83,24 @@ class Bench:
 
     def fall(self, tdi):
         self.set(TDI if tdi else 0, TCK | TDI)
+        if self.board is not None:
+            for _ in range(self.CYCLES):
+                self.cycle()
+
+    def cycle(self):
+        """One cycle of the configuration's clock."""
+        pins, rises = self.board.cycle(*self.driven())
+        self.code.bench_pins(self.handle, ctypes.c_uint64(pins))
+        for half in range(max(rises, default=0)):
+            mask = sum(1 << CLOCKS + n for n, count in enumerate(rises) if half < count)
+            self.set(mask, mask)
+            self.set(0, mask)
+        self.set(CFGMCLK, CFGMCLK)
+        self.set(0, CFGMCLK)
 
     def tdo(self, chain):
         return self.outputs >> TDO + chain - 1 & 1
 
-    # Pins of the design itself.
-    def pins(self, levels):
-        self.code.bench_pins(self.handle, ctypes.c_uint64(levels))
-
     def driven(self):
-        """(which pins the design drives, to what level)"""
+        """(which pins the design drives, to what levels)"""
         return self.code.bench_driven(self.handle), self.code.bench_levels(self.handle)

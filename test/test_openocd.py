@@ -104,6 +104,18 @@ def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
     assert tap.clocks == 0
 
 
+@pytest.mark.parametrize("idcode, status", [(REVISION_1, 0), (KU3P, 1)])
+def test_detection_shifts_nothing(interface, idcode, status):
+    """--detect says what is there and leaves it as it is."""
+    tap = Tap(idcode)
+    with Cable(tap) as cable:
+        result = subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--detect", "--cable",
+            interface(cable.port)], capture_output=True, text=True, timeout=SECONDS)
+    assert result.returncode == status
+    assert f"{idcode:#010x}" in result.stdout + result.stderr
+    assert untouched(tap)
+
+
 def test_a_wrong_part_is_not_programmed(load):
     """The IDCODE is read, compared, and told; nothing else is shifted."""
     tap = Tap(KU3P)

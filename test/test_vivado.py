@@ -14,6 +14,7 @@ from repository import ROOT
 sys.path.insert(0, str(ROOT/"targets"))
 
 import nets  # noqa: E402
+import probe_design  # noqa: E402
 import vivado  # noqa: E402
 
 from lanebox.jtag.spi_proxy import CONSTRAINTS  # noqa: E402
@@ -96,12 +97,14 @@ def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
 
 
 @pytest.mark.parametrize("synthesis", ["vivado", "yosys"])
-def test_a_design_without_the_core_needs_none(program, tmp_path, synthesis):
-    """The flash's proxy: its own top and constraints, no vendor core, no boot from flash."""
+@pytest.mark.parametrize("constraints", [CONSTRAINTS, probe_design.constraints(KU5P, 0)],
+    ids=["proxy", "probe"])
+def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, synthesis):
+    """The flash's proxy, the probe: their own constraints, no vendor core, no boot from flash."""
     folder = tmp_path/"spi_proxy"
     (folder/"gateware").mkdir(parents=True)
     (folder/"gateware"/"sources.txt").write_text("/a/spi_proxy.v\n")
-    (folder/"gateware"/"spi_proxy.xdc").write_text(CONSTRAINTS)
+    (folder/"gateware"/"spi_proxy.xdc").write_text(constraints)
     bitstream = vivado.place_and_route(program(), KU5P, folder, "spi_proxy", synthesis)
     assert bitstream == folder/"vivado"/"spi_proxy.bit" and bitstream.exists()
     log = (tmp_path/"log").read_text()
@@ -133,7 +136,7 @@ def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
 
 def test_every_line_of_the_list_has_a_source_and_is_used():
     """No name without a source, none that nothing uses any more."""
-    scripts = vivado.SCRIPT.read_text() + CONSTRAINTS + "".join(
+    scripts = vivado.SCRIPT.read_text() + CONSTRAINTS + probe_design.constraints(KU5P, 1) + "".join(
         vivado.core_script(board, "lanebox") + nets.constraints(board, board.lanes[0])
         for board in BOARDS)
     for line in NAMES.read_text().splitlines():

@@ -1,0 +1,336 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What is on the pins of an unknown board? Listens, counts clocks, and drives one pin when asked.
+
+Nothing is ever driven but one pin at a time, on request, weakly, and only if it has been listened
+to and did nothing but follow the pull that this image has on all pins. It is let go after some
+seconds, or as soon as it does not take the level that it is driven to: somebody else drives it.
+
+USER2 is a register of 64 bits, which takes a request and gives the answer to the one before:
+
+    request   operation 8   -  8   index 16   argument 32     highest first
+    answer    status 8      -  8   index 16   data 32
+"""
+
+from litex.gen import *
+from migen import *
+from migen.genlib.cdc import MultiReg
+
+from lanebox.jtag.pin_name import BAUD, PinName
+from lanebox.jtag.user_register import UserRegister
+
+CONFIGURATION_CLOCK = 50e6 # Of STARTUPE3, give or take 15 % (DS922).
+
+MAGIC = 0x4c42
+
+# Operations. The first four say what the next answer is about.
+IDENTIFY, PIN, CLOCK, LISTEN, DRIVE, RELEASE = range(6)
+KEY = 0x44524956 # As argument of DRIVE: no stray scan drives a pin.
+
+def identification(pins, clocks, pull):
+    """The answer to IDENTIFY: whether this is the image that software takes it for."""
+    return MAGIC << 16 | pins << 5 | clocks << 1 | pull
+
+# Status, from bit 0.
+RUNNING, LISTENED, DRIVING, REFUSED, CONTENTION = (1 << n for n in range(5))
+
+# Answer to PIN: changes, saturating, then the flags.
+CHANGES_BITS = 8
+WAS_LOW, WAS_HIGH, IS_HIGH = (1 << CHANGES_BITS + n for n in range(3))
+
+# Answer to CLOCK: the number of the listening it belongs to, above the count.
+COUNT_BITS = 30
+
+
+class Listener(LiteXModule):
+    """Whether pins were low, high, and how often they changed, while `run` is set."""
+    def __init__(self, levels):
+        count = len(levels)
+        self.clear   = Signal()      # i
+        self.run     = Signal()      # i
+        self.level   = Signal(count) # o, some cycles late.
+        self.low     = Signal(count) # o
+        self.high    = Signal(count) # o
+        self.changes = [Signal(CHANGES_BITS) for _ in range(count)] # o
+
+        # # #
+
+        before = Signal(count)
+        self.specials += MultiReg(levels, self.level)
+        self.sync += [
+            before.eq(self.level),
+            If(self.run,
+                self.low.eq(self.low | ~self.level),
+                self.high.eq(self.high | self.level),
+            ),
+            If(self.clear, self.low.eq(0), self.high.eq(0)),
+        ]
+        for n, changes in enumerate(self.changes):
+            self.sync += [
+                If(self.run & (self.level[n] != before[n]) & (changes != 2**CHANGES_BITS - 1),
+                    changes.eq(changes + 1)),
+                If(self.clear, changes.eq(0)),
+            ]
+
+
+class ClockCounter(LiteXModule):
+    """Cycles of clock domain `counted` while `run`, which comes from another domain, is set.
+
+    A clock that stands still leaves what it counted before; hence `number`, which is taken over by
+    the counted clock itself.
+    """
+    def __init__(self, domain):
+        self.clear  = Signal()           # i
+        self.run    = Signal()           # i
+        self.number = Signal(2)          # i, stable from `clear` to the end of `run`.
+        self.count  = Signal(COUNT_BITS) # o, stable while neither is set.
+        self.taken  = Signal(2)          # o
+
+        # # #
+
+        clear, run = Signal(), Signal()
+        self.specials += MultiReg(self.clear, clear, domain), MultiReg(self.run, run, domain)
+        getattr(self.sync, domain).__iadd__([
+            If(run & (self.count != 2**COUNT_BITS - 1), self.count.eq(self.count + 1)),
+            If(clear, self.count.eq(0), self.taken.eq(self.number)),
+        ])
+
+
+class PinDriver(LiteXModule):
+    """Drive one pin with its name, while that is harmless."""
+    def __init__(self, names, bit_cycles, longest, level):
+        self.index      = Signal(max=max(2, len(names))) # i, with `start`.
+        self.start      = Signal()                       # i
+        self.stop       = Signal()                       # i
+        self.drive      = Signal(len(names))             # o, one bit at most.
+        self.value      = Signal()                       # o
+        self.driving    = Signal()                       # o
+        self.contention = Signal()                       # o, of the last time.
+
+        # # #
+
+        chosen = Signal.like(self.index)
+        left   = Signal(max=longest + 1)
+        differ = Signal(max=bit_cycles)
+        seen   = Signal()
+        self.name = name = PinName(names, bit_cycles)
+        self.comb += [
+            name.index.eq(chosen),
+            name.enable.eq(self.driving),
+            self.value.eq(name.line),
+            self.drive.eq(self.driving << chosen),
+            seen.eq(Array(level)[chosen]),
+        ]
+        # A pin is slow and the input late: half a bit is patience enough for both.
+        self.sync += [
+            If(self.driving,
+                left.eq(left - 1),
+                If(seen == self.value, differ.eq(0)).Else(differ.eq(differ + 1)),
+                If(differ == bit_cycles//2, self.contention.eq(1), self.driving.eq(0)),
+                If((left == 0) | self.stop, self.driving.eq(0)),
+            ).Elif(self.start,
+                chosen.eq(self.index),
+                left.eq(longest),
+                differ.eq(0),
+                self.contention.eq(0),
+                self.driving.eq(1),
+            ),
+        ]
+
+
+class PinProbe(LiteXModule):
+    """All of it, in clock domain `sys`, behind a register in `tck`.
+
+    `pull` is the level that this image pulls all pins to. `clocks` are the names of the clock
+    domains to be counted. A listening shorter than `least` cycles allows no driving, which ends
+    after `longest` cycles.
+    """
+    def __init__(self, register, names, pull, clocks,
+        bit_cycles = round(CONFIGURATION_CLOCK/BAUD),
+        least      = 1 << 25,
+        longest    = 1 << 29,
+    ):
+        self.levels = Signal(len(names)) # i
+        self.drive  = Signal(len(names)) # o
+        self.value  = Signal()           # o
+
+        # # #
+
+        # Register ---------------------------------------------------------------------------------
+        status  = Signal(8)
+        answer  = Signal(32)
+        request = Signal(64)
+        taken   = Signal(64)
+        fresh   = Signal()
+        self.sync.tck += [
+            If(register.shift, request.eq(Cat(request[1:], register.tdi))),
+            If(register.capture, request.eq(Cat(answer, taken[32:48], C(0, 8), status))),
+            If(register.update, taken.eq(request), fresh.eq(~fresh)),
+        ]
+        self.comb += register.tdo.eq(request[0])
+
+        # A request stands still for at least as many cycles of TCK as the register has bits.
+        now, before = Signal(), Signal()
+        self.specials += MultiReg(fresh, now)
+        self.sync += before.eq(now)
+        arrived, operation, index, argument = Signal(), Signal(8), Signal(16), Signal(32)
+        self.comb += [
+            arrived.eq(now != before),
+            operation.eq(taken[56:64]),
+            index.eq(taken[32:48]),
+            argument.eq(taken[:32]),
+        ]
+
+        # Listening --------------------------------------------------------------------------------
+        self.listener = listener = Listener(self.levels)
+        self.driver   = driver   = PinDriver(names, bit_cycles, longest, listener.level)
+        clear    = Signal(6)  # Cycles left, enough for the slowest clock to be told.
+        window   = Signal(32)
+        long     = Signal()
+        listened = Signal()
+        number   = Signal(2)
+        run      = Signal()
+        self.comb += [
+            run.eq((clear == 0) & (window != 0)),
+            listener.clear.eq(clear != 0),
+            listener.run.eq(run),
+        ]
+        self.sync += [
+            If(clear != 0, clear.eq(clear - 1)),
+            If(run,
+                window.eq(window - 1),
+                If(window == 1, listened.eq(long)),
+            ),
+            If(arrived & (operation == LISTEN),
+                clear.eq(2**len(clear) - 1),
+                window.eq(argument),
+                long.eq(argument >= least),
+                listened.eq(0),
+                number.eq(number + 1),
+            ),
+        ]
+        counters = []
+        for n, domain in enumerate(clocks):
+            counter = ClockCounter(domain)
+            self.add_module(name=f"counter{n}", module=counter)
+            counters.append(counter)
+            self.comb += [
+                counter.clear.eq(clear != 0),
+                counter.run.eq(run),
+                counter.number.eq(number),
+            ]
+
+        # Driving ----------------------------------------------------------------------------------
+        moved    = listener.low if pull else listener.high
+        quiet    = Signal(len(names))
+        changing = Signal() # Not only a question.
+        wanted   = Signal()
+        allowed  = Signal()
+        refused  = Signal()
+        self.comb += [
+            changing.eq(arrived & (operation >= LISTEN)),
+            *[quiet[n].eq(~moved[n] & (changes == 0)) for n, changes in
+                enumerate(listener.changes)],
+            wanted.eq(arrived & (operation == DRIVE)),
+            allowed.eq(listened & ~driver.driving & (argument == KEY) & (index < len(names))
+                & Array(quiet)[index]),
+            driver.index.eq(index),
+            driver.start.eq(wanted & allowed),
+            driver.stop.eq(changing),
+            self.drive.eq(driver.drive),
+            self.value.eq(driver.value),
+        ]
+        self.sync += If(changing, refused.eq(wanted & ~allowed))
+
+        # Answers ----------------------------------------------------------------------------------
+        pins = [Cat(changes, listener.low[n], listener.high[n], listener.level[n])
+            for n, changes in enumerate(listener.changes)]
+        self.sync += [
+            status.eq(Cat((clear != 0) | (window != 0), listened, driver.driving, refused,
+                driver.contention)),
+            Case(operation, {
+                PIN:       answer.eq(Array(pins)[index]),
+                CLOCK:     answer.eq(Array([Cat(counter.count, counter.taken - number)
+                    for counter in counters] + [C(0, 32)])[index]),
+                "default": answer.eq(identification(len(names), len(clocks), pull)),
+            }),
+        ]
+
+
+class PinProbeCore(LiteXModule):
+    """The probe at the part's own JTAG port and configuration clock, without a board's pins.
+
+    `clocks` are signals to be counted.
+    """
+    def __init__(self, names, pull, clocks, **options):
+        self.cd_sys   = ClockDomain(reset_less=True)
+        self.register = UserRegister(chain=2)
+
+        # # #
+
+        domains = [f"counted{n}" for n in range(len(clocks))]
+        for domain, clock in zip(domains, clocks):
+            counted = ClockDomain(domain, reset_less=True)
+            setattr(self.clock_domains, f"cd_{domain}", counted)
+            self.comb += counted.clk.eq(clock)
+        self.probe = PinProbe(self.register, names, pull, domains, **options)
+
+        clock = Signal()
+        self.specials += Instance("BUFG", i_I=clock, o_O=self.cd_sys.clk)
+        self.specials += Instance("STARTUPE3",
+            p_PROG_USR   = "FALSE",
+            o_CFGMCLK    = clock,
+            i_DO         = 0,
+            i_DTS        = 0b1111, # The flash is left alone.
+            i_FCSBO      = 1,
+            i_FCSBTS     = 1,
+            i_USRCCLKO   = 0,
+            i_USRCCLKTS  = 1,
+            i_USRDONEO   = 1,
+            i_USRDONETS  = 1,
+            i_GSR        = 0,
+            i_GTS        = 0,
+            i_KEYCLEARB  = 1,
+            i_PACK       = 0,
+        )
+
+
+class PinProbeDesign(PinProbeCore):
+    """The probe at a board's pins.
+
+    `pads` has them in the order of `names`, `refclks` the `p` and `n` of the transceivers' clocks.
+    """
+    def __init__(self, pads, names, refclks, pull, **options):
+        clocks = [Signal() for _ in range(len(refclks.p))]
+        PinProbeCore.__init__(self, names, pull, clocks, **options)
+
+        # # #
+
+        probe = self.probe
+        for n in range(len(names)):
+            self.specials += Instance("IOBUF",
+                io_IO = pads[n],
+                i_I   = probe.value,
+                i_T   = ~probe.drive[n],
+                o_O   = probe.levels[n],
+            )
+        for n, clock in enumerate(clocks):
+            fabric = Signal()
+            self.specials += Instance("IBUFDS_GTE4",
+                p_REFCLK_HROW_CK_SEL = 0, # ODIV2 is the clock itself.
+                i_CEB                = 0,
+                i_I                  = refclks.p[n],
+                i_IB                 = refclks.n[n],
+                o_ODIV2              = fabric,
+            )
+            self.specials += Instance("BUFG_GT",
+                i_I       = fabric,
+                i_CE      = 1,
+                i_CEMASK  = 0,
+                i_CLR     = 0,
+                i_CLRMASK = 0,
+                i_DIV     = 0,
+                o_O       = clock,
+            )

@@ -1,0 +1,71 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Names of pins out of what a logic analyser has recorded: see gateware/jtag/pin_name.py.
+
+The sender's clock is 15 % off or more, so the bit is measured, by the ten alternating bits of `U`.
+Standard library only.
+"""
+
+import csv
+from bisect import bisect_right
+
+FRAME  = 10   # Bits of a byte with start and stop.
+BYTES  = 5    # Name and line feed, behind the `U`.
+UNEVEN = 0.25 # Of a bit: more, and what alternates is no `U`.
+
+def read_recording(filename):
+    """(seconds, level) at each change, from a CSV file of two columns; other lines do not count."""
+    changes = []
+    with open(filename, newline="") as file:
+        for row in csv.reader(file):
+            try:
+                time, level = float(row[0]), int(float(row[1]))
+            except (ValueError, IndexError):
+                continue
+            if not changes or changes[-1][1] != level:
+                changes.append((time, level))
+    return changes
+
+def _bit_after(times, at):
+    """The length of a bit, if the ten changes from number `at` on are a `U`; else None."""
+    edges = times[at:at + FRAME]
+    if len(edges) < FRAME:
+        return None
+    bit = (edges[-1] - edges[0])/(FRAME - 1)
+    even = all(abs(later - earlier - bit) < UNEVEN*bit for earlier, later in zip(edges, edges[1:]))
+    return bit if even else None
+
+def _falling_near(changes, times, time, reach):
+    """When the line fell, at most `reach` from `time`; None if it did not."""
+    near = range(bisect_right(times, time - reach), bisect_right(times, time + reach))
+    return next((times[at] for at in near if changes[at][1] == 0), None)
+
+def _byte(level, start, bit):
+    """The byte whose start bit begins at `start`, or None if its frame is none."""
+    bits = [level(start + (n + 0.5)*bit) for n in range(FRAME)]
+    if bits[0] != 0 or bits[-1] != 1:
+        return None
+    return sum(value << n for n, value in enumerate(bits[1:-1]))
+
+def decode(changes):
+    """The names in a recording, in the order in which they come."""
+    times = [time for time, _ in changes]
+    names = []
+
+    def level(time):
+        at = bisect_right(times, time) - 1
+        return changes[at][1] if at >= 0 else 1
+
+    for at, (time, value) in enumerate(changes):
+        bit = _bit_after(times, at) if value == 0 else None
+        word, start = [], time
+        # Each byte begins anew with its start bit, as for any UART: errors do not add up.
+        while bit and start is not None and None not in word and len(word) < BYTES:
+            start = _falling_near(changes, times, start + FRAME*bit, bit/2)
+            word.append(None if start is None else _byte(level, start, bit))
+        if len(word) == BYTES and None not in word and word[-1] == ord("\n") \
+                and all(32 <= c < 127 for c in word[:-1]):
+            names.append(bytes(word[:-1]).decode().strip())
+    return names

@@ -1,0 +1,68 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+#
+# What openocd.py asks of the probe in gateware/jtag/pin_probe.py; sourced after openocd.tcl. It sets
+# `pins` and `clocks`, how many there are, `identification`, `window` in cycles of the configuration's
+# clock, and `operation` with the numbers and `key` of pin_probe.py.
+
+set ir(user2) 0x03
+
+# Of the status.
+set running    1
+set driving    4
+set refused    8
+set contention 16
+
+# Give a request; what comes out is the answer to the one before, as {status data}.
+proc request {name {index 0} {argument 0}} {
+    instruct user2
+    set fields [drscan card.tap 32 $argument 16 $index 8 0 8 $::operation($name)]
+    runtest 32
+    return [list 0x[lindex $fields 3] 0x[lindex $fields 0]]
+}
+
+proc ask {name {index 0}} {
+    request $name $index
+    return [request $name $index]
+}
+
+proc check_probe {} {
+    set found [lindex [ask identify] 1]
+    if {$found != $::identification} {
+        refuse saying the design in the part is not the probe of this board (it says $found): build \
+            and load it again
+    }
+}
+
+# Listen to all pins for the whole window; bounded, as the clock may be slow but not still.
+proc listen {} {
+    request listen 0 $::window
+    set bound [expr {100 + $::window/200000}]
+    for {set n 0} {$n < $bound} {incr n} {
+        sleep 20
+        if {!([lindex [ask identify] 0] & $::running)} return
+    }
+    refuse saying the probe does not end its listening: its clock stands still
+}
+
+proc report {} {
+    for {set n 0} {$n < $::pins} {incr n} { say pin $n [lindex [ask pin $n] 1] }
+    for {set n 0} {$n < $::clocks} {incr n} { say clock $n [lindex [ask clock $n] 1] }
+}
+
+# Have one pin send its name until the probe lets go of it.
+proc drive {index} {
+    request drive $index $::key
+    for {set n 0} {$n < 400} {incr n} {
+        sleep 50
+        set status [lindex [ask identify] 0]
+        if {$status & $::refused} {
+            refuse saying the probe does not drive this pin: it did not only follow the pull
+        }
+        if {!($status & $::driving)} break
+        if {$n == 0} { say driving $index }
+    }
+    request release
+    if {$status & $::contention} { say contention $index } else { say released $index }
+}

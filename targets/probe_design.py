@@ -1,0 +1,74 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What the probe of a board in package FFVB676 has on which pin, and its constraints.
+
+Standard library only.
+"""
+
+from ffvb676 import BANKS, HIGH_DENSITY, QUADS
+
+PULLS = ("down", "up") # By the level that all pins are pulled to.
+
+# The weakest that these banks have (UG571); high performance banks never see more than 1.8 V.
+DENSE = ("LVCMOS33", 4)
+FAST  = ("LVCMOS18", 2)
+
+# A reference clock on a board is at most this fast, and the configuration's at most 50 MHz + 15 %.
+REFCLK_PERIOD  = 3.1
+CFGMCLK_PERIOD = 17.3
+TCK_PERIOD     = 33.0
+
+def candidates(board):
+    """(pin, bank) of every ordinary pin that the board's table says nothing certain about."""
+    known = {pin for net in board.nets for pin in net.pins.split()}
+    return [(pin, bank) for bank, pins in BANKS.items() for pin in "".join(pins).split()
+        if pin not in known]
+
+def refclks():
+    """(name, p, n) of every reference clock of the transceivers."""
+    return [(f"{quad}.{n}", p, pins["clk_n"].split()[n]) for quad, pins in QUADS.items()
+        for n, p in enumerate(pins["clk_p"].split())]
+
+def constraints(board, pull):
+    """Pins with their pull, their weak and slow drivers, and the clocks, which know nothing of
+    each other."""
+    lines = []
+    for n, (pin, bank) in enumerate(candidates(board)):
+        standard, drive = DENSE if bank in HIGH_DENSITY else FAST
+        lines += [f"set_property {name} {value} [get_ports {{pins[{n}]}}]" for name, value in (
+            ("PACKAGE_PIN", pin), ("IOSTANDARD", standard), ("DRIVE", drive), ("SLEW", "SLOW"),
+            ("PULLTYPE", f"PULL{PULLS[pull].upper()}"))]
+    clocks = []
+    for n, (_, p, negative) in enumerate(refclks()):
+        lines += [
+            f"set_property PACKAGE_PIN {p} [get_ports {{refclks_p[{n}]}}]",
+            f"set_property PACKAGE_PIN {negative} [get_ports {{refclks_n[{n}]}}]",
+            f"create_clock -name refclk{n} -period {REFCLK_PERIOD:.3f} "
+            f"[get_ports {{refclks_p[{n}]}}]",
+        ]
+        clocks.append(f"refclk{n}")
+    for name, period, pin in (("tck", TCK_PERIOD, "BSCANE2/TCK"),
+            ("cfgmclk", CFGMCLK_PERIOD, "STARTUPE3/CFGMCLK")):
+        lines.append(f"create_clock -name {name} -period {period:.3f} [get_pins {pin}]")
+        clocks.append(name)
+    groups = " ".join(f"-group {name}" for name in clocks)
+    return "\n".join([*lines, f"set_clock_groups -asynchronous {groups}"]) + "\n"
+
+def write(board, pull, folder):
+    """Verilog and constraints of the image with this pull."""
+    from litex.build.generic_platform import Pins, Subsignal
+
+    from lanebox.jtag.design import make_platform, write_design
+    from lanebox.jtag.pin_probe import PinProbeDesign
+
+    pins  = [pin for pin, _ in candidates(board)]
+    pairs = refclks()
+    platform = make_platform(board.device, [
+        ("pins", 0, Pins(" ".join(pins))),
+        ("refclks", 0, Subsignal("p", Pins(" ".join(p for _, p, _ in pairs))),
+            Subsignal("n", Pins(" ".join(n for _, _, n in pairs)))),
+    ])
+    design = PinProbeDesign(platform.request("pins"), pins, platform.request("refclks"), pull)
+    write_design(design, folder.name, platform, constraints(board, pull), folder)
