@@ -42,6 +42,22 @@ def build_software():
     return Built(OUT, gateware / "csr.json")
 
 
+def make(out, gateware, *options):
+    """Build utility and tests there, with these options of the Makefile."""
+    command = ["make", "-s", "-C", ROOT / "software" / "user", *options, f"OUT={out}",
+        f"GENERATED={gateware / 'include'}", "litepcie_util", "tests"]
+    result = subprocess.run(command, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout + result.stderr
+    return out
+
+
+def build_unchecked(*options):
+    """As users have it: the folder of a build without checks, or with those of `options`."""
+    gateware = build_software().csr_json.parent
+    name = "-".join(["test-software", "plain", *(o.split("=")[1] for o in options)])
+    return make(ROOT / "build" / name, gateware, *options)
+
+
 class Util:
     """litepcie_util with its output caught. What the checks find ends it with another status."""
 

@@ -160,6 +160,7 @@ NEEDS = {
         Need("tshark", programs("tshark"), ("tshark",)),
         Need("lspci", programs("lspci"), ("pciutils",)),
         Need("groff", programs("groff"), ("groff-base",)),
+        Need("valgrind, strace", programs("valgrind", "strace"), ("valgrind", "strace")),
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],

@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 from board_builds import build_executable
-from software_build import TIMEOUT, build_software
+from software_build import TIMEOUT, build_software, build_unchecked
 
 from lanebox import layouts
 
@@ -37,3 +37,12 @@ def test_two_threads_move_every_word(start_board, built):
     with start_board() as board:
         text = run(built, board, "streams", "96")
     assert text.count("96 buffers") == 5
+
+
+def test_threads_do_not_race(start_board):
+    """The same under a checker of data races, which ends with another status when it finds one."""
+    program = build_unchecked("SANITIZE=thread") / "test" / "streams"
+    with start_board() as board:
+        done = subprocess.run([program, f"sim:{board.socket}", "48"], capture_output=True,
+            text=True, timeout=2 * TIMEOUT)
+    assert done.returncode == 0 and "ThreadSanitizer" not in done.stderr, done.stderr

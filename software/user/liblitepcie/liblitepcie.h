@@ -154,7 +154,8 @@ struct litepcie_dma_config {
 	/*
 	 * Released or submitted buffers of which the card is told together, 0: 1. Fewer messages,
 	 * or writes to the card, for up to batch - 1 buffers that it hears of later: when there are
-	 * enough, at the next wait, or at litepcie_dma_flush(). At most half the ring.
+	 * enough, at a wait when it has less than half a ring to go on with, or at
+	 * litepcie_dma_flush() and litepcie_h2c_drain(). At most half the ring.
 	 */
 	unsigned int	batch;
 };
@@ -443,9 +444,9 @@ int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *c
 int litepcie_dma_stop(struct litepcie *dev);
 
 /*
- * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions; what
- * was kept back for a batch in them goes to the card first. A lost interrupt costs less than a
- * second here. Returns 1, or 0 when the time is over, or -errno. Threads: one way.
+ * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions. What
+ * was kept back for a batch in these goes to the card first when it would run short; in others it
+ * stays. A lost interrupt costs less than a second here. Returns 1, or 0 when the time is over, or -errno. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 

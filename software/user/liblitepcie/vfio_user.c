@@ -129,13 +129,15 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 			      NULL, 0);
 }
 
+/* Much of the room stays unused most of the time, and none of it is cleared. */
 static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
 	struct {
 		uint64_t count;
 		struct multi_write writes[MAX_MULTI];
-	} body = { .count = count };
+	} body;
 
+	body.count = count;
 	for (size_t i = 0; i < count; i++)
 		body.writes[i] = (struct multi_write) {
 			.access = { .offset = writes[i].offset, .region = VFIO_USER_BAR0,

@@ -304,7 +304,10 @@ static void batches_are_handed_over_together(void)
 	CHECK_EQUAL(card.submitted, 0);
 	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
 	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
-	CHECK_EQUAL(card.released, 11);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+	CHECK_EQUAL(card.released, 11);	/* more than half the ring is still to be filled */
+	card.c2h = 140;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	CHECK_EQUAL(card.released, 18);
 	CHECK_EQUAL(card.submitted, 0);	/* another thread's */

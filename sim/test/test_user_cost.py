@@ -1,0 +1,80 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a buffer costs a program in C: user instructions, system calls, allocations, copies.
+
+The same loop runs for two numbers of buffers, and the difference is what a buffer costs, waits and
+messages to the board included. The clock plays no part.
+"""
+
+import re
+import subprocess
+
+import pytest
+from software_build import build_unchecked
+
+pytestmark = pytest.mark.soak
+
+FEW, MANY, BATCH = 512, 2560, 32
+INSTRUCTIONS = 300  # of a buffer of 8 KiB
+VECTOR = 32  # bytes of the widest load that valgrind knows
+
+
+def run(board, direction, buffers, *prefix):
+    """The loop of steady.c; returns its own report and what the tool said."""
+    program = build_unchecked() / "test" / "steady"
+    command = [*prefix, program, f"sim:{board.socket}", direction, str(buffers), str(BATCH)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return dict(re.findall(r"(\w+) (\d+)", done.stdout)), done.stderr
+
+
+def per_buffer(board, direction, pattern, *prefix):
+    """How many more `pattern` finds in the tool's output, for each buffer more."""
+    counts = []
+    for buffers in (FEW, MANY):
+        _, text = run(board, direction, buffers, *prefix)
+        counts.append(int(re.search(pattern, text, re.MULTILINE).group(1).replace(",", "")))
+    return (counts[1] - counts[0]) / (MANY - FEW)
+
+
+@pytest.mark.parametrize("direction", ["c2h", "h2c"])
+def test_a_buffer_costs_few_instructions(start_board, tmp_path, direction):
+    """At most 300; to copy it would take more than that with the widest loads and stores."""
+    tool = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path / 'profile'}")
+    with start_board() as board:
+        cost = per_buffer(board, direction, r"Collected : (\d+)", *tool)
+    print(f"host/insn_per_buffer {direction}: {cost:.0f}")
+    assert 0 < cost <= INSTRUCTIONS < 2 * 8192 / VECTOR
+
+
+def test_no_buffer_allocates_memory(start_board):
+    """What is allocated is allocated at open and start, however much is moved."""
+    with start_board() as board:
+        assert per_buffer(board, "c2h", r"total heap usage: ([\d,]+) allocs", "valgrind") == 0
+
+
+@pytest.mark.parametrize("direction", ["c2h", "h2c"])
+def test_system_calls_are_shared_by_a_batch(start_board, direction):
+    """Only a wait and a full batch talk to the board; between them no call enters the kernel.
+
+    So 32 buffers share one message out and one look at the card, and the rest are free.
+    """
+    with start_board() as board:
+        calls = per_buffer(board, direction, r"^\S+\s+\S+\s+(?:\S+\s+)?(\d+)\s+(?:\d+\s+)?total$",
+            "strace", "-c")
+        report, _ = run(board, direction, MANY)
+    print(f"host/syscalls_per_buffer {direction}: {calls:.2f}")
+    assert 0 < calls < 1
+    assert int(report["batches"]) <= MANY / BATCH + 16
+
+
+@pytest.mark.parametrize("direction, least", [("c2h", 0.99), ("h2c", 0.98)])
+def test_the_ring_never_runs_dry(start_board, direction, least):
+    """At MPS 512 the stream is as fast as the gateware's limit of design, 7.42 and 7.48 GB/s."""
+    limit = {"c2h": 7.42e9, "h2c": 7.48e9}[direction]
+    with start_board() as board:
+        report, _ = run(board, direction, MANY)
+    rate = int(report["bytes"]) / (int(report["ticks"]) * 4e-9)
+    print(f"{direction}: {rate / 1e9:.2f} GB/s of {limit / 1e9:.2f}")
+    assert least <= rate / limit <= 1.01
