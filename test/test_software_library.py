@@ -10,6 +10,7 @@ import importlib.util
 import json
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from repository import ROOT
@@ -103,6 +104,20 @@ def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, 
         installed / "include" / "liblitepcie.h"], check=True)
     with Standin(tmp_path / "s", built.csr_json):
         _run(program, f"sim:{tmp_path / 's'}", built.csr_json)
+
+
+@pytest.mark.parametrize("name", ["litepcie_test", "litepcie_util"])
+def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
+    """From the installed package, as they are: with the folder of stock headers first."""
+    package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
+    source = package / "software" / "user" / f"{name}.c"
+    includes = [f"-I{installed / 'include' / 'litepcie-stock'}"]
+    includes += [f"-I{built.csr_json.parent / 'include'}"]
+    program = tmp_path / name
+    subprocess.run(["gcc", "-w", *includes, source, "-o", program, f"-L{installed / 'lib'}",
+        "-llitepcie", "-lm", f"-Wl,-rpath,{installed / 'lib'}"], check=True)
+    result = subprocess.run([program], capture_output=True, text=True, timeout=TIMEOUT)
+    assert "usage: " + name in result.stdout + result.stderr
 
 
 def test_the_layout_of_blocks_is_the_builds(built):

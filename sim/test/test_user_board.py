@@ -46,3 +46,9 @@ def test_threads_do_not_race(start_board):
         done = subprocess.run([program, f"sim:{board.socket}", "48"], capture_output=True,
             text=True, timeout=2 * TIMEOUT)
     assert done.returncode == 0 and "ThreadSanitizer" not in done.stderr, done.stderr
+
+
+def test_a_program_written_for_litepcies_library_runs(start_board, built):
+    """Its own calls, on a card that its library could not have reached; every word compared."""
+    with start_board() as board:
+        assert "300 buffers compared, 0 words wrong" in run(built, board, "stock_style", "300")

@@ -1,0 +1,63 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * LitePCIe's helpers: time, and registers behind the descriptor of an opened /dev/litepcieN. What
+ * fails ends the program with a sentence, as it does there.
+ *
+ * Two of its calls have the names of this library's own, which take a handle: behind this header
+ * the names are LitePCIe's.
+ */
+#ifndef LITEPCIE_STOCK_HELPERS_H
+#define LITEPCIE_STOCK_HELPERS_H
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+
+#include "../liblitepcie.h"
+#include "litepcie.h"
+
+#define checked_ioctl(...)	litepcie_stock_check(ioctl(__VA_ARGS__), __FILE__, __LINE__)
+
+static inline void litepcie_stock_check(int status, const char *file, int line)
+{
+	if (status == 0)
+		return;
+	fprintf(stderr, "%s:%d: ", file, line);
+	perror("ioctl");
+	abort();
+}
+
+static inline int64_t get_time_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static inline uint32_t litepcie_stock_readl(int fd, uint32_t addr)
+{
+	struct litepcie_ioctl_reg reg = { .addr = addr };
+
+	checked_ioctl(fd, LITEPCIE_IOCTL_REG, &reg);
+	return reg.val;
+}
+
+static inline void litepcie_stock_writel(int fd, uint32_t addr, uint32_t value)
+{
+	struct litepcie_ioctl_reg reg = { .addr = addr, .val = value, .is_write = 1 };
+
+	checked_ioctl(fd, LITEPCIE_IOCTL_REG, &reg);
+}
+
+#define litepcie_readl	litepcie_stock_readl
+#define litepcie_writel	litepcie_stock_writel
+
+#endif /* LITEPCIE_STOCK_HELPERS_H */
