@@ -7,7 +7,8 @@ Promises: a package is named only as the answer to a question that failed, so th
 installed in another way counts; the questions of all groups together take well under 0.2 s.
 Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL;
 `readers` are programs that others wrote, which tests ask what they make of our output; `synthesis`
-brings Python packages, too (tools/requirements-synthesis.lock); `card` speaks to a board.
+brings Python packages, too (tools/requirements-synthesis.lock); `card` speaks to a board;
+`kernels` builds kernels for the guest that Debian has not (sim/guest/built.py).
 """
 
 from __future__ import annotations
@@ -151,6 +152,13 @@ NEEDS = {
         Need("libelf for kbuild", library("libelf.so.1"), ("libelf1t64", "libelf1")),
         Need("apt and dpkg", programs("apt-get", "dpkg-deb"), ()),
         Need("Debian's keyring", debian_keyring, ("debian-archive-keyring",)),
+    ],
+    "kernels": [
+        Need("flex", programs("flex"), ("flex",)),
+        Need("bison", programs("bison"), ("bison",)),
+        Need("bc", programs("bc"), ("bc",)),
+        Need("xz", programs("xz"), ("xz-utils",)),
+        Need("libelf's header", header("libelf.h"), ("libelf-dev",)),
     ],
     "spinal": [
         Need("Java compiler >= 17", java_compiler, ("default-jdk-headless",)),

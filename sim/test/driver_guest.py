@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import os
 import re
 import subprocess
 
@@ -16,6 +17,7 @@ from sim.guest import SetupError, driver, mirror, run
 from sim.guest import kernel as guest_kernel
 
 PROGRAMS = ROOT / "software" / "kernel" / "test"
+FULL = os.environ.get("SOAK") == "full"  # `make soak SOAK=full`: every count as it should be
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
 COMPLAINT = re.compile(
     r"^.*(WARNING:|BUG:|Oops|Call Trace|KASAN|refcount_t|possible circular|sleeping function|"
@@ -40,9 +42,10 @@ def program(name: str):
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
     sources = [PROGRAMS / f"{name}.c", *sorted(PROGRAMS.glob(f"{name}_*.c"))]
-    command += ["-static", "-pthread", "-o", str(out / name), *map(str, sources)]
+    staged = out / f"{name}.{os.getpid()}"  # others may run it, or build it as well
+    command += ["-static", "-pthread", "-o", str(staged), *map(str, sources)]
     subprocess.run(command, check=True)
-    return out / name
+    return staged.replace(out / name)
 
 
 def importer(kernel=None):
@@ -53,9 +56,11 @@ def importer(kernel=None):
     return driver.ensure_module(guest_kernel.ensure(kernel), files, "litepcie_importer")
 
 
-def boot(board, commands, kernel=None, programs=("stress",), files=(), **choices) -> run.Result:
+def boot(
+    board, commands, kernel=None, programs=("stress",), files=(), guest=None, **choices
+) -> run.Result:
     """Run commands in a guest with our driver; the kernel must have nothing to complain about."""
-    guest = run.prepare(kernel)
+    guest = guest or run.prepare(kernel)
     files = [(program(name), f"bin/{name}") for name in programs] + list(files)
     result = run.run_guest(board and board.socket, commands, files, guest=guest, **choices)
     check_log(result)

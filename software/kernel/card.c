@@ -70,11 +70,6 @@ void litepcie_exit(struct litepcie *card)
 	up_read(&card->live);
 }
 
-bool litepcie_is_gone(struct litepcie *card)
-{
-	return READ_ONCE(card->state) == LITEPCIE_GONE || READ_ONCE(card->lost);
-}
-
 static void wake_everybody(struct litepcie *card)
 {
 	struct litepcie_way *way;

@@ -78,6 +78,8 @@ struct litepcie_way {
 	bool			running;
 	int			error;		/* why it was stopped, or 0 */
 	unsigned int		generation;	/* counts starts and stops */
+	u32			count, mode;	/* of the ring that runs, or ran */
+	bool			indexed;	/* runs by the index page */
 	u64			position;	/* last loop status, in buffers */
 	s64			hw_count, sw_count;
 	u32			margin;		/* half the ring */
@@ -165,6 +167,11 @@ static inline struct device *litepcie_dev(struct litepcie_way *way)
 	return &way->chan->dev;
 }
 
+static inline bool litepcie_is_gone(const struct litepcie *card)
+{
+	return READ_ONCE(card->state) == LITEPCIE_GONE || READ_ONCE(card->lost);
+}
+
 const char *litepcie_way_name(const struct litepcie_way *way);
 
 /* card.c */
@@ -173,7 +180,6 @@ void litepcie_card_get(struct litepcie *card);
 void litepcie_card_put(struct litepcie *card);
 int litepcie_enter(struct litepcie *card);
 void litepcie_exit(struct litepcie *card);
-bool litepcie_is_gone(struct litepcie *card);
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state);
 bool litepcie_check_lost(struct litepcie *card);
 
@@ -193,19 +199,21 @@ void litepcie_cause_enable(struct litepcie_way *way, bool enable);
 /* dma.c */
 void litepcie_dma_init(struct litepcie_way *way);
 void litepcie_dma_halt(struct litepcie_way *way);
-bool litepcie_dma_progress(struct litepcie_way *way);
-void litepcie_dma_interrupt(struct litepcie_way *way);
 int litepcie_dma_ring(struct litepcie_way *way);
 int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
 		       const struct litepcie_geometry *geometry);
 int litepcie_dma_event(struct litepcie_way *way, struct litepcie_file *file,
 		       struct eventfd_ctx *event);
-void litepcie_dma_news(struct litepcie_way *way);
 int litepcie_dma_take(struct litepcie_way *way, struct litepcie_file *file);
 int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool run);
 void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 void litepcie_dma_unmap(struct litepcie_way *way);
+
+/* progress.c */
+bool litepcie_dma_progress(struct litepcie_way *way);
+void litepcie_dma_interrupt(struct litepcie_way *way);
+void litepcie_dma_news(struct litepcie_way *way);
 
 /* moderation.c */
 void litepcie_moderation_init(struct litepcie_way *way);
@@ -230,6 +238,9 @@ int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 void litepcie_bar_zap(struct litepcie *card);
 void litepcie_bar_map_memory(struct litepcie *card);
 void litepcie_bar_unmap_memory(struct litepcie *card);
+
+/* p2pmem.c */
+int litepcie_p2pmem_add(struct litepcie *card);
 
 /* dmabuf.c */
 int litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags);

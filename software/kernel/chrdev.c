@@ -80,49 +80,50 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 }
 
 /* There is news that the user has not seen: it said so in the index page. */
-static bool has_news(struct litepcie_way *way)
+static bool has_news(struct litepcie_way *way, enum litepcie_direction id)
 {
-	u64 hardware = way->hw_count;
-	u64 software = READ_ONCE(way->chan->index->way[way->id].software);
+	u64 hardware = READ_ONCE(way->hw_count);
+	u64 software = READ_ONCE(way->chan->index->way[id].software);
 
-	return way->id == LITEPCIE_C2H ? hardware > software :
-					 software < hardware + way->ring->geometry.count - 1;
+	return id == LITEPCIE_C2H ? hardware > software :
+				    software < hardware + READ_ONCE(way->count) - 1;
 }
 
-/* LitePCIe's conditions, its programs count on them, unless the ring is indexed. */
-static __poll_t poll_way(struct litepcie_way *way)
+/* LitePCIe's conditions, its programs count on them. */
+static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {
-	bool indexed = false;
-	__poll_t mask = 0;
+	s64 ahead = READ_ONCE(way->hw_count) - READ_ONCE(way->sw_count);
 
-	spin_lock_irq(&way->lock);
-	if (way->running)
-		indexed = way->ring->geometry.flags & LITEPCIE_RING_INDEXED;
-	if (way->error)
-		mask = EPOLLERR;
-	else if (indexed && !has_news(way))
-		mask = 0;
-	else if (indexed)
-		mask = way->id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
-	else if (way->id == LITEPCIE_C2H && way->hw_count - way->sw_count > 2)
-		mask = EPOLLIN | EPOLLRDNORM;
-	else if (way->id == LITEPCIE_H2C &&
-		 way->sw_count - way->hw_count < READ_ONCE(way->margin))
-		mask = EPOLLOUT | EPOLLWRNORM;
-	spin_unlock_irq(&way->lock);
-	return mask;
+	return id == LITEPCIE_C2H ? ahead > 2 : -ahead < READ_ONCE(way->margin);
 }
 
+/* Without the lock: whoever changes what is looked at here wakes us afterwards. */
+static __always_inline __poll_t poll_way(struct litepcie_chan *chan, struct file *filp,
+					 poll_table *table, enum litepcie_direction id)
+{
+	struct litepcie_way *way = &chan->way[id];
+
+	poll_wait(filp, &way->wait, table);
+	if (READ_ONCE(way->error))
+		return EPOLLERR;
+	if (!(READ_ONCE(way->indexed) ? has_news(way, id) : has_enough(way, id)))
+		return 0;
+	return id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
+}
+
+/* Who asks for one direction waits for that alone, who asks for none waits for the end. */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {
-	struct litepcie_file *file = filp->private_data;
+	struct litepcie_chan *chan = ((struct litepcie_file *)filp->private_data)->chan;
+	__poll_t wanted = poll_requested_events(table);
+	bool c2h = wanted & (EPOLLIN | EPOLLRDNORM), h2c = wanted & (EPOLLOUT | EPOLLWRNORM);
 	__poll_t mask = 0;
 
-	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {
-		poll_wait(filp, &file->chan->way[n].wait, table);
-		mask |= poll_way(&file->chan->way[n]);
-	}
-	return litepcie_is_gone(file->chan->card) ? EPOLLHUP | EPOLLERR : mask;
+	if (c2h || !h2c)
+		mask |= poll_way(chan, filp, table, LITEPCIE_C2H);
+	if (h2c || !c2h)
+		mask |= poll_way(chan, filp, table, LITEPCIE_H2C);
+	return litepcie_is_gone(chan->card) ? EPOLLHUP | EPOLLERR : mask;
 }
 
 static const struct file_operations litepcie_fops = {

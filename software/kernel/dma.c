@@ -3,14 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * One direction of a channel: owner, start, stop, and how far the card is.
+ * One direction of a channel: owner, ring, start and stop.
  *
  * The card goes round a table of descriptors, one for each buffer, until it is
- * stopped.  Its loop status is the index of the last descriptor that it is done
- * with and the number of rounds before: one less than their number.  So every
- * buffer below that count is done with, for certain in memory (c2h) and for
- * certain fetched (h2c): a whole buffer has followed it, which is more than the
- * stock endpoint has in flight.  Others count no buffer before its data is there.
+ * stopped; progress.c says how far it is.
  */
 
 #include <linux/iopoll.h>
@@ -25,8 +21,6 @@
 
 #define DESCRIPTOR_IRQ_OFF	BIT(24)
 #define DESCRIPTOR_LAST_OFF	BIT(25)	/* a stream has no packets */
-
-#define ROUNDS			BIT_ULL(16)	/* the counter of rounds has 16 bits */
 
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
@@ -96,75 +90,7 @@ static int fill_table(struct litepcie_way *way)
 	return -EIO;
 }
 
-/* Counts ------------------------------------------------------------------ */
-
-/* For those who look into the page instead of asking; @way->lock is held. */
-static void publish(struct litepcie_way *way)
-{
-	struct litepcie_index_way *index = &way->chan->index->way[way->id];
-
-	/* c2h: the data is there before the count says so. */
-	smp_store_release(&index->hardware, way->hw_count);
-	WRITE_ONCE(index->running, way->running);
-	WRITE_ONCE(index->error, way->error);
-}
-
-/*
- * Ask the card how far it is; true: further than before.  Any context.  Asked
- * with the lock held, or older news could come after newer.
- */
-bool litepcie_dma_progress(struct litepcie_way *way)
-{
-	u64 period, position, before;
-	unsigned long flags;
-	u32 status, count;
-	bool news = false;
-
-	spin_lock_irqsave(&way->lock, flags);
-	if (!way->running)
-		goto unlock;
-	count = way->ring->geometry.count;
-	status = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
-	if ((status & 0xffff) >= count) {
-		spin_unlock_irqrestore(&way->lock, flags);
-		litepcie_check_lost(litepcie_of(way));
-		return false;
-	}
-	period = count * ROUNDS;
-	before = way->position;
-	position = (u64)(status >> 16) * count + (status & 0xffff);
-	way->hw_count += position - before + (position < before ? period : 0);
-	way->position = position;
-	news = position != before;
-	trace_litepcie_progress(way, way->hw_count, way->sw_count);
-	publish(way);
-unlock:
-	spin_unlock_irqrestore(&way->lock, flags);
-	return news;
-}
-
-/* Tell everybody who waits. */
-void litepcie_dma_news(struct litepcie_way *way)
-{
-	unsigned long flags;
-
-	wake_up_interruptible(&way->wait);
-	if (!READ_ONCE(way->event))
-		return;
-	spin_lock_irqsave(&way->lock, flags);
-	if (way->event)
-		litepcie_eventfd_signal(way->event);
-	spin_unlock_irqrestore(&way->lock, flags);
-}
-
-/* In the interrupt handler, the cause being cleared. */
-void litepcie_dma_interrupt(struct litepcie_way *way)
-{
-	litepcie_moderation_interrupt(way);
-	litepcie_dma_progress(way);
-	way->interrupts++;
-	litepcie_dma_news(way);
-}
+/* Watchdog ---------------------------------------------------------------- */
 
 /*
  * While a direction runs: notices interrupts that were lost and cards that are
@@ -201,11 +127,20 @@ static void set_running(struct litepcie_way *way, bool running, int error)
 	way->running = running;
 	way->error = error;
 	way->generation++;
+	way->indexed = false;
+	if (running) {
+		const struct litepcie_geometry *geometry = &way->ring->geometry;
+
+		way->count = geometry->count;
+		way->mode = geometry->mode;
+		way->indexed = geometry->flags & LITEPCIE_RING_INDEXED;
+	}
 	way->position = 0;
 	way->hw_count = 0;
 	way->sw_count = 0;
-	way->chan->index->way[way->id].software = 0;
-	publish(way);
+	way->chan->index->way[way->id] = (struct litepcie_index_way){
+		.running = running, .error = error,
+	};
 	spin_unlock_irq(&way->lock);
 	trace_litepcie_run(way, running, error);
 }

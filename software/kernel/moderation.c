@@ -14,11 +14,6 @@
 #include "card.h"
 #include "compat.h"
 
-static u32 mode(const struct litepcie_way *way)
-{
-	return way->ring->geometry.mode;
-}
-
 static ktime_t interval(const struct litepcie_way *way)
 {
 	return ns_to_ktime((u64)way->ring->geometry.interval_us * NSEC_PER_USEC);
@@ -40,7 +35,7 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	struct litepcie_way *way = container_of(timer, struct litepcie_way, timer);
 	bool news = litepcie_dma_progress(way);
 
-	if (!news && mode(way) == LITEPCIE_MODE_ADAPTIVE) {
+	if (!news && way->mode == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
 		/* What came between looking and switching raises no interrupt. */
 		news = litepcie_dma_progress(way);
@@ -64,7 +59,7 @@ void litepcie_moderation_init(struct litepcie_way *way)
 /* The direction is about to run, and is marked so. */
 void litepcie_moderation_start(struct litepcie_way *way)
 {
-	if (mode(way) == LITEPCIE_MODE_POLL)
+	if (way->mode == LITEPCIE_MODE_POLL)
 		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
 	else
 		cause_on(way);
@@ -77,13 +72,13 @@ void litepcie_moderation_stop(struct litepcie_way *way)
 	litepcie_cause_enable(way, false);
 }
 
-/* In the interrupt handler, before the card is asked. */
+/* In the interrupt handler of an adaptive direction, before the card is asked. */
 void litepcie_moderation_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&way->lock, flags);
-	if (way->running && mode(way) == LITEPCIE_MODE_ADAPTIVE) {
+	if (way->running) {
 		litepcie_cause_enable(way, false);
 		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
 	}

@@ -188,6 +188,9 @@ static int bring_up(struct litepcie *card)
 	err = litepcie_capability_read(card);
 	if (err)
 		return err;
+	err = litepcie_p2pmem_add(card);
+	if (err)
+		return err;
 	err = make_channels(card);
 	if (err)
 		return err;

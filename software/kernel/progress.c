@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * How far the card is, and who is told: the path of every interrupt, counted in
+ * instructions by sim/host.py.
+ *
+ * The loop status is the index of the last descriptor that the card is done
+ * with and the number of rounds before: one less than their number.  So every
+ * buffer below that count is done with, for certain in memory (c2h) and for
+ * certain fetched (h2c): a whole buffer has followed it, which is more than the
+ * stock endpoint has in flight.  Others count no buffer before its data is there.
+ */
+
+#include <linux/module.h>
+
+#include "card.h"
+#include "compat.h"
+#include "trace.h"
+
+#define ROUNDS	BIT_ULL(16)	/* the counter of rounds has 16 bits */
+
+/* Ask the card how far it is; true: further than before. */
+static __always_inline bool update_locked(struct litepcie_way *way)
+{
+	u64 position, before = way->position;
+	u32 status, count = way->count;
+
+	if (!way->running)
+		return false;
+	status = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
+	if (unlikely((status & 0xffff) >= count)) {
+		litepcie_check_lost(litepcie_of(way));
+		return false;
+	}
+	position = (u64)(status >> 16) * count + (status & 0xffff);
+	way->hw_count += position - before + (position < before ? count * ROUNDS : 0);
+	way->position = position;
+	trace_litepcie_progress(way, way->hw_count, way->sw_count);
+	/* For those who look instead of asking; c2h: the data was there before. */
+	smp_store_release(&way->chan->index->way[way->id].hardware, way->hw_count);
+	return position != before;
+}
+
+/*
+ * The same in any context.  Asked with the lock held, or older news could come
+ * after newer.
+ */
+bool litepcie_dma_progress(struct litepcie_way *way)
+{
+	unsigned long flags;
+	bool news;
+
+	spin_lock_irqsave(&way->lock, flags);
+	news = update_locked(way);
+	spin_unlock_irqrestore(&way->lock, flags);
+	return news;
+}
+
+static inline void tell(struct litepcie_way *way)
+{
+	unsigned long flags;
+
+	wake_up_interruptible(&way->wait);
+	if (!READ_ONCE(way->event))
+		return;
+	spin_lock_irqsave(&way->lock, flags);
+	if (way->event)
+		litepcie_eventfd_signal(way->event);
+	spin_unlock_irqrestore(&way->lock, flags);
+}
+
+/* Tell everybody who waits. */
+void litepcie_dma_news(struct litepcie_way *way)
+{
+	tell(way);
+}
+
+/* In the interrupt handler, the cause being cleared. */
+void litepcie_dma_interrupt(struct litepcie_way *way)
+{
+	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
+		litepcie_moderation_interrupt(way);
+	spin_lock(&way->lock);	/* interrupts are off */
+	update_locked(way);
+	way->interrupts++;
+	spin_unlock(&way->lock);
+	tell(way);
+}
