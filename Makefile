@@ -28,9 +28,9 @@ SCALA := $(if $(filter litepcie,$(ENDPOINT)),$(if $(filter spinal%,$(EXAMPLE)),s
 help:
 	@echo "make sim     the real driver's benchmarks in a guest, the board plugged in (VM=0: without a guest)"
 	@echo "make test    every test"
-	@echo "make bench   the whole benchmark set, without a guest"
+	@echo "make bench   the whole benchmark set, without a guest (VM=1: what the driver costs, in one)"
 	@echo "make shell   an interactive guest with the board plugged in"
-	@echo "make soak    the longer campaigns"
+	@echo "make soak    the longer campaigns (SOAK=full: the driver's in full length, hours)"
 	@echo "make lint    formatters and linters"
 	@echo "make setup   only the set-up that the other targets do by themselves"
 	@echo "make clean   remove what was built; downloads stay"
@@ -44,8 +44,8 @@ shell:
 	@$(RUN) sim.run --shell $(SIM_OPTIONS)
 
 bench:
-	@$(PREPARE) sim spinal synthesis
-	@$(RUN) sim.bench $(if $(SEED),--seed $(SEED))
+	@$(PREPARE) sim spinal synthesis $(if $(filter 1,$(VM)),guest)
+	@$(RUN) $(if $(filter 1,$(VM)),sim.host,sim.bench $(if $(SEED),--seed $(SEED)))
 
 test: lint setup
 	@$(RUN) pytest -q -m "not soak" -n auto --dist loadgroup --no-loadscope-reorder --durations=10 $(PYTEST_OPTIONS)

@@ -1,0 +1,233 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""make bench VM=1: what the driver costs its processor, ours and LitePCIe's in one run.
+
+Instructions, system calls and copied bytes are counted, since a guest's time says nothing of a
+machine's: QEMU runs with -icount, where one instruction takes one nanosecond of the guest's clock.
+What an idle guest does anyway and what the measurement costs by itself are taken off.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.endpoints import DEFAULT
+from sim.errors import SimError, TestFailed
+from sim.guest import run as guest_run
+from sim.guest.driver import DRIVERS, OURS
+from sim.guest.packages import SetupError
+from sim.guest.supervise import GuestError
+from sim.limits import Limit
+from sim.results import RESULTS, Row, merge, row, table
+from tools.progress import StepError
+
+BUFFERS = 2048  # of 8 KiB: 64 interrupts
+SECONDS = 300
+DISK_BYTES = 64 << 20
+GIGABYTE = 1e9
+CLOCK_ERROR = 0.02  # how far a loop of known length may be off
+WAYS = {"lanebox": ("abi", "read", "index", "poll"), "stock": ("abi", "read")}
+
+# From the interrupt handler's entry to the return from poll(), number 7.
+TRACE = """
+mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing
+echo x86-tsc >trace_clock
+echo 'id==7' >events/raw_syscalls/sys_exit/filter
+echo 'name=="litepcie"' >events/irq/irq_handler_entry/filter
+echo 1 >events/raw_syscalls/sys_exit/enable; echo 1 >events/irq/irq_handler_entry/enable
+{traced} >/dev/null; echo 0 >tracing_on; cat trace >/out/trace; cd /root
+"""
+
+
+def program() -> Path:
+    """The counting program, static."""
+    folder, out = OURS / "test", artefacts.BUILD / "software" / "kernel-test"
+    out.mkdir(parents=True, exist_ok=True)
+    command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
+    staged = out / f"cost.{os.getpid()}"  # others may run it, or build it as well
+    command += ["-static", "-pthread", "-o", staged, *sorted(folder.glob("cost*.c"))]
+    subprocess.run(command, check=True)
+    return staged.replace(out / "cost")
+
+
+def generator(gateware: Path) -> str:
+    """Register and value that make the card fill the c2h ring."""
+    registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
+    return f"{registers['pattern_control']['addr']:#x} 1"
+
+
+def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
+    """What is counted in a guest with this driver."""
+    rest = f"/dev/litepcie0 {generator(gateware)} {buffers}"
+    counted = [f"cost {way} {rest}; cost calls {way} {rest}" for way in WAYS[driver]]
+    if driver == "lanebox":
+        counted.append("cost disk /dev/litepcie0 /dev/nvme0n1")
+    lines = ["{", "cost clock", *counted, "} >/out/cost"]
+    return [*lines, TRACE.format(traced=f"cost abi {rest}")]
+
+
+def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> dict[str, str]:
+    """Boot a guest with this driver and count; the texts that it left."""
+    guest = guest_run.prepare(headers=built.headers, choice=driver)
+    files = [(program(), "bin/cost")]
+    with BoardProcess(built.board) as board, tempfile.NamedTemporaryFile() as disk:
+        disk.truncate(DISK_BYTES)
+        devices = ("-drive", f"file={disk.name},if=none,id=disk,format=raw")
+        devices += ("-device", "nvme,drive=disk,serial=1")
+        result = guest_run.run_guest(
+            board.socket, commands(driver, built.gateware, buffers), files, guest=guest,
+            timeout=SECONDS, icount=0, devices=devices, alive=board.gone,
+            logs=[("the board's log", board.log)],
+        )  # fmt: skip
+    if result.rc:
+        raise TestFailed(f"counting with the driver {driver}: {result.console[-2000:]}")
+    return {name: data.decode(errors="replace") for name, data in result.files.items()}
+
+
+class Counted:
+    """The numbers of one driver, from what `cost` printed."""
+
+    def __init__(self, texts: dict[str, str]):
+        self.texts = texts
+        clock = self._one("clock", "")
+        if abs(float(clock["loop"]) - 1) > CLOCK_ERROR:
+            raise TestFailed(
+                f"a loop of known length takes {clock['loop']} of its instructions: the guest's "
+                "clock does not count them."
+            )
+        self.nothing, self.idle = int(clock["nothing"]), int(clock["idle_second"])
+
+    def _all(self, kind: str, name: str) -> list[dict[str, str]]:
+        lines = re.findall(rf"^{kind} ?{name} (.*)$", self.texts["cost"], re.MULTILINE)
+        if not lines:
+            raise TestFailed(f"nothing was counted for {kind} {name}")
+        return [dict(re.findall(r"(\w+)=([\d.]+)", line)) for line in lines]
+
+    def _one(self, kind: str, name: str) -> dict[str, str]:
+        return self._all(kind, name)[0]
+
+    def instructions(self, found: dict[str, str]) -> float:
+        """For each gigabyte, without what is not the driver's."""
+        idle = self.idle * int(found["nanoseconds"]) / 1e9
+        used = int(found["instructions"]) - self.nothing - idle
+        return used / int(found["bytes"]) * GIGABYTE
+
+    def taking(self, way: str) -> float:
+        """Instructions for each gigabyte taken this way."""
+        return self.instructions(self._one("cost", way))
+
+    def calls(self, way: str) -> tuple[float, float]:
+        """System calls and bytes copied by them, for each gigabyte taken this way."""
+        found = self._one("calls", way)
+        scale = GIGABYTE / int(found["bytes"])
+        return int(found["calls"]) * scale, int(found["copied"]) * scale
+
+    def disk(self, name: str) -> list[dict[str, str]]:
+        """Each time the ring, or other memory, was written to the disk."""
+        return self._all("disk", name)
+
+    def wakeup(self) -> float:
+        """Instructions from the handler's entry to the return from poll()."""
+        events = re.findall(r" (\d+): (irq_handler_entry|sys_exit)", self.texts["trace"])
+        pairs = zip(events, events[1:])
+        took = [int(b[0]) - int(a[0]) for a, b in pairs if a[1] != b[1] and b[1] == "sys_exit"]
+        if not took:
+            raise TestFailed("the trace holds no interrupt that woke poll()")
+        return statistics.median(took)
+
+
+def rows(ours: Counted, stock: Counted) -> list[Row]:
+    """All rows, ours with LitePCIe's beside it."""
+    found = [
+        _compared("host/insn_per_gb", "insn/GB", ours.taking("index"), stock.taking("abi"),
+                  path="index page, no call", stock_path="mapped ring, poll() and ioctl()"),
+        _compared("host/insn_per_gb/poll", "insn/GB", ours.taking("poll"), stock.taking("abi"),
+                  path="index page, poll()", stock_path="mapped ring, poll() and ioctl()"),
+        _compared("host/insn_per_gb/abi", "insn/GB", ours.taking("abi"), stock.taking("abi"),
+                  path="as LitePCIe's", stock_path="mapped ring, poll() and ioctl()"),
+        _compared("host/insn_per_gb/read", "insn/GB", ours.taking("read"), stock.taking("read"),
+                  path="read()", stock_path="read()"),
+        _compared("host/wakeup_insn", "insn", ours.wakeup(), stock.wakeup(),
+                  path="interrupt handler to return from poll()"),
+    ]  # fmt: skip
+    calls, copied = ours.calls("index")
+    stock_calls, _ = stock.calls("abi")
+    _, stock_copied = stock.calls("read")
+    found += [
+        row("host/syscalls_per_gb", calls, "/GB", conditions={"stock": stock_calls}),
+        row("host/copied_per_gb", copied, "B/GB", conditions={"stock_read": stock_copied}),
+        o_direct(ours),
+    ]
+    return found + [ladder(ours, rung) for rung in ours.disk("bounce") + ours.disk("direct")]
+
+
+def _compared(name: str, unit: str, value: float, stock: float, **conditions) -> Row:
+    conditions |= {"stock": stock, "buffer": 8192, "buffers_per_interrupt": 32}
+    return row(name, value, unit, vs=value / stock, conditions=conditions)
+
+
+def o_direct(ours: Counted) -> Row:
+    """A filled ring written with O_DIRECT, against anonymous memory of the same size.
+
+    By what it costs, since how fast a simulated disk is says nothing; that stands beside it.
+    """
+    cost, rate = {}, {}
+    for name in ("ring", "anonymous"):
+        turns = ours.disk(name)
+        cost[name] = statistics.median(map(ours.instructions, turns))
+        rate[name] = statistics.median(
+            int(turn["bytes"]) / int(turn["nanoseconds"]) * 1e3 for turn in turns
+        )
+    conditions = {"insn_per_gb": cost, "live_mb_per_s": rate}
+    return row("host/o_direct", cost["anonymous"] / cost["ring"], "of anonymous memory",
+               Limit(1.0, "simulator"), conditions=conditions)  # fmt: skip
+
+
+def ladder(ours: Counted, rung: dict[str, str]) -> Row:
+    """What one rung from ring to disk costs."""
+    bounce = rung in ours.disk("bounce")
+    size = f"{int(rung['chunk']) >> 10}K"
+    name = f"host/ladder/{'bounce' if bounce else 'direct'}/{size}/x{rung['threads']}"
+    rate = int(rung["bytes"]) / int(rung["nanoseconds"]) * 1e3
+    conditions = {"live_mb_per_s": rate, "binds": "simulator"}
+    return row(name, ours.instructions(rung), "insn/GB", conditions=conditions)
+
+
+def measure(progress: Callable[[str], object] = lambda text: None) -> list[Row]:
+    """Every row, from one guest for each driver."""
+    built = artefacts.build(DEFAULT)
+    counted = {}
+    for driver in DRIVERS:
+        progress(f"counting with the driver {driver}")
+        counted[driver] = Counted(count(driver, built))
+    return rows(counted["lanebox"], counted["stock"])
+
+
+def main() -> int:
+    try:
+        found = measure(lambda text: print(text, file=sys.stderr, flush=True))
+    except (SimError, SetupError, StepError, GuestError) as error:
+        print(f"host: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("host: interrupted, nothing was recorded", file=sys.stderr)
+        return 130
+    merge(found)
+    print(table(found))
+    print(f"\nrecorded in {RESULTS.relative_to(artefacts.ROOT)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

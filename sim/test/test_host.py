@@ -1,0 +1,65 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""sim/host.py: what the driver costs is counted, and less than LitePCIe's."""
+
+import pytest
+
+from sim import host
+from sim.errors import TestFailed
+from sim.guest import run
+
+CLOCK = "clock loop=1.0002 nothing=1000 idle_second=500\n"
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+def test_what_is_not_the_driver_s_is_taken_off():
+    """The measurement's own instructions, and those of an idle guest for as long as it took."""
+    line = "cost poll instructions=4000 nanoseconds=2000000000 bytes=1000000\n"
+    assert host.Counted({"cost": CLOCK + line}).taking("poll") == 2000 * 1000
+
+
+def test_a_clock_that_does_not_count_is_refused():
+    """Without -icount a loop takes any time; so it does where a tick is not an instruction."""
+    with pytest.raises(TestFailed, match="does not count"):
+        host.Counted({"cost": CLOCK.replace("1.0002", "1.3")})
+
+
+def test_what_was_not_counted_has_no_number():
+    """A way that is missing in the output ends in a sentence."""
+    with pytest.raises(TestFailed, match="nothing was counted for cost index"):
+        host.Counted({"cost": CLOCK}).taking("index")
+
+
+def test_a_wakeup_is_the_time_between_two_events():
+    """Entries without a return, and returns without an entry before them, are none."""
+    trace = """
+ <idle>-0 [000] d.h1. 100: irq_handler_entry: irq=25 name=litepcie
+ <idle>-0 [000] d.h1. 1000: irq_handler_entry: irq=25 name=litepcie
+ cost-9   [000] ..... 1500: sys_exit: NR 7 = 1
+ cost-9   [000] ..... 9000: sys_exit: NR 7 = 1
+"""
+    assert host.Counted({"cost": CLOCK, "trace": trace}).wakeup() == 500
+
+
+@pytest.mark.guest
+@pytest.mark.soak  # two guests
+def test_the_driver_costs_less_than_litepcie_s():
+    """Half of its instructions at most, no call and no copy on the fast path, no slower to wake."""
+    rows = {row.id: row for row in host.measure(print)}
+    for row in rows.values():
+        print(row.id, row.value, row.unit, row.vs, row.conditions)
+    assert rows["host/insn_per_gb"].vs <= 0.5
+    assert rows["host/wakeup_insn"].vs <= 1
+    assert rows["host/syscalls_per_gb"].value == 0
+    assert rows["host/copied_per_gb"].value == 0
+    # The stock driver's numbers show that calls and copies are seen where there are some.
+    assert rows["host/syscalls_per_gb"].conditions["stock"] > 1000
+    assert rows["host/copied_per_gb"].conditions["stock_read"] > 0.9e9
+    assert rows["host/o_direct"].ratio >= 0.9
+    direct, bounce = (rows[f"host/ladder/{way}/2048K/x1"].value for way in ("direct", "bounce"))
+    assert direct < bounce

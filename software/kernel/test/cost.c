@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * What the driver costs its processor, in instructions: for QEMU's -icount, where one takes 1 ns.
+ * The card's generator fills the c2h ring; nobody looks at the data, as if it went on to a device.
+ *
+ *   cost clock				the price of a loop of known length
+ *   cost WAY DEV REGISTER VALUE BUFFERS	take BUFFERS of 8 KiB; writing VALUE to REGISTER starts
+ *					the generator. WAY is one of
+ *	abi	LitePCIe's zero copy: mapped ring, poll(), counts asked for and told by ioctl()
+ *	read	LitePCIe's copy: read() of what there is
+ *	index	ours: the count is looked up in the mapped index page, no call at all
+ *	poll	ours: the same, and poll() when there is nothing
+ *   cost calls WAY DEV REGISTER VALUE BUFFERS	how many system calls that makes, and bytes read
+ *
+ * Busy time is what the clock says less what the kernel knows to have been idle.
+ * Exit status: 0 done, 1 could not, 2 usage.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "cost.h"
+
+static int fd;
+
+static void need(bool true_, const char *what)
+{
+	if (!true_)
+		fail("%s: %s", what, strerror(errno));
+}
+
+/* The two ends of what is counted, for whoever traces this process. */
+static void mark(void)
+{
+	syscall(SYS_getppid);
+}
+
+/* Ways to take buffers ------------------------------------------------------------------------ */
+
+static void take_abi(uint64_t buffers)
+{
+	struct litepcie_ioctl_dma_writer writer = { .enable = 1 };
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	uint64_t done = 0;
+
+	while (done < buffers) {
+		struct litepcie_ioctl_mmap_dma_update update;
+
+		need(poll(&poller, 1, 20000) == 1, "poll");
+		need(!ioctl(fd, LITEPCIE_IOCTL_DMA_WRITER, &writer), "counts");
+		done = (uint64_t)writer.hw_count;
+		update.sw_count = writer.hw_count;
+		need(!ioctl(fd, LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, &update), "update");
+	}
+}
+
+static void take_read(uint64_t buffers)
+{
+	static char buffer[128 * BUFFER];
+	uint64_t done = 0;
+
+	while (done < buffers) {
+		ssize_t got = read(fd, buffer, sizeof(buffer));
+
+		need(got > 0, "read");
+		done += (uint64_t)got / BUFFER;
+	}
+}
+
+static struct litepcie_index *map_index(void)
+{
+	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
+	void *page;
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "ring info");
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)info.index_offset);
+	need(page != MAP_FAILED, "index page");
+	return page;
+}
+
+/* One turn of a consumer without calls: false when there is nothing new. */
+static bool consume(struct litepcie_index_way *index, uint64_t *done, uint64_t most)
+{
+	uint64_t hardware = __atomic_load_n(&index->hardware, __ATOMIC_ACQUIRE);
+
+	if (hardware == *done)
+		return false;
+	*done = hardware - *done > most ? *done + most : hardware;
+	__atomic_store_n(&index->software, *done, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void take_index(uint64_t buffers)
+{
+	struct litepcie_index_way *index = &map_index()->way[LITEPCIE_WAY_C2H];
+	uint64_t done = 0;
+
+	mark();
+	while (done < buffers)
+		consume(index, &done, BUFFERS_PER_INTERRUPT);
+	mark();
+}
+
+static void take_poll(uint64_t buffers)
+{
+	struct litepcie_index_way *index = &map_index()->way[LITEPCIE_WAY_C2H];
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	uint64_t done = 0;
+
+	while (done < buffers)
+		if (!consume(index, &done, BUFFERS_PER_INTERRUPT))
+			need(poll(&poller, 1, 20000) == 1, "poll");
+}
+
+static const struct taking {
+	const char *name;
+	void (*take)(uint64_t buffers);
+	bool indexed;
+} takings[] = {
+	{ "abi", take_abi, false }, { "read", take_read, false },
+	{ "index", take_index, true }, { "poll", take_poll, true },
+};
+
+static const struct taking *find_taking(const char *name)
+{
+	for (size_t i = 0; i < sizeof(takings) / sizeof(*takings); i++)
+		if (!strcmp(takings[i].name, name))
+			return &takings[i];
+	fail("%s: ways are abi, read, index and poll", name);
+}
+
+/* Instructions -------------------------------------------------------------------------------- */
+
+/*
+ * Waiting in a loop costs what it waits, so the two shares of `index` are counted apart: the
+ * kernel's while nobody waits, and the user's on a ring that has news.
+ */
+static uint64_t cost_index(uint64_t buffers)
+{
+	struct litepcie_index_way *index = &map_index()->way[LITEPCIE_WAY_C2H];
+	uint64_t begin = busy(), kernel, done = 0;
+
+	while (__atomic_load_n(&index->hardware, __ATOMIC_ACQUIRE) < buffers)
+		sleep_ms(500);
+	kernel = busy() - begin;
+	begin = now();
+	while (done < buffers)
+		consume(index, &done, BUFFERS_PER_INTERRUPT);
+	return kernel + now() - begin;
+}
+
+static void start(const struct taking *taking, const char *device, char **generator)
+{
+	struct litepcie_ioctl_reg reg = {
+		.addr = (uint32_t)strtoul(generator[0], NULL, 0),
+		.val = (uint32_t)strtoul(generator[1], NULL, 0), .is_write = 1,
+	};
+	struct litepcie_ioctl_lock lock = { .dma_writer_request = 1 };
+	struct litepcie_ring_setup setup = {
+		.way = LITEPCIE_WAY_C2H, .buffer_size = BUFFER, .buffer_count = RING / BUFFER,
+		.buffers_per_interrupt = BUFFERS_PER_INTERRUPT, .flags = LITEPCIE_RING_INDEXED,
+	};
+
+	fd = open_or_fail(device);
+	loopback(fd, 0);
+	need(!ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock) && lock.dma_writer_status, "lock");
+	if (taking->indexed)
+		need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
+	need(!run_c2h(fd, 1, NULL), "start");
+	need(!ioctl(fd, LITEPCIE_IOCTL_REG, &reg), "generator");
+}
+
+static void stop(char **generator)
+{
+	struct litepcie_ioctl_reg reg = {
+		.addr = (uint32_t)strtoul(generator[0], NULL, 0), .is_write = 1,
+	};
+
+	ioctl(fd, LITEPCIE_IOCTL_REG, &reg);
+	run_c2h(fd, 0, NULL);
+	close(fd);
+}
+
+static int cost(const struct taking *taking, const char *device, char **generator)
+{
+	uint64_t buffers = strtoull(generator[2], NULL, 0), used, from;
+
+	start(taking, device, generator);
+	from = now();
+	if (taking->take == take_index) {
+		used = cost_index(buffers);
+	} else {
+		uint64_t begin = busy();
+
+		taking->take(buffers);
+		used = busy() - begin;
+	}
+	printf("cost %s instructions=%llu nanoseconds=%llu bytes=%llu\n", taking->name,
+	       (unsigned long long)used, (unsigned long long)(now() - from),
+	       (unsigned long long)buffers * BUFFER);
+	stop(generator);
+	return 0;
+}
+
+/* System calls -------------------------------------------------------------------------------- */
+
+struct seen {
+	unsigned long calls, copied;
+	int marks;
+};
+
+/* At each second stop the call is over. */
+static void look(pid_t child, bool entering, struct seen *seen)
+{
+	struct user_regs_struct registers;
+
+	need(!ptrace(PTRACE_GETREGS, child, 0, &registers), "registers");
+	if (entering && registers.orig_rax == SYS_getppid)
+		seen->marks++;
+	else if (seen->marks == 1 && entering)
+		seen->calls++;
+	else if (seen->marks == 1 && (registers.orig_rax == SYS_read ||
+				      registers.orig_rax == SYS_write))
+		seen->copied += (long)registers.rax > 0 ? registers.rax : 0;
+}
+
+static void trace(pid_t child, struct seen *seen)
+{
+	bool entering = true;
+	int status;
+
+	need(waitpid(child, &status, 0) == child, "child");
+	for (;;) {
+		need(!ptrace(PTRACE_SYSCALL, child, 0, 0), "trace");
+		need(waitpid(child, &status, 0) == child, "child");
+		if (WIFEXITED(status))
+			break;
+		look(child, entering, seen);
+		entering = !entering;
+	}
+	if (WEXITSTATUS(status) || seen->marks < 2)
+		fail("the traced process ended with %d after %d marks", WEXITSTATUS(status),
+		     seen->marks);
+}
+
+static int calls(const struct taking *taking, const char *device, char **generator)
+{
+	uint64_t buffers = strtoull(generator[2], NULL, 0);
+	struct seen seen = { 0 };
+	pid_t child = fork();
+
+	if (child == 0) {
+		need(!ptrace(PTRACE_TRACEME, 0, 0, 0), "trace");
+		raise(SIGSTOP);
+		start(taking, device, generator);
+		if (taking->take != take_index)
+			mark();
+		taking->take(buffers);
+		if (taking->take != take_index)
+			mark();
+		stop(generator);
+		exit(0);
+	}
+	trace(child, &seen);
+	printf("calls %s calls=%lu copied=%lu bytes=%llu\n", taking->name, seen.calls, seen.copied,
+	       (unsigned long long)buffers * BUFFER);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && !strcmp(argv[1], "clock"))
+		return cost_clock();
+	if (argc == 4 && !strcmp(argv[1], "disk"))
+		return cost_disk(argv[2], argv[3]);
+	if (argc == 6)
+		return cost(find_taking(argv[1]), argv[2], argv + 3);
+	if (argc == 7 && !strcmp(argv[1], "calls"))
+		return calls(find_taking(argv[2]), argv[3], argv + 4);
+	fprintf(stderr, "usage: cost clock | disk DEV DISK | [calls] abi|read|index|poll DEV REGISTER VALUE BUFFERS\n");
+	return 2;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The clock of cost, and its parts.
+ */
+#ifndef COST_H
+#define COST_H
+
+#include <stdint.h>
+
+#define BUFFERS_PER_INTERRUPT	32	/* LitePCIe's, and so ours where the two are compared */
+
+/* Instructions so far, idle time among them: with -icount shift=0 one is one nanosecond. */
+uint64_t now(void);
+
+/* Instructions so far without idle time. */
+uint64_t busy(void);
+
+void sleep_ms(unsigned int ms);
+
+int cost_clock(void);
+int cost_disk(const char *device, const char *disk);
+
+#endif /* COST_H */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Instructions, told by the guest's clock.
+ */
+#include <time.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "cost.h"
+
+#define LOOP		20000000ull
+#define IDLE_SECONDS	3
+
+uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t number_after(const char *text, const char *name)
+{
+	const char *found = strstr(text, name);
+
+	if (!found)
+		fail("/proc/timer_list has no %s", name);
+	return strtoull(strchr(found, ':') + 1, NULL, 10);
+}
+
+/* As the scheduler's tick counts it: to the nanosecond, interrupts in between left out. */
+static uint64_t idle(void)
+{
+	static char text[65536];
+	int file = open("/proc/timer_list", O_RDONLY);
+	size_t size = 0;
+	ssize_t got;
+
+	if (file < 0)
+		fail("/proc/timer_list: %s", strerror(errno));
+	while (size < sizeof(text) - 1 && (got = read(file, text + size, sizeof(text) - 1 - size)) > 0)
+		size += (size_t)got;
+	close(file);
+	text[size] = 0;
+	/* Idle with nothing to wait for, and idle while a disk works. */
+	return number_after(text, ".idle_sleeptime") + number_after(text, ".iowait_sleeptime");
+}
+
+uint64_t busy(void)
+{
+	uint64_t slept = idle();
+
+	return now() - slept;
+}
+
+void sleep_ms(unsigned int ms)
+{
+	usleep(ms * 1000);
+}
+
+/* A loop of two instructions, what a measurement costs by itself, what a guest does anyway. */
+int cost_clock(void)
+{
+	uint64_t count = LOOP, begin = now(), loop, nothing;
+
+	__asm__ volatile("1: dec %0\n\tjnz 1b" : "+r"(count));
+	loop = now() - begin;
+	begin = busy();
+	nothing = busy() - begin;
+	begin = busy();
+	sleep_ms(1000 * IDLE_SECONDS);
+	printf("clock loop=%.4f nothing=%llu idle_second=%llu\n", (double)loop / (2.0 * LOOP),
+	       (unsigned long long)nothing,
+	       (unsigned long long)(busy() - begin - nothing) / IDLE_SECONDS);
+	return 0;
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * From a ring to a disk: through a bounce buffer, by one thread and by four, in chunks of several
+ * sizes, or directly. What each costs the processor, and how fast it is here.
+ */
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "cost.h"
+
+#define BIG_BUFFER	(4u << 20)
+#define BIG_COUNT	16u
+#define BIG_RING	((size_t)BIG_BUFFER * BIG_COUNT)
+#define THREADS		4u
+#define TURNS		3	/* ring and anonymous memory in turn */
+
+struct part {
+	const char *from;
+	char *bounce;		/* NULL: straight from the ring */
+	size_t begin, end, chunk;
+	int disk;
+};
+
+static void *write_part(void *argument)
+{
+	const struct part *part = argument;
+
+	for (size_t at = part->begin; at < part->end; at += part->chunk) {
+		const char *from = part->from + at;
+
+		if (part->bounce)
+			from = memcpy(part->bounce, from, part->chunk);
+		if (pwrite(part->disk, from, part->chunk, (off_t)at) != (ssize_t)part->chunk)
+			fail("write of %zu bytes at %zu: %s", part->chunk, at, strerror(errno));
+	}
+	return NULL;
+}
+
+/* Memory whose pages are there. */
+static char *anonymous(size_t bytes)
+{
+	char *memory = aligned_alloc(4096, bytes);
+
+	if (!memory)
+		fail("%zu bytes: no memory", bytes);
+	memset(memory, 0xa5, bytes);
+	return memory;
+}
+
+static void write_all(struct part *parts, unsigned int threads)
+{
+	pthread_t thread[THREADS];
+
+	for (unsigned int i = 0; i < threads; i++)
+		if (pthread_create(&thread[i], NULL, write_part, &parts[i]))
+			fail("no thread");
+	for (unsigned int i = 0; i < threads; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void rung(const char *name, const char *from, int disk, size_t chunk,
+		 unsigned int threads, bool bounce)
+{
+	uint64_t begin, start, used, took;
+	struct part parts[THREADS];
+
+	for (unsigned int i = 0; i < threads; i++)
+		parts[i] = (struct part){
+			.from = from, .disk = disk, .chunk = chunk,
+			.begin = BIG_RING / threads * i, .end = BIG_RING / threads * (i + 1),
+			.bounce = bounce ? anonymous(chunk) : NULL,
+		};
+	begin = busy();
+	start = now();
+	write_all(parts, threads);
+	took = now() - start;
+	used = busy() - begin;
+	for (unsigned int i = 0; i < threads; i++)
+		free(parts[i].bounce);
+	printf("disk %s chunk=%zu threads=%u instructions=%llu nanoseconds=%llu bytes=%zu\n", name,
+	       chunk, threads, (unsigned long long)used, (unsigned long long)took, BIG_RING);
+	fflush(stdout);
+}
+
+static char *big_ring(const char *device)
+{
+	struct litepcie_ring_setup setup = {
+		.way = LITEPCIE_WAY_C2H, .buffer_size = BIG_BUFFER, .buffer_count = BIG_COUNT,
+		.buffers_per_interrupt = 1,
+	};
+	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
+	struct litepcie_ioctl_lock lock = { .dma_writer_request = 1 };
+	int fd = open_or_fail(device);
+	char *ring;
+
+	if (ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock) || ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup) ||
+	    ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info))
+		fail("a ring of %zu bytes: %s", BIG_RING, strerror(errno));
+	ring = mmap(NULL, BIG_RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)info.ring_offset);
+	if (ring == MAP_FAILED)
+		fail("the ring: %s", strerror(errno));
+	for (size_t i = 0; i < BIG_RING / sizeof(int); i += 16)
+		((unsigned int *)ring)[i] = (unsigned int)i * 2654435761u;
+	return ring;
+}
+
+int cost_disk(const char *device, const char *name)
+{
+	const size_t chunks[] = { 128u << 10, 512u << 10, 2u << 20, 8u << 20, 16u << 20 };
+	int disk = open(name, O_RDWR | O_DIRECT);
+	char *ring = big_ring(device), *memory = anonymous(BIG_RING);
+
+	if (disk < 0)
+		fail("%s: %s", name, strerror(errno));
+	for (int turn = 0; turn < TURNS; turn++) {
+		rung("anonymous", memory, disk, 1u << 20, 1, false);
+		rung("ring", ring, disk, 1u << 20, 1, false);
+	}
+	free(memory);
+	for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
+		rung("bounce", ring, disk, chunks[i], 1, true);
+		rung("bounce", ring, disk, chunks[i], THREADS, true);
+		rung("direct", ring, disk, chunks[i], 1, false);
+		rung("direct", ring, disk, chunks[i], THREADS, false);
+	}
+	return 0;
+}
