@@ -97,6 +97,7 @@ def card_arguments(socket: Path, slot: int = 1) -> list[str]:
     port = "root_port" if slot == 1 else f"root_port{slot}"
     card = {
         "driver": "vfio-user-pci",
+        "id": f"card{slot}",
         "bus": port,
         "x-msg-timeout": MESSAGE_TIMEOUT_MS,
         "socket": {"type": "unix", "path": str(socket)},

@@ -1,0 +1,101 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A line from the guest's shell to the test: it asks, the test does it, and the shell goes on.
+
+In the guest, after SHELL: `ask remove` runs the function that the test gave for that word, and
+fails if that failed.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+# A serial line for itself: it must carry bytes, not text.
+SHELL = """
+stty -F /dev/ttyS2 raw -echo; exec 3<>/dev/ttyS2
+ask() { echo "$*" >&3; read -r answer <&3; [ "$answer" = ok ]; }
+"""
+CONNECT_SECONDS = 30
+
+
+class GuestLine:
+    """`with GuestLine({"remove": function}) as line: boot(..., devices=line.devices)`"""
+
+    def __init__(self, functions: dict[str, Callable[[], object]]):
+        self.functions = functions
+        self.asked: list[str] = []
+
+    def __enter__(self) -> GuestLine:
+        self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+        return self
+
+    @property
+    def devices(self) -> tuple[str, ...]:
+        """QEMU's arguments: the line, and QEMU's own control socket."""
+        line, control = self.directory / "line", self.directory / "qmp"
+        return (
+            "-chardev", f"socket,id=line,path={line},server=on,wait=off",
+            "-device", "isa-serial,chardev=line,index=2,irq=5",
+            "-qmp", f"unix:{control},server=on,wait=off",
+        )  # fmt: skip
+
+    def qmp(self, command: str, **arguments) -> dict:
+        """One command to QEMU; returns its answer."""
+        with connect(self.directory / "qmp") as channel:
+            lines = channel.makefile("rw")
+            for request in ("qmp_capabilities", command):
+                words = {"execute": request}
+                if request == command:
+                    words["arguments"] = arguments
+                lines.write(json.dumps(words) + "\n")
+                lines.flush()
+                answer = {}
+                while "return" not in answer and "error" not in answer:  # greeting, events
+                    answer = json.loads(lines.readline())
+        if "error" in answer:
+            raise RuntimeError(f"QEMU refused {command}: {answer['error']['desc']}")
+        return answer["return"]
+
+    def _serve(self) -> None:
+        channel = connect(self.directory / "line")
+        with channel, channel.makefile("rw", newline="\n") as lines:
+            for request in lines:
+                word = request.strip()
+                try:
+                    self.functions[word]()
+                    self.asked.append(word)
+                    answer = "ok"
+                except Exception as error:  # the guest's commands fail, and say so
+                    answer = f"{type(error).__name__}: {error}".replace("\n", " ")
+                    print(f"line: {word}: {answer}")
+                lines.write(answer + "\n")
+                lines.flush()
+
+    def __exit__(self, *_) -> None:
+        self.thread.join(1)  # ends with QEMU
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+
+def connect(path: Path) -> socket.socket:
+    """A connection to a socket that QEMU is about to make."""
+    deadline = time.monotonic() + CONNECT_SECONDS
+    while True:
+        channel = socket.socket(socket.AF_UNIX)
+        try:
+            channel.connect(str(path))
+            return channel
+        except OSError:
+            channel.close()
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
