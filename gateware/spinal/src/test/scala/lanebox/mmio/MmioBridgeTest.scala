@@ -70,6 +70,42 @@ class MmioBridgeTest extends AnyFunSuite {
     }
   }
 
+  /** All enables that PCIe allows for so many dwords at this dword address. */
+  def enables(dwords: Int, address: Int): Seq[(Int, Int)] = {
+    val (firsts, lasts) = (Seq(15, 14, 12, 8), Seq(15, 7, 3, 1))
+    val holes           = dwords == 2 && address % 8 == 0
+    if (dwords == 1) (0 to 15).map((_, 0))
+    else
+      for (
+        first <- if (holes) 1 to 15 else firsts;
+        last  <- if (holes) 1 to 15 else lasts
+      ) yield (first, last)
+  }
+
+  for (code <- 0 to 2) test(
+    s"every byte enable at every dword offset, MPS ${128 << code}, seed ${Seed.value}"
+  ) {
+    MmioBench("enables", Seed.value + code) { bench =>
+      import bench._
+      maxPayload(code)
+      for (target <- all if target != "identity"; dwords <- Seq(1, 2, 3, 8, 9, 32)) {
+        stalls(bench, Seq(0.0, 0.4)(random.nextInt(2)))
+        // Across a row's end, a place where completions are cut, and wherever a row begins.
+        for (lane <- 0 until 8; (first, last) <- enables(dwords, 4 * lane)) {
+          val (bar, base) = page(Seq(target))
+          val at          = base + 128 * (1 + random.nextInt(20)) + 96 + 4 * lane
+          val what        = write(bar, at, 4 * dwords)
+          host.waiting += what.copy(firstBe = first, lastBe = last)
+          host.waiting += read(bar, at, 4 * dwords).copy(firstBe = first, lastBe = last)
+          host.waiting += read(bar, at - 8, 4 * dwords + 16)
+        }
+        settle()
+      }
+      for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
+        assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
+    }
+  }
+
   test(s"a read sees the write in front of it, one cycle apart, seed ${Seed.value}") {
     MmioBench("raw", Seed.value) { bench =>
       import bench._
