@@ -67,6 +67,18 @@ def start_stock(tmp_path):
 
 
 @pytest.fixture
+def boards_of(tmp_path):
+    """The same for a program and register map of the test's own: `boards_of(program, csr)`."""
+    with contextlib.ExitStack() as stack:
+
+        def starter(program, csr):
+            started = contextlib.contextmanager(started_boards)(program, csr, tmp_path)
+            return stack.enter_context(started)
+
+        yield starter
+
+
+@pytest.fixture
 def start_msix(tmp_path):
     """The same with the gateware that has MSI-X."""
     yield from started_boards(build_executable(msix=True), register_map(msix=True), tmp_path)

@@ -1,0 +1,161 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""LitePCIe's front ends, unchanged, on the Lanebox endpoint: what each does there.
+
+LitePCIeMSI is behind every default build, and so in nearly every other test of the board.
+"""
+
+import functools
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from board_builds import ROOT
+from board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices, wait_until
+from front_ends import BEATS, VECTORS
+from seeds import SHIFT
+
+from sim.board.build import build_board
+
+pytestmark = pytest.mark.soak  # gateware and board of its own
+
+BURSTS = 0x2000_0000  # below 4 GiB: LitePCIe's AXI slave and MSI-X have 32-bit addresses
+MESSAGES = 0x3000_0000
+C2H = 1
+TOTAL = 1 << 16
+WRITE, READ = 1, 2
+
+
+@functools.cache
+def build():
+    """Folder and executable."""
+    folder = ROOT / "build" / "sim-front-ends"
+    script = Path(__file__).with_name("front_ends.py")
+    subprocess.run([sys.executable, script, folder], check=True)
+    return folder, build_board(folder, quiet=True)
+
+
+@functools.cache
+def described():
+    """csr.json as LiteX wrote it."""
+    return json.loads((build()[0] / "csr.json").read_text())
+
+
+@pytest.fixture
+def start(boards_of):
+    return boards_of(build()[1], described())
+
+
+@pytest.fixture
+def rng():
+    print(f"seed {SHIFT}")
+    return random.Random(SHIFT)
+
+
+def test_the_wishbone_master_reaches_registers_and_memories(start, rng):
+    """Dwords written in any order are read back, and a DMA that it programs moves its data."""
+    with start() as board:
+        card = board.card()
+        bases = [card.memories[f"memory{n}"]["base"] for n in range(2)]
+        written = {}
+        for _ in range(300):
+            at = rng.choice(bases) + 4 * rng.randrange(1024)
+            written[at] = rng.getrandbits(32)
+            card.mmio_write(at, written[at])
+        for at, word in written.items():
+            assert card.mmio_read(at) == word, hex(at)
+        card.write("ctrl_scratch", 0x1234_5678)
+        assert card.read("ctrl_scratch") == 0x1234_5678
+        memory = card.memory(HIGH_MEMORY, TOTAL)
+        card.enable_interrupts("c2h")
+        card.write("pattern_control", C2H_GENERATE)
+        card.program("c2h", slices(HIGH_MEMORY, TOTAL, 8192))
+        card.start("c2h")
+        assert card.wait_interrupt() == 1
+        card.wait_data(memory, pattern(TOTAL))
+
+
+def program_vector(card, vector, data, masked):
+    table = described()["csr_bases"]["stock_msix_table"]
+    # LiteX shows the upper dword of a memory's word first: vector control, data, address.
+    for i, word in enumerate((MESSAGES + 4 * vector, 0, data, int(masked))):
+        card.mmio_write(table + 16 * vector + 4 * i, word)
+
+
+def test_litepcies_msix_writes_its_message(start):
+    """The vector's data comes to its address, other vectors stay quiet; masked, it is dropped."""
+
+    def words():
+        return [int.from_bytes(messages.data[4 * v : 4 * v + 4], "little") for v in range(VECTORS)]
+
+    with start() as board:
+        card = board.card()
+        messages = card.memory(MESSAGES, 4096)
+        card.memory(HIGH_MEMORY, TOTAL)
+        card.write("stock_msix_enable", 2**VECTORS - 1)
+        for vector in range(VECTORS):
+            program_vector(card, vector, 0xA0 + vector, masked=False)
+        card.write("pattern_control", C2H_GENERATE)
+        card.program("c2h", [(HIGH_MEMORY, 8192)])
+        card.start("c2h")
+        wait_until(lambda: messages.data[4 * C2H] == 0xA0 + C2H, "the message")
+        assert words() == [0, 0xA0 + C2H, 0, 0]
+        messages.data[: 4 * VECTORS] = bytes(4 * VECTORS)
+        program_vector(card, C2H, 0xB0, masked=True)
+        card.program("c2h", [(HIGH_MEMORY, 8192)])
+        card.start("c2h")
+        wait_until(lambda: card.read("pcie_dma0_writer_table_loop_status") == 1, "the descriptor")
+        for _ in range(10):
+            assert card.read("stock_msix_pba") == 0 and words() == [0] * VECTORS
+
+
+class Bursts:
+    """BurstMaster by its registers."""
+
+    def __init__(self, card):
+        self.card = card
+
+    def place(self, index):
+        self.card.write("burst_place", index)
+
+    def fill(self, words):
+        for index, word in enumerate(words):
+            self.place(index)
+            self.card.write("burst_dword", word)
+
+    def words(self, count):
+        found = []
+        for index in range(count):
+            self.place(index)
+            found.append(self.card.read("burst_content"))
+        return found
+
+    def run(self, kind, address, beats):
+        self.card.write("burst_address", address)
+        self.card.write("burst_beats", beats)
+        self.card.write("burst_start", kind)
+        wait_until(lambda: self.card.read("burst_done"), "the burst's end")
+
+
+@pytest.mark.parametrize("beats", [1, 5, BEATS])
+def test_the_axi_slave_reads_and_writes_the_host(start, rng, beats):
+    """A burst's data is in host memory, or comes from there, and nothing else is touched."""
+    with start() as board:
+        card = board.card()
+        memory, bursts = card.memory(BURSTS, 8192), Bursts(card)
+        words = [rng.getrandbits(32) for _ in range(8 * beats)]
+        data = b"".join(word.to_bytes(4, "little") for word in words)
+        at = 32 * rng.randrange(16)
+        bursts.fill(words)
+        bursts.run(WRITE, BURSTS + at, beats)
+        expected = bytearray(8192)
+        expected[at : at + len(data)] = data
+        card.wait_data(memory, bytes(expected))
+        memory.data[4096 : 4096 + len(data)] = data[::-1]
+        bursts.run(READ, BURSTS + 4096, beats)
+        found = b"".join(word.to_bytes(4, "little") for word in bursts.words(8 * beats))
+        assert found == data[::-1]
