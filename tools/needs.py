@@ -172,6 +172,7 @@ NEEDS = {
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],
+    "python": [],
     "synthesis": [
         Need("Tcl, to check the vendor tool's scripts", programs("tclsh"), ("tcl",)),
     ],

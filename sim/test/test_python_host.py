@@ -1,0 +1,334 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""software/python over the board: the library's calls, its errors, its rings without a copy."""
+
+import os
+import re
+import subprocess
+import sys
+import time
+import tracemalloc
+
+import pytest
+from board_builds import ROOT
+
+from lanebox.locks import locked
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.measure import Conditions
+
+np = pytest.importorskip("numpy")
+PYTHON = ROOT / "software" / "python"
+OUT = ROOT / "build" / "software" / "python"
+BUFFER = 65536
+
+
+@pytest.fixture(scope="module")
+def host():
+    """The package over a library that was just built."""
+    with locked(OUT.with_suffix(".lock")):
+        subprocess.run(["make", "-s", "-C", ROOT / "software" / "user", f"OUT={OUT}",
+                        OUT / "liblitepcie.so"], check=True)  # fmt: skip
+    os.environ["LIBLITEPCIE"] = str(OUT / "liblitepcie.so")
+    sys.path.insert(0, str(PYTHON))
+    import lanebox_host
+
+    return lanebox_host
+
+
+@pytest.fixture
+def board():
+    built = artefacts.build("lanebox")
+    with BoardProcess(built.board, Conditions().board_options()) as board:
+        yield board
+
+
+@pytest.fixture
+def card(host, board):
+    with host.Card(f"sim:{board.socket}") as card:
+        yield card
+
+
+# The library's header -----------------------------------------------------------------------------
+
+
+def test_every_structure_is_the_compilers(host, tmp_path):
+    """Each field's place and size, and the whole's, as a C program prints them from the header."""
+    import ctypes
+
+    from lanebox_host import _library
+
+    names = {"CardFields": "card", "RegisterFields": "register", "StreamFields": "stream",
+             "ConditionsFields": "conditions", "CountersFields": "counters",
+             "PatternFields": "pattern", "DmaConfigFields": "dma_config",
+             "StatsFields": "stats"}  # fmt: skip
+    wanted, lines = [], []
+    for python, c in names.items():
+        structure = getattr(_library, python)
+        for field, _ in structure._fields_:
+            place = getattr(structure, field)
+            wanted.append((python, field, place.offset, place.size))
+            lines.append(f"P({python}, {field}, offsetof(struct litepcie_{c}, {field}), "
+                         f"sizeof(((struct litepcie_{c} *)0)->{field}))")  # fmt: skip
+        wanted.append((python, "all", 0, ctypes.sizeof(structure)))
+        lines.append(f"P({python}, all, 0, sizeof(struct litepcie_{c}))")
+    source = tmp_path / "places.c"
+    source.write_text(
+        '#include <stdio.h>\n#include "liblitepcie.h"\n'
+        '#define P(s, f, o, n) printf(#s " " #f " %zu %zu\\n", (size_t)(o), (size_t)(n));\n'
+        "int main(void) {" + "\n".join(lines) + "return 0; }\n"
+    )
+    header = ROOT / "software" / "user" / "liblitepcie"
+    subprocess.run(["gcc", f"-I{header}", "-o", tmp_path / "places", source], check=True)
+    found = subprocess.run([tmp_path / "places"], capture_output=True, text=True).stdout
+    assert [(s, f, int(o), int(n)) for s, f, o, n in map(str.split, found.splitlines())] == wanted
+
+
+def test_constants_are_the_headers(host):
+    """Names that the package repeats have the header's values."""
+    from lanebox_host import _library
+
+    text = (ROOT / "software/user/liblitepcie/liblitepcie.h").read_text()
+    defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
+    assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
+    assert int(defined["TICKS_PER_S"]) == _library.TICKS_PER_S
+    assert (int(defined["H2C"]), int(defined["C2H"])) == (_library.H2C, _library.C2H)
+
+
+# Card ---------------------------------------------------------------------------------------------
+
+
+def test_a_card_says_what_it_is(card):
+    """Target, endpoint, what was negotiated; device time goes forward."""
+    assert (card.backend, card.info.target, card.info.endpoint) == ("sim", "sim", "lanebox")
+    assert (card.conditions.mps, card.conditions.mrrs, card.conditions.link_lanes) == (256, 512, 8)
+    first = card.time
+    assert 0 < first < card.time
+
+
+def test_registers_are_a_mapping_by_name(card):
+    """Read, write, list, ask; what is not there is a KeyError that knows the nearest."""
+    card.registers["ctrl_scratch"] = 0xCAFE0001
+    assert card.registers["ctrl_scratch"] == 0xCAFE0001
+    assert "ctrl_scratch" in card.registers and "ctrl_scratchy" not in card.registers
+    names = list(card.registers)
+    places = [card.registers.offset(name) for name in names]
+    assert places == sorted(places) and len(card.registers) == len(names) > 20
+    with pytest.raises(KeyError, match="the nearest is ctrl_scratch"):
+        card.registers["ctrl_scratchy"]
+    with pytest.raises(ValueError, match="64 bits without a sign"):
+        card.registers["ctrl_scratch"] = -1
+
+
+def test_the_names_of_a_build_are_learned_from_its_file(card):
+    """More registers than the card lists itself; another file is refused."""
+    before = set(card.registers)
+    card.registers.load(ROOT / "build" / "sim" / "csr.json")
+    assert before < set(card.registers)
+    with pytest.raises(OSError):
+        card.registers.load(ROOT / "README.md")
+
+
+@pytest.mark.parametrize("size", [1, 2, 4, 8, 16, 32, 64])
+def test_memory_is_read_as_it_was_written(card, size):
+    """One access of each width, to the BAR that holds the large memory."""
+    data = bytes(range(size))
+    card.write(64, data, bar=2)
+    assert card.read(64, size, bar=2) == data
+    assert card.bar_size(2) >= 1 << 19 and card.bar_size(4) == 0
+
+
+# Errors -------------------------------------------------------------------------------------------
+
+
+def test_each_failure_is_its_own_exception_with_a_sentence(host, card, board, tmp_path):
+    """By what a program would do about it, and always an OSError."""
+    with pytest.raises(host.LaneboxError, match="start the board with --socket"):
+        host.Card(f"sim:{tmp_path}/none")
+    with pytest.raises(host.NotOnCard):
+        card.read(0, bar=4)
+    with pytest.raises(host.LaneboxError, match="."):
+        card.ring = (1000, 64)
+    with card.receive(limit=1) as stream, pytest.raises(host.WaitTimeout):
+        stream.take(timeout=0.2)  # nobody sends
+    with pytest.raises(ValueError, match="inside its `with` block"):
+        stream.take()
+    board.process.kill()
+    with pytest.raises(host.CardGone):
+        card.time  # noqa: B018
+
+
+def test_a_closed_card_is_a_value_error_and_closes_again(host, board):
+    """Nothing reaches the library with a handle that is gone."""
+    card = host.Card(f"sim:{board.socket}")
+    card.close()
+    card.close()
+    with pytest.raises(ValueError, match="closed"):
+        card.registers["ctrl_scratch"]
+
+
+# Streams ------------------------------------------------------------------------------------------
+
+
+def test_received_buffers_are_the_rings_own_memory(card):
+    """Dword i of the card's pattern is i; the arrays lie in the ring, whose places come again."""
+    card.ring = (8192, 16)
+    seen, places = 0, set()
+    with card.receive(pattern=True, limit=40) as stream:
+        for buffer in stream:
+            dwords = buffer.view(np.uint32)
+            assert np.array_equal(dwords, np.arange(seen, seen + 2048, dtype=np.uint32))
+            assert not buffer.flags.owndata
+            places.add(buffer.ctypes.data)
+            seen += 2048
+    assert seen == 40 * 2048
+    assert len(places) == 16 and max(places) - min(places) == 15 * 8192
+    assert stream.stats["c2h_released"] == 40
+
+
+def test_no_data_is_copied_on_the_way(card):
+    """Eight megabytes pass, and Python allocates next to nothing."""
+    card.ring = (BUFFER, 64)
+    with card.receive(pattern=True, limit=128, batch=8) as stream:
+        tracemalloc.start()
+        last = sum(int(buffer[0]) >= 0 for buffer in stream)
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert last == 128
+    assert peak < BUFFER // 2
+
+
+def test_what_is_sent_arrives(card):
+    """The card compares the pattern itself, filled in place."""
+    card.ring = (8192, 16)
+    beats = 0
+    with card.send(pattern=True) as stream:
+        while beats < 64 * 256:
+            for buffer in stream.free()[: 64 - beats // 256]:
+                start = beats * 8
+                buffer.view(np.uint32)[:] = np.arange(start, start + 2048, dtype=np.uint32)
+                beats += 256
+                stream.submit(1)
+        stream.drain()
+    assert (card.pattern.beats, card.pattern.errors) == (beats, 0)
+
+
+def test_data_comes_back_through_the_loopback(card):
+    """Arrays of any type are sent; the last buffer is filled up with zeros."""
+    data = np.random.default_rng(7).normal(size=5000)
+    size, _ = card.ring
+    buffers = -(-data.nbytes // size)
+    with card.loopback(limit=buffers) as stream:
+        assert stream.send(data) == buffers
+        back = np.concatenate([buffer.copy() for buffer in stream])
+    assert back[: data.nbytes].tobytes() == data.tobytes()
+    assert not back[data.nbytes :].any()
+
+
+def test_counters_say_what_passed(card):
+    """A difference of two readings has the bytes that moved, and a rate below the link's limit."""
+    before = card.counters
+    with card.receive(pattern=True, limit=64) as stream:
+        moved = sum(buffer.size for buffer in stream)
+    passed = card.counters - before
+    assert passed.rq.payload_bytes == moved
+    assert 1 < passed.rate("rq") < 7.2 and passed.rate("cq") < 1
+    card.clear_counters()
+    assert card.counters.rq.payload_bytes == 0
+
+
+def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
+    """CPU time of this process for a 64 KiB buffer in the steady state, the least of three runs."""
+    card.ring = (BUFFER, 64)
+    costs = []
+    for _ in range(3):
+        with card.receive(pattern=True, limit=192, batch=16, interrupt_every=16) as stream:
+            buffers = iter(stream)
+            for _ in range(64):  # one round of the ring
+                next(buffers)
+            before = time.process_time()
+            count = sum(1 for _ in buffers)
+            costs.append((time.process_time() - before) / count)
+    print(f"us per buffer: {[round(cost * 1e6, 1) for cost in costs]}")
+    assert min(costs) <= 30e-6
+
+
+# Programs -----------------------------------------------------------------------------------------
+
+
+def run(board, *words):
+    environment = {**os.environ, "PYTHONPATH": str(PYTHON), "LIBLITEPCIE": str(
+        OUT / "liblitepcie.so")}  # fmt: skip
+    words = [f"sim:{board.socket}" if word == "DEVICE" else str(word) for word in words]
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, timeout=120,
+                          env=environment)  # fmt: skip
+
+
+@pytest.mark.parametrize("example, arguments, words", [
+    ("capture.py", ["FILE", 64], "64 buffers of 64 KiB"),
+    ("stream.py", [1], "came back the same"),
+    ("plot.py", ["FILE"], "samples in"),
+])  # fmt: skip
+def test_the_examples_do_what_they_say(host, board, tmp_path, example, arguments, words):
+    """Each ends with 0 and its sentence; what it wrote is what it says."""
+    file = tmp_path / "out"
+    done = run(board, PYTHON / "examples" / example, "DEVICE",
+               *(file if word == "FILE" else word for word in arguments))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert words in done.stdout
+    if example == "capture.py":
+        assert np.array_equal(np.fromfile(file, np.uint32), np.arange(64 * 16384))
+    if example == "plot.py":
+        assert file.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+def test_the_program_in_the_readme_runs(host, board, tmp_path):
+    """As it stands there, but for the card's name."""
+    (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    file = tmp_path / "readme.py"
+    file.write_text(text.replace("/dev/litepcie0", f"sim:{board.socket}"))
+    done = run(board, file)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "[0 0 0 0 1 0 0 0]"
+
+
+def test_the_live_view_shows_the_streams(host, board):
+    """Lines for each stream, without colours or cursor in a pipe; an error is a sentence."""
+    done = run(board, "-m", "lanebox_host.live", "-d", "DEVICE", "-n", "2", "-i", "0.05")
+    assert done.returncode == 0, done.stderr
+    assert all(done.stdout.count(f"\n{name} ") == 2 for name in ("cq", "cc", "rq", "rc"))
+    assert "\x1b" not in done.stdout
+    done = run(board, "-m", "lanebox_host.live", "-d", "sim:/none")
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+
+
+def test_the_live_view_reckons_by_device_time(host):
+    """250 ticks are a microsecond: by hand, a stream of a beat every other tick."""
+    from lanebox_host import live
+    from lanebox_host.counters import Counters, Stream
+
+    half = Stream(125, 50, 10, 4000, 0, 0)
+    none = Stream(0, 0, 0, 0, 0, 0)
+    text = live.line("rq", Counters(250, none, none, half, none), 100)
+    assert text.split()[3:7] == ["4.00", "10.0", "50%", "20%"]
+
+
+@pytest.mark.soak
+def test_pip_builds_and_installs_it(tmp_path, board):
+    """Into an empty environment: library inside, nothing named, and it reaches the board."""
+    place = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", "--system-site-packages", place], check=True)
+    done = subprocess.run(
+        [place / "bin" / "pip", "install", "-q", "--no-deps", PYTHON],
+        capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    environment = {k: v for k, v in os.environ.items() if k not in ("LIBLITEPCIE", "PYTHONPATH")}
+    environment["PYTHONPATH"] = os.path.dirname(np.__path__[0])  # NumPy alone from here
+    code = (f"import lanebox_host as l; c = l.Card('sim:{board.socket}'); print(c.info.target, "
+            "l.__file__)")  # fmt: skip
+    done = subprocess.run([place / "bin" / "python", "-c", code], capture_output=True, text=True,
+                          env=environment, cwd=tmp_path)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("sim ") and str(place) in done.stdout

@@ -1,0 +1,31 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Registers, memory and DMA of a Lanebox card; the work is liblitepcie's.
+
+    with Card("/dev/litepcie0") as card:
+        card.registers["ctrl_scratch"] = 1
+        with card.receive() as stream:
+            for buffer in stream:           # a NumPy array, in place
+                ...
+"""
+
+from lanebox_host.card import Card
+from lanebox_host.counters import Counters, Stream
+from lanebox_host.dma import Loopback, Receive, Send
+from lanebox_host.errors import (
+    CardGone,
+    CardSilent,
+    LaneboxError,
+    NotOnCard,
+    Overrun,
+    Unsupported,
+    WaitTimeout,
+    WayBusy,
+    WrongPeer,
+)
+
+__all__ = [
+    "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback", "NotOnCard",
+    "Overrun", "Receive", "Send", "Stream", "Unsupported", "WaitTimeout", "WayBusy", "WrongPeer",
+]  # fmt: skip

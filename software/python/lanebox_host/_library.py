@@ -1,0 +1,186 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""liblitepcie by ctypes: structures and calls as liblitepcie.h has them, and nothing more.
+
+A test compares every field's place with the compiler's.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import (
+    POINTER,
+    Structure,
+    byref,
+    c_bool,
+    c_char,
+    c_char_p,
+    c_int,
+    c_int64,
+    c_size_t,
+    c_uint,
+    c_uint32,
+    c_uint64,
+    c_void_p,
+)
+from pathlib import Path
+
+from lanebox_host.errors import fail
+
+WHY_SIZE = 320
+TICKS_PER_S = 250_000_000
+H2C, C2H = 1, 2
+
+
+class CardFields(Structure):
+    _fields_ = [
+        ("target", c_char * 32), ("digest", c_char * 65), ("identifier", c_char * 128),
+        ("endpoint", c_char * 16), ("blocks", c_uint), ("channels", c_uint),
+        ("data_width", c_uint), ("address_width", c_uint), ("table_depth", c_uint),
+        ("read_tags", c_uint), ("clock_hz", c_uint32), ("tick_ps", c_uint32),
+    ]  # fmt: skip
+
+
+class RegisterFields(Structure):
+    _fields_ = [("name", c_char * 64), ("offset", c_uint32), ("words", c_uint),
+                ("writable", c_bool)]  # fmt: skip
+
+
+class ConditionsFields(Structure):
+    _fields_ = [("mps", c_uint), ("mrrs", c_uint), ("link_up", c_bool), ("link_gen", c_uint),
+                ("link_lanes", c_uint), ("msi", c_bool)]  # fmt: skip
+
+
+class StreamFields(Structure):
+    _fields_ = [(name, c_uint64) for name in
+                ("beats", "stalls", "tlps", "payload_bytes", "first", "last")]  # fmt: skip
+
+
+class CountersFields(Structure):
+    _fields_ = [("time", c_uint64), *((name, StreamFields) for name in ("cq", "cc", "rq", "rc"))]
+
+
+class PatternFields(Structure):
+    _fields_ = [("beats", c_uint64), ("errors", c_uint32), ("first_error", c_uint64)]
+
+
+class DmaConfigFields(Structure):
+    _fields_ = [("directions", c_uint), ("loopback", c_bool), ("pattern", c_bool),
+                ("c2h_limit", c_uint64), ("interrupt_every", c_uint),
+                ("batch", c_uint)]  # fmt: skip
+
+
+class StatsFields(Structure):
+    _fields_ = [
+        *((name, c_uint64) for name in
+          ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released", "c2h_lost", "h2c_late")),
+        ("interrupts", c_int64), ("interrupts_expected", c_int64),
+        ("interrupts_missed", c_uint64), ("woken_by_timeout", c_uint64), ("batches", c_uint64),
+    ]  # fmt: skip
+
+
+HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
+STATUS = {  # 0 or a count, or -errno
+    "open": (POINTER(HANDLE), c_char_p, c_char_p),
+    "reset": (HANDLE,),
+    "time": (HANDLE, WORD64),
+    "conditions": (HANDLE, POINTER(ConditionsFields)),
+    "counters": (HANDLE, POINTER(CountersFields)),
+    "counters_clear": (HANDLE,),
+    "pattern": (HANDLE, POINTER(PatternFields)),
+    "csr_load": (HANDLE, c_char_p),
+    "register": (HANDLE, c_uint, POINTER(RegisterFields)),
+    "register_find": (HANDLE, c_char_p, POINTER(RegisterFields)),
+    "register_read": (HANDLE, c_char_p, WORD64),
+    "register_write": (HANDLE, c_char_p, c_uint64),
+    "bar_read": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
+    "bar_write": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
+    "ring_setup": (HANDLE, c_size_t, c_uint),
+    "dma_start": (HANDLE, POINTER(DmaConfigFields)),
+    "dma_stop": (HANDLE,),
+    "dma_wait": (HANDLE, c_uint, c_int),
+    "dma_flush": (HANDLE, c_uint),
+    "c2h_peek": (HANDLE, WORD64, c_int),
+    "c2h_release": (HANDLE, c_uint),
+    "h2c_get": (HANDLE, WORD64, c_int),
+    "h2c_submit": (HANDLE, c_uint),
+    "h2c_drain": (HANDLE, c_int),
+}
+PLAIN = {
+    "close": (None, HANDLE),
+    "backend": (c_char_p, HANDLE),
+    "why": (c_char_p, HANDLE),
+    "strerror": (c_char_p, c_int),
+    "card": (None, HANDLE, POINTER(CardFields)),
+    "bar_size": (c_uint64, HANDLE, c_uint),
+    "buffer_size": (c_size_t, HANDLE),
+    "buffer_count": (c_uint, HANDLE),
+    "h2c_buffer": (c_void_p, HANDLE, c_uint64),
+    "c2h_buffer": (c_void_p, HANDLE, c_uint64),
+    "dma_freerunning": (c_bool, HANDLE),
+    "stats": (None, HANDLE, POINTER(StatsFields)),
+}
+
+
+def load() -> ctypes.CDLL:
+    """The library of LIBLITEPCIE, of this package, or of the system, in this order."""
+    beside = Path(__file__).with_name("liblitepcie.so.1")
+    path = os.environ.get("LIBLITEPCIE") or (str(beside) if beside.exists() else beside.name)
+    try:
+        library = ctypes.CDLL(path, use_errno=False)
+    except OSError as error:
+        raise ImportError(
+            f"liblitepcie cannot be loaded ({error}): install this package with pip, which "
+            "builds it, or name the library in LIBLITEPCIE"
+        ) from None
+    for name, arguments in STATUS.items():
+        _declare(library, name, c_int, arguments)
+    for name, (result, *arguments) in PLAIN.items():
+        _declare(library, name, result, arguments)
+    return library
+
+
+def _declare(library: ctypes.CDLL, name: str, result, arguments) -> None:
+    function = getattr(library, "litepcie_" + name)
+    function.restype, function.argtypes = result, list(arguments)
+
+
+LIBRARY = load()
+
+
+class Handle:
+    """An open card: `call("time", ...)` is litepcie_time(handle, ...), or an exception."""
+
+    def __init__(self, name: str) -> None:
+        self._handle = HANDLE()
+        why = ctypes.create_string_buffer(WHY_SIZE)
+        code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why)
+        if code < 0:
+            self._handle = HANDLE()
+            fail(-code, why.value.decode(errors="replace"))
+
+    @property
+    def pointer(self) -> c_void_p:
+        """For calls without a status; a closed card has none."""
+        if not self._handle:
+            raise ValueError("the card is closed")
+        return self._handle
+
+    def call(self, name: str, *arguments) -> int:
+        """What the call returned, 0 or a count."""
+        return self.check(getattr(LIBRARY, "litepcie_" + name)(self.pointer, *arguments))
+
+    def check(self, code: int) -> int:
+        """`code` itself, unless it is an error."""
+        if code < 0:
+            why = LIBRARY.litepcie_why(self._handle) or LIBRARY.litepcie_strerror(code)
+            fail(-code, why.decode(errors="replace"))
+        return code
+
+    def close(self) -> None:
+        """Closing again does nothing."""
+        handle, self._handle = self._handle, HANDLE()
+        if handle:
+            LIBRARY.litepcie_close(handle)

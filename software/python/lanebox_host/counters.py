@@ -1,0 +1,66 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The card's counters of its four TLP streams, and what passed between two readings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lanebox_host._library import TICKS_PER_S, CountersFields, StreamFields
+
+NAMES = ("cq", "cc", "rq", "rc")
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Counts of one stream; `first` and `last` are device times in ticks of 4 ns."""
+
+    beats: int
+    stalls: int
+    tlps: int
+    payload_bytes: int
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, fields: StreamFields) -> Stream:
+        return cls(*(getattr(fields, name) for name, _ in fields._fields_))
+
+    def __sub__(self, earlier: Stream) -> Stream:
+        """What passed since; the times stay those of now."""
+        return Stream(
+            self.beats - earlier.beats, self.stalls - earlier.stalls, self.tlps - earlier.tlps,
+            self.payload_bytes - earlier.payload_bytes, self.first, self.last,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Counters:
+    """All as of one clock edge at device time `time`."""
+
+    time: int
+    cq: Stream
+    cc: Stream
+    rq: Stream
+    rc: Stream
+
+    @classmethod
+    def of(cls, fields: CountersFields) -> Counters:
+        return cls(fields.time, *(Stream.of(getattr(fields, name)) for name in NAMES))
+
+    def __sub__(self, earlier: Counters) -> Counters:
+        """What passed since; `time` is then a duration."""
+        return Counters(
+            self.time - earlier.time,
+            *(getattr(self, name) - getattr(earlier, name) for name in NAMES),
+        )
+
+    @property
+    def seconds(self) -> float:
+        """Device time in seconds."""
+        return self.time / TICKS_PER_S
+
+    def rate(self, name: str) -> float:
+        """Payload of one stream in GB/s over `time`; of a difference, not of a reading."""
+        return getattr(self, name).payload_bytes / self.seconds / 1e9 if self.time else 0.0
