@@ -180,3 +180,37 @@ def test_register_numbers_stand_in_the_generated_headers_only(built):
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()
         assert not re.search(r"^\s*#\s*if.*\bCSR_", text, re.MULTILINE), source.name
+
+
+# Manual -------------------------------------------------------------------------------------------
+
+EXAMPLES = sorted((LIBRARY.parent / "man" / "examples").glob("*.c"))
+
+
+def test_every_call_has_a_page_without_a_fault(installed):
+    """groff has nothing to complain about, and all that a page must say is there."""
+    folder = installed / "share" / "man" / "man3"
+    assert {page.stem for page in folder.iterdir()} == declared()
+    pages = sorted(folder.iterdir())
+    result = subprocess.run(["groff", "-man", "-ww", "-Tutf8", *pages], capture_output=True,
+        text=True, check=True)
+    assert result.stderr == ""
+    for page in pages:
+        text = page.read_text()
+        wanted = ["NAME", "SYNOPSIS", "DESCRIPTION", "ATTRIBUTES", "EXAMPLE", "SEE ALSO"]
+        if f"void {page.stem}(" not in text:
+            wanted.append("RETURN VALUE")
+        missing = [name for name in wanted if f".SH {name}" not in text]
+        described = text.split(".SH DESCRIPTION")[1].split(".SH")[0].strip()
+        assert not missing and described, (page.name, missing)
+
+
+@pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
+def test_examples_of_the_manual_run(built, installed, tmp_path, source):
+    """Against what is installed, without a warning, and to a good end on a card that behaves."""
+    program = tmp_path / "example"
+    subprocess.run(["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
+        f"-I{installed / 'include'}", source, "-o", program, f"-L{installed / 'lib'}", "-llitepcie",
+        f"-Wl,-rpath,{installed / 'lib'}"], check=True)
+    with Standin(tmp_path / "s", built.csr_json):
+        _run(program, f"sim:{tmp_path / 's'}", built.csr_json)

@@ -180,10 +180,10 @@ struct litepcie_stats {
  * Open the card named @name: "/dev/litepcieN", "vfio:ADDRESS[,channel=N]", or "sim:SOCKET
  * [,mps=BYTES][,mrrs=BYTES][,timeout=SECONDS]".
  *
- * With "vfio:", like "vfio:0000:22:00.0", the card must be bound to vfio-pci and be behind an IOMMU;
- * no module of its own is needed. All its BARs are then uncached, memory too: each access is a TLP
- * of its own, so what is to be fast must go by DMA, or by the kernel driver, which can map memory
- * write-combining.
+ * With "vfio:", like "vfio:0000:22:00.0", the card must be bound to vfio-pci and be behind an
+ * IOMMU; no module of its own is needed. All its BARs are then uncached, memory too: each access is
+ * a TLP of its own, so what is to be fast must go by DMA, or by the kernel driver, which can map
+ * memory write-combining.
  *
  * With "sim:" the caller is the whole host: the card gets its BAR addresses, maximum sizes (by
  * default what it advertises, and 512), MSI and DMA memory here.
@@ -200,8 +200,8 @@ void litepcie_close(struct litepcie *dev);
 
 /*
  * Reset the card, as after power-on, and get it ready again: registers lose what was in them, rings
- * keep their shape. No direction may run. By way of the kernel driver it takes root. Returns 0 or -errno:
- * -EBUSY while DMA runs, -EOPNOTSUPP where the host knows no reset. Threads: alone.
+ * keep their shape. No direction may run. By way of the kernel driver it takes root. Returns 0 or
+ * -errno: -EBUSY while DMA runs, -EOPNOTSUPP where the host knows no reset. Threads: alone.
  */
 int litepcie_reset(struct litepcie *dev);
 
@@ -216,8 +216,8 @@ const char *litepcie_name(const struct litepcie *dev);
 const char *litepcie_backend(const struct litepcie *dev);
 
 /*
- * The sentence of this thread's last call that failed, which litepcie_open() may have been; @dev
- * may then be NULL. Valid until this thread's next one fails. Threads: any.
+ * Why this thread's last call that failed did, in a sentence; it may have been litepcie_open(), and
+ * @dev may be NULL. Valid until this thread's next one fails. Threads: any.
  */
 const char *litepcie_why(const struct litepcie *dev);
 
@@ -263,13 +263,14 @@ int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
 
 /*
- * The counters of the four TLP streams, all as of one clock edge. Returns 0 or -errno. Threads: any.
+ * The counters of the four TLP streams, all as of one clock edge. Returns 0 or -errno. Threads:
+ * any.
  */
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
 
 /*
- * Set them to 0. Not while a direction runs: litepcie_h2c_drain() relies on them. Returns 0 or
- * -errno. Threads: any.
+ * Set the counters of the TLP streams to 0. Not while a direction runs: litepcie_h2c_drain() relies
+ * on them. Returns 0 or -errno. Threads: any.
  */
 int litepcie_counters_clear(struct litepcie *dev);
 
@@ -287,8 +288,8 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
 
 /*
- * Read a register of two words at @offset in BAR0, again and again until its halves belong together.
- * Returns 0 or -errno. Threads: any.
+ * Read a register of two words at @offset in BAR0, again and again until its halves belong
+ * together. Returns 0 or -errno. Threads: any.
  */
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 
@@ -334,15 +335,16 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 /* MMIO ---------------------------------------------------------------------------------------- */
 
 /*
- * One access of @size 4 or 8 bytes to BAR0, as one TLP. LitePCIe's driver makes 4-byte accesses
- * only; where the BAR can be mapped, this uses the mapping. Returns 0 or -errno; -EOPNOTSUPP: 8
- * bytes do not go this way, and litepcie_why() says what to do about it. Threads: any.
+ * One read of @size 4 or 8 bytes at BAR0 + @offset, as one TLP. LitePCIe's driver makes 4-byte
+ * accesses only; where the BAR can be mapped, this uses the mapping. Returns 0 or -errno;
+ * -EOPNOTSUPP: 8 bytes do not go this way, and litepcie_why() says what to do about it. Threads:
+ * any.
  */
 int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value);
 
 /*
- * The same the other way; it may still be under way when this returns. Returns 0 or -errno.
- * Threads: any.
+ * One write of @size 4 or 8 bytes to BAR0, as one TLP, as litepcie_mmio_read() reads; it may still
+ * be under way when this returns. Returns 0 or -errno. Threads: any.
  */
 int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value);
 
@@ -354,13 +356,13 @@ int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size
 			      const uint64_t *values, size_t count);
 
 /*
- * Bytes of a BAR. Returns 0: the card has none there, or it cannot be reached this way.
- * Threads: any.
+ * Bytes of a BAR. Returns 0: the card has none there, or it cannot be reached this way. Threads:
+ * any.
  */
 uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar);
 
 /*
- * One access of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to it, to any BAR. With "sim:" it is
+ * One read of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to it, from any BAR. With "sim:" it is
  * one TLP; where the BAR is mapped it is one load of the CPU, which between a guest's CPU and a
  * simulated card arrives in pieces of at most 8 bytes. Returns 0 or -errno; -EOPNOTSUPP: not on
  * this CPU (vector instructions), or not this way. Threads: any.
@@ -369,7 +371,8 @@ int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, v
 		      size_t size);
 
 /*
- * The same the other way. Threads: any.
+ * One write of @size 1, 2, 4, 8, 16, 32 or 64 bytes, aligned to it, to any BAR, as
+ * litepcie_bar_read() reads. Returns 0 or -errno. Threads: any.
  */
 int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
 		       size_t size);
@@ -377,8 +380,8 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 /*
  * The whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps memory
  * write-combining and registers uncached; VFIO maps everything uncached, and LitePCIe's driver
- * leaves BAR0 to sysfs, uncached. A simulated board has nothing to map. Returns 0 or -errno; -EOPNOTSUPP: it cannot be mapped this way.
- * Threads: any.
+ * leaves BAR0 to sysfs, uncached. A simulated board has nothing to map. Returns 0 or -errno;
+ * -EOPNOTSUPP: it cannot be mapped this way. Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
@@ -424,16 +427,16 @@ void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
 void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
 
 /*
- * Returns true when the card goes round its rings on its own and cannot be held (the kernel
- * driver). Then h2c must be filled ahead for as long as it runs, and c2h be emptied in time.
- * Threads: any.
+ * Whether the card goes round its rings on its own and cannot be held, as with the kernel driver.
+ * Then h2c must be filled ahead for as long as it runs, and c2h be emptied in time. Returns true
+ * when it does. Threads: any.
  */
 bool litepcie_dma_freerunning(const struct litepcie *dev);
 
 /*
  * Take the directions of @config and start c2h. h2c starts with the first submit: a free-running
- * card should find its whole ring filled by then. Returns 0 or -errno; -EBUSY: one of them is taken.
- * Threads: alone.
+ * card should find its whole ring filled by then. Returns 0 or -errno; -EBUSY: one of them is
+ * taken. Threads: alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
@@ -446,7 +449,8 @@ int litepcie_dma_stop(struct litepcie *dev);
 /*
  * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions. What
  * was kept back for a batch in these goes to the card first when it would run short; in others it
- * stays. A lost interrupt costs less than a second here. Returns 1, or 0 when the time is over, or -errno. Threads: one way.
+ * stays. A lost interrupt costs less than a second here. Returns 1, or 0 when the time is over, or
+ * -errno. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
@@ -464,17 +468,17 @@ int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
 int litepcie_dma_fd(struct litepcie *dev);
 
 /*
- * Look for filled c2h buffers, waiting up to @timeout_ms for the first. With a timeout of 0 the card
- * is not asked again: this is what the last wait found. Buffers lost to a free-running card are
- * skipped and counted. Returns their number and the first in @first, 0 for none, or -errno.
+ * Look for filled c2h buffers, waiting up to @timeout_ms for the first. With a timeout of 0 the
+ * card is not asked again: this is what the last wait found. Buffers lost to a free-running card
+ * are skipped and counted. Returns their number and the first in @first, 0 for none, or -errno.
  * Threads: one way.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Give the @count oldest of them back. Returns 0 or -errno; -EOVERFLOW: the card may have
- * overwritten them while they were in use, so what was seen in them proves nothing, and they are
- * released all the same. Threads: one way.
+ * Give the @count oldest of the filled c2h buffers back. Returns 0 or -errno; -EOVERFLOW: the card
+ * may have overwritten them while they were in use, so what was seen in them proves nothing, and
+ * they are released all the same. Threads: one way.
  */
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
@@ -485,7 +489,7 @@ int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Send the @count oldest of them. Returns 0 or -errno. Threads: one way.
+ * Send the @count oldest of the free h2c buffers. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 

@@ -1,0 +1,38 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* What a card is: everything that it says of itself. */
+#include <liblitepcie.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+	struct litepcie_conditions link;
+	struct litepcie_block block;
+	struct litepcie_card card;
+	char why[LITEPCIE_WHY_SIZE], identifier[64];
+	struct litepcie *dev;
+	uint64_t ticks;
+
+	if (litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0) {
+		fprintf(stderr, "%s\n", why);
+		return 1;
+	}
+	litepcie_card(dev, &card);
+	litepcie_identifier(dev, identifier, sizeof(identifier));
+	printf("%s (%s): %s, built for %s\n", litepcie_name(dev), litepcie_backend(dev), identifier,
+	       card.target);
+	if (litepcie_conditions(dev, &link) == 0)
+		printf("Gen%u x%u, %u bytes of payload\n", link.link_gen, link.link_lanes, link.mps);
+	if (litepcie_time(dev, &ticks) == 0)
+		printf("up for %.6f s\n", (double)ticks * card.tick_ps * 1e-12);
+	for (unsigned int i = 0; litepcie_block(dev, i, &block) == 0; i++)
+		printf("block type %u at BAR%u + 0x%x\n", block.type, block.bar, block.offset);
+	if (litepcie_block_find(dev, 9, 0, &block) < 0)	/* the user's registers */
+		printf("no user slot: %s\n", litepcie_why(dev));
+	litepcie_close(dev);
+	return 0;
+}
