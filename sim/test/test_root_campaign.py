@@ -18,6 +18,8 @@ PAGE = 4096
 WORD = 32
 TOTAL = 2 << 20  # each of source and sink
 SETTLED = 100_000  # cycles: the host has taken all that passed the pins, however it stalled
+LONGEST = 10_000_000  # cycles of a round: 40 ms, twenty times what the slowest host makes of one
+WALL = 170  # seconds: only the device's clock says that a round takes too long
 SECONDS = 25
 SOAK_TLPS = 1_000_000
 SOAK_SECONDS = 180
@@ -75,6 +77,17 @@ class Campaign:
         )
         self.board.command(f"peer {verb} 0x10000 4 {count} {tags} {gap}")
 
+    def wait(self, before, total, settings):
+        """Until so many bytes have left the card."""
+
+        def moved():
+            stats = self.board.stats()
+            took = stats["cycles"] - before["cycles"]
+            assert took < LONGEST, f"{total} bytes with {settings}: not after {took} cycles"
+            return stats["rq"]["payload_bytes"] - before["rq"]["payload_bytes"] >= total
+
+        wait_until(moved, f"{total} bytes through the card with {settings}", WALL)
+
     def round(self, total, settings=None):
         rng, card = self.rng, self.card
         settings = host(rng) if settings is None else settings
@@ -89,10 +102,9 @@ class Campaign:
         card.program("h2c", pieces(rng, self.source.address + first, total), "none")
         card.program("c2h", pieces(rng, self.sink.address + to, total), "none")
         self.peer()
-        before = self.board.stats()["rq"]["payload_bytes"]
+        before = self.board.stats()
         card.start("c2h", "h2c")
-        done = lambda: self.board.stats()["rq"]["payload_bytes"] - before >= total  # noqa: E731
-        wait_until(done, f"{total} bytes through the card with {settings}", 20)
+        self.wait(before, total, settings)
         end = bytes(self.image[to : to + total])
         until = self.board.stats()["cycles"] + SETTLED
         wait_until(
