@@ -174,13 +174,14 @@ def say_what_differs(board, lanes):
 def synthesise(board, output):
     """Report, table and the sentences about what must not be."""
     from lanebox.synthesis import report
-    from lanebox.synthesis.gateware import make_design
+    from lanebox.synthesis.gateware import make_design, own_rows
     from lanebox.synthesis.yosys import find_yosys
 
     found = report.analyse(make_design(output, HARD_BLOCK), output/"synthesis", find_yosys())
     clocks = {clock: "pcie" if clock.startswith(("pcie", "sys")) else clock
         for clock, paths in found.paths.items() if paths[0].levels}
-    report.write(found, report.part_rows(found, board.part, clocks), output/"report.json")
+    rows = [*report.part_rows(found, board.part, clocks), *own_rows(found)]
+    report.write(found, rows, output/"report.json")
     print(report.table(found, board.part))
     wrong = list(found.problems)
     worst = found.deepest()

@@ -150,3 +150,6 @@ def test_the_default_build_fits(tmp_path):
         json.loads((tmp_path/"out"/"report.json").read_text())["results"]}
     assert rows["area/lut"]["ratio"] < 0.15 and rows["area/bram"]["ratio"] < 0.35
     assert rows["depth/pcie"]["value"] <= 10
+    # Endpoint and bridge keep to the budget that gateware/synthesis/gateware.py states for them.
+    for what in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram"):
+        assert rows[what]["value"] <= rows[what]["limit"], rows[what]

@@ -68,6 +68,7 @@ def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeyp
 
 def test_another_endpoint_has_no_such_rows(output, monkeypatch):
     """Nothing is reported for blocks that are not there."""
+    assert gateware.own_rows(found(rest=5000)) == []
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(rest=5000))
     with pytest.raises(ValueError, match="no Lanebox endpoint.*Requester, Completer"):

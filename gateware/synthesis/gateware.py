@@ -38,6 +38,11 @@ def stock_report(folder, hard_block):
     design = Design(stock.TOP, files, [pins], pads=False)
     return report.analyse(design, Path(folder)/"synthesis", find_yosys())
 
+def own_rows(found):
+    """Rows area/endpoint/* and depth/endpoint of a report; none if it is of another endpoint."""
+    blocks = [block for block in found.blocks if block.rpartition(".")[2] in ENDPOINT_BLOCKS]
+    return report.block_rows(found, "endpoint", ENDPOINT_BUDGET, blocks) if blocks else []
+
 def endpoint_rows(output, hard_block):
     """Rows area/endpoint/* and depth/endpoint of the gateware in `output`, the stock ones behind.
 
@@ -45,12 +50,10 @@ def endpoint_rows(output, hard_block):
     """
     output = Path(output)
     design = make_design(output, hard_block)
-    found  = report.analyse(design, output/"synthesis", find_yosys())
-    blocks = [block for block in found.blocks if block.rpartition(".")[2] in ENDPOINT_BLOCKS]
-    if not blocks:
+    ours   = own_rows(report.analyse(design, output/"synthesis", find_yosys()))
+    if not ours:
         raise ValueError(f"there is no Lanebox endpoint in {output}: its blocks would be "
             f"{', '.join(ENDPOINT_BLOCKS)}")
     peer   = report.block_rows(stock_report(output/"stock", hard_block), "endpoint",
         ENDPOINT_BUDGET, prefix="stock/")
-    ours   = report.block_rows(found, "endpoint", ENDPOINT_BUDGET, blocks)
     return report.compare(ours, peer) + peer
