@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Device time: the card's own clock, in ticks of 4 ns since reset.
+"""Device time: the card's own clock, in ticks of one cycle since reset: 4 ns at 250 MHz.
 
 Every measured number of Lanebox is taken by it. 64 bits last 2,300 years.
 """
@@ -36,7 +36,7 @@ class DeviceTime(LiteXModule):
 
     def add_csr(self):
         self._low  = CSRStatus(DWORD_WIDTH, name="low",
-            description="Device time, lower half, in ticks of 4 ns. Reading it latches ``high``.")
+            description="Device time, lower half, in cycles. Reading it latches ``high``.")
         self._high = CSRStatus(COUNTER_WIDTH - DWORD_WIDTH, name="high",
             description="Device time, upper half, of the instant ``low`` was read.")
         self.comb += [

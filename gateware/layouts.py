@@ -15,7 +15,7 @@ from migen import bits_for
 
 # The hard block's own width and clock at Gen3 x8: no clock crossing and no gearbox anywhere.
 DATA_WIDTH   = 256
-SYS_CLK_FREQ = 250e6
+SYS_CLK_FREQ = 250e6 # A board whose link is narrower may have another one: targets/ says so.
 TICK_NS      = 4     # One tick of device time is one cycle.
 
 # PCIe ---------------------------------------------------------------------------------------------
@@ -71,8 +71,8 @@ AXI_ID_WIDTH     = 8         # A place of 32 and the times that it was given up:
 # well before a host gives up on its completion.
 BUS_TIMEOUT = 128
 
-# Of a read that nobody answers, in cycles: 10 ms.
-COMPLETION_TIMEOUT = 2_500_000
+# Of a read that nobody answers, in seconds.
+COMPLETION_TIMEOUT = 10e-3
 
 # CSR locations, in pages of 2 KiB -----------------------------------------------------------------
 

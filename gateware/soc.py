@@ -39,7 +39,7 @@ class LaneboxSoC(SoCMini):
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
     `memories` the contents of the two BAR memories as lists of 32-bit words. `mmio` "litepcie" has
     LitePCIe's bus master answer the host, as the stock endpoint always does. `msix` adds MSI-X to
-    the MSI that there always is.
+    the MSI that there always is. `clock` is the hard block's user clock in Hz.
     """
     mem_map = {**SoCMini.mem_map, "csr": layouts.CSR_BASE}
     csr_map = layouts.CSR_LOCATIONS
@@ -50,15 +50,16 @@ class LaneboxSoC(SoCMini):
         user     = Loopback,
         memories = (BLANK_IMAGE, BLANK_IMAGE),
         msix     = False,
+        clock    = layouts.SYS_CLK_FREQ,
     ):
-        SoCMini.__init__(self, platform, layouts.SYS_CLK_FREQ,
+        SoCMini.__init__(self, platform, clock,
             bus_timeout   = layouts.BUS_TIMEOUT,
             ident         = identifier(target, occupant_sources(user)),
             ident_version = False,
         )
 
         # PCIe -------------------------------------------------------------------------------------
-        self.pcie_phy      = make_phy(endpoint, platform, pads, msix)
+        self.pcie_phy      = make_phy(endpoint, platform, pads, msix, clock)
         self.crg           = UserClock(self.pcie_phy)
         self.pcie_endpoint = make_endpoint(endpoint, self.pcie_phy)
         for name, value in HARD_BLOCK[endpoint].items():

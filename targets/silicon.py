@@ -58,6 +58,8 @@ def parse_arguments(board, description):
         help=f"lanes of PCIe that have pins (default: {board.lanes[0]})")
     target.add_argument("--endpoint", default="lanebox", metavar="NAME",
         help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
+    target.add_argument("--msix", action="store_true",
+        help="MSI-X beside MSI, with a vector for each source")
     target.add_argument("--user", default="lanebox.user.loopback:Loopback", metavar="MODULE:CLASS",
         help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
 
@@ -131,6 +133,8 @@ def make_soc(board, arguments, user):
         target   = board.name,
         endpoint = arguments.endpoint,
         user     = user,
+        msix     = arguments.msix,
+        clock    = board.clock,
     )
     if pads is not pins:
         soc.comb += pads.connect(pins)
@@ -149,11 +153,12 @@ def build_gateware(board, arguments):
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
             occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
-            user.__qualname__],
+            user.__qualname__, arguments.msix],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user))
     (output/"gateware"/f"{board.name}.xdc").write_text(constraints(board, arguments.lanes))
-    (output/"gateware"/"core.tcl").write_text(core_script(board, arguments.endpoint))
+    (output/"gateware"/"core.tcl").write_text(
+        core_script(board, arguments.endpoint, arguments.msix))
     return output, built
 
 # Synthesis ----------------------------------------------------------------------------------------
@@ -165,7 +170,7 @@ def say_what_differs(board, lanes):
     if board.clock != layouts.SYS_CLK_FREQ:
         print(f"\nThe core's {layouts.DATA_WIDTH} bits come at {board.clock/1e6:.0f} MHz on this "
             f"board, not at {layouts.SYS_CLK_FREQ/1e6:.0f}: a tick of device time is "
-            f"{1e9/board.clock:.0f} ns.")
+            f"{1e9/board.clock:.0f} ns, as the capability table says.")
     if lanes > 1 and any(net.confidence == INFERRED for net in board.nets
             if net.name.startswith("pcie.")):
         print(f"\nLanes 1 to {lanes - 1} are inferred, nobody has seen them work; `--lanes 1` uses "

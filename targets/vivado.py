@@ -15,8 +15,10 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).with_name("vivado.tcl")
 
-# LitePCIe's identifiers for Gen3 x8 on UltraScale+, which its driver knows.
-VENDOR, DEVICE, SUBSYSTEM = 0x10ee, 0x9038, 0x0007
+# LitePCIe's identifiers for Gen3 x8 on UltraScale+, which its driver knows. The vendor's xdma.ko
+# claims them, too, and looks at nothing else; the subsystem tells this card from one of xdma's.
+VENDOR, DEVICE, SUBSYSTEM = 0x10ee, 0x9038, 0x4c42
+
 # Where the golden image has the part go on, 16 MiB into the flash: see programming.py.
 APPLICATION = 1 << 24
 CLASS_CODE = 0x058000 # A memory controller of no special kind.
@@ -41,11 +43,13 @@ def _bar(number, size):
         raise ValueError(f"BAR{number} of {size} bytes: the core counts in whole {scale}")
     return {f"pf0_bar{number}_scale": scale, f"pf0_bar{number}_size": size//unit}
 
-def core_properties(board, endpoint):
+def core_properties(board, endpoint, msix=False):
     """What pcie4_uscale_plus must be like for this gateware: as the simulator's model is."""
     from lanebox import layouts
+    from lanebox.phy.hard_block import HARD_BLOCK
 
     lanebox = endpoint == "lanebox"
+    options = {name: str(bool(value)).lower() for name, value in HARD_BLOCK[endpoint].items()}
     properties = {
         "mode_selection":               "Advanced",
         "pcie_blk_locn":                board.block,
@@ -55,7 +59,8 @@ def core_properties(board, endpoint):
         "PL_LINK_CAP_MAX_LINK_WIDTH":   f"X{max(board.lanes)}",
         "axisten_if_width":             f"{layouts.DATA_WIDTH}_bit",
         "axisten_freq":                 int(board.clock/1e6),
-        "AXISTEN_IF_RC_STRADDLE":       str(lanebox).lower(),
+        "AXISTEN_IF_RC_STRADDLE":       options["PCIE_RC_STRADDLE"],
+        "PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE": options["PCIE_FLR"],
         "axisten_if_enable_client_tag": "true",
         "extended_tag_field":           "true",
         "pf0_dev_cap_max_payload":      "512_bytes",
@@ -79,12 +84,23 @@ def core_properties(board, endpoint):
             "pf0_bar2_prefetchable": "true",
             **_bar(2, layouts.BAR2_SIZE),
         })
+    if msix:
+        properties.update({
+            # Table and messages are the gateware's: the core only has the capability.
+            "MSI_X_OPTIONS":             "MSI-X_External",
+            "pf0_msix_enabled":          "true",
+            "PF0_MSIX_CAP_TABLE_SIZE":   f"{layouts.MSI_WIDTH - 1:03X}",
+            "PF0_MSIX_CAP_TABLE_BIR":    "BAR_0",
+            "PF0_MSIX_CAP_TABLE_OFFSET": f"{layouts.MSIX_BASE:08X}",
+            "PF0_MSIX_CAP_PBA_BIR":      "BAR_0",
+            "PF0_MSIX_CAP_PBA_OFFSET":   f"{layouts.MSIX_PENDING:08X}",
+        })
     return properties
 
-def core_script(board, endpoint):
+def core_script(board, endpoint, msix=False):
     """core.tcl, which sets `core_properties`."""
     lines = [f"    CONFIG.{name} {{{value}}} \\" for name, value in
-        core_properties(board, endpoint).items()]
+        core_properties(board, endpoint, msix).items()]
     return "\n".join(["set core_properties [list \\", *lines, "]"]) + "\n"
 
 # Run ----------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 """targets/nets.py and the boards' tables: no pin twice, no unknown pin, ports as in Verilog."""
 
 import importlib
+import json
 import re
 import sys
 from argparse import Namespace
@@ -91,9 +92,11 @@ def test_a_net_of_another_board_is_refused():
 @pytest.mark.parametrize("board, lanes", [(KU5P, 8), (KU5P, 1), (BOARDS[2], 4)], ids=name)
 def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path):
     """Every bit of every port has a place, and nothing else has."""
-    options = Namespace(lanes=lanes, endpoint="litepcie", output_dir=tmp_path,
+    options = Namespace(lanes=lanes, endpoint="litepcie", output_dir=tmp_path, msix=False,
         user="lanebox.user.loopback:Loopback")
     output, _ = silicon.build_gateware(board, options)
+    constants = json.loads((output/"csr.json").read_text())["constants"]
+    assert constants["config_clock_frequency"] == board.clock
     text   = (output/"gateware"/f"{board.name}.xdc").read_text()
     placed = re.findall(r"PACKAGE_PIN \S+ \[get_ports \{(.*?)\}\]", text)
     assert len(placed) == len(set(placed))

@@ -10,8 +10,12 @@ from pathlib import Path
 
 import litepcie
 import pytest
+from litex.build.generic_platform import Pins, Subsignal
+from litex.build.xilinx import XilinxUSPPlatform
+from repository import ROOT
 
-from lanebox.phy.hard_block import LEAVES
+from lanebox.pcie.endpoint import make_endpoint
+from lanebox.phy.hard_block import LEAVES, make_phy
 
 
 def sources(sim_build):
@@ -42,6 +46,43 @@ def test_only_the_leaves_are_missing(endpoint, request):
         "lanebox", *sources(sim_build)], capture_output=True, text=True)
     missing = set(re.findall("Cannot find file containing module: '(.*?)'", lint.stderr))
     assert missing and missing <= set(LEAVES)
+
+
+@pytest.mark.parametrize("clock", [250e6, 125e6])
+def test_times_are_the_same_at_another_clock(clock):
+    """Of a board with a narrower link: seconds stay, cycles do not."""
+    pads     = [Subsignal(name, Pins(width)) for name, width in (("rst_n", 1), ("clk_p", 1),
+        ("clk_n", 1), ("rx_p", 8), ("rx_n", 8), ("tx_p", 8), ("tx_n", 8))]
+    platform = XilinxUSPPlatform("xcku5p-ffvb676-2-i", [("pcie_x8", 0, *pads)])
+    phy      = make_phy("lanebox", platform, platform.request("pcie_x8"), clock=clock)
+    endpoint = make_endpoint("lanebox", phy)
+    assert endpoint._timeout.storage.reset.value == 10e-3*clock
+    assert phy.flr.drain_cycles == 20e-3*clock
+
+
+def test_the_glue_has_the_cores_pins(sim_build):
+    """The pins of the core that the simulator drives: all names and widths, and no input open."""
+    model = ROOT/"sim"/"board"/"pcie4"
+    lint  = subprocess.run(["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style",
+        "-Wwarn-WIDTH", "-Wwarn-PINMISSING", "--top-module", "lanebox", model/"pcie_usp.sv",
+        model/"primitives.v", *sources(sim_build)], capture_output=True, text=True)
+    assert lint.returncode == 0, lint.stderr # A pin that the core does not have is an error.
+    inputs = core_inputs((model/"pcie_usp.sv").read_text())
+    assert {"s_axis_rq_tdata", "cfg_flr_done", "sys_reset", "cfg_dsn"} <= inputs
+    assert not inputs & set(re.findall(r"missing pin: '(\w+)'", lint.stderr))
+    # Zero for a pin that is not used may be as narrow as it likes.
+    wrong = re.findall(r"port connection '(\w+)' expects(?!.*CONST '\d+'h0')", lint.stderr)
+    assert not inputs & set(wrong), wrong
+    assert not [name for name in wrong if name.startswith(("m_axis", "cfg_", "pcie_"))]
+
+
+def core_inputs(verilog):
+    """The names of the inputs in the core's list of ports."""
+    ports  = re.sub(r"//.*", "", verilog[verilog.index("module pcie_usp ("):])
+    ports  = ports[:ports.index(");")]
+    parts  = re.split(r"\b(input|output)\b", ports)
+    return {name for way, names in zip(parts[1::2], parts[2::2]) if way == "input"
+        for name in re.findall(r"[a-z]\w+", re.sub(r"\[.*?\]", "", names))}
 
 
 def test_one_clock(sim_build):

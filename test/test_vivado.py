@@ -17,6 +17,7 @@ import nets  # noqa: E402
 import probe_design  # noqa: E402
 import vivado  # noqa: E402
 
+from lanebox import layouts  # noqa: E402
 from lanebox.jtag.spi_proxy import CONSTRAINTS  # noqa: E402
 
 BOARDS = [importlib.import_module(f"{name}_platform").BOARD
@@ -58,7 +59,7 @@ def make_output(board, folder):
     (folder/"gateware").mkdir(parents=True)
     (folder/"gateware"/"sources.txt").write_text("/a/lanebox.v\n/b/Completer.v\n")
     (folder/"gateware"/f"{board.name}.xdc").write_text(nets.constraints(board, board.lanes[0]))
-    (folder/"gateware"/"core.tcl").write_text(vivado.core_script(board, "lanebox"))
+    (folder/"gateware"/"core.tcl").write_text(vivado.core_script(board, "lanebox", True))
     return folder
 
 
@@ -137,7 +138,7 @@ def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
 def test_every_line_of_the_list_has_a_source_and_is_used():
     """No name without a source, none that nothing uses any more."""
     scripts = vivado.SCRIPT.read_text() + CONSTRAINTS + probe_design.constraints(KU5P, 1) + "".join(
-        vivado.core_script(board, "lanebox") + nets.constraints(board, board.lanes[0])
+        vivado.core_script(board, "lanebox", True) + nets.constraints(board, board.lanes[0])
         for board in BOARDS)
     for line in NAMES.read_text().splitlines():
         if line and not line.startswith("#"):
@@ -153,12 +154,24 @@ def test_the_core_is_like_the_simulated_one():
     assert (core["pf0_bar0_size"], core["pf0_bar0_scale"]) == (128, "Kilobytes")
     assert core["axisten_if_width"] == "256_bit" and core["axisten_freq"] == 250
     assert core["AXISTEN_IF_RC_STRADDLE"] == "true"
+    assert core["PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE"] == "true"
     model = (ROOT/"sim"/"board"/"pcie4"/"config_space.cpp").read_text()
     assert f"0x{vivado.DEVICE:04x}{vivado.VENDOR:04x}" in model
     assert f"0x{vivado.SUBSYSTEM:04x}{vivado.VENDOR:04x}" in model
     stock = vivado.core_properties(KU5P, "litepcie")
+    assert stock["PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE"] == "false"
     assert stock["AXISTEN_IF_RC_STRADDLE"] == "false" and "pf0_bar2_size" not in stock
     assert vivado.core_properties(BOARDS[2], "lanebox")["axisten_freq"] == 125
+
+
+def test_msix_is_where_the_gateware_has_it():
+    """Table and pending bits at the places that the capability table says; without it, none."""
+    core = vivado.core_properties(KU5P, "lanebox", msix=True)
+    assert core["MSI_X_OPTIONS"] == "MSI-X_External" and core["pf0_msi_enabled"] == "true"
+    assert int(core["PF0_MSIX_CAP_TABLE_SIZE"], 16) == layouts.MSI_WIDTH - 1
+    assert int(core["PF0_MSIX_CAP_TABLE_OFFSET"], 16) == layouts.MSIX_BASE
+    assert int(core["PF0_MSIX_CAP_PBA_OFFSET"], 16) == layouts.MSIX_PENDING
+    assert not any("MSIX" in name.upper() for name in vivado.core_properties(KU5P, "lanebox"))
 
 
 def test_vivado_is_found_by_path_or_by_litexs_variable(monkeypatch, tmp_path):

@@ -109,6 +109,6 @@ class PcieCounters(LiteXModule):
 
     def _describe(self, name):
         if name == "time":
-            return "Device time of the snapshot, in ticks of 4 ns."
+            return "Device time of the snapshot, in ticks of one cycle."
         prefix, counter = name.split("_", 1)
         return f"{prefix.upper()}: {COUNTERS[counter]}"

@@ -111,8 +111,9 @@ class LaneboxEndpoint(LiteXModule):
             CSRField("np_max", size=6, offset=8, reset=layouts.MMIO_READS,
                 description="Host reads that may be inside at a time: 1 to 32."),
         ])
-        self._timeout = CSRStorage(32, reset=layouts.COMPLETION_TIMEOUT,
-            description="Cycles of 4 ns after which a read that nobody answers has failed.")
+        self._timeout = CSRStorage(32, 
+            reset       = int(layouts.COMPLETION_TIMEOUT*phy.clock),
+            description = "Cycles after which a read that nobody answers has failed.")
         self._extended_tags = CSRStatus(description="64 reads may be in flight, instead of 32.")
         for prefix, table in (
             ("host",   COMPLETER_COUNTERS),

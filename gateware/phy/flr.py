@@ -20,7 +20,7 @@ class FunctionLevelReset(LiteXModule):
     An answer that arrives after the reset would be nobody's, or a later read's: hence the wait. It
     is bounded, because the host's own patience is.
     """
-    def __init__(self, drain_seconds=DRAIN_SECONDS):
+    def __init__(self, clock=SYS_CLK_FREQ, drain_seconds=DRAIN_SECONDS):
         self.in_process = Signal() # i
         self.idle       = Signal() # i, nothing is half sent or awaited.
         self.stop       = Signal() # o
@@ -30,7 +30,8 @@ class FunctionLevelReset(LiteXModule):
 
         # # #
 
-        self.drain = drain = WaitTimer(int(drain_seconds*SYS_CLK_FREQ))
+        self.drain_cycles = int(drain_seconds*clock)
+        self.drain = drain = WaitTimer(self.drain_cycles)
         self.hold  = hold  = WaitTimer(RESET_CYCLES)
         self.fsm   = fsm   = FSM(reset_state="RUN")
         fsm.act("RUN",

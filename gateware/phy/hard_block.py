@@ -18,7 +18,7 @@ from litepcie.phy.usppciephy import USPPCIEPHY
 from litex.gen import *
 from migen import *
 
-from lanebox.layouts import BAR0_SIZE, DATA_WIDTH, LINK_SPEED
+from lanebox.layouts import BAR0_SIZE, DATA_WIDTH, LINK_SPEED, SYS_CLK_FREQ
 from lanebox.phy.pcie4 import Pcie4Phy
 
 # Modules that no source of this project defines.
@@ -33,7 +33,7 @@ HARD_BLOCK = {
 
 # PHY ----------------------------------------------------------------------------------------------
 
-def _litepcie(platform, pads, msix):
+def _litepcie(platform, pads, msix, clock):
     if msix:
         raise ValueError("MSI-X: the stock endpoint has none; choose the endpoint lanebox")
     phy = USPPCIEPHY(platform, pads,
@@ -43,11 +43,15 @@ def _litepcie(platform, pads, msix):
         bar0_size  = BAR0_SIZE,
     )
     phy.msi_busy = phy.msi.valid
+    phy.clock    = clock
     return phy
 
-def make_phy(endpoint, platform, pads, msix=False):
-    """The PHY for `endpoint` on `pads` (refclk, reset, lanes), all in the user clock domain."""
-    return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads, msix)
+def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
+    """The PHY for `endpoint` on `pads` (refclk, reset, lanes), all in the user clock domain.
+
+    `clock` is the user clock in Hz, which depends on what the link can be.
+    """
+    return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads, msix, clock)
 
 # User clock ---------------------------------------------------------------------------------------
 

@@ -30,7 +30,7 @@ class Pcie4Phy(LiteXModule):
     endianness    = "little"
     qword_aligned = False
 
-    def __init__(self, platform, pads, msix=False):
+    def __init__(self, platform, pads, msix=False, clock=layouts.SYS_CLK_FREQ):
         # Streams, all in `pcie` -------------------------------------------------------------------
         self.cq = stream.Endpoint(layouts.cq_layout()) # o
         self.cc = stream.Endpoint(layouts.cc_layout()) # i
@@ -50,6 +50,7 @@ class Pcie4Phy(LiteXModule):
         self.msi              = stream.Endpoint(msi_layout()) # i
         self.msi_busy         = Signal()                      # o, one can be and is being sent.
         self.platform         = platform
+        self.clock            = clock # Of the user side, in Hz.
         self.data_width       = layouts.DATA_WIDTH
         self.bar0_size        = layouts.BAR0_SIZE
         self.bar0_mask        = get_bar_mask(layouts.BAR0_SIZE)
@@ -76,7 +77,7 @@ class Pcie4Phy(LiteXModule):
         self.cd_block = ClockDomain() # As the core has it.
         self.cd_pcie  = ClockDomain() # The same, reset by a function level reset, too.
 
-        self.flr = ClockDomainsRenamer("block")(FunctionLevelReset())
+        self.flr = ClockDomainsRenamer("block")(FunctionLevelReset(clock))
         self.comb += [
             self.cd_pcie.clk.eq(self.cd_block.clk),
             self.cd_pcie.rst.eq(self.cd_block.rst | self.flr.reset),

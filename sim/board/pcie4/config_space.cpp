@@ -91,7 +91,7 @@ void ConfigSpace::set_base() {
         set(0x18, 0xc, 4, static_cast<uint32_t>(mask));
         set(0x1c, 0, 4, static_cast<uint32_t>(mask >> 32));
     }
-    set(0x2c, 0x000710ee, 4, 0);           // subsystem
+    set(0x2c, 0x4c4210ee, 4, 0);           // subsystem: this project's own number
     set(0x34, 0x40, 1, 0);                 // first capability
     set(0x3c, 0xff, 1, 0xff);              // interrupt line: no pin, scratch for software
     set(0x40, 0x00034801, 4, 0);           // power management, version 3, D0 and D3hot
