@@ -137,5 +137,5 @@ def test_one_bit_that_nobody_reports_is_found(start_board, tmp_path):
 @pytest.mark.parametrize("kind", FAILURES)
 def test_a_hundred_thousand_faults_of_each_kind(start_board, tmp_path, kind, seed):
     """The same as above, for long enough to meet what is rare; what is never answered takes most of
-    the time, and has a third of the number."""
-    strike(start_board, tmp_path, kind, seed, 33_000 if kind in LOST else 100_000)
+    the time, and has a sixth of the number."""
+    strike(start_board, tmp_path, kind, seed, 16_000 if kind in LOST else 100_000)
