@@ -157,6 +157,7 @@ def requester_layout():
     return [("id", 16), ("tag", 8), ("traffic_class", 3), ("attributes", 3), ("function", 8)]
 
 def target_request_layout():
+    """`window` has a bit for each window of the target: which of them holds the request."""
     return [("write", 1), ("bar", 3), ("window", TARGET_WINDOWS), ("offset", 32), ("dwords", 11),
         ("first_be", 4), ("last_be", 4), ("address", 64), ("requester", requester_layout()),
         ("data", DATA_WIDTH)]

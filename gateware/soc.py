@@ -17,13 +17,13 @@ from lanebox import layouts
 from lanebox.activity import Activity
 from lanebox.capability import capability_words
 from lanebox.device_time import DeviceTime
-from lanebox.dma.channel import make_channel
+from lanebox.dma.channel import dma_constants, make_channel
 from lanebox.dma.pattern import Pattern
 from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
 from lanebox.mmio.bridge import MmioBridge, card_memories
 from lanebox.mmio.memory import BLANK_IMAGE
-from lanebox.mmio.windows import BAR0_MEMORIES, default_windows
+from lanebox.mmio.windows import COMPAT, default_windows
 from lanebox.pcie.counters import PcieCounters
 from lanebox.pcie.endpoint import make_endpoint
 from lanebox.pcie.msix import add_msi, add_msix
@@ -39,9 +39,8 @@ class LaneboxSoC(SoCMini):
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
     `memories` the contents of the two BAR memories as lists of 32-bit words. `mmio` "litepcie" has
     LitePCIe's bus master answer the host, as the stock endpoint always does. `msix` adds MSI-X to
-    the MSI that there always is. `clock` is the hard block's user clock in Hz.
+    the MSI that there always is; `compat`: see windows.py; `clock` is the user clock in Hz.
     """
-    mem_map = {**SoCMini.mem_map, "csr": layouts.CSR_BASE}
     csr_map = layouts.CSR_LOCATIONS
 
     def __init__(self, platform, pads, leds, target,
@@ -51,7 +50,9 @@ class LaneboxSoC(SoCMini):
         memories = (BLANK_IMAGE, BLANK_IMAGE),
         msix     = False,
         clock    = layouts.SYS_CLK_FREQ,
+        compat   = None,
     ):
+        self.mem_map = {**SoCMini.mem_map, "csr": COMPAT[compat].csr}
         SoCMini.__init__(self, platform, clock,
             bus_timeout   = layouts.BUS_TIMEOUT,
             ident         = identifier(target, occupant_sources(user)),
@@ -70,15 +71,14 @@ class LaneboxSoC(SoCMini):
         self.user     = make_occupant(user, platform, with_axi=bridged)
         self.identity = (target, endpoint, gateware_digest(occupant_sources(user)))
         if bridged:
-            self.add_bridge(memories, msix)
+            self.add_bridge(memories, msix, compat)
         else:
             self.add_bus_master(memories)
 
         # DMA --------------------------------------------------------------------------------------
         self.pcie_dma0 = make_channel(endpoint, self.pcie_endpoint)
-        self.add_constant("DMA_CHANNELS",    layouts.DMA_CHANNELS)
-        self.add_constant("DMA_ADDR_WIDTH",  layouts.ADDRESS_WIDTH)
-        self.add_constant("DMA_H2C_SETTLED", int(self.pcie_dma0.h2c_settled))
+        for name, value in dma_constants(self.pcie_dma0).items():
+            self.add_constant(name, value)
 
         # The user slot's streams, behind the pattern ----------------------------------------------
         self.pattern = Pattern()
@@ -114,16 +114,16 @@ class LaneboxSoC(SoCMini):
         self.busy = self.activity.busy
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
-    def add_bridge(self, memories, msix):
+    def add_bridge(self, memories, msix, compat):
         """The host's BARs through the Lanebox bridge: the bus is one of its targets."""
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
-            windows = default_windows(self.user.axi, msix))
+            windows = default_windows(self.user.axi, msix, compat))
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
         # Software finds them where the host sees them; they are not on the bus.
-        for name, (base, size) in BAR0_MEMORIES.items():
+        for name, (base, size) in COMPAT[compat].regions().items():
             self.bus.add_region(name, SoCRegion(origin=base, size=size))
         self.add_constant("PCIE_BAR2_SIZE", layouts.BAR2_SIZE)
 

@@ -60,6 +60,8 @@ def parse_arguments(board, description):
         help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
     target.add_argument("--msix", action="store_true",
         help="MSI-X beside MSI, with a vector for each source")
+    target.add_argument("--compat", metavar="NAME",
+        help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="lanebox.user.loopback:Loopback", metavar="MODULE:CLASS",
         help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
 
@@ -135,6 +137,7 @@ def make_soc(board, arguments, user):
         user     = user,
         msix     = arguments.msix,
         clock    = board.clock,
+        compat   = arguments.compat,
     )
     if pads is not pins:
         soc.comb += pads.connect(pins)
@@ -143,17 +146,19 @@ def make_soc(board, arguments, user):
 def build_gateware(board, arguments):
     from lanebox.build import build_cached, build_key
     from lanebox.identity import source_digest, source_files
+    from lanebox.mmio.windows import check_compat
     from lanebox.pcie.endpoint import check_endpoint
     from lanebox.user.slot import find_occupant, occupant_sources
 
     check_endpoint(arguments.endpoint)
+    check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user   = find_occupant(arguments.user)
     output = Path(arguments.output_dir).absolute()
     key    = build_key(
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
             occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
-            user.__qualname__, arguments.msix],
+            user.__qualname__, arguments.msix, arguments.compat],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user))
     (output/"gateware"/f"{board.name}.xdc").write_text(constraints(board, arguments.lanes))

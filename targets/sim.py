@@ -45,6 +45,8 @@ def parse_arguments():
         help="contents of the 4 KiB at BAR0 + 0x14000 (default: zero)")
     target.add_argument("--msix", action="store_true",
         help="MSI-X, a vector for each cause, beside MSI (default: MSI alone)")
+    target.add_argument("--compat", metavar="NAME",
+        help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="lanebox.user.loopback:Loopback",
         metavar="MODULE:CLASS",
         help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
@@ -68,6 +70,7 @@ def make_soc(arguments, user, memories):
         user     = user,
         memories = memories,
         msix     = arguments.msix,
+        compat   = arguments.compat,
     )
     soc.comb += platform.request("busy").eq(soc.busy)
     return soc
@@ -78,10 +81,12 @@ def build(arguments):
     from lanebox.build import build_cached, build_key
     from lanebox.identity import source_digest, source_files
     from lanebox.mmio.memory import BLANK_IMAGE, read_image
+    from lanebox.mmio.windows import check_compat
     from lanebox.pcie.endpoint import check_endpoint
     from lanebox.user.slot import find_occupant, occupant_sources
 
     check_endpoint(arguments.endpoint)
+    check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user     = find_occupant(arguments.user)
     memories = [
         read_image(filename) if filename else BLANK_IMAGE
@@ -91,7 +96,7 @@ def build(arguments):
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
             occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
-            arguments.msix],
+            arguments.msix, arguments.compat],
     )
     return build_cached(arguments.output_dir, key,
         lambda: make_soc(arguments, user, memories))

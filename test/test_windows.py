@@ -11,14 +11,15 @@ from seeds import each_seed
 
 from lanebox import layouts
 from lanebox.mmio.axi import user_axi
-from lanebox.mmio.windows import BLOCK, default_windows, gaps
+from lanebox.mmio.windows import BLOCK, BUS, check_compat, default_windows, gaps
 
 SIZES = {0: layouts.BAR0_SIZE, 2: layouts.BAR2_SIZE}
 PAGE  = 4096
 
+@pytest.mark.parametrize("msix, compat", [(False, None), (True, None), (False, "seed000")])
 @pytest.mark.parametrize("axi", [None, user_axi()])
-def test_windows_lie_in_their_bars_and_apart(axi):
-    windows = default_windows(axi)
+def test_windows_lie_in_their_bars_and_apart(axi, msix, compat):
+    windows = default_windows(axi, msix, compat)
     for window in windows:
         assert window.base % PAGE == window.size % PAGE == 0
         assert window.base + window.size <= SIZES[window.bar]
@@ -33,6 +34,24 @@ def test_both_bars_show_the_same_block_memories():
         (0, 0x10000, 0), (0, 0x14000, layouts.MEMORY_SIZE),
         (2, 0x00000, 0), (2, 0x04000, layouts.MEMORY_SIZE),
     }
+
+def test_compat_seed000_has_them_at_the_start_of_bar0():
+    """And every page of registers is seen at the place where the bus has it."""
+    windows = default_windows(compat="seed000")
+    seen    = {(w.base, w.target_base) for w in windows if (w.bar, w.target) == (0, BLOCK)}
+    assert seen == {(0x0000, 0), (0x4000, layouts.MEMORY_SIZE)}
+    pages = {w.base + n for w in windows if w.target == BUS for n in range(0, w.size, 0x800)}
+    assert all(w.base == w.target_base for w in windows if w.target == BUS)
+    assert {0x10000 + 0x800*page for page in layouts.CSR_LOCATIONS.values()} <= pages
+
+@pytest.mark.parametrize("compat, endpoint, msix, rule", [
+    ("seed001", "lanebox",  False, "choose one of seed000"),
+    ("seed000", "litepcie", False, "needs the bridge"),
+    ("seed000", "lanebox",  True,  "choose one of the two"),
+])
+def test_a_card_that_cannot_be_is_refused(compat, endpoint, msix, rule):
+    with pytest.raises(ValueError, match=rule):
+        check_compat(compat, endpoint, msix)
 
 def test_the_card_has_512_kib_of_memory_at_least():
     (memory,) = (w for w in default_windows() if w.target == "card_memory")

@@ -70,3 +70,11 @@ CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}
 def make_channel(name, endpoint):
     """A channel for the endpoint called `name`."""
     return CHANNELS[name](endpoint)
+
+def dma_constants(channel):
+    """What software is told of the channels, of which `channel` is the first."""
+    return {
+        "DMA_CHANNELS":    layouts.DMA_CHANNELS,
+        "DMA_ADDR_WIDTH":  layouts.ADDRESS_WIDTH,
+        "DMA_H2C_SETTLED": int(channel.h2c_settled),
+    }

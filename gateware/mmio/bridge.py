@@ -55,7 +55,8 @@ class MmioBridge(LiteXModule):
     """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host, where `windows` say:
     those of the card's own build, if none are given.
 
-    `axi` is the AXI4 bus of user logic, if it has one (see axi.py).
+    `axi` is the AXI4 bus of user logic, if it has one (see axi.py). No write is larger than what
+    the card advertises (`write_bytes`): the completer lets none through.
     """
     def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")

@@ -20,11 +20,49 @@ BUS   = "wishbone"
 AXI   = "axi"
 BLOCK = "block_memory" # Both of MEMORY_BASES, one behind the other.
 
-# Memories of the bridge that BAR0 shows: base and size.
-BAR0_MEMORIES = {
-    **{f"memory{n}": (base, layouts.MEMORY_SIZE) for n, base in enumerate(layouts.MEMORY_BASES)},
-    "capability": (layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE),
+@dataclass(frozen=True)
+class Bar0:
+    """Where BAR0 has registers and block memories. The capability table never moves."""
+    csr:      int   # On the bus as well: an offset in BAR0 is a bus address.
+    windows:  tuple # (base, size) of what is shown of the registers.
+    memories: tuple
+
+    def regions(self):
+        """Base and size of each memory of the bridge, by name, that is no part of the registers."""
+        table  = (layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE)
+        beside = not self.csr <= layouts.CAPABILITY_BASE < self.csr + layouts.CSR_SIZE
+        return {
+            **{f"memory{n}": (base, layouts.MEMORY_SIZE) for n, base in enumerate(self.memories)},
+            **({"capability": table} if beside else {}),
+        }
+
+# By what a card is compatible with. seed000: two 4 KiB memories 16 KiB apart at the start of BAR0,
+# as programs for a bridge with nothing else expect them. Those for csr.h's offsets without a base,
+# like LitePCIe's own driver, would write into them; ours ask the capability table.
+COMPAT = {
+    None: Bar0(
+        csr      = layouts.CSR_BASE,
+        windows  = ((layouts.CSR_BASE, layouts.CSR_SIZE),),
+        memories = layouts.MEMORY_BASES,
+    ),
+    "seed000": Bar0(
+        csr      = 0x10000,
+        windows  = ((0x10000, 0x8000), (0x18000, 0x4000)), # Up to the user's, page 16.
+        memories = (0x0000, 0x4000),
+    ),
 }
+
+def check_compat(compat, endpoint, msix):
+    """A ValueError that says why there is no such card, unless there is one."""
+    if compat not in COMPAT:
+        raise ValueError(f"compat {compat!r} is unknown: choose one of "
+            f"{', '.join(name for name in COMPAT if name)}, or none")
+    if compat and endpoint != "lanebox":
+        raise ValueError(f"compat {compat!r} needs the bridge, which the endpoint {endpoint!r} has "
+            "not; choose the endpoint lanebox")
+    if compat and msix:
+        raise ValueError(f"compat {compat!r} has registers where the table of MSI-X would be: "
+            "choose one of the two")
 
 @dataclass(frozen=True)
 class Window:
@@ -44,12 +82,13 @@ def bus_window(base, size):
     """Of BAR0, whose offsets are bus addresses."""
     return Window(0, base, size, BUS, base)
 
-def default_windows(axi=None, msix=False):
+def default_windows(axi=None, msix=False, compat=None):
     """The windows of the card's own build; `axi` is the bus of user logic that brings one."""
+    bar0 = COMPAT[compat]
     return [
-        bus_window(layouts.CSR_BASE, layouts.CSR_SIZE),
+        *[bus_window(base, size) for base, size in bar0.windows],
         Window(0, layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE, "capability"),
-        *block_windows(0, layouts.MEMORY_BASES),
+        *block_windows(0, bar0.memories),
         *block_windows(2, [base - layouts.MEMORY_BASES[0] for base in layouts.MEMORY_BASES]),
         Window(2, layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, "card_memory"),
         *([bus_window(layouts.MSIX_BASE, layouts.MSIX_SIZE)] if msix else []),

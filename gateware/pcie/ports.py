@@ -44,7 +44,11 @@ def slave_completion_layout():
 # Ports --------------------------------------------------------------------------------------------
 
 class MasterPort:
-    """What a front end gets: it asks at `source` and has its data from `sink`."""
+    """What a front end gets: it asks at `source` and has its data from `sink`.
+
+    A write may pass the port's own read before it, as on PCIe: who writes to an address that it
+    is still reading waits for the data first. No read passes a write.
+    """
     def __init__(self, channel, writes, reads):
         self.channel = channel
         self.writes  = writes

@@ -17,8 +17,8 @@
 #include "mem.h"
 #include "soc.h"
 
-/* The CSR bus starts at bus address CSR_BASE, which is where BAR0 starts. */
-#define BAR0(address)	((uint32_t)((address) - CSR_BASE))
+/* BAR0 starts at bus address 0. */
+#define BAR0(address)	((uint32_t)(address))
 
 #define REG_SCRATCH		BAR0(CSR_CTRL_SCRATCH_ADDR)
 #define REG_TIME_LOW		BAR0(CSR_DEVICE_TIME_LOW_ADDR)
