@@ -65,4 +65,4 @@ setup:
 
 clean:
 	@rm -rf build/sim build/board build/software build/driver build/spinal build/cocotb build/ideal build/probe \
-		build/ku5p build/as02mc04 build/rk_xcku5p build/synthesis
+		build/ku5p build/ku5p_probe build/as02mc04 build/rk_xcku5p build/synthesis

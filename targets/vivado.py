@@ -43,6 +43,18 @@ def _bar(number, size):
         raise ValueError(f"BAR{number} of {size} bytes: the core counts in whole {scale}")
     return {f"pf0_bar{number}_scale": scale, f"pf0_bar{number}_size": size//unit}
 
+def _msix_properties(layouts):
+    """Table and messages are the gateware's: the core only has the capability."""
+    return {
+        "MSI_X_OPTIONS":             "MSI-X_External",
+        "pf0_msix_enabled":          "true",
+        "PF0_MSIX_CAP_TABLE_SIZE":   f"{layouts.MSI_WIDTH - 1:03X}",
+        "PF0_MSIX_CAP_TABLE_BIR":    "BAR_0",
+        "PF0_MSIX_CAP_TABLE_OFFSET": f"{layouts.MSIX_BASE:08X}",
+        "PF0_MSIX_CAP_PBA_BIR":      "BAR_0",
+        "PF0_MSIX_CAP_PBA_OFFSET":   f"{layouts.MSIX_PENDING:08X}",
+    }
+
 def core_properties(board, endpoint, msix=False):
     """What pcie4_uscale_plus must be like for this gateware: as the simulator's model is."""
     from lanebox import layouts
@@ -84,18 +96,7 @@ def core_properties(board, endpoint, msix=False):
             "pf0_bar2_prefetchable": "true",
             **_bar(2, layouts.BAR2_SIZE),
         })
-    if msix:
-        properties.update({
-            # Table and messages are the gateware's: the core only has the capability.
-            "MSI_X_OPTIONS":             "MSI-X_External",
-            "pf0_msix_enabled":          "true",
-            "PF0_MSIX_CAP_TABLE_SIZE":   f"{layouts.MSI_WIDTH - 1:03X}",
-            "PF0_MSIX_CAP_TABLE_BIR":    "BAR_0",
-            "PF0_MSIX_CAP_TABLE_OFFSET": f"{layouts.MSIX_BASE:08X}",
-            "PF0_MSIX_CAP_PBA_BIR":      "BAR_0",
-            "PF0_MSIX_CAP_PBA_OFFSET":   f"{layouts.MSIX_PENDING:08X}",
-        })
-    return properties
+    return {**properties, **(_msix_properties(layouts) if msix else {})}
 
 def core_script(board, endpoint, msix=False):
     """core.tcl, which sets `core_properties`."""

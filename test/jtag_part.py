@@ -245,6 +245,8 @@ class Cable:
         self.level      = level # Of TDO where there is no part.
         self.hang_after = hang_after
         self.failure    = None
+        self.connected  = threading.Event()
+        self.released   = threading.Event() # A client has gone.
         self.server     = socket.create_server(("127.0.0.1", 0))
         self.port       = self.server.getsockname()[1]
         self.thread     = threading.Thread(target=self.serve, daemon=True)
@@ -266,6 +268,7 @@ class Cable:
                 client, _ = self.server.accept()
             except OSError: # Closed.
                 return
+            self.connected.set()
             try:
                 with client:
                     self.talk(client)
@@ -274,6 +277,9 @@ class Cable:
             except Exception as error: # Told by __exit__: a thread's own would be lost.
                 self.failure = error
                 return
+            finally:
+                self.connected.clear()
+                self.released.set()
 
     def talk(self, client):
         client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -19,15 +19,16 @@ def repository(tmp_path):
     return tmp_path
 
 
-def run(repository, *arguments):
+def run(repository, *arguments, script="sim.py"):
     # -S -E: without site-packages and without PYTHONPATH.
-    return subprocess.run([sys.executable, "-S", "-E", repository/"targets"/"sim.py", *arguments],
+    return subprocess.run([sys.executable, "-S", "-E", repository/"targets"/script, *arguments],
         capture_output=True, text=True)
 
 
-def test_without_environment_the_command_is_named(repository):
+@pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "rk_xcku5p.py", "ku5p_probe.py"])
+def test_without_environment_the_command_is_named(repository, script):
     """Without LiteX and without .venv the one command that makes it is named, status 2."""
-    result = run(repository, "--build")
+    result = run(repository, "--build", script=script)
     assert result.returncode == 2
     assert "litex" in result.stderr and "make setup" in result.stderr
     assert "Traceback" not in result.stderr
@@ -40,11 +41,12 @@ def test_help_needs_nothing(repository):
     assert "--memory0" in result.stdout and "examples:" in result.stdout
 
 
-def test_the_repositorys_environment_is_entered(repository):
+@pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "ku5p_probe.py"])
+def test_the_repositorys_environment_is_entered(repository, script):
     """With a .venv the script starts again in it, with the same arguments."""
     python = repository/".venv"/"bin"/"python3"
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "venv: $*"\n')
     python.chmod(0o755)
-    result = run(repository, "--build", "--memory0", "a b.hex")
-    assert result.stdout == f"venv: {repository}/targets/sim.py --build --memory0 a b.hex\n"
+    result = run(repository, "--build", "--output-dir", "a b", script=script)
+    assert result.stdout == f"venv: {repository}/targets/{script} --build --output-dir a b\n"

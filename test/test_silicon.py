@@ -6,6 +6,8 @@
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 
@@ -75,6 +77,17 @@ def test_without_vivado_all_else_is_done(run, out):
         assert words in result.stderr, words
     for name in ("report.json", "gateware/ku5p.xdc", "synthesis/netlist.edif", "csr.json"):
         assert (out/name).exists(), name
+
+
+def test_the_command_that_resumes_is_the_one_that_is_told(run):
+    """It does nothing again that is done, and comes to the same point."""
+    first = run("--build")
+    told  = re.search(r"^  resume   (.*)$", first.stderr, re.MULTILINE)[1]
+    script, *arguments = shlex.split(told)
+    assert (script, arguments[0]) == (str(ROOT/"targets"/"ku5p.py"), "--build")
+    again = run("--build")
+    assert again.returncode == 3 and "up to date" in again.stdout
+    assert again.stderr.splitlines()[-1] == first.stderr.splitlines()[-1]
 
 
 def test_the_netlist_alone_is_a_success(run, out):
@@ -149,6 +162,7 @@ def test_the_default_build_fits(tmp_path):
     rows = {entry["id"]: entry for entry in
         json.loads((tmp_path/"out"/"report.json").read_text())["results"]}
     assert rows["area/lut"]["ratio"] < 0.15 and rows["area/bram"]["ratio"] < 0.35
+    assert rows["area/uram"]["limit"] == 64
     assert rows["depth/pcie"]["value"] <= 10
     # Endpoint and bridge keep to the budget that gateware/synthesis/gateware.py states for them.
     for what in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram"):
