@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """liblitepcie's test programs (software/user/test) on the real gateware, without a machine."""
 
+import os
+import shutil
 import subprocess
 
 import pytest
@@ -52,3 +54,33 @@ def test_a_program_written_for_litepcies_library_runs(start_board, built):
     """Its own calls, on a card that its library could not have reached; every word compared."""
     with start_board() as board:
         assert "300 buffers compared, 0 words wrong" in run(built, board, "stock_style", "300")
+
+
+def test_a_card_is_opened_a_hundred_times(start_board, built):
+    """No descriptor, mapping or byte is left behind, whatever was under way; resets between."""
+    with start_board() as board:
+        run(built, board, "cycles", "100")
+
+
+@pytest.mark.soak
+def test_a_card_is_opened_ten_thousand_times(start_board):
+    """The same, as users have the library."""
+    program = build_unchecked() / "test" / "cycles"
+    with start_board() as board:
+        command = [program, f"sim:{board.socket}", "10000"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=1800)
+    assert done.returncode == 0 and "cycles: 10000" in done.stdout, done.stdout + done.stderr
+
+
+def test_another_user_is_told_whose_socket_it_is(start_board):
+    """Without the right to write to it there is no card, and the sentence says what to do."""
+    program = build_unchecked() / "test" / "cycles"
+    other = {"user": 65534} if os.getuid() == 0 else {}
+    with start_board() as board:
+        os.chmod(board.socket, 0o400)
+        folder = os.path.dirname(board.socket)
+        os.chmod(folder, 0o711)  # where the other user finds the program, too
+        command = [shutil.copy(program, folder), f"sim:{board.socket}", "1"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **other)
+        os.remove(command[0])
+    assert done.returncode == 1 and "be the user who started the board" in done.stderr, done.stderr

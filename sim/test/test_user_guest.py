@@ -27,6 +27,16 @@ def test_vfio_passes_the_same_suite(start_board):
     assert result.files["text"].decode().count("64 buffers") == 5
 
 
+def test_the_driver_passes_the_same_suite(start_board):
+    """Lanebox's own: BARs mapped, rings of four shapes, an event, a reset through the kernel."""
+    commands = ["library /dev/litepcie0 /root/csr.json", "streams /dev/litepcie0 64 >/out/text"]
+    with start_board("--pace", "400000") as board:
+        result = boot(board, commands, ("library", "streams"), vfio=False)
+    text = result.files["text"].decode()
+    print(text)
+    assert text.count("64 buffers") == 4
+
+
 def sentences(result):
     return result.files["why"].decode().splitlines()
 

@@ -88,6 +88,8 @@ struct litepcie_backend {
 	int (*reset)(struct litepcie *dev);
 
 	int (*readl)(struct litepcie *dev, uint32_t offset, uint32_t *value);
+	/* Words in a row, which have no side effects; NULL: one after the other. */
+	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 	/* NULL: as post() of one. */
 	int (*writel)(struct litepcie *dev, uint32_t offset, uint32_t value);
 	/* Writes in order, which need not be done when this returns; a later read comes after. */
@@ -207,6 +209,7 @@ static inline int litepcie_unlock(struct litepcie *dev, int rc)
 int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value);
 int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value);
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value);
+int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 
 /* litepcie_time() for who holds the lock. */
 int litepcie_time_read(struct litepcie *dev, uint64_t *ticks);

@@ -354,6 +354,21 @@ static int sim_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	return vfio_user_read(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, value, sizeof(*value));
 }
 
+static int sim_read_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
+{
+	int rc = 0;
+
+	while (rc == 0 && count) {
+		size_t n = count < VFIO_USER_READS ? count : VFIO_USER_READS;
+
+		rc = vfio_user_read_words(&sim_of(dev)->vu, VFIO_USER_BAR0, offset, words, n);
+		offset += 4 * (uint32_t)n;
+		words += n;
+		count -= n;
+	}
+	return rc;
+}
+
 static int sim_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
 {
 	return vfio_user_post(&sim_of(dev)->vu, posts, count);
@@ -429,6 +444,7 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.attach = sim_attach,
 	.close = sim_close,
 	.readl = sim_readl,
+	.read_words = sim_read_words,
 	.post = sim_post,
 	.bar_read = sim_bar_read,
 	.bar_write = sim_bar_write,

@@ -41,11 +41,7 @@ static uint32_t table_crc(const uint32_t *words, unsigned int count)
 
 static int read_words(struct litepcie *dev, uint32_t *words, unsigned int from, unsigned int to)
 {
-	int rc = 0;
-
-	for (unsigned int i = from; rc == 0 && i < to; i++)
-		rc = litepcie_get(dev, LITEPCIE_CAP_OFFSET + 4 * i, &words[i]);
-	return rc;
+	return litepcie_get_words(dev, LITEPCIE_CAP_OFFSET + 4 * from, words + from, to - from);
 }
 
 /* A card that has gone, or is being reset, reads all ones. */

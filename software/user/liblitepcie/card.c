@@ -20,20 +20,26 @@
 
 /* Identity, time, link ------------------------------------------------------------------------ */
 
-/* The identifier is a memory of one character in each register. */
+/* The identifier is a memory of one character in each register, of which few are used. */
 int litepcie_identifier_read(struct litepcie *dev)
 {
-	uint32_t word = 1, most = dev->map.identifier_size / 4;
-	size_t i;
-	int rc = 0;
+	uint32_t words[32], most = dev->map.identifier_size / 4;
+	char *text = dev->card.identifier;
+	uint32_t done = 0, room = sizeof(dev->card.identifier) - 1;
 
-	for (i = 0; i + 1 < sizeof(dev->card.identifier) && i < most && word; i++) {
-		rc = litepcie_get(dev, dev->map.identifier + 4 * i, &word);
+	while (done < most && done < room) {
+		uint32_t n = most - done < 32 ? most - done : 32;
+		int rc = litepcie_get_words(dev, dev->map.identifier + 4 * done, words, n);
+
 		if (rc < 0)
-			break;
-		dev->card.identifier[i] = (char)word;
+			return rc;
+		for (uint32_t i = 0; i < n && done < room; i++, done++) {
+			text[done] = (char)words[i];
+			if (!text[done])
+				return 0;
+		}
 	}
-	return rc;
+	return 0;
 }
 
 int litepcie_identifier(struct litepcie *dev, char *text, size_t size)

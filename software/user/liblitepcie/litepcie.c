@@ -352,6 +352,17 @@ int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	return rc < 0 ? rc : dev->backend->readl(dev, offset, value);
 }
 
+int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
+{
+	int rc = check_access(dev, 0, offset, 4, 4 * count);
+
+	if (rc == 0 && dev->backend->read_words)
+		return dev->backend->read_words(dev, offset, words, count);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = dev->backend->readl(dev, offset + 4 * (uint32_t)i, &words[i]);
+	return rc;
+}
+
 int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	const struct litepcie_post post = { .offset = offset, .size = 4, .value = value };

@@ -23,6 +23,7 @@
 #define VFIO_USER_CONFIG	7
 #define VFIO_USER_MSI		1
 #define VFIO_USER_LARGEST	64	/* bytes of an access */
+#define VFIO_USER_READS		32	/* under way together, as a host has them */
 
 struct vfio_user {
 	int		fd;
@@ -46,6 +47,10 @@ int vfio_user_region_size(struct vfio_user *vu, uint32_t region, uint64_t *size)
 
 /* At most VFIO_USER_LARGEST bytes. */
 int vfio_user_read(struct vfio_user *vu, uint32_t region, uint64_t offset, void *data, size_t size);
+
+/* At most VFIO_USER_READS reads of 4 bytes in a row, each a TLP; none waits for the one before. */
+int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset, uint32_t *words,
+			 size_t count);
 
 /* Returns when the write has been done. */
 int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,

@@ -297,6 +297,68 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 	return rc < 0 ? rc : 0;
 }
 
+/* Many reads ---------------------------------------------------------------------------------- */
+
+/* One answer to reads number @first to vu->next_id, in whatever order they come. */
+static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, size_t count)
+{
+	const char *doing = command_name(CMD_REGION_READ);
+	struct {
+		struct region_access access;
+		uint32_t word;
+	} reply = { 0 };
+	struct header header;
+	uint16_t number;
+	int rc = receive_header(vu, &header, doing);
+
+	if (rc == 0 && (header.flags & TYPE_MASK) != TYPE_REPLY) {
+		rc = serve_request(vu, &header);
+		return rc < 0 ? rc : 0;
+	}
+	number = (uint16_t)(header.id - first);
+	if (rc == 0)
+		rc = receive_body(vu, header.size - sizeof(header), &reply, sizeof(reply), doing);
+	if (rc < 0)
+		return rc;
+	if (number >= count || header.flags & FLAG_ERROR ||
+	    header.size < sizeof(header) + sizeof(reply.access) + sizeof(reply.word)) {
+		vfio_user_drop(vu);
+		return vfio_user_fail(vu, -EPROTO, "%s: message %u answers no read that was made; "
+				      "the peer does not speak vfio-user", vu->path, header.id);
+	}
+	words[number] = reply.word;
+	return 1;
+}
+
+int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset, uint32_t *words,
+			 size_t count)
+{
+	struct {
+		struct region_access access;
+		struct header next;	/* of the read behind this one */
+	} reads[VFIO_USER_READS] = { 0 };
+	struct header header = { .id = (uint16_t)(vu->next_id + 1), .command = CMD_REGION_READ,
+				 .size = sizeof(header) + sizeof(struct region_access) };
+	uint16_t first = header.id;
+	size_t answered = 0;
+	int rc;
+
+	for (size_t i = 0; i < count; i++) {
+		reads[i].access = (struct region_access) {
+			.offset = offset + 4 * i, .region = region, .count = 4,
+		};
+		reads[i].next = header;
+		reads[i].next.id = (uint16_t)(first + i + 1);
+	}
+	vu->next_id = (uint16_t)(vu->next_id + count);
+	rc = transmit(vu, &header, reads, count * sizeof(reads[0]) - sizeof(struct header), -1);
+	while (rc >= 0 && answered < count) {
+		rc = receive_word(vu, first, words, count);
+		answered += rc > 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
 /* Connection ---------------------------------------------------------------------------------- */
 
 static int check_path(struct vfio_user *vu, struct sockaddr_un *address)
@@ -332,8 +394,11 @@ int vfio_user_connect_socket(struct vfio_user *vu)
 	setsockopt(vu->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
 	setsockopt(vu->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (connect(vu->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		rc = vfio_user_fail(vu, -errno, "%s: %s; is the board that made this socket still "
-				    "running?", vu->path, strerror(errno));
+		rc = vfio_user_fail(vu, -errno, "%s: %s; %s", vu->path, strerror(errno),
+				    errno == EACCES ? "be the user who started the board, or let "
+						      "others write to the socket" :
+						      "is the board that made this socket still "
+						      "running?");
 		vfio_user_drop(vu);
 	}
 	return rc;

@@ -161,7 +161,7 @@ static void wide_accesses_stay_inside(struct litepcie *dev)
 		for (size_t i = 0; i < size; i++)
 			out[i] = (uint8_t)(i * 7 + size);
 		if (litepcie_bar_write(dev, 0, REG_MEMORY0 + 64, out, size) == -EOPNOTSUPP)
-			continue;
+			continue;	/* no such instruction, or no mapping */
 		CHECK_EQUAL(litepcie_bar_read(dev, 0, REG_MEMORY0 + 64, in, size), 0);
 		CHECK(memcmp(in, out, size) == 0);
 	}
@@ -222,9 +222,11 @@ int main(int argc, char **argv)
 	wide_accesses_stay_inside(dev);
 	bad_accesses_are_refused_with_a_sentence(dev);
 	accesses_of_both_sizes_agree(dev);
-	single_buffers_come_back(dev, 5);
-	single_buffers_come_back(dev, 40);
-	the_pattern_is_checked_by_the_card(dev);
+	if (!litepcie_dma_freerunning(dev)) {
+		single_buffers_come_back(dev, 5);
+		single_buffers_come_back(dev, 40);
+		the_pattern_is_checked_by_the_card(dev);
+	}
 	time_goes_on(dev);
 	every_error_has_words();
 	a_close_in_the_middle_is_allowed(dev);

@@ -1,0 +1,84 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Open and close a card many times, now and then with DMA running or after a refusal: afterwards the
+ * process has as many descriptors and mappings as before.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+
+static unsigned int descriptors(void)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	while (folder && readdir(folder))
+		count++;
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+static unsigned int mappings(void)
+{
+	FILE *file = fopen("/proc/self/maps", "re");
+	unsigned int count = 0;
+	int c;
+
+	while (file && (c = fgetc(file)) != EOF)
+		count += c == '\n';
+	if (file)
+		fclose(file);
+	return count;
+}
+
+static void cycle(const char *name, unsigned int number)
+{
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = 4,
+	};
+	char why[LITEPCIE_WHY_SIZE], wrong[512];
+	struct litepcie *dev;
+
+	CHECK_EQUAL(litepcie_open(&dev, name, why), 0);
+	if (!dev) {
+		fprintf(stderr, "cycle %u: %s\n", number, why);
+		return;
+	}
+	if (number % 16 == 0)
+		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	if (number % 64 == 0)
+		CHECK_EQUAL(litepcie_reset(dev), litepcie_dma_fd(dev) < 0 ? 0 : -EBUSY);
+	litepcie_close(dev);
+	snprintf(wrong, sizeof(wrong), "%s,colour=red", name);
+	if (number % 100 == 0)
+		CHECK_EQUAL(litepcie_open(&dev, wrong, why), -EINVAL);
+}
+
+int main(int argc, char **argv)
+{
+	unsigned int fds, maps, number = argc == 3 ? (unsigned int)atoi(argv[2]) : 0;
+
+	if (!number) {
+		fprintf(stderr, "usage: cycles DEVICE NUMBER\n");
+		return 2;
+	}
+	cycle(argv[1], 0);
+	fds = descriptors();
+	maps = mappings();
+	for (unsigned int i = 1; i < number && !failed_checks; i++)
+		cycle(argv[1], i);
+	CHECK_EQUAL(descriptors(), fds);
+	CHECK(mappings() <= maps + 2);	/* the heap may have grown */
+	printf("cycles: %u\n", number);
+	return failed_checks != 0;
+}
