@@ -9,6 +9,7 @@ from board_builds import build_executable, register_map
 from board_client import HIGH_MEMORY, slices
 from board_process import WatchedBoard
 from seeds import SHIFT
+from vfio_client import BAR0
 
 from sim.trace import perfetto
 from sim.trace.tlp import decode, load
@@ -78,6 +79,25 @@ def test_slices_are_drawn_as_long_as_they_were(stalled):
             assert length == (tlp.span or CYCLE_NS * beats(tlp))
         assert begin >= ends.get(tlp.interface, 0)
         ends[tlp.interface] = begin + length
+
+
+def test_requests_that_the_card_holds_up(start_board, tmp_path):
+    """More writes to registers than the bridge can keep, long ones behind them: CQ stalls."""
+    path = tmp_path / "trace.pcapng"
+    with start_board("--tlp-log", path) as board:
+        card = board.card(mps=256)
+        board.command("clear")
+        scratch = card.address("ctrl_scratch")
+        card.client.write_multi([(scratch, i.to_bytes(4, "little")) for i in range(400)])
+        for i in range(8):
+            card.client.write(BAR0, 0x10000 + 256 * i, bytes(256), posted=True)
+        assert card.read("ctrl_scratch") == 399
+        counted = board.stats()["cq"]
+    seen = [t for t in load(path) if t.interface == "CQ"][-counted["tlps"] :]
+    cycles = sum((t.span or CYCLE_NS * beats(t)) // CYCLE_NS for t in seen)
+    assert sum(beats(t) for t in seen) == counted["beats"] >= 400 + 8 * 9
+    assert counted["stalls"] > 100, "nothing was held up: the test would prove nothing"
+    assert cycles == counted["beats"] + counted["stalls"]
 
 
 def test_completions_in_shared_beats(start_board, tmp_path):

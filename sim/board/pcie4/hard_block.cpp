@@ -116,10 +116,6 @@ uint32_t HardBlock::manage(unsigned dword, bool write, uint32_t data) {
     return value;
 }
 
-bool HardBlock::held_back() {
-    return settings_.stall_percent && random_() % 100 < settings_.stall_percent;
-}
-
 bool HardBlock::idle(Time now) const {
     return root_.idle() && now >= quiet_from_;
 }

@@ -79,7 +79,9 @@ private:
     void show_ready(Time now, PinsOut &out);
     void show_sequence(PinsOut &out);
     void show_credits(const PinsIn &in, PinsOut &out);
-    bool held_back();
+    bool held_back() {
+        return settings_.stall_percent && random_() % 100 < settings_.stall_percent;
+    }
     void active(Time now, Time lasting);
 
     RootComplex &root_;

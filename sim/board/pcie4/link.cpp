@@ -59,6 +59,8 @@ void LinkDirection::schedule() {
     unsigned factor = acknowledge_factor(mps_, state_.width);
     unsigned limit = (mps_ + kTlpOverhead) * factor / (10 * state_.width) + line.internal;
     symbol_ = line.symbol;
+    lanes_ = 0;
+    while (1u << lanes_ < state_.width) lanes_++;
     dllps_.interval = limit * symbol_;
     dllps_.length = bytes(2 * kDllpBytes);
     skip_.interval = line.skip_period * symbol_;

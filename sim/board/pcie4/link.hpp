@@ -42,7 +42,7 @@ public:
     void corrupt_next() { corrupt_next_ = true; }
     // What `send` would take on an idle link, and what any number of bytes would.
     Time duration(const Tlp &tlp) const;
-    Time bytes(unsigned count) const { return count * symbol_ / state_.width; }
+    Time bytes(unsigned count) const { return count * symbol_ >> lanes_; }
     Time free_at() const { return free_at_; }
     // How long a receiver may wait before it returns credits.
     Time update_latency() const { return dllps_.interval; }
@@ -60,6 +60,7 @@ private:
     LinkState state_;
     unsigned mps_ = 128;
     Time symbol_ = kSymbol;
+    unsigned lanes_ = 3;  // as a power of two: a division in every cycle is felt
     Time free_at_ = 0;
     Periodic dllps_{}, skip_{};
 };

@@ -9,6 +9,12 @@
 
 namespace lanebox {
 
+namespace {
+
+constexpr size_t kUsualDwords = 9 * kBeatDwords;  // of a write of 256 bytes with its descriptor
+
+}  // namespace
+
 void BeatSource::load(std::vector<uint32_t> dwords, unsigned descriptor_dwords, uint8_t first_be,
                       uint8_t last_be) {
     dwords_ = std::move(dwords);
@@ -57,10 +63,15 @@ bool BeatSink::accept(const Beat &beat) {
     if (dwords_.empty()) {
         keep_broken_ = false;
         beats_ = 0;
+        dwords_.reserve(kUsualDwords);
     }
     beats_++;
     // tkeep is a run of ones from bit 0, full in every beat but the last.
     keep_broken_ |= (beat.keep & (beat.keep + 1)) != 0 || (!beat.last && beat.keep != 0xff);
+    if (beat.keep == 0xff) {
+        dwords_.insert(dwords_.end(), beat.data.begin(), beat.data.end());
+        return beat.last;
+    }
     for (unsigned i = 0; i < kBeatDwords; i++)
         if (beat.keep >> i & 1) dwords_.push_back(beat.data[i]);
     return beat.last;
