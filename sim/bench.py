@@ -115,6 +115,7 @@ def _at_mps_256(card: Card) -> Iterator[Row]:
     card.complete_at(0)
     yield from measure.mmio(*_run(card, "mmio_bench"))
     yield measure.duplex(*_run(card, *BOTH_WAYS))
+    yield from measure.latency(*_run(card, "latency"))
 
 
 def _h2c(card: Card, completion: int) -> Row:

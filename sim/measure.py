@@ -176,3 +176,15 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
         violations=None if found["value"] is None else violations,
         conditions=asdict(at),
     )
+
+
+def latency(report: dict, at: Conditions, violations: int | None) -> list[Row]:
+    """A row for each size of the utility's report that has a value: doorbell to last byte back."""
+    return [
+        row(
+            f"{at.card.prefix}latency/{found['id']}", found["value"], "ns",
+            lower_is_better=True, p99=found["p99_ns"], histogram=found["histogram"],
+            violations=violations, conditions=asdict(at),
+        )
+        for found in check(report)["rows"] if found["value"] is not None
+    ]  # fmt: skip

@@ -27,7 +27,8 @@ DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 COMMANDS = {"info": [], "peek": ["ctrl_scratch"], "poke": ["ctrl_scratch", "1"], "dump": [],
     "scratch_test": [], "mmio_bench": [], "dma_test": [], "dma_bench": ["--size", "4M"],
     "doctor": ["--look"]}
-OTHERS = ["list", "reset", "rescan", "vfio"]  # of the machine: test_util_pci.py
+# Of the machine: test_util_pci.py; of real gateware: sim/test/test_util_latency.py.
+OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
 
 
 @pytest.fixture(scope="session")

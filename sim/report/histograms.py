@@ -17,7 +17,6 @@ CYCLE_NS = 4  # what the card's clock can tell apart
 ROWS = {
     "mmio_read/4": "The host reads a register, 4 B",
     "mmio_read/8": "The host reads a register, 8 B",
-    "latency/doorbell": "Doorbell to interrupt",
     "latency/dma/64": "DMA there and back, 64 B",
     "latency/dma/4096": "DMA there and back, 4096 B",
 }

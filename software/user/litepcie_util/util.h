@@ -57,6 +57,7 @@ extern const struct command cmd_scratch_test;
 extern const struct command cmd_mmio_bench;
 extern const struct command cmd_dma_test;
 extern const struct command cmd_dma_bench;
+extern const struct command cmd_latency;
 extern const struct command cmd_doctor;
 extern const struct command cmd_reset;
 extern const struct command cmd_rescan;

@@ -1,0 +1,74 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepcie_util latency on the board: its times are the trace's, and follow the host's memory."""
+
+import json
+import subprocess
+
+import pytest
+
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.measure import Conditions
+from sim.trace.tlp import load
+
+SIZES = [64, 128, 256, 512, 1024, 2048, 4096]
+
+
+def measured(count, *options):
+    built = artefacts.build("lanebox")
+    util = artefacts.utility(built.headers)
+    with BoardProcess(built.board, [*Conditions().board_options(), *options]) as board:
+        command = [util, "-d", f"sim:{board.socket}", "--json", "latency", "-n", str(count)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return {row["id"]: row for row in json.loads(done.stdout)["rows"]}
+
+
+def test_the_times_are_those_of_the_trace(tmp_path):
+    """For every size, doorbell to the end of the last write, as the TLPs passed the pins."""
+    trace = tmp_path / "trace.pcapng"
+    rows = measured(4, "--tlp-log", str(trace))
+    found = {size: [] for size in SIZES}
+    bell, rung, wanted, back = [], 0, 0, 0
+    for tlp in load(trace):
+        if (tlp.interface, tlp.kind) == ("CQ", "MWr"):
+            # The doorbell is three writes, back to back; the first one's time counts.
+            bell = [*bell, tlp.ns] if bell and tlp.ns - bell[-1] <= 8 else [tlp.ns]
+        if (tlp.interface, tlp.kind) == ("RQ", "MRd"):
+            if wanted == back:  # the first read of a transfer
+                rung, wanted, back = bell[0], 0, 0
+            wanted += 4 * tlp.dwords
+        if (tlp.interface, tlp.kind) == ("RQ", "MWr"):
+            back += len(tlp.payload)
+            if back == wanted and back in found:
+                found[back].append(tlp.ns - rung)
+    for size in SIZES:
+        row = rows[f"dma/{size}"]
+        assert len(found[size]) >= 4
+        assert sorted([row["min_ns"], row["max_ns"]]) == pytest.approx(
+            [min(found[size][-4:]), max(found[size][-4:])], abs=8)  # fmt: skip
+
+
+def test_percentiles_are_in_order_and_the_histogram_is_whole():
+    """Longer transfers take longer; nothing is quoted of the host's clock."""
+    rows = measured(20)
+    medians = [rows[f"dma/{size}"]["value"] for size in SIZES]
+    assert medians == sorted(medians) and medians[0] > 600
+    for size in SIZES:
+        row = rows[f"dma/{size}"]
+        marks = [row[f"{name}_ns"] for name in ("min", "median", "p90", "p99", "p999", "max")]
+        assert marks == sorted(marks)
+        assert sum(entry["count"] for entry in row["histogram"]) == 20
+        assert row["software_ns"] is None
+    assert rows["interrupt/4096"]["value"] is None
+    assert "host's clock means nothing" in rows["interrupt/4096"]["reason"]
+
+
+def test_slower_memory_shows_in_full():
+    """Two microseconds more for a read are two more for each transfer."""
+    near, far = measured(3), measured(3, "--read-latency", "2600")
+    for size in (64, 512):
+        delta = far[f"dma/{size}"]["value"] - near[f"dma/{size}"]["value"]
+        assert delta == pytest.approx(2000, abs=20)

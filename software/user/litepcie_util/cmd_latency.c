@@ -1,0 +1,146 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* latency: options and results. The measurement is in latency_measure.c. */
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "latency.h"
+
+#define DEFAULT_COUNT	200
+#define MAX_COUNT	1000000
+
+static void print_text(const struct util *util, const void *result)
+{
+	const struct latency *latency = result;
+
+	printf("latency        %s, %zu transfers in a row, one at a time\n", util->device,
+	       latency->count);
+	printf("  %-16s %8s %8s %8s %8s %8s  %s\n", "ns", "min", "median", "p90", "p99", "p99.9",
+	       "software");
+	for (int i = 0; i < LATENCY_ROWS; i++) {
+		const struct latency_row *row = &latency->row[i];
+
+		if (!row->valid) {
+			printf("  %-16s no value: %s\n", row->id, row->reason);
+			continue;
+		}
+		printf("  %-16s %8.0f %8.0f %8.0f %8.0f %8.0f", row->id, row->hardware.min,
+		       row->hardware.median, row->p90, row->hardware.p99, row->p999);
+		if (isnan(row->software))
+			puts("  not in simulation");
+		else
+			printf("  %.0f\n", row->software);
+		histogram_print(&row->hardware, "ns");
+	}
+}
+
+static void print_row(struct json *json, const struct latency_row *row)
+{
+	json_begin_object(json, NULL);
+	json_string(json, "id", row->id);
+	json_unsigned(json, "size_bytes", row->size);
+	json_string(json, "unit", "ns");
+	json_number(json, "value", row->valid ? row->hardware.median : NAN);
+	json_string(json, "reason", row->valid ? NULL : row->reason);
+	if (row->valid) {
+		json_number(json, "min_ns", row->hardware.min);
+		json_number(json, "median_ns", row->hardware.median);
+		json_number(json, "p90_ns", row->p90);
+		json_number(json, "p99_ns", row->hardware.p99);
+		json_number(json, "p999_ns", row->p999);
+		json_number(json, "max_ns", row->hardware.max);
+		json_number(json, "software_ns", row->software);
+		histogram_json(json, &row->hardware, "ns");
+	}
+	json_end_object(json);
+}
+
+static void print_json(struct json *json, const void *result)
+{
+	const struct latency *latency = result;
+
+	json_unsigned(json, "samples", latency->count);
+	json_begin_array(json, "rows");
+	for (int i = 0; i < LATENCY_ROWS; i++)
+		print_row(json, &latency->row[i]);
+	json_end_array(json);
+}
+
+static void set_up(struct latency *latency)
+{
+	latency->row[0].size = 4096;
+	snprintf(latency->row[0].id, sizeof(latency->row[0].id), "interrupt/4096");
+	for (int i = 1; i < LATENCY_ROWS; i++) {
+		latency->row[i].size = 32u << i;
+		snprintf(latency->row[i].id, sizeof(latency->row[i].id), "dma/%zu",
+			 latency->row[i].size);
+	}
+}
+
+static int run(struct util *util, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "count", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	static struct latency latency;
+	uint64_t count = DEFAULT_COUNT;
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":n:h", options, NULL)) != -1) {
+		if (option == 'h')
+			return util_help(&cmd_latency);
+		if (option != 'n')
+			return util_bad_option(util, option, argv[optind - 1]);
+		if (!util_parse_number(optarg, 1, MAX_COUNT, &count))
+			return util_usage(util, "--count %s: it must be a number from 1 to %u",
+					  optarg, MAX_COUNT);
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: latency takes no argument", argv[optind]);
+	set_up(&latency);
+	latency.count = count;
+	latency.samples = calloc(2 * count, sizeof(latency.samples[0]));
+	latency.whole = latency.samples + count;
+	if (!latency.samples)
+		util_fail(util, "no memory for %zu samples; ask for fewer with --count",
+			  latency.count);
+	if (latency.samples && util_open(util))
+		util_check(util, latency_measure(util, &latency),
+			   util_interrupted() ? "interrupted" : "latency");
+	free(latency.samples);
+	return util_finish(util, util->failed ? NULL : &latency, print_text, print_json);
+}
+
+static const char help[] =
+	"[-d DEVICE | -c N] [--json] latency [options]\n"
+	"\n"
+	"Time single transfers through the card's loopback, one after the other.\n"
+	"\n"
+	"  interrupt/4096  from the doorbell to the interrupt, by the host's clock: on a real card\n"
+	"                  only, since cards do not stamp their interrupts\n"
+	"  dma/64 to 4096  from the doorbell to the last byte written back: so many bytes read\n"
+	"                  from host memory, and as many written to it\n"
+	"\n"
+	"Hardware time is the card's own (4 ns), with percentiles and a histogram. Software time,\n"
+	"what the host's clock has on top, is given on a real card only: in simulation the host's\n"
+	"clock means nothing.\n"
+	"\n"
+	"options:\n"
+	"  -n, --count N  transfers in each row, 1 to 1000000 (200)\n"
+	"\n"
+	"example:\n"
+	"  litepcie_util -d sim:build/board.sock latency --count 1000\n";
+
+const struct command cmd_latency = {
+	.name = "latency",
+	.summary = "doorbell to interrupt, and there and back by DMA, one at a time",
+	.help = help,
+	.run = run,
+};
