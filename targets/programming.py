@@ -88,8 +88,7 @@ def load_by_openfpgaloader(board, filename, arguments):
     if [code & ~REVISION for code in codes] != [IDCODES[board.part]]:
         seen = " and ".join(map(part_name, codes)) or "no part"
         raise ProgramError(f"on the cable is {seen}, not one {board.part}. Nothing was programmed")
-    _openfpgaloader(arguments, "--fpga-part", "".join(board.device.split("-")[:2]), "--bitstream",
-        filename)
+    _openfpgaloader(arguments, "--bitstream", filename)
     print("loaded by openFPGALoader")
 
 # Flash --------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ FRAME      = 93         # Words of one configuration frame of this family.
 def words(*values):
     return b"".join(value.to_bytes(4, "big") for value in values)
 
-def configuration(idcode=KU5P, frames=20, seed=0):
+def configuration(idcode=KU5P, frames=4, seed=0):
     """Pads, bus width, synchronisation, IDCODE, frames, start, desynchronisation."""
     count = FRAME*frames
     noise = random.Random(seed).randbytes(4*count)

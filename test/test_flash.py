@@ -232,6 +232,7 @@ def test_openocds_own_driver_understands_it(library, tmp_path):
     assert "Found flash device 'win w25q256" in done.stderr, done.stderr
 
 
+@pytest.mark.soak
 def test_it_is_small_and_synthesises(design):
     """By Yosys for this family: primitives at the part's own pins, and next to nothing else."""
     synthesise_design("spi_proxy", design, find_yosys())

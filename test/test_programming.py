@@ -67,11 +67,11 @@ def loader(code, status=0):
 
 
 def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
-    """It is asked for the IDCODE, then gets part, package and file."""
+    """It is asked for the IDCODE, then gets the file."""
     result = run("--load", "--programmer", "openFPGALoader", programs=loader("4a62093"))
     assert result.returncode == 0, result.stderr
     assert called(tmp_path) == ["--cable digilent_hs2 --freq 6000000 --detect",
-        f"--cable digilent_hs2 --freq 6000000 --fpga-part xcku5pffvb676 --bitstream {bitstream}"]
+        f"--cable digilent_hs2 --freq 6000000 --bitstream {bitstream}"]
 
 
 @pytest.mark.parametrize("code, words", [
@@ -101,12 +101,20 @@ def test_without_vivado_nothing_old_is_loaded(run, bitstream, tmp_path):
 
 
 def test_the_driver_comes_with_the_headers_of_this_build(run, tmp_path):
-    """Kernel module and tools as in software/, and they compile against that gateware."""
+    """Kernel module and tools as in software/, beside the registers of that gateware."""
     result = run("--driver", "--endpoint", "litepcie")
     assert result.returncode == 0, result.stderr
     folder = tmp_path/"out"/"driver"
     assert (folder/"software"/"kernel"/"Kbuild").exists()
     assert (folder/"include"/"csr.h").read_text() == (tmp_path/"out"/"include"/"csr.h").read_text()
+    assert f"make -C {folder}/software/kernel" in result.stdout
+
+
+@pytest.mark.soak
+def test_the_tools_compile_against_that_gateware(run, tmp_path):
+    """By the command that --driver tells."""
+    result  = run("--driver", "--endpoint", "litepcie")
+    folder  = tmp_path/"out"/"driver"
     command = next(line for line in result.stdout.splitlines() if "software/user" in line)
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
