@@ -52,15 +52,15 @@ class AxiMemory(LiteXModule):
 
         # # #
 
-        rows       = size//BEAT_BYTES
-        self.array = Memory(DATA_WIDTH, rows, name="axi_memory")
-        self.specials += self.array
-        self._add_reads(bits_for(rows - 1), latency)
-        self._add_writes(bits_for(rows - 1), latency)
+        # No attribute: LiteX would make registers of it, as of every Memory that it finds.
+        array = Memory(DATA_WIDTH, size//BEAT_BYTES, name="axi_memory")
+        self.specials += array
+        self._add_reads(array, latency)
+        self._add_writes(array, latency)
 
-    def _commands(self, channel, row_width):
+    def _commands(self, channel, depth):
         """The requests on `channel`, queued."""
-        layout = [("row", row_width), ("id", AXI_ID_WIDTH), ("len", 8)]
+        layout = [("row", bits_for(depth - 1)), ("id", AXI_ID_WIDTH), ("len", 8)]
         queue  = stream.SyncFIFO(layout, IN_FLIGHT)
         self.submodules += queue
         self.comb += [
@@ -72,10 +72,10 @@ class AxiMemory(LiteXModule):
         ]
         return queue.source
 
-    def _add_reads(self, row_width, latency):
+    def _add_reads(self, array, latency):
         ar, r   = self.bus.ar, self.bus.r
-        command = self._commands(ar, row_width)
-        port    = self.array.get_port(has_re=True, mode=READ_FIRST)
+        command = self._commands(ar, array.depth)
+        port    = array.get_port(has_re=True, mode=READ_FIRST)
         beat    = Signal(8)
         go      = Signal()
         last    = Signal()
@@ -101,10 +101,10 @@ class AxiMemory(LiteXModule):
             ),
         ]
 
-    def _add_writes(self, row_width, latency):
+    def _add_writes(self, array, latency):
         w, b    = self.bus.w, self.bus.b
-        command = self._commands(self.bus.aw, row_width)
-        port    = self.array.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)
+        command = self._commands(self.bus.aw, array.depth)
+        port    = array.get_port(write_capable=True, we_granularity=8, mode=READ_FIRST)
         beat    = Signal(8)
         ends    = Signal()
         self.done       = done = stream.SyncFIFO([("id", AXI_ID_WIDTH)], IN_FLIGHT)

@@ -123,3 +123,9 @@ def test_an_idle_card_answers_in_few_cycles(slow):
     assert rows["mmio_read_cycles/bram"].value == rows["mmio_read_cycles/identity"].value == 6
     assert rows["mmio_read_cycles/uram"].value == 8
     assert rows["mmio_read_cycles/csr"].value <= 16
+
+
+def test_the_memory_makes_no_registers(bar):
+    """Its contents are seen through the bus alone, not page by page among the registers."""
+    names = [name for name in bar.csr["csr_registers"] if name.startswith("user_")]
+    assert names == ["user_hold"]
