@@ -7,6 +7,7 @@
 import json
 import os
 import re
+import resource
 import shlex
 import subprocess
 import sys
@@ -155,7 +156,10 @@ def test_with_vivado_the_build_goes_on(run, out, tmp_path, script, status, words
 
 @pytest.mark.soak
 def test_the_default_build_fits(tmp_path):
-    """The real netlist: under 15 % of the LUTs and 35 % of the block RAM, at most 10 levels."""
+    """The real netlist: under 15 % of the LUTs and 35 % of the block RAM, at most 10 levels.
+
+    In ten minutes and 4 GiB, for Yosys and for what comes before it.
+    """
     result = subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--synth-only",
         "--output-dir", tmp_path/"out"], capture_output=True, text=True, timeout=600)
     assert result.returncode == 0, result.stdout + result.stderr
@@ -163,6 +167,7 @@ def test_the_default_build_fits(tmp_path):
         json.loads((tmp_path/"out"/"report.json").read_text())["results"]}
     assert rows["area/lut"]["ratio"] < 0.15 and rows["area/bram"]["ratio"] < 0.35
     assert rows["area/uram"]["limit"] == 64
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 << 20 # KiB.
     assert rows["depth/pcie"]["value"] <= 10
     # Endpoint and bridge keep to the budget that gateware/synthesis/gateware.py states for them.
     for what in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram"):
