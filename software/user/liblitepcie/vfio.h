@@ -23,12 +23,10 @@ struct vfio {
 	int			container, group, device;	/* descriptors, or -1 */
 	uint64_t		config;		/* configuration space, in the device's file */
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	unsigned int		irq_index;	/* VFIO_PCI_MSI_IRQ_INDEX or _MSIX_ */
 	int			irq;		/* eventfd */
 	bool			irq_set;
 	uint8_t			*memory;	/* both rings: h2c, then c2h */
 	size_t			memory_size;	/* rounded up to whole pages */
-	uint64_t		iova;
 	bool			gone;
 };
 

@@ -96,9 +96,9 @@ void vfio_memory_free(struct litepcie *dev)
 
 /* Interrupts ---------------------------------------------------------------------------------- */
 
-static unsigned int vectors(const struct vfio *vfio, unsigned int index)
+static unsigned int vectors(const struct vfio *vfio)
 {
-	struct vfio_irq_info info = { .argsz = sizeof(info), .index = index };
+	struct vfio_irq_info info = { .argsz = sizeof(info), .index = VFIO_PCI_MSI_IRQ_INDEX };
 
 	return ioctl(vfio->device, VFIO_DEVICE_GET_IRQ_INFO, &info) < 0 ? 0 : info.count;
 }
@@ -113,7 +113,7 @@ static int set_irq(const struct vfio *vfio, int fd)
 			.argsz = sizeof(struct vfio_irq_set) + (fd >= 0 ? sizeof(int) : 0),
 			.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
 				 (fd >= 0 ? VFIO_IRQ_SET_DATA_EVENTFD : VFIO_IRQ_SET_DATA_NONE),
-			.index = vfio->irq_index,
+			.index = VFIO_PCI_MSI_IRQ_INDEX,
 			.count = fd >= 0,
 		},
 	};
@@ -123,16 +123,14 @@ static int set_irq(const struct vfio *vfio, int fd)
 	return ioctl(vfio->device, VFIO_DEVICE_SET_IRQS, &request.set);
 }
 
-/* One message for all causes: MSI where the card has it, else the first vector of MSI-X. */
+/* One message for all causes: every card has MSI, and one with MSI-X uses it while that is off. */
 int vfio_irq_enable(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
 
-	vfio->irq_index = vectors(vfio, VFIO_PCI_MSI_IRQ_INDEX) ? VFIO_PCI_MSI_IRQ_INDEX :
-								  VFIO_PCI_MSIX_IRQ_INDEX;
-	if (!vectors(vfio, vfio->irq_index))
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s has neither MSI nor MSI-X",
-				     vfio->address);
+	if (!vectors(vfio))
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s has no MSI, or the host keeps it from "
+				     "using it (pci=nomsi)", vfio->address);
 	if (vfio->irq < 0)
 		vfio->irq = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (vfio->irq < 0 || set_irq(vfio, vfio->irq) < 0)
