@@ -1,0 +1,82 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+import lanebox.{LaneboxSim, Seed}
+
+/** A read's timeout may strike at any time, but not in the middle of that read's completion. */
+class RcUnpackerTest extends AnyFunSuite {
+  val tagCount = 4
+
+  private lazy val compiled = LaneboxSim(RcUnpacker(tagWidth = 2))
+
+  private def completion(random: Random): RcCompletion = {
+    val dwords = Seq(0, 1, 4, 5, 13, 16, 32, 64)(random.nextInt(8))
+    RcCompletion(
+      tag = random.nextInt(tagCount),
+      address = 0,
+      byteCount = 4 * dwords,
+      dwords = dwords,
+      payload = Seq.fill(dwords)(random.nextInt()),
+      done = true
+    )
+  }
+
+  /** What is seen of steps and visits, and how often a probe met what it must not. */
+  private class Watch(dut: RcUnpacker) {
+    var arriving: Option[Int]        = None // Of the completion whose beats are passing.
+    private var before: Option[Int]  = None // The tag of the visit in the cycle before.
+    var probes, completions, middles = 0
+
+    def cycle(): Unit = {
+      val visit = Option.when(dut.io.visit.valid.toBoolean)(dut.io.visit.header.tag.toInt)
+      for (tag <- visit) {
+        assert(!before.contains(tag), s"two visits in a row to tag $tag")
+        if (dut.io.visit.probe.toBoolean) {
+          assert(!arriving.contains(tag), s"a probe of tag $tag within its completion")
+          probes += 1
+          if (arriving.nonEmpty) middles += 1
+        }
+      }
+      if (dut.io.step.valid.toBoolean) {
+        if (visit.nonEmpty && !dut.io.visit.probe.toBoolean) {
+          arriving = visit
+          completions += 1
+        }
+        if (dut.io.step.last.toBoolean && !dut.io.step.head.toBoolean) arriving = None
+      }
+      before = visit
+    }
+  }
+
+  for (straddle <- Seq(true, false))
+    test(s"no probe within its own completion, straddle $straddle, seed ${Seed.value}") {
+      compiled.doSim(s"straddle $straddle", Seed.value) { dut =>
+        val random = new Random(Seed.value)
+        val pins   = new RcPins(dut.io.rc, straddle)
+        val watch  = new Watch(dut)
+        dut.io.rc.valid #= false
+        dut.io.probe.valid #= false
+        dut.clockDomain.forkStimulus(10)
+        dut.clockDomain.waitSampling(5)
+        for (_ <- 0 until 20000) {
+          dut.clockDomain.waitSampling()
+          watch.cycle()
+          pins.cycle(_ => Option.when(random.nextInt(4) > 0)(completion(random)))
+          // Mostly the worst: the tag whose completion is passing.
+          val worst = watch.arriving.filter(_ => random.nextInt(3) > 0)
+          val tag   = if (worst.isDefined) worst.get else random.nextInt(tagCount)
+          dut.io.probe.valid #= random.nextInt(4) > 0
+          dut.io.probe.payload #= tag
+        }
+        assert(watch.completions > 2000 && watch.probes > 1000 && watch.middles > 200)
+      }
+    }
+}
