@@ -185,3 +185,27 @@ def test_a_disabled_idle_state_does_not_cost(card, tmp_path):
     report = look(card, tmp_path)
     assert keys(report, "binds", "costs") == set()
     assert "hugepages" in keys(report, "note")
+
+
+# The card itself ----------------------------------------------------------------------------------
+
+
+def test_a_board_is_reset_and_answers_again(card):
+    """It has no PCI function here: the library's own reset, and then its identifier."""
+    report = card(["reset"])
+    assert report["address"] is None and "anebox" in report["identifier"]
+
+
+def test_info_says_what_the_build_has(card):
+    """Out of the card's own table, and the same as in the build's csr.json."""
+    found = card(["info"])["endpoint"]
+    csr = json.loads((ROOT / "build" / "sim" / "csr.json").read_text())
+    memories = csr["memories"]
+    for name in ("memory0", "memory1"):
+        assert found[f"{name}_offset_bytes"] == memories[name]["base"]
+        assert found[f"{name}_size_bytes"] == memories[name]["size"]
+    constants = csr["constants"]
+    assert found["clock_hz"] == constants["config_clock_frequency"]
+    assert found["interrupt_h2c"] == constants["pcie_dma0_reader_interrupt"]
+    assert found["interrupt_c2h"] == constants["pcie_dma0_writer_interrupt"]
+    assert found["interrupt_user"] is None  # a loopback has none, and is not listed

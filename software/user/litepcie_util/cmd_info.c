@@ -9,7 +9,7 @@
  */
 #include <getopt.h>
 
-#include "registers.h"
+#include "litepcie_capability.h"
 #include "util.h"
 
 struct info {
@@ -17,7 +17,31 @@ struct info {
 	uint64_t			ticks;
 	struct litepcie_conditions	link;
 	const char			*path;
+	struct litepcie_card		card;
+	struct litepcie_block		memory[2];	/* size 0: the card has none */
+	int64_t				h2c_cause, c2h_cause, user_cause;	/* -1: none */
 };
+
+static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int number)
+{
+	struct litepcie_block block;
+
+	if (litepcie_block_find(dev, type, 0, &block) < 0 || block.parameters <= number)
+		return -1;
+	return block.parameter[number];
+}
+
+/* All of it from the card's own table: one utility fits every build. */
+static void ask_card(struct litepcie *dev, struct info *info)
+{
+	litepcie_card(dev, &info->card);
+	for (unsigned int i = 0; i < 2; i++)
+		if (litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, i, &info->memory[i]) < 0)
+			info->memory[i] = (struct litepcie_block) { 0 };
+	info->h2c_cause = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_H2C_CAUSE);
+	info->c2h_cause = parameter(dev, LITEPCIE_BLOCK_DMA, LITEPCIE_DMA_C2H_CAUSE);
+	info->user_cause = parameter(dev, LITEPCIE_BLOCK_USER, LITEPCIE_USER_CAUSE);
+}
 
 static const char *rate_text(unsigned int gen)
 {
@@ -39,28 +63,38 @@ static void print_text(const struct util *util, const void *result)
 	printf("payload        %u bytes (MPS)\n", link->mps);
 	printf("read request   %u bytes (MRRS)\n", link->mrrs);
 	printf("interrupts     MSI %s\n", link->msi ? "enabled" : "disabled");
-	printf("dma            %d channel, %d-bit addresses, %u buffers of %zu bytes each way\n",
-	       DMA_CHANNELS, DMA_ADDR_WIDTH, litepcie_buffer_count(util->dev),
+	printf("dma            %u channel, %u-bit addresses, %u buffers of %zu bytes each way\n",
+	       info->card.channels, info->card.address_width, litepcie_buffer_count(util->dev),
 	       litepcie_buffer_size(util->dev));
-	printf("memory0        %d bytes at BAR0 + 0x%x\n", MEMORY0_SIZE, BAR0(MEMORY0_BASE));
-	printf("memory1        %d bytes at BAR0 + 0x%x\n", MEMORY1_SIZE, BAR0(MEMORY1_BASE));
-	printf("clock          %d Hz\n", CONFIG_CLOCK_FREQUENCY);
+	for (unsigned int i = 0; i < 2; i++)
+		if (info->memory[i].size)
+			printf("memory%u        %u bytes at BAR%u + 0x%x\n", i, info->memory[i].size,
+			       info->memory[i].bar, info->memory[i].offset);
+	printf("clock          %u Hz\n", info->card.clock_hz);
 	printf("mmio path      %s\n", info->path);
 }
 
-static void print_endpoint(struct json *json)
+static void print_cause(struct json *json, const char *key, int64_t cause)
+{
+	if (cause < 0)
+		json_null(json, key);
+	else
+		json_unsigned(json, key, (uint64_t)cause);
+}
+
+static void print_endpoint(struct json *json, const struct info *info)
 {
 	json_begin_object(json, "endpoint");
-	json_unsigned(json, "clock_hz", CONFIG_CLOCK_FREQUENCY);
-	json_unsigned(json, "dma_channels", DMA_CHANNELS);
-	json_unsigned(json, "dma_address_bits", DMA_ADDR_WIDTH);
-	json_unsigned(json, "memory0_offset_bytes", BAR0(MEMORY0_BASE));
-	json_unsigned(json, "memory0_size_bytes", MEMORY0_SIZE);
-	json_unsigned(json, "memory1_offset_bytes", BAR0(MEMORY1_BASE));
-	json_unsigned(json, "memory1_size_bytes", MEMORY1_SIZE);
-	json_unsigned(json, "interrupt_h2c", PCIE_DMA0_READER_INTERRUPT);
-	json_unsigned(json, "interrupt_c2h", PCIE_DMA0_WRITER_INTERRUPT);
-	json_unsigned(json, "interrupt_user", USER_INTERRUPT);
+	json_unsigned(json, "clock_hz", info->card.clock_hz);
+	json_unsigned(json, "dma_channels", info->card.channels);
+	json_unsigned(json, "dma_address_bits", info->card.address_width);
+	json_unsigned(json, "memory0_offset_bytes", info->memory[0].offset);
+	json_unsigned(json, "memory0_size_bytes", info->memory[0].size);
+	json_unsigned(json, "memory1_offset_bytes", info->memory[1].offset);
+	json_unsigned(json, "memory1_size_bytes", info->memory[1].size);
+	print_cause(json, "interrupt_h2c", info->h2c_cause);
+	print_cause(json, "interrupt_c2h", info->c2h_cause);
+	print_cause(json, "interrupt_user", info->user_cause);
 	json_end_object(json);
 }
 
@@ -78,7 +112,7 @@ static void print_json(struct json *json, const void *result)
 	json_unsigned(json, "mrrs_bytes", info->link.mrrs);
 	json_bool(json, "msi_enabled", info->link.msi);
 	json_string(json, "mmio_path", info->path);
-	print_endpoint(json);
+	print_endpoint(json, info);
 }
 
 static int run(struct util *util, int argc, char **argv)
@@ -102,6 +136,7 @@ static int run(struct util *util, int argc, char **argv)
 		return util_finish(util, NULL, print_text, print_json);
 	info.link = util->conditions;
 	info.path = litepcie_mmio_path(util->dev);
+	ask_card(util->dev, &info);
 	util_check(util, litepcie_identifier(util->dev, info.identifier, sizeof(info.identifier)),
 		   "reading the identifier");
 	util_check(util, litepcie_time(util->dev, &info.ticks), "reading device time");

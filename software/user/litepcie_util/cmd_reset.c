@@ -23,15 +23,15 @@ static void print_text(const struct util *util, const void *result)
 {
 	const struct reset *reset = result;
 
-	(void)util;
-	printf("reset          %s, which answers: %s\n", reset->address, reset->identifier);
+	printf("reset          %s, which answers: %s\n",
+	       *reset->address ? reset->address : util->device, reset->identifier);
 }
 
 static void print_json(struct json *json, const void *result)
 {
 	const struct reset *reset = result;
 
-	json_string(json, "address", reset->address);
+	json_string(json, "address", *reset->address ? reset->address : NULL);
 	json_string(json, "identifier", reset->identifier);
 }
 
@@ -40,10 +40,12 @@ static bool reset_function(struct util *util, struct reset *reset)
 {
 	int rc;
 
-	if (pci_of_device(util->device, reset->address) < 0) {
-		util_fail(util, "%s is no PCI function of this machine; a simulated board is reset "
-			  "by starting it again", util->device);
-		return false;
+	if (pci_of_device(util->device, reset->address) < 0) {	/* a board: the library can */
+		if (!util_open(util))
+			return false;
+		rc = litepcie_reset(util->dev);
+		util_check(util, rc, "resetting the card");
+		return rc == 0;
 	}
 	rc = pci_write_text("1", "/sys/bus/pci/devices/%s/reset", reset->address);
 	if (rc == -ENOENT)
@@ -72,7 +74,7 @@ static int run(struct util *util, int argc, char **argv)
 	}
 	if (optind < argc)
 		return util_usage(util, "%s: reset takes no argument", argv[optind]);
-	if (!reset_function(util, &reset) || !util_open(util))
+	if (!reset_function(util, &reset) || (!util->dev && !util_open(util)))
 		return util_finish(util, NULL, print_text, print_json);
 	util_check(util, litepcie_identifier(util->dev, reset.identifier, sizeof(reset.identifier)),
 		   "reading the identifier");
