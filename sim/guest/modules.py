@@ -4,7 +4,7 @@
 """Modules of the guest's own kernel, which the unpacked tree of kernel.py does without.
 
 Promises: they are of exactly the kernel that boots, and are handed out in the order in which they
-must be loaded. Only those of VFIO are kept; everything else that a guest needs is built in.
+must be loaded. Only those of VFIO and of PCIe errors are kept; what else a guest needs is built in.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sim.guest import SetupError, mirror, packages
 from sim.guest.kernel import Kernel
 from sim.guest.packages import BUILD, Archive, Plan
 
-KEPT = ("drivers/vfio", "virt/lib")
+KEPT = ("drivers/pci/pcie", "drivers/vfio", "virt/lib")
 
 
 def ensure(kernel: Kernel, wanted: str) -> list[Path]:
@@ -49,7 +49,7 @@ def dependencies(module: Path) -> list[str]:
 
 def fetch(kernel: Kernel) -> Path:
     """Unpack the kernel's package once more, and keep what is wanted here."""
-    directory = BUILD / "kernel" / f"modules-{kernel.version.replace('~', '-')}"
+    directory = BUILD / "kernel" / f"modules2-{kernel.version.replace('~', '-')}"
     if packages.manifest(directory):
         return directory
 

@@ -10,7 +10,7 @@ full length).
 import os
 
 import pytest
-from driver_guest import CARD, boot
+from driver_guest import CARD, HELD, STOPPED, boot
 
 from lanebox import layouts
 from sim.guest import built, driver, qemu, run
@@ -24,6 +24,14 @@ needs_kernels = pytest.mark.skipif(
 @pytest.fixture(autouse=True)
 def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+# kmemleak looks twice: what is only young is no leak.
+LEAKS = (
+    "sleep 6; for n in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 1; done",
+    "cat /sys/kernel/debug/kmemleak >/out/leaks; cat /sys/kernel/debug/dma-api/error_count "
+    ">/out/errors",
+)
 
 
 def guest(name):
@@ -68,6 +76,49 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
     with start_board() as board:
         result = boot(board, commands, guest=guest("p2p"), programs=["peer"], devices=devices)
     assert int(result.files["available"]) == size
+
+
+@needs_kernels
+@pytest.mark.guest
+@pytest.mark.soak
+def test_sleep_stops_the_dma_and_the_card_goes_on(start_board):
+    """Every device suspended to idle and resumed; Debian's kernels cannot try that in a guest."""
+    commands = [
+        STOPPED,
+        "echo devices >/sys/power/pm_test",
+        "stopped 'echo freeze >/sys/power/state'",
+        "stress cycle /dev/litepcie0 4",
+    ]
+    with start_board() as board:
+        boot(board, commands, guest=guest("p2p"))
+        assert board.stats()["unmapped"] == 0
+
+
+@needs_kernels
+@pytest.mark.guest
+@pytest.mark.soak
+def test_the_debug_kernel_finds_nothing(start_board):
+    """KASAN, lockdep, list, object and DMA API debugging are silent, and kmemleak finds nothing.
+
+    Not with O_DIRECT on a ring: one page mapped for two devices is more than DMA API debugging
+    follows, and it says so ("overlapping mappings aren't supported").
+    """
+    commands = [
+        HELD + "mount -t debugfs none /sys/kernel/debug",
+        "stress cycle /dev/litepcie0 12; stress race /dev/litepcie0 10",
+        "held 'echo 0000:01:00.0 >$driver/unbind'; echo 0000:01:00.0 >$driver/bind",
+        "rings shapes /dev/litepcie0; rings event /dev/litepcie0; rings refuse /dev/litepcie0",
+        "chmod 666 /dev/litepcie0; fuzz /dev/litepcie0 3000 1 >/dev/null",
+        "held 'echo 1 >$card/remove'; echo 1 >/sys/bus/pci/rescan",
+        "stress cycle /dev/litepcie0 2; rmmod litepcie; insmod /lib/modules/litepcie.ko",
+        *LEAKS,
+    ]
+    with start_board() as board:
+        files = boot(
+            board, commands, guest=guest("debug"), programs=["stress", "rings", "fuzz"],
+            memory=1024, timeout=900,
+        ).files  # fmt: skip
+    assert files["leaks"] == b"" and files["errors"].strip() == b"0"
 
 
 @pytest.mark.guest

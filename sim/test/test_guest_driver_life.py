@@ -4,27 +4,12 @@
 """The driver's life cycle: cards come and go while files are open, rings mapped and DMA running."""
 
 import pytest
-from driver_guest import CARD, boot, kernels
+from driver_guest import CARD, HELD, boot, kernels
 
 from sim.guest import run
 from sim.guest.machine import card_arguments
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
-
-# Runs `stress hold` and, once data flows, what $1 says; the program must then end well by itself.
-HELD = f"""
-held() {{
-	rm -f /tmp/flows
-	stress hold /dev/litepcie0 /tmp/flows &
-	holder=$!
-	while [ ! -e /tmp/flows ]; do kill -0 $holder; sleep 0.05; done
-	eval "$1"
-	wait $holder
-	[ ! -e /dev/litepcie0 ]
-}}
-driver=/sys/bus/pci/drivers/litepcie
-card={CARD}
-"""
 
 
 @pytest.fixture(autouse=True)

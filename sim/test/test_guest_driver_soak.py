@@ -11,7 +11,7 @@ import json
 import re
 
 import pytest
-from driver_guest import CARD, FULL, boot
+from driver_guest import FULL, HELD, boot
 from guest_line import SHELL, GuestLine
 
 from sim.guest import run
@@ -31,22 +31,6 @@ counts() {
 	awk '/^ +count:/ {pages += $2} END {print "pages_at_hand", pages}' /proc/zoneinfo
 	awk '/^kmalloc|^eventpoll|^dma|^filp|^vm_area/ {print "slab", $1, $2}' /proc/slabinfo
 }
-driver=/sys/bus/pci/drivers/litepcie
-"""
-# Runs `stress hold` and, once data flows, what $1 says; the program must then end well by itself,
-# and after what $2 says the node is gone.
-HELD = f"""
-card={CARD}
-held() {{
-	rm -f /tmp/flows
-	stress hold /dev/litepcie0 /tmp/flows &
-	holder=$!
-	while [ ! -e /tmp/flows ]; do kill -0 $holder; sleep 0.02; done
-	eval "$1"
-	wait $holder
-	eval "$2"
-	[ ! -e /dev/litepcie0 ]
-}}
 """
 
 

@@ -1,0 +1,95 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""With DMA running: PCIe errors, the machine's end, another kernel; and what is told."""
+
+import struct
+
+import pytest
+from driver_guest import CARD, STOPPED, boot
+
+from sim.guest import kernel as guest_kernel
+from sim.guest import modules, run
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+
+COMPLETION_TIMEOUT = 1 << 14  # in Uncorrectable Error Status; not fatal
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+def injection(status):
+    """What aer_inject wants: bus, device, function, uncorrectable and correctable errors."""
+    return struct.pack("<3Bx7I", 1, 0, 0, status, 0, 0, 0, 0, 0, 0)
+
+
+def test_a_pcie_error_ends_in_recovery(start_board):
+    """The DMA is stopped with EIO, and runs again on the same file.
+
+    Only errors that are not fatal: for the others the kernel resets the bus, which QEMU 11.1.3 does
+    not survive.
+    """
+    found = modules.ensure(guest_kernel.ensure(), "aer_inject")
+    files = [(path, f"more/{path.name}") for path in found]
+    files.append((injection(COMPLETION_TIMEOUT), "error"))
+    commands = [
+        STOPPED,
+        *(f"insmod /more/{path.name}" for path in found),
+        "stopped 'cat /error >/dev/aer_inject'; stopped 'cat /error >/dev/aer_inject'",
+        "[ $(dmesg | grep -c 'PCIe error: DMA is stopped') -eq 2 ]",
+        "stress cycle /dev/litepcie0 4",
+    ]
+    with start_board() as board:
+        log = boot(board, commands, files=files).files["dmesg"].decode()
+        assert board.stats()["unmapped"] == 0
+    assert log.count("device recovery successful") == 2, log[-3000:]
+
+
+def test_another_kernel_finds_a_quiet_card(start_board):
+    """kexec while DMA runs: nothing is written into the memory of the next, which drives the card.
+
+    It ends with DMA running as well: the machine's power goes off under it.
+    """
+    commands = [
+        "[ -z $second ] || stress cycle /dev/litepcie0 4",
+        "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done",
+        "[ -z $second ] || { sleep 1; exit 0; }",
+        "cd /; find . -xdev ! -path './vmlinuz' ! -path './tmp/*' ! -path './sys/*' "
+        "! -path './proc/*' | cpio -H newc -o >/tmp/initrd; rm -rf /out/*",
+        'kexec /vmlinuz /tmp/initrd "$(cat /proc/cmdline) second=1"',
+    ]
+    kernel = guest_kernel.ensure()
+    with start_board() as board:
+        boot(board, commands, programs=["stress", "kexec"], files=[(kernel.image, "vmlinuz")])
+        assert board.stats()["unmapped"] == 0
+
+
+def test_what_happens_is_told(start_board):
+    """Tracepoints and counts in sysfs say what a reader of them would see happen."""
+    node = "/sys/class/litepcie/litepcie0"
+    commands = [
+        "mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing",
+        "echo 1 >events/litepcie/enable",
+        "stress cycle /dev/litepcie0 4",
+        f"echo 1 >{CARD}/reset || true",
+        "cat trace >/out/trace",
+        f"for name in {node}/*_* {node}/target {node}/source; do",
+        "echo ${name##*/} $(cat $name); done >/out/counts",
+        "ls -l /dev/litepcie0 >/out/node",
+    ]
+    with start_board() as board:
+        files = boot(board, commands).files
+    trace, counts = files["trace"].decode(), files["counts"].decode()
+    for way in ("h2c", "c2h"):
+        assert trace.count(f"litepcie0 {way} start error=0") == 4
+        assert trace.count(f"litepcie0 {way} stop error=0") >= 4
+    assert "litepcie0 c2h hw_count=" in trace
+    assert "01:00.0 offline" in trace and "01:00.0 live" in trace
+    told = dict(line.split(" ", 1) for line in counts.splitlines() if " " in line)
+    assert told["target"] == "sim" and len(told["source"]) == 64
+    assert int(told["c2h_interrupts"]) > 0 and int(told["c2h_buffers"]) == 0  # none runs now
+    for what in ("buffers", "interrupts", "lost", "interrupts_missed"):
+        assert f"h2c_{what}" in told and f"c2h_{what}" in told
