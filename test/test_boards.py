@@ -8,7 +8,6 @@ import importlib
 import json
 import re
 import sys
-from argparse import Namespace
 from pathlib import Path
 
 import pytest
@@ -90,10 +89,11 @@ def test_a_net_of_another_board_is_refused():
 
 
 @pytest.mark.parametrize("board, lanes", [(KU5P, 8), (KU5P, 1), (BOARDS[2], 4)], ids=name)
-def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path):
+def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, monkeypatch):
     """Every bit of every port has a place, and nothing else has."""
-    options = Namespace(lanes=lanes, endpoint="litepcie", output_dir=tmp_path, msix=False,
-        user="lanebox.user.loopback:Loopback")
+    monkeypatch.setattr(sys, "argv", ["target", "--synth-only", "--lanes", str(lanes),
+        "--endpoint", "litepcie", "--output-dir", str(tmp_path)])
+    options   = silicon.parse_arguments(board, "")
     output, _ = silicon.build_gateware(board, options)
     constants = json.loads((output/"csr.json").read_text())["constants"]
     assert constants["config_clock_frequency"] == board.clock
