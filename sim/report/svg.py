@@ -14,8 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-WIDTH, HEIGHT = 400, 262
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 44
+WIDTH, HEIGHT = 400, 266
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 48
 MARK = 4.2  # radius of a circle; the others are wider
 
 
@@ -118,7 +118,7 @@ class Plot:
         for i, tick in enumerate(self.x.ticks):
             px, _ = self.at(tick, self.y.low)
             name = self.x.names[i] if self.x.names else number(tick)
-            out.append(f'<text class="tick" x="{px:.1f}" y="{base + 17}" '
+            out.append(f'<text class="tick" x="{px:.1f}" y="{base + 21}" '
                        f'text-anchor="middle">{escape(name)}</text>')  # fmt: skip
         out.append(f'<line class="axis" x1="{left}" x2="{right:.1f}" y1="{base}" y2="{base}"/>')
         out.append(f'<text class="label" x="{(left + right) / 2:.1f}" y="{self.height - 6}" '
