@@ -34,6 +34,7 @@ class Conditions:
 
     endpoint: str = DEFAULT
     host: str = "client"  # or the guest's kernel
+    driver: str | None = None  # of the guest: lanebox or stock
     user: str = "loopback"  # what is in the user slot
     mps: int = 256
     mrrs: int = 512

@@ -251,12 +251,12 @@ def run(args: argparse.Namespace) -> int:
     example = examples.find(args.example) if args.example else None
     memories = {n: file for n, file in enumerate([args.memory0, args.memory1]) if file}
     built = artefacts.build(args.endpoint, example, args.waves, memories, args.msix)
+    with_guest = args.vm == "1" or args.shell
     at = Conditions(
         args.endpoint, mps=args.mps, mrrs=args.mrrs, rcb=args.rcb, seed=args.seed,
         read_latency_ns=args.read_latency, mmio_rtt_ns=args.mmio_rtt,
-        user=example.name if example else "loopback",
+        user=example.name if example else "loopback", driver=args.driver if with_guest else None,
     )  # fmt: skip
-    with_guest = args.vm == "1" or args.shell
     guest = _guest(args, built) if with_guest else None
     plan = Plan(built, at, board_extras(args), guest, args.accel)
     if args.shell:

@@ -37,6 +37,7 @@ def test_the_driver_moves_the_same_data_both_ways():
     for name in ("c2h/mps256", "h2c/cpl256", "duplex/mps256"):
         assert rows[name]["conditions"]["compared_bytes"] >= MIB16, name
         assert rows[name]["conditions"]["host"].startswith("guest ")
+        assert rows[name]["conditions"]["driver"] == "lanebox"
     assert rows["c2h/mps256"]["violations"] == 0
     assert rows["c2h/mps256"]["ratio"] >= 0.98
     assert rows["sim/wall"]["value"] > 0
