@@ -107,9 +107,7 @@ class LaneboxSoC(SoCMini):
         self.activity = Activity(
             self.pcie_dma0.writer.enable,
             self.pcie_dma0.reader.enable,
-            self.pcie_phy.msi_busy,
-            self.pcie_endpoint.busy,
-            self.user.busy,
+            self.pcie_phy.msi_busy, self.pcie_endpoint.busy, self.host_busy, self.user.busy,
         )
         self.busy = self.activity.busy
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
@@ -121,6 +119,7 @@ class LaneboxSoC(SoCMini):
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
             windows = default_windows(self.user.axi, msix, compat))
+        self.host_busy = self.mmio.busy # Posted writes may wait here for thousands of cycles.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
         # Software finds them where the host sees them; they are not on the bus.
         for name, (base, size) in COMPAT[compat].regions().items():
@@ -130,6 +129,7 @@ class LaneboxSoC(SoCMini):
     def add_bus_master(self, memories):
         """The host's BAR0 through LitePCIe's bus master, with everything behind it on the bus."""
         self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=layouts.CSR_BASE)
+        self.host_busy = self.pcie_mmap.wishbone.cyc
         self.bus.add_master(name="pcie_mmap", master=self.pcie_mmap.wishbone)
         for n, (base, words) in enumerate(zip(layouts.MEMORY_BASES, memories)):
             self.add_ram(f"memory{n}", origin=base, size=layouts.MEMORY_SIZE, contents=words)

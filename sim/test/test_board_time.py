@@ -6,7 +6,7 @@
 import time
 
 import pytest
-from board_client import HIGH_MEMORY, pattern
+from board_client import C2H_GENERATE, HIGH_MEMORY, pattern
 from seeds import SHIFT
 
 TICK_NS = 4
@@ -52,6 +52,23 @@ def test_a_slow_host_does_not_lengthen_a_read(start_board):
     with start_board() as board:
         card = board.card()
         assert read_ticks(card, pause=0.02) == read_ticks(card)
+
+
+@pytest.mark.parametrize("stock", [False, True], ids=["lanebox", "litepcie"])
+def test_time_runs_while_posted_writes_wait(stock, start_board, start_stock):
+    """The last of a burst of writes reaches its register although nobody asks for anything.
+
+    The register bus takes much longer for them than the pins, which are silent meanwhile.
+    """
+    with start_stock("--rules", "warn") if stock else start_board() as board:
+        card = board.card()
+        memory = card.memory(HIGH_MEMORY, 4096)
+        card.write("pattern_control", C2H_GENERATE)
+        card.program("c2h", [(HIGH_MEMORY, 4096)])
+        scratch = (card.address("ctrl_scratch"), bytes(4))
+        start = (card.address("pcie_dma0_writer_enable"), (1).to_bytes(4, "little"))
+        card.client.write_multi([*[scratch] * 500, start])
+        card.wait_data(memory, pattern(4096))
 
 
 def test_time_stands_still_while_idle(start_board):
