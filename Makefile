@@ -58,7 +58,7 @@ lint:
 	@$(RUN) tools.lint
 
 setup:
-	@$(PREPARE) sim guest spinal readers synthesis card
+	@$(PREPARE) sim guest spinal readers python synthesis card
 	@.venv/bin/python targets/sim.py --build >/dev/null
 	@$(RUN) sim.guest.run --prepare
 	@$(RUN) sim.differential.environment

@@ -267,7 +267,7 @@ def test_an_unknown_group_is_a_usage_error(capsys):
     """The message lists the groups."""
     with pytest.raises(SystemExit):
         prepare.main(["gest"])
-    assert "sim, guest, spinal, readers" in capsys.readouterr().err
+    assert f"there are {', '.join(prepare.NEEDS)}" in capsys.readouterr().err
 
 
 def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
