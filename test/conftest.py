@@ -2,11 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What all unit tests share: the seed that a failure needs to be repeated, and one build."""
+"""What all unit tests share: the seed that a failure needs to be repeated, and each build once."""
 
 import pytest
 from repository import run_sim_target
 from seeds import SHIFT
+from software_build import Util, build_software
 
 
 def pytest_report_header():
@@ -30,3 +31,15 @@ def sim_build(tmp_path_factory):
 def stock_build(tmp_path_factory):
     """The folder with LitePCIe's endpoint in it."""
     return build(tmp_path_factory, "--endpoint", "litepcie")
+
+
+@pytest.fixture(scope="session")
+def built():
+    """The C library and litepcie_util, with the gateware's headers they were built for."""
+    return build_software()
+
+
+@pytest.fixture
+def util(built):
+    """litepcie_util, as a program to call."""
+    return Util(built.util)

@@ -17,7 +17,6 @@ import time
 import pytest
 from card_standin import SCRATCH_RESET
 from repository import ROOT
-from software_build import Util, build_software
 from vfio_user_standin import REGION_READ, VERSION, Standin
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -29,16 +28,6 @@ COMMANDS = {"info": [], "peek": ["ctrl_scratch"], "poke": ["ctrl_scratch", "1"],
     "doctor": ["--look"]}
 # Of the machine: test_util_pci.py; of real gateware: sim/test/test_util_latency.py.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
-
-
-@pytest.fixture(scope="session")
-def built():
-    return build_software()
-
-
-@pytest.fixture
-def util(built):
-    return Util(built.util)
 
 
 @pytest.fixture

@@ -8,18 +8,7 @@ import json
 
 import pytest
 from card_standin import SCRATCH_RESET
-from software_build import Util, build_software
 from vfio_user_standin import Standin
-
-
-@pytest.fixture(scope="session")
-def built():
-    return build_software()
-
-
-@pytest.fixture
-def util(built):
-    return Util(built.util)
 
 
 @pytest.fixture

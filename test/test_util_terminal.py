@@ -13,20 +13,9 @@ import time
 
 import pytest
 from repository import ROOT
-from software_build import Util, build_software
 from vfio_user_standin import Standin
 
 SECONDS = 60
-
-
-@pytest.fixture(scope="session")
-def built():
-    return build_software()
-
-
-@pytest.fixture
-def util(built):
-    return Util(built.util)
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ def body(rows: list[dict], recording: Recording) -> str:
          histograms.section(rows, recording.many, recording.latency_ns)),
         ("On the pins", "timeline",
          "Recorded without a guest. Point at a box for the whole TLP.",
-         timeline.section(recording.one)),
+         timeline.section(recording.alone, recording.one)),
         ("All rows", "rows",
          "Rates in GB/s are 1e9 bytes a second. A ratio of 1 is the limit itself.",
          table.section(rows)),

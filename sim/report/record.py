@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records what the page draws: one buffer there and back, and a run of reads under load."""
+"""Records what the page draws: registers of an idle card, a buffer there and back, a busy card."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sim.card import Card
 from sim.measure import Conditions, check
 from sim.trace.tlp import Tlp, load
 
+ALONE = ("info",)  # Under DMA time runs while the host's process thinks.
 ONE_BUFFER = ("dma_test", "--size", "8K")
 MANY_READS = ("dma_test", "--direction", "h2c", "--size", "1M")
 
@@ -21,6 +22,7 @@ MANY_READS = ("dma_test", "--direction", "h2c", "--size", "1M")
 class Recording:
     """TLPs in order; `latency_ns` is what the host's memory took at these conditions."""
 
+    alone: list[Tlp] = field(default_factory=list)
     one: list[Tlp] = field(default_factory=list)
     many: list[Tlp] = field(default_factory=list)
     latency_ns: int = 0
@@ -29,6 +31,7 @@ class Recording:
 def record(board: Path, util: Path, at: Conditions) -> Recording:
     """A board for each, since a trace has no marks inside."""
     return Recording(
+        _trace(board, util, at, ALONE),
         _trace(board, util, at, ONE_BUFFER),
         _trace(board, util, at, MANY_READS),
         at.read_latency_ns,

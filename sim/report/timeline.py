@@ -171,9 +171,9 @@ def _steps(story: Story) -> str:
     return f'<dl class="steps">{cells}</dl>'
 
 
-def section(tlps: Sequence[Tlp]) -> str:
+def section(alone: Sequence[Tlp], one: Sequence[Tlp]) -> str:
     """Both stories, or why there is none."""
-    stories = [story for story in (access(tlps), transfer(tlps)) if story]
+    stories = [story for story in (access(alone), transfer(one)) if story]
     if not stories:
         return (
             '<p class="quiet">No trace: <code>make sim</code> and <code>make bench</code> record '

@@ -10,6 +10,7 @@ import sys
 import time
 import tracemalloc
 
+import numpy as np
 import pytest
 from board_builds import ROOT
 
@@ -18,7 +19,6 @@ from sim import artefacts
 from sim.board.process import BoardProcess
 from sim.measure import Conditions
 
-np = pytest.importorskip("numpy")
 PYTHON = ROOT / "software" / "python"
 OUT = ROOT / "build" / "software" / "python"
 BUFFER = 65536
