@@ -28,6 +28,7 @@ from sim.errors import BuildError
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = ROOT / "sim" / "board"
 CACHE = ROOT / "build" / "board"
+KEPT = 40  # Boards of a few MB each; the test suite needs some ten at a time.
 
 VERILATOR_FLAGS = [
     "--cc", "--exe", "--top-module", "lanebox", "--prefix", "Vlanebox", "-O3",
@@ -56,6 +57,8 @@ def build_board(gateware: Path, waves: bool = False, quiet: bool = False) -> Pat
     with locked(CACHE.with_name(".board.lock")):
         if not binary.exists():
             _compile(binary.parent, sources, flags, quiet)
+            forget(CACHE, KEPT)
+        os.utime(binary.parent)
     return _beside_images(binary, images)
 
 
@@ -132,6 +135,14 @@ def _keep(work: Path, directory: Path) -> None:
     for name in ("board", "verilate.log", "make.log"):
         (work / name).rename(kept / name)
     kept.rename(directory)
+
+
+def forget(cache: Path, most: int) -> None:
+    """Remove the boards that were not asked for the longest, but for `most` of them."""
+    boards = [path for path in cache.iterdir() if not path.suffix]  # others are being built
+    boards.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    for board in boards[most:]:
+        shutil.rmtree(board, ignore_errors=True)
 
 
 def check_verilate_log(log: str) -> None:

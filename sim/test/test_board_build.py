@@ -62,6 +62,16 @@ def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
     assert build_board(gateware, quiet=True) == executable
 
 
+def test_the_boards_that_nobody_asks_for_are_removed(tmp_path):
+    """The latest stay, and what is being built beside them."""
+    for age, name in enumerate(["old.123", "b", "a", "d", "c"]):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "board").touch()
+        os.utime(tmp_path / name, (1e9 - age, 1e9 - age))
+    build.forget(tmp_path, 2)
+    assert {path.name for path in tmp_path.iterdir()} == {"old.123", "b", "a"}
+
+
 def test_what_the_build_depends_on(gateware, tmp_path):
     """Flags and the bytes of each Verilog and C++ source make another build; paths do not."""
     sources = build._gateware_sources(gateware)
