@@ -11,6 +11,7 @@ holds every command, option and property in them to vivado_names.txt.
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 SCRIPT = Path(__file__).with_name("vivado.tcl")
@@ -23,6 +24,7 @@ VENDOR, DEVICE, SUBSYSTEM = 0x10ee, 0x9038, 0x4c42
 APPLICATION = 1 << 24
 CLASS_CODE = 0x058000 # A memory controller of no special kind.
 
+WARNING  = "warning: " # So begin vivado.tcl's own; Vivado's are in capitals.
 KILOBYTE = 1 << 10
 MEGABYTE = 1 << 20
 
@@ -72,7 +74,6 @@ def core_properties(board, endpoint, msix=False):
         "axisten_if_width":             f"{layouts.DATA_WIDTH}_bit",
         "axisten_freq":                 int(board.clock/1e6),
         "AXISTEN_IF_RC_STRADDLE":       options["PCIE_RC_STRADDLE"],
-        "PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE": options["PCIE_FLR"],
         "axisten_if_enable_client_tag": "true",
         "extended_tag_field":           "true",
         "pf0_dev_cap_max_payload":      "512_bytes",
@@ -98,11 +99,21 @@ def core_properties(board, endpoint, msix=False):
         })
     return {**properties, **(_msix_properties(layouts) if msix else {})}
 
+def core_hopes(endpoint):
+    """Properties that nobody has seen this core with: a build goes on without them, and says so."""
+    from lanebox.phy.hard_block import HARD_BLOCK
+
+    offered = bool(HARD_BLOCK[endpoint]["PCIE_FLR"])
+    return {"PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE": str(offered).lower()}
+
 def core_script(board, endpoint, msix=False):
-    """core.tcl, which sets `core_properties`."""
-    lines = [f"    CONFIG.{name} {{{value}}} \\" for name, value in
-        core_properties(board, endpoint, msix).items()]
-    return "\n".join(["set core_properties [list \\", *lines, "]"]) + "\n"
+    """core.tcl, which sets `core_properties` and `core_hopes`."""
+    def as_list(name, properties):
+        lines = [f"    CONFIG.{key} {{{value}}} \\" for key, value in properties.items()]
+        return "\n".join([f"set {name} [list \\", *lines, "]"]) + "\n"
+
+    return (as_list("core_properties", core_properties(board, endpoint, msix)) +
+        as_list("core_hopes", core_hopes(endpoint)))
 
 # Run ----------------------------------------------------------------------------------------------
 
@@ -118,4 +129,7 @@ def place_and_route(vivado, board, output, top, synthesis):
         end = "\n".join(done.stdout.splitlines()[-20:])
         raise RuntimeError(f"Vivado failed with status {done.returncode}, see {output}/vivado.log:"
             f"\n{end}")
+    for line in done.stdout.splitlines():
+        if line.startswith(WARNING):
+            print(line, file=sys.stderr)
     return bitstream

@@ -33,6 +33,13 @@ if {$card} {
     create_ip -vendor xilinx.com -library ip -name pcie4_uscale_plus -module_name pcie_usp
     source $gateware/core.tcl
     set_property -dict $core_properties [get_ips pcie_usp]
+    foreach {name value} $core_hopes {
+        if {[lsearch -nocase [list_property [get_ips pcie_usp]] $name] < 0} {
+            puts stderr "warning: this Vivado's core has no property $name, which stays unset"
+            continue
+        }
+        set_property $name $value [get_ips pcie_usp]
+    }
     generate_target all [get_ips pcie_usp]
     synth_ip [get_ips pcie_usp]
 }

@@ -24,6 +24,7 @@ BOARDS = [importlib.import_module(f"{name}_platform").BOARD
     for name in ("ku5p", "as02mc04", "rk_xcku5p")]
 KU5P   = BOARDS[0]
 NAMES  = ROOT/"targets"/"vivado_names.txt"
+RESET  = "PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE"
 STUBS  = ROOT/"test"/"vivado_stubs.tcl"
 
 
@@ -113,6 +114,17 @@ def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, sy
     assert "-top spi_proxy" in log and "create_clock" in log
 
 
+def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_path, capfd):
+    """What the core has under this name is set; what it has not is said, and nothing fails."""
+    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"a"), "lanebox", "vivado")
+    assert f"CONFIG.{RESET} true" in (tmp_path/"log").read_text()
+    assert capfd.readouterr().err == ""
+    strange = program(script=f"set strange CONFIG.{RESET}\n")
+    vivado.place_and_route(strange, KU5P, make_output(KU5P, tmp_path/"b"), "lanebox", "vivado")
+    assert RESET not in (tmp_path/"log").read_text()
+    assert f"core has no property CONFIG.{RESET}, which stays unset" in capfd.readouterr().err
+
+
 def test_negative_slack_leaves_no_bitstream(program, tmp_path):
     """The error has the slack and the report's name."""
     output = make_output(KU5P, tmp_path/"out")
@@ -154,12 +166,12 @@ def test_the_core_is_like_the_simulated_one():
     assert (core["pf0_bar0_size"], core["pf0_bar0_scale"]) == (128, "Kilobytes")
     assert core["axisten_if_width"] == "256_bit" and core["axisten_freq"] == 250
     assert core["AXISTEN_IF_RC_STRADDLE"] == "true"
-    assert core["PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE"] == "true"
+    assert vivado.core_hopes("lanebox") == {RESET: "true"}
     model = (ROOT/"sim"/"board"/"pcie4"/"config_space.cpp").read_text()
     assert f"0x{vivado.DEVICE:04x}{vivado.VENDOR:04x}" in model
     assert f"0x{vivado.SUBSYSTEM:04x}{vivado.VENDOR:04x}" in model
     stock = vivado.core_properties(KU5P, "litepcie")
-    assert stock["PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE"] == "false"
+    assert vivado.core_hopes("litepcie") == {RESET: "false"}
     assert stock["AXISTEN_IF_RC_STRADDLE"] == "false" and "pf0_bar2_size" not in stock
     assert vivado.core_properties(BOARDS[2], "lanebox")["axisten_freq"] == 125
 

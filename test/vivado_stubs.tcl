@@ -6,6 +6,7 @@
 # variable `names` has, and writes down that it was called. `slack` is what timing is to say.
 
 set log {}
+if {![info exists strange]} { set strange {} } ;# A property that this core does not have.
 foreach line [split $names "\n"] {
     if {[regexp {^\s*(#|$)} $line]} continue
     set words [string trim [lindex [split $line |] 0]]
@@ -46,6 +47,11 @@ proc get_property {name object} {
     checked get_property {}
     check_property $name
     return $::slack
+}
+
+proc list_property {object} {
+    checked list_property {}
+    return [lsearch -all -inline -not [array names ::known_property] $::strange]
 }
 
 proc read_xdc {files} {
