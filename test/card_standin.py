@@ -30,6 +30,7 @@ FAULTS = {
     "stall_after": None,  # no buffer after this many
     "dead": False,  # BAR0 reads all ones
     "wide": "right",  # "stock": 8-byte accesses as stock LitePCIe answers them
+    "tick_ns": layouts.TICK_NS,  # of its clock
     "stuck": 0,  # bits of the scratch register that read 1
     "table": None,  # (word, value): the capability table has this there, its checksum being right
     "checksum": 0,  # what the table's checksum is wrong by
@@ -66,7 +67,7 @@ def capability_table(registers, fault):
         "h2c_buffered": layouts.DMA_BUFFER_SIZE, "c2h_buffered": layouts.DMA_BUFFER_SIZE,
     }
     endpoint = {"kind": 1, "data_width": layouts.DATA_WIDTH,
-        "clock_hz": int(layouts.SYS_CLK_FREQ), "read_tags": layouts.READ_TAGS}
+        "clock_hz": 10**9 // (fault["tick_ns"] or 1), "read_tags": layouts.READ_TAGS}
 
     def block(kind, name, parameters=None):
         values = {name: 0 for name in places[kind].parameters} | (parameters or {})
@@ -75,7 +76,7 @@ def capability_table(registers, fault):
     blocks = [block("control", "ctrl"), block("identifier", "identifier_mem"),
         block("endpoint", "pcie_phy", endpoint), block("interrupts", "pcie_msi"),
         block("dma", "pcie_dma0", dma),
-        block("device_time", "device_time", {"tick_ps": 1000 * layouts.TICK_NS}),
+        block("device_time", "device_time", {"tick_ps": 1000 * fault["tick_ns"]}),
         block("counters", "pcie_counters"),
         capability.Block("memory", registers.memory0, 4096, {}), block("pattern", "pattern")]
     words = capability.table("standin", "5a" * 32, blocks)

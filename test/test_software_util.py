@@ -137,6 +137,7 @@ def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, se
     ({"table": (23, 4)}, "block 0 of the capability table has 1 words"),
     ({"table": (30, 99)}, "the card has no identifier"),
     ({"checksum": 1}, "the checksum of the capability table"),
+    ({"tick_ns": 0}, "the card does not say how long a tick of its time is"),
     ({"missing": "msi"}, "no MSI capability"),
     ({"missing": "pcie"}, "no PCI Express capability"),
 ], ids=lambda value: str(value) if isinstance(value, dict) else None)
@@ -218,6 +219,25 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
     assert rows["mmio_read/4"]["value"] == 748
     assert rows["mmio_write/4"]["value"] == rows["mmio_write/4"]["mb_per_s"] == 1000
     assert rows["mmio_write/8"]["value"] == 2000
+
+
+@pytest.mark.parametrize("tick_ns, limit", [(4, 7.4219), (8, 3.7647)])
+def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
+    """A card at 125 MHz does as much in a tick, which lasts twice as long: by its own table.
+
+    What binds at MPS 512 is then no more the wire but its interface, of 7.5294 GB/s at 250 MHz.
+    """
+    with card(tick_ns=tick_ns):
+        _, info = util.json(device, "info")
+        _, mmio = util.json(device, "mmio_bench", "--count", "20")
+        _, dma = util.json(device, "dma_test", "--direction", "c2h", "--size", "4M")
+        _, bench = util.json(device, "dma_bench", "--size", "4M")
+    assert info["endpoint"]["clock_hz"] == 10**9 // tick_ns
+    assert info["device_time_s"] * 1e9 == pytest.approx(info["device_time_ticks"] * tick_ns)
+    assert mmio["clock_round_trip_ns"] == 187 * tick_ns
+    assert dma["c2h"]["gb_per_s"] == pytest.approx(dma["c2h"]["bytes_per_cycle"] / tick_ns)
+    rows = {row["id"]: row for row in bench["rows"]}
+    assert rows["c2h"]["limit"] == pytest.approx(limit, abs=1e-4)
 
 
 def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, card, device):

@@ -22,8 +22,9 @@ def test_the_table_is_what_the_formulas_give():
 
 
 def _expected(monkeypatch, gen, lanes, mps, mrrs, completion, tags, rtt, straddle,
-    rcb=64):
+    rcb=64, cycle_ns=4):
     monkeypatch.setattr(limits, "RAW", limits.LANE[gen] * lanes)
+    monkeypatch.setattr(limits, "CYCLE_NS", cycle_ns)
     return [
         limits.c2h(mps, mps),
         limits.h2c(completion, mps, tags, mrrs, rtt, straddle, rcb),
@@ -33,19 +34,19 @@ def _expected(monkeypatch, gen, lanes, mps, mrrs, completion, tags, rtt, straddl
 
 
 def test_every_limit_is_the_formulas(monkeypatch):
-    """Value and what binds, over generations, widths, sizes, tags and round trips."""
+    """Value and what binds, over generations, widths, sizes, tags, round trips and clocks."""
     out = build_software().out
     grid = [
         case for case in itertools.product((1, 2, 3), (1, 4, 8), (128, 256, 512), (128, 512),
-            (64, 128, 256, 512), (16, 64), (0, 600, 10000), (0, 1), (64, 128))
+            (64, 128, 256, 512), (16, 64), (0, 600, 10000), (0, 1), (64, 128), (4, 8))
         if case[4] <= case[2]
     ]
-    lines = "".join(f"{g} {w} {mps} {mrrs} {c} {tags * mrrs} {rtt} {s} {rcb}\n"
-        for g, w, mps, mrrs, c, tags, rtt, s, rcb in grid)
+    lines = "".join(f"{g} {w} {mps} {mrrs} {c} {tags * mrrs} {rtt} {s} {rcb} {cycle}\n"
+        for g, w, mps, mrrs, c, tags, rtt, s, rcb, cycle in grid)
     done = subprocess.run([out / "test" / "limits"], input=lines, capture_output=True, text=True,
         timeout=60)
     answers = done.stdout.splitlines()
-    assert done.returncode == 0 and len(answers) == len(grid) == 3888
+    assert done.returncode == 0 and len(answers) == len(grid) == 2 * 3888
     for case, answer in zip(grid, answers):
         for want, got in zip(_expected(monkeypatch, *case), answer.split(";")):
             value, binds = got.split(",")

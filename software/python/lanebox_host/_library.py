@@ -30,7 +30,6 @@ from pathlib import Path
 from lanebox_host.errors import fail
 
 WHY_SIZE = 320
-TICKS_PER_S = 250_000_000
 H2C, C2H = 1, 2
 
 

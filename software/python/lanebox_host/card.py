@@ -14,7 +14,6 @@ from types import TracebackType
 
 from lanebox_host._library import (
     LIBRARY,
-    TICKS_PER_S,
     CardFields,
     ConditionsFields,
     CountersFields,
@@ -41,6 +40,7 @@ class Info:
     table_depth: int
     read_tags: int
     clock_hz: int
+    tick_ps: int
 
 
 @dataclass(frozen=True)
@@ -170,14 +170,14 @@ class Card:
         """Device time in seconds."""
         ticks = ctypes.c_uint64()
         self._handle.call("time", byref(ticks))
-        return ticks.value / TICKS_PER_S
+        return ticks.value * self.info.tick_ps * 1e-12
 
     @property
     def counters(self) -> Counters:
         """The counters of its TLP streams, now."""
         fields = CountersFields()
         self._handle.call("counters", byref(fields))
-        return Counters.of(fields)
+        return Counters.of(fields, self.info.tick_ps)
 
     def clear_counters(self) -> None:
         """Back to 0; not while DMA runs."""

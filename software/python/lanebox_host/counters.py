@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lanebox_host._library import TICKS_PER_S, CountersFields, StreamFields
+from lanebox_host._library import CountersFields, StreamFields
 
 NAMES = ("cq", "cc", "rq", "rc")
 
 
 @dataclass(frozen=True)
 class Stream:
-    """Counts of one stream; `first` and `last` are device times in ticks of 4 ns."""
+    """Counts of one stream; `first` and `last` are device times in ticks."""
 
     beats: int
     stalls: int
@@ -37,29 +37,31 @@ class Stream:
 
 @dataclass(frozen=True)
 class Counters:
-    """All as of one clock edge at device time `time`."""
+    """All as of one clock edge at device time `time`, in ticks of `tick_ps`."""
 
     time: int
     cq: Stream
     cc: Stream
     rq: Stream
     rc: Stream
+    tick_ps: int
 
     @classmethod
-    def of(cls, fields: CountersFields) -> Counters:
-        return cls(fields.time, *(Stream.of(getattr(fields, name)) for name in NAMES))
+    def of(cls, fields: CountersFields, tick_ps: int) -> Counters:
+        return cls(fields.time, *(Stream.of(getattr(fields, name)) for name in NAMES), tick_ps)
 
     def __sub__(self, earlier: Counters) -> Counters:
         """What passed since; `time` is then a duration."""
         return Counters(
             self.time - earlier.time,
             *(getattr(self, name) - getattr(earlier, name) for name in NAMES),
+            self.tick_ps,
         )
 
     @property
     def seconds(self) -> float:
         """Device time in seconds."""
-        return self.time / TICKS_PER_S
+        return self.time * self.tick_ps * 1e-12
 
     def rate(self, name: str) -> float:
         """Payload of one stream in GB/s over `time`; of a difference, not of a reading."""

@@ -189,6 +189,9 @@ int litepcie_capability_read(struct litepcie *dev)
 		rc = parse_blocks(dev, words);
 	if (rc == 0)
 		describe(dev, words);
+	if (rc == 0 && !dev->card.tick_ps)
+		rc = litepcie_fail(dev, -EPROTO, "%s: the card does not say how long a tick of its "
+				   "time is", dev->name);
 	dev->table_crc = words[LITEPCIE_CAP_HEADER_CRC];
 	return rc;
 }

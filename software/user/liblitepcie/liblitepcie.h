@@ -40,7 +40,6 @@
 #include <stdint.h>
 
 #define LITEPCIE_WHY_SIZE	320	/* of a sentence, the longest path included */
-#define LITEPCIE_TICKS_PER_S	250000000	/* of device time */
 
 /* Directions, by the way the data goes. */
 #define LITEPCIE_H2C	1u
@@ -70,7 +69,7 @@ struct litepcie_card {
 	unsigned int	table_depth;	/* descriptors, which is the most buffers in a ring */
 	unsigned int	read_tags;	/* reads that the card may have in flight */
 	uint32_t	clock_hz;
-	uint32_t	tick_ps;	/* of device time */
+	uint32_t	tick_ps;	/* of device time, never 0 */
 };
 
 /* An entry of that table. Types and parameters: software/kernel/uapi/litepcie_capability.h. */

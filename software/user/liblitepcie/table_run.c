@@ -26,7 +26,7 @@
 
 /* Device time after which reads that were issued have come back, or never will. */
 #define SETTLE_READS		64
-#define READS_SETTLE_TICKS	(LITEPCIE_TICKS_PER_S / 1000000 * 16)
+#define READS_SETTLE_PS		16000000u
 
 /* Setup --------------------------------------------------------------------------------------- */
 
@@ -161,11 +161,11 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
  */
 static int let_reads_settle(struct litepcie *dev)
 {
-	uint64_t start = 0, now;
+	uint64_t settled = READS_SETTLE_PS / dev->card.tick_ps, start = 0, now;
 	int rc = litepcie_time_read(dev, &start);
 
 	now = start;
-	for (int i = 0; rc == 0 && i < SETTLE_READS && now - start < READS_SETTLE_TICKS; i++)
+	for (int i = 0; rc == 0 && i < SETTLE_READS && now - start < settled; i++)
 		rc = litepcie_time_read(dev, &now);
 	return rc;
 }

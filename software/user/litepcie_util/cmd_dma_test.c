@@ -40,9 +40,9 @@ static double bytes_per_cycle(const struct dma_window *window, uint64_t bytes)
 	return window->closed && cycles ? (double)bytes / (double)cycles : NAN;
 }
 
-static double gb_per_s(const struct dma_window *window, uint64_t bytes)
+static double gb_per_s(const struct dma_run *run, uint64_t bytes)
 {
-	return bytes_per_cycle(window, bytes) * LITEPCIE_TICKS_PER_S / 1e9;
+	return bytes_per_cycle(&run->window, bytes) / util_tick_ns(run->util->dev);
 }
 
 static double mib(uint64_t bytes)
@@ -65,7 +65,7 @@ static void print_direction(const struct dma_run *run, const char *name, uint64_
 {
 	if (run->window.closed)
 		printf("  %s  %6.2f GB/s  %6.2f B/cycle", name,
-		       gb_per_s(&run->window, window_bytes),
+		       gb_per_s(run, window_bytes),
 		       bytes_per_cycle(&run->window, window_bytes));
 	else
 		printf("  %s       - GB/s       - B/cycle", name);
@@ -119,11 +119,11 @@ static void json_known(struct json *json, const char *key, int64_t value)
 		json_unsigned(json, key, (uint64_t)value);
 }
 
-static void print_rates(struct json *json, const struct dma_window *window, uint64_t bytes)
+static void print_rates(struct json *json, const struct dma_run *run, uint64_t bytes)
 {
-	json_number(json, "gb_per_s", gb_per_s(window, bytes));
-	json_number(json, "bytes_per_cycle", bytes_per_cycle(window, bytes));
-	json_unsigned(json, "window_bytes", window->closed ? bytes : 0);
+	json_number(json, "gb_per_s", gb_per_s(run, bytes));
+	json_number(json, "bytes_per_cycle", bytes_per_cycle(&run->window, bytes));
+	json_unsigned(json, "window_bytes", run->window.closed ? bytes : 0);
 }
 
 static void print_c2h_json(struct json *json, const struct dma_run *run)
@@ -133,7 +133,7 @@ static void print_c2h_json(struct json *json, const struct dma_run *run)
 		return;
 	}
 	json_begin_object(json, "c2h");
-	print_rates(json, &run->window, dma_window_c2h_bytes(&run->window));
+	print_rates(json, run, dma_window_c2h_bytes(&run->window));
 	json_unsigned(json, "moved_bytes", run->stats.c2h_done * run->data.size);
 	json_unsigned(json, "compared_bytes", run->compared * run->data.size);
 	json_unsigned(json, "wrong_buffers", run->wrong_buffers);
@@ -149,7 +149,7 @@ static void print_h2c_json(struct json *json, const struct dma_run *run)
 		return;
 	}
 	json_begin_object(json, "h2c");
-	print_rates(json, &run->window, dma_window_h2c_bytes(&run->window));
+	print_rates(json, run, dma_window_h2c_bytes(&run->window));
 	json_unsigned(json, "moved_bytes", run->stats.h2c_done * run->data.size);
 	json_unsigned(json, "compared_bytes", h2c_checked(run));
 	json_unsigned(json, "wrong_beats", run->pattern.errors);

@@ -57,7 +57,7 @@ static void print_text(const struct util *util, const void *result)
 
 	printf("device         %s (%s)\n", util->device, litepcie_backend(util->dev));
 	printf("identifier     %s\n", info->identifier);
-	printf("device time    %.9f s\n", (double)info->ticks / LITEPCIE_TICKS_PER_S);
+	printf("device time    %.9f s\n", (double)info->ticks * info->card.tick_ps * 1e-12);
 	printf("link           %s, Gen%u x%u (%s GT/s)\n", link->link_up ? "up" : "down",
 	       link->link_gen, link->link_lanes, rate_text(link->link_gen));
 	printf("payload        %u bytes (MPS)\n", link->mps);
@@ -104,7 +104,7 @@ static void print_json(struct json *json, const void *result)
 
 	json_string(json, "identifier", info->identifier);
 	json_unsigned(json, "device_time_ticks", info->ticks);
-	json_number(json, "device_time_s", (double)info->ticks / LITEPCIE_TICKS_PER_S);
+	json_number(json, "device_time_s", (double)info->ticks * info->card.tick_ps * 1e-12);
 	json_bool(json, "link_up", info->link.link_up);
 	json_unsigned(json, "link_gen", info->link.link_gen);
 	json_unsigned(json, "link_lanes", info->link.link_lanes);

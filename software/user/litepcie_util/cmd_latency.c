@@ -128,7 +128,7 @@ static const char help[] =
 	"  dma/64 to 4096  from the doorbell to the last byte written back: so many bytes read\n"
 	"                  from host memory, and as many written to it\n"
 	"\n"
-	"Hardware time is the card's own (4 ns), with percentiles and a histogram. Software time,\n"
+	"Hardware time is the card's own, with percentiles and a histogram. Software time,\n"
 	"what the host's clock has on top, is given on a real card only: in simulation the host's\n"
 	"clock means nothing.\n"
 	"\n"

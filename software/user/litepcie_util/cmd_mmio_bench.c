@@ -186,6 +186,7 @@ static int measure(struct util *util, struct result *result)
 	struct mmio_bench *bench = &result->bench;
 	int rc = find_places(util->dev, bench);
 
+	bench->tick_ns = util_tick_ns(util->dev);
 	if (rc == 0)
 		rc = mmio_measure(util->dev, bench);
 	if (rc == 0 && bench->all) {
@@ -193,6 +194,7 @@ static int measure(struct util *util, struct result *result)
 		result->ways.link = (struct limit_link) {
 			.gen = util->conditions.link_gen, .lanes = util->conditions.link_lanes,
 			.mps = util->conditions.mps, .mrrs = util->conditions.mrrs,
+			.cycle_ns = bench->tick_ns,
 		};
 		rc = mmio_ways_measure(util->dev, &result->ways);
 	}
@@ -226,7 +228,7 @@ static const char help[] =
 	"[-d DEVICE | -c N] [--json] mmio_bench [options]\n"
 	"\n"
 	"Measure single reads and bursts of posted writes of 4 and 8 bytes, by the card's own\n"
-	"clock (4 ns), with a histogram of each. A size that the card answers wrongly gets no\n"
+	"clock, with a histogram of each. A size that the card answers wrongly gets no\n"
 	"value but the reason; that does not fail the command.\n"
 	"\n"
 	"With --all every way in which software reaches a card's memory, each with its rate, its\n"

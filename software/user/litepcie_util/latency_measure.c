@@ -20,7 +20,6 @@
 #include "latency.h"
 #include "progress.h"
 
-#define NS_PER_TICK	(1e9 / LITEPCIE_TICKS_PER_S)
 #define PAGE		4096u
 #define FEWEST		16u
 #define TIMEOUT_MS	10000
@@ -239,7 +238,8 @@ static int shoot(struct raw *raw, size_t size, struct shot *shot)
 		return rc;
 	if (counters.rq.payload_bytes != size || counters.rc.payload_bytes != size)
 		return -EIO;
-	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) * NS_PER_TICK;
+	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
+			    util_tick_ns(raw->dev);
 	return 0;
 }
 

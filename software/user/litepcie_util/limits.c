@@ -30,8 +30,12 @@ static double raw(const struct limit_link *link)
 	return link->gen < ROWS(limit_lane) ? limit_lane[link->gen] * link->lanes : 0;
 }
 
-static struct limit lower(double wire, double interface)
+/* The interface moves so much in a cycle, whatever that takes; the table's is LIMIT_CYCLE_NS. */
+static struct limit lower(const struct limit_link *link, double share, double interface)
 {
+	double wire = raw(link) * share;
+
+	interface *= LIMIT_CYCLE_NS / link->cycle_ns;
 	if (wire <= interface)
 		return (struct limit) { wire, "wire" };
 	return (struct limit) { interface, "interface" };
@@ -41,14 +45,14 @@ struct limit limit_of_c2h(const struct limit_link *link)
 {
 	const struct limit_row *row = find(limit_c2h, ROWS(limit_c2h), link->mps, link->mps);
 
-	return lower(raw(link) * row->share, row->interface);
+	return lower(link, row->share, row->interface);
 }
 
 struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads)
 {
 	const struct limit_row *row = find(limit_h2c, ROWS(limit_h2c), link->mps,
 					   reads->completion);
-	struct limit limit = lower(raw(link) * row->share,
+	struct limit limit = lower(link, row->share,
 				   reads->straddle ? row->interface : row->interface_no_straddle);
 	double in_flight = reads->in_flight;
 
@@ -67,12 +71,12 @@ struct limit limit_of_duplex(const struct limit_link *link)
 	const struct limit_row *row = find(limit_duplex, ROWS(limit_duplex), link->mps,
 					   link->mrrs);
 
-	return lower(raw(link) * row->share, row->interface);
+	return lower(link, row->share, row->interface);
 }
 
 struct limit limit_of_writes(const struct limit_link *link, unsigned int size)
 {
 	const struct limit_row *row = find(limit_writes, ROWS(limit_writes), link->mps, size);
 
-	return lower(raw(link) * row->share, row->interface);
+	return lower(link, row->share, row->interface);
 }

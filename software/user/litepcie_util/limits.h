@@ -21,6 +21,7 @@ struct limit {
 struct limit_link {
 	unsigned int	gen, lanes;
 	unsigned int	mps, mrrs;	/* bytes */
+	double		cycle_ns;	/* of the interface */
 };
 
 struct limit_reads {

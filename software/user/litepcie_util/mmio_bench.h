@@ -35,6 +35,7 @@ struct mmio_bench {
 	bool		spread;		/* consecutive words, not one register */
 	size_t		count;		/* samples in a row */
 	double		*samples;
+	double		tick_ns;	/* of that clock */
 	double		clock_ns;	/* round trip of a reading of the clock */
 	char		path[64];
 	struct mmio_row	rows[MMIO_ROWS];
@@ -48,7 +49,7 @@ int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 
 /* The lower half of device time: enough for differences of less than 17 s. */
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
-double mmio_elapsed_ns(uint32_t from, uint32_t to);
+double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to);
 
 /* Leave a row without a value, for this reason. */
 __attribute__((format(printf, 2, 3)))

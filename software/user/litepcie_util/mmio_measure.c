@@ -7,7 +7,7 @@
 /*
  * What single accesses to BAR0 cost, by the card's own clock.
  *
- * The clock is the device time register, 4 ns a tick; the host's clock is never used, since in
+ * The clock is the device time register; the host's clock is never used, since in
  * simulation it means nothing. Reading the clock twice gives the round trip of a read, T. A read of
  * something else between two readings takes their difference minus T. So do n posted writes: the
  * second reading cannot pass them. A size is measured only after the card has answered it rightly.
@@ -18,7 +18,6 @@
 
 #include "mmio_bench.h"
 
-#define NS_PER_TICK	(1000000000 / LITEPCIE_TICKS_PER_S)
 #define PROOF_WORDS	4
 
 /* Clock --------------------------------------------------------------------------------------- */
@@ -32,9 +31,9 @@ int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *t
 	return rc;
 }
 
-double mmio_elapsed_ns(uint32_t from, uint32_t to)
+double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to)
 {
-	return (double)(uint32_t)(to - from) * NS_PER_TICK;
+	return (double)(uint32_t)(to - from) * bench->tick_ns;
 }
 
 /* Proof --------------------------------------------------------------------------------------- */
@@ -141,7 +140,7 @@ static int measure_clock(struct litepcie *dev, struct mmio_bench *bench)
 
 	for (size_t i = 0; rc == 0 && i < bench->count; i++) {
 		rc = mmio_clock(dev, bench, &to);
-		bench->samples[i] = mmio_elapsed_ns(from, to);
+		bench->samples[i] = mmio_elapsed_ns(bench, from, to);
 		from = to;
 	}
 	if (rc == 0) {
@@ -163,7 +162,7 @@ static int sample_read(struct litepcie *dev, const struct mmio_bench *bench,
 	if (rc == 0)
 		rc = mmio_clock(dev, bench, &to);
 	if (rc == 0)
-		*ns = mmio_elapsed_ns(from, to) - bench->clock_ns;
+		*ns = mmio_elapsed_ns(bench, from, to) - bench->clock_ns;
 	return rc;
 }
 
@@ -183,7 +182,7 @@ static int sample_write(struct litepcie *dev, const struct mmio_bench *bench,
 	if (rc == 0)
 		rc = mmio_clock(dev, bench, &to);
 	if (rc == 0)
-		*ns = (mmio_elapsed_ns(from, to) - bench->clock_ns) / MMIO_BURST;
+		*ns = (mmio_elapsed_ns(bench, from, to) - bench->clock_ns) / MMIO_BURST;
 	return rc;
 }
 

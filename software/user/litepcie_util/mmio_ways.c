@@ -262,7 +262,7 @@ static int measure(struct litepcie *dev, struct mmio_ways *ways, const struct wa
 		return rc;
 	if (way->threads)
 		count -= count % way->threads;
-	ns = mmio_elapsed_ns(from, to) - ways->bench->clock_ns;
+	ns = mmio_elapsed_ns(ways->bench, from, to) - ways->bench->clock_ns;
 	row->ns = ns > 0 ? ns / (double)count : 0;
 	row->mb_per_s = row->ns > 0 ? (double)way->size * 1000 / row->ns : NAN;
 	row->limit = limit_for(ways, way);
@@ -332,7 +332,7 @@ static int measure_trip(struct litepcie *dev, struct mmio_ways *ways)
 		if (rc == 0)
 			rc = mmio_clock(dev, ways->bench, &to);
 		if (rc == 0)
-			ways->trip_ns = fmin(ways->trip_ns, mmio_elapsed_ns(from, to) -
+			ways->trip_ns = fmin(ways->trip_ns, mmio_elapsed_ns(ways->bench, from, to) -
 					     ways->bench->clock_ns);
 	}
 	return rc;

@@ -12,7 +12,6 @@
 
 #include "litepcie_capability.h"
 
-#define NS_PER_TICK	(1e9 / LITEPCIE_TICKS_PER_S)
 #define USUAL_RCB	64u	/* 128 is rare, and the card does not show it */
 #define SHORT_TAGS	32u	/* without extended tags */
 
@@ -41,6 +40,7 @@ void rates_prepare(struct util *util, struct rates *rates, bool extended_tags)
 		.link = {
 			.gen = util->conditions.link_gen, .lanes = util->conditions.link_lanes,
 			.mps = util->conditions.mps, .mrrs = util->conditions.mrrs,
+			.cycle_ns = card.tick_ps / 1e3,
 		},
 		.tags = card.read_tags,
 	};
@@ -61,7 +61,8 @@ static void learn_host(struct rates *rates, const struct dma_window *window)
 	double mean = rc->tlps ? (double)rc->payload_bytes / (double)rc->tlps : 0;
 
 	if (rc->tlps && rc->first > window->to.rq.first)
-		rates->reads.rtt_ns = (double)(rc->first - window->to.rq.first) * NS_PER_TICK;
+		rates->reads.rtt_ns = (double)(rc->first - window->to.rq.first) *
+				rates->link.cycle_ns;
 	/* A few short ones at the borders of pages must not count as the host's habit. */
 	if (mean >= 64)
 		rates->reads.completion = 1u << (unsigned int)floor(log2(mean) + 0.25);
@@ -108,7 +109,7 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		moved = dma_window_c2h_bytes(&run.window);
 	rate->valid = !util->failed;
 	rate->cycles = dma_window_cycles(&run.window);
-	rate->gb_per_s = (double)moved / ((double)rate->cycles * NS_PER_TICK);
+	rate->gb_per_s = (double)moved / ((double)rate->cycles * rates->link.cycle_ns);
 	rate->rq_stalls = run.window.to.rq.stalls - run.window.from.rq.stalls;
 	rate->limit = limit_of(rates, way);
 }

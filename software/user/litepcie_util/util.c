@@ -53,6 +53,14 @@ bool util_open(struct util *util)
 	return rc == 0;
 }
 
+double util_tick_ns(const struct litepcie *dev)
+{
+	struct litepcie_card card;
+
+	litepcie_card(dev, &card);
+	return card.tick_ps / 1e3;
+}
+
 static void print_failures(const struct util *util)
 {
 	for (unsigned int i = 0; i < util->failed && i < UTIL_FAILURES; i++)

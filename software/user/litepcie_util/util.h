@@ -81,6 +81,9 @@ int util_finish(struct util *util, const void *result,
 		void (*print_text)(const struct util *util, const void *result),
 		void (*print_json)(struct json *json, const void *result));
 
+/* Nanoseconds of a tick of the card's time. */
+double util_tick_ns(const struct litepcie *dev);
+
 /* Print "litepcie_util: @message" and where to find help; returns EXIT_USAGE. */
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);

@@ -18,9 +18,9 @@ int main(void)
 	struct limit_link link;
 	unsigned int straddle;
 
-	while (scanf("%u %u %u %u %u %lf %lf %u %u", &link.gen, &link.lanes, &link.mps, &link.mrrs,
+	while (scanf("%u %u %u %u %u %lf %lf %u %u %lf", &link.gen, &link.lanes, &link.mps, &link.mrrs,
 		     &reads.completion, &reads.in_flight, &reads.rtt_ns, &straddle,
-		     &reads.rcb) == 9) {
+		     &reads.rcb, &link.cycle_ns) == 10) {
 		struct limit all[4];
 
 		reads.straddle = straddle;
