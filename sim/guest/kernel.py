@@ -9,7 +9,8 @@ archive has is taken, and kept until build/kernel is removed. The cloud flavour 
 virtual machine boots from is built in, and the image is a third of the size.
 
 KERNEL names the series: Debian 12 has 6.1 (the default) and 6.12 (from its security archive),
-Debian 13 has 6.12.
+Debian 13 has 6.12 and, in its backports, the newest ones (on the same mirror, whether or not the
+machine's own apt looks there).
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from sim.guest.packages import BUILD, Archive, Plan
 FLAVOUR = "cloud-amd64"
 DEFAULT = {"bookworm": "6.1", "trixie": "6.12"}  # elsewhere: what the release calls its default
 
+BACKPORTED = ("trixie",)  # releases with backports that their own compiler can build for
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -40,19 +43,42 @@ class Kernel:
 
 def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
     """Release name and control fields of the header package of this series ("": the default)."""
+    offered = _offered(archive)
     metas = [f"linux-headers-{series}-{FLAVOUR}"] if series else []
     for meta in [*metas, f"linux-headers-{FLAVOUR}"]:
         depends = archive.control(meta).get("Depends", "")
         found = re.search(rf"linux-headers-(\S+-{FLAVOUR})", depends)
-        if found and re.match(rf"{re.escape(series)}[.+-]" if series else "", found.group(1)):
-            return found.group(1), archive.control(f"linux-headers-{found.group(1)}")
-    pattern = re.compile(rf"linux-headers-(\d+\.\d+).*-{FLAVOUR}")
-    offered = {m.group(1) for m in map(pattern.fullmatch, archive.names("linux-headers-")) if m}
+        release = found.group(1) if found else ""
+        its_series = series_of(release)
+        if release in offered.get(its_series, []) and series in ("", its_series):
+            return release, archive.control(f"linux-headers-{release}")
+    if series in offered:  # a backport that a newer series has superseded
+        release = max(offered[series], key=_numbers)
+        return release, archive.control(f"linux-headers-{release}")
     raise SetupError(
         f"KERNEL={series or '(default)'}: there is no such kernel for {mirror.suite()} in the "
         f"flavour {FLAVOUR}; {archive.suites} offer {', '.join(sorted(offered)) or 'none'}. "
         "(Debian 12's 6.12 is in bookworm-security: apt must have that among its sources.)"
     )
+
+
+def series_of(release: str) -> str:
+    """Of 6.1.0-56-cloud-amd64 it is 6.1."""
+    return ".".join(release.split(".")[:2])
+
+
+def _offered(archive: Archive) -> dict[str, list[str]]:
+    """Releases by series; a backport's headers may be there days before its image."""
+    pattern = re.compile(rf"linux-image-((\d+\.\d+)\..*-{FLAVOUR})")
+    offered: dict[str, list[str]] = {}
+    for name in filter(None, map(pattern.fullmatch, archive.names("linux-image-"))):
+        if archive.control(f"linux-headers-{name.group(1)}"):
+            offered.setdefault(name.group(2), []).append(name.group(1))
+    return offered
+
+
+def _numbers(release: str) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", release)]
 
 
 def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
@@ -61,19 +87,36 @@ def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
     version = fields["Version"]
     # The headers name what they include, and kbuild; their other dependencies are the machine's.
     parts = re.findall(r"(linux-headers-\S+-common|linux-kbuild-[^\s,]+)", fields["Depends"])
-    names = [f"linux-image-{release}", f"linux-headers-{release}", *parts]
+    names = [part_of_image(archive, release, "binary"), f"linux-headers-{release}", *parts]
     exact = archive.plan_exact([*(f"{name}={version}" for name in names), "busybox-static"])
     return {"release": release, "version": version}, exact
 
 
+def part_of_image(archive: Archive, release: str, part: str) -> str:
+    """The package with the image ("binary") or its modules; from Linux 7 on it depends on them."""
+    image = f"linux-image-{release}"
+    name = f"linux-{part}-{release}"
+    return name if f"{name} (" in archive.control(image).get("Depends", "") else image
+
+
+def sources(series: str) -> list[tuple[str, str]]:
+    """Where the packages of this series may be."""
+    backports = mirror.suite() in BACKPORTED and series not in ("", DEFAULT[mirror.suite()])
+    return mirror.sources() + (mirror.backports() if backports else [])
+
+
 def make_movable(root: Path, release: str) -> None:
-    """Drop what is not used, and make the one absolute path in Debian's headers relative."""
+    """Drop what is not used, and make the absolute paths in Debian's headers relative."""
+    for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):  # since Linux 7
+        (root / "boot").mkdir(exist_ok=True)
+        image.rename(root / "boot" / f"vmlinuz-{release}")
     for unused in ("lib/modules", "usr/lib/modules", "usr/share/doc"):
         shutil.rmtree(root / unused, ignore_errors=True)
     makefile = root / "usr/src" / f"linux-headers-{release}" / "Makefile"
     text = makefile.read_text()
     fixed = re.sub(r"^include /usr/src/", "include ../", text, flags=re.MULTILINE)
-    if fixed == text:
+    fixed = re.sub(r"^KBUILD_OUTPUT=/usr/src/.*", "KBUILD_OUTPUT=$(CURDIR)", fixed, flags=re.M)
+    if fixed == text or "/usr/src" in fixed:
         raise SetupError(
             f"the headers of {release} do not include /usr/src/...: Debian has changed their "
             "layout, and sim/guest/kernel.py must follow. Another KERNEL may still work."
@@ -103,7 +146,7 @@ def fetch(directory: Path, series: str) -> dict:
         make_movable(tree / "root", facts["release"])
         return facts
 
-    return packages.unpack(directory, f"kernel {series}", mirror.sources(), select, finish)
+    return packages.unpack(directory, f"kernel {series}", sources(series), select, finish)
 
 
 def load(directory: Path, content: dict) -> Kernel:

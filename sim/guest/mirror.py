@@ -81,6 +81,11 @@ def choose(pairs: list[tuple[str, str]], release: str) -> list[tuple[str, str]]:
     return [*main[:1], *extra] if main else []
 
 
+def backports() -> list[tuple[str, str]]:
+    """Where newer kernels for this release are: every mirror of Debian has them."""
+    return [(debian(), f"{suite()}-backports")]
+
+
 def debian() -> str:
     """The mirror that carries Debian's other releases, too."""
     return sources()[0][0]

@@ -14,8 +14,8 @@ import re
 import shutil
 from pathlib import Path
 
-from sim.guest import SetupError, mirror, packages
-from sim.guest.kernel import Kernel
+from sim.guest import SetupError, packages
+from sim.guest.kernel import Kernel, part_of_image, series_of, sources
 from sim.guest.packages import BUILD, Archive, Plan
 
 KEPT = ("drivers/pci/pcie", "drivers/vfio", "virt/lib")
@@ -54,7 +54,8 @@ def fetch(kernel: Kernel) -> Path:
         return directory
 
     def select(archive: Archive) -> Plan:
-        return archive.plan_exact([f"linux-image-{kernel.release}={kernel.version}"])
+        package = part_of_image(archive, kernel.release, "modules")
+        return archive.plan_exact([f"{package}={kernel.version}"])
 
     def finish(tree: Path) -> dict:
         root = tree / "root"
@@ -70,5 +71,6 @@ def fetch(kernel: Kernel) -> Path:
         kept.rename(root)
         return {"release": kernel.release}
 
-    packages.unpack(directory, f"modules {kernel.release}", mirror.sources(), select, finish)
+    found = sources(series_of(kernel.release))
+    packages.unpack(directory, f"modules {kernel.release}", found, select, finish)
     return directory

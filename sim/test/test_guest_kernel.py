@@ -3,6 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """sim/guest/kernel.py: image and headers of one version, chosen by series."""
 
+import re
+
 import pytest
 
 from sim.guest import SetupError, kernel, mirror
@@ -26,6 +28,18 @@ PACKAGES = {
         "linux-kbuild-6.12.117+deb12, gcc-12",
     },
 }
+# Beside them in a release's backports: the names of kernels that a newer one has superseded.
+BACKPORTS = {
+    f"linux-headers-7.2.{patch}+deb13-cloud-amd64": {
+        "Version": f"7.2.{patch}-1~bpo13+1",
+        "Depends": f"linux-headers-7.2.{patch}+deb13-common, linux-kbuild-7.2.{patch}+deb13",
+    }
+    for patch in (6, 9, 10, 11)
+}
+MISSING = {"linux-image-7.2.11+deb13-cloud-amd64"}
+
+
+RELEASE = re.compile(r"linux-headers-(\d\S*)")
 
 
 class FakeArchive:
@@ -35,7 +49,8 @@ class FakeArchive:
         return PACKAGES.get(package, {})
 
     def names(self, prefix):
-        return [name for name in PACKAGES if name.startswith(prefix)]
+        images = {f"linux-image-{m.group(1)}" for m in map(RELEASE.match, PACKAGES) if m}
+        return sorted(name for name in {*PACKAGES, *images} - MISSING if name.startswith(prefix))
 
     def plan_exact(self, packages):
         return Plan(packages, {})
@@ -68,6 +83,44 @@ def test_a_series_that_is_not_there_is_an_error():
             kernel.plan(FakeArchive(), series)
 
 
+def test_the_newest_of_a_superseded_series_is_taken(monkeypatch):
+    """By numbers, not letters, 7.2.10 is newer than 7.2.9; and 7.2.11 has no image yet."""
+    monkeypatch.setitem(globals(), "PACKAGES", {**PACKAGES, **BACKPORTS})
+    facts, _ = kernel.plan(FakeArchive(), "7.2")
+    assert facts == {"release": "7.2.10+deb13-cloud-amd64", "version": "7.2.10-1~bpo13+1"}
+    meta = {"Depends": "linux-headers-7.2.11+deb13-cloud-amd64 (= 7.2.11-1~bpo13+1)"}
+    monkeypatch.setitem(PACKAGES, "linux-headers-cloud-amd64", meta)
+    assert kernel.plan(FakeArchive(), "7.2")[0] == facts
+    assert kernel.plan(FakeArchive(), "6.12")[0]["release"] == "6.12.117+deb12-cloud-amd64"
+
+
+def test_an_image_that_is_split_is_taken_in_parts(monkeypatch):
+    """From Linux 7 on Debian's image depends on one package with it and one with its modules."""
+    release = "7.2.10+deb13-cloud-amd64"
+    parts = ", ".join(f"linux-{part}-{release} (= 7.2.10-1)" for part in ("binary", "modules"))
+    monkeypatch.setitem(globals(), "PACKAGES", {**PACKAGES, **BACKPORTS})
+    monkeypatch.setitem(PACKAGES, f"linux-image-{release}", {"Depends": f"kmod, {parts}"})
+    assert kernel.plan(FakeArchive(), "7.2")[1].argv[0].startswith(f"linux-binary-{release}=")
+    assert kernel.part_of_image(FakeArchive(), release, "modules") == f"linux-modules-{release}"
+    whole = "6.1.0-56-cloud-amd64"
+    assert kernel.part_of_image(FakeArchive(), whole, "modules") == f"linux-image-{whole}"
+
+
+@pytest.mark.parametrize(
+    ("suite", "series", "backports"),
+    [("trixie", "7.2", True), ("trixie", "6.12", False), ("bookworm", "6.12", False)],
+)
+def test_only_a_newer_series_is_looked_for_in_backports(monkeypatch, suite, series, backports):
+    """The release's own kernels come from where the machine's packages come from."""
+    monkeypatch.setenv("DEBIAN_MIRROR", "http://m.example")
+    monkeypatch.setenv("DEBIAN_SUITE", suite)
+    asked = []
+    monkeypatch.setattr(kernel.packages, "unpack", lambda *given: asked.extend(given[2]))
+    kernel.fetch("directory", series)
+    newer = [("http://m.example", f"{suite}-backports")] if backports else []
+    assert asked == [("http://m.example", suite), *newer]
+
+
 def test_nonsense_for_a_series_is_an_error():
     """It is refused before anything is fetched."""
     with pytest.raises(SetupError, match=r"KERNEL=latest.*6\.12"):
@@ -75,15 +128,24 @@ def test_nonsense_for_a_series_is_an_error():
 
 
 def test_the_headers_can_be_moved(tmp_path):
-    """The only absolute path in Debian's headers becomes a relative one."""
+    """The absolute paths in Debian's headers become relative ones."""
     headers = tmp_path / "usr/src/linux-headers-6.1.0-1-cloud-amd64"
     headers.mkdir(parents=True)
     (tmp_path / "lib/modules").mkdir(parents=True)
-    (headers / "Makefile").write_text("include /usr/src/linux-headers-6.1.0-1-common/Makefile\n")
+    image = tmp_path / "usr/lib/modules/6.1.0-1-cloud-amd64/vmlinuz"
+    image.parent.mkdir(parents=True)
+    image.touch()
+    (headers / "Makefile").write_text(
+        "KBUILD_OUTPUT=/usr/src/linux-headers-6.1.0-1-cloud-amd64\n"
+        "include /usr/src/linux-headers-6.1.0-1-common/Makefile\n"
+    )
     kernel.make_movable(tmp_path, "6.1.0-1-cloud-amd64")
     text = (headers / "Makefile").read_text()
-    assert text == "include ../linux-headers-6.1.0-1-common/Makefile\n"
+    assert text == (
+        "KBUILD_OUTPUT=$(CURDIR)\ninclude ../linux-headers-6.1.0-1-common/Makefile\n"
+    )
     assert not (tmp_path / "lib/modules").exists()
+    assert (tmp_path / "boot/vmlinuz-6.1.0-1-cloud-amd64").exists()  # beside its modules since 7
     with pytest.raises(SetupError, match="layout"):
         kernel.make_movable(tmp_path, "6.1.0-1-cloud-amd64")
 
