@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 
+import pytest
 from board_builds import ROOT
 
 from sim.guest import SetupError, driver, mirror, run
@@ -18,6 +19,10 @@ from sim.guest import kernel as guest_kernel
 
 PROGRAMS = ROOT / "software" / "kernel" / "test"
 FULL = os.environ.get("SOAK") == "full"  # `make soak SOAK=full`: every count as it should be
+needs_kernels = pytest.mark.skipif(
+    os.environ.get("SOAK") not in ("full", "kernels"),
+    reason="builds a kernel, for minutes: make soak SOAK=kernels",
+)
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
 # In so little memory the gigabyte that fuzz asks for is refused at once.
 CONFINE = (

@@ -7,18 +7,11 @@ Building one takes minutes: only with `make soak SOAK=full` (or SOAK=kernels, th
 full length).
 """
 
-import os
-
 import pytest
-from driver_guest import CARD, HELD, STOPPED, boot
+from driver_guest import CARD, HELD, STOPPED, boot, needs_kernels
 
 from lanebox import layouts
 from sim.guest import built, driver, qemu, run
-
-needs_kernels = pytest.mark.skipif(
-    os.environ.get("SOAK") not in ("full", "kernels"),
-    reason="builds a kernel, for minutes: make soak SOAK=kernels",
-)
 
 
 @pytest.fixture(autouse=True)

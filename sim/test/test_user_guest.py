@@ -4,7 +4,8 @@
 """liblitepcie's test programs in a guest: through VFIO without a module, and through the driver."""
 
 import pytest
-from user_guest import BIND, IOMMU, boot
+from board_builds import build_gateware
+from user_guest import BIND, IOMMU, boot, sentences, when
 
 from sim.guest import run
 
@@ -27,6 +28,17 @@ def test_vfio_passes_the_same_suite(start_board):
     assert result.files["text"].decode().count("64 buffers") == 5
 
 
+def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):
+    """With MSI-X: the same suite, each message at its own vector and behind its data."""
+    user = when("streams vfio:01:00.0 400", "grep vfio-msix /proc/interrupts >/out/messages")
+    commands = [BIND, "library vfio:01:00.0 /root/csr.json", user]
+    with start_msix() as board:
+        result = boot(board, commands, ("library", "streams"), append=("intel_iommu=on",),
+            devices=IOMMU, csr=build_gateware(msix=True) / "csr.json")
+    lines = result.files["messages"].decode().splitlines()
+    assert len(lines) == 2 and "vfio-msix[0]" in lines[0] and "vfio-msix[1]" in lines[1], lines
+
+
 def test_the_driver_passes_the_same_suite(start_board):
     """Lanebox's own: BARs mapped, rings of four shapes, an event, a reset through the kernel."""
     commands = ["library /dev/litepcie0 /root/csr.json", "streams /dev/litepcie0 64 >/out/text"]
@@ -35,10 +47,6 @@ def test_the_driver_passes_the_same_suite(start_board):
     text = result.files["text"].decode()
     print(text)
     assert text.count("64 buffers") == 4
-
-
-def sentences(result):
-    return result.files["why"].decode().splitlines()
 
 
 def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
@@ -51,8 +59,9 @@ def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
     card = ask.format("vfio:0000:01:00.0")
     commands = [
         ask.format("vfio:0000:77:00.0"), ask.format("vfio:nonsense"),
-        ask.format("vfio:01:00.0,colour=red"), ask.format("vfio:01:00.0,iommufd"),
-        card, BIND, "echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd",
+        ask.format("vfio:01:00.0,colour=red"),
+        card, BIND, ask.format("vfio:01:00.0,iommufd"),
+        "echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd",
         "su nobody -c 'library vfio:01:00.0 /root/csr.json' 2>>/out/why && false || true",
         "streams vfio:01:00.0 100000 >/dev/null & user=$!; sleep 2", card,
         "kill -9 $user; wait $user || true",
@@ -66,8 +75,8 @@ def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
         "there is no PCI device 0000:77:00.0",
         "the PCI address must be like vfio:0000:22:00.0",
         "option colour=red in the device string",
-        "this kernel has no iommufd for VFIO devices",
         "is bound to no driver, not to vfio-pci: run litepcie_util vfio bind 0000:01:00.0",
+        "this kernel has no iommufd for VFIO devices",
         "Permission denied; run as root",
         "another program has this IOMMU group",
         "the card has no DMA channel 3; it has 1",

@@ -32,17 +32,32 @@ def programs():
     return out / "test"
 
 
-def boot(board, commands, names=(), files=(), vfio=True, **choices):
-    """Run commands in a guest with these programs, and with VFIO's modules if that is wanted."""
-    guest = run.prepare(with_driver=not vfio)
+def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, **choices):
+    """Run commands in a guest with these programs, and with VFIO's modules if that is wanted.
+
+    guest  one of the caller's own, in place of Debian's kernel with or without the driver
+    csr    csr.json of the gateware, if it is not the default
+    """
     files = [(programs() / name, f"bin/{name}") for name in names] + list(files)
-    files.append((build_software().csr_json, "root/csr.json"))
+    files.append((csr or build_software().csr_json, "root/csr.json"))
     if vfio:
         loaded = modules.ensure(guest_kernel.ensure(), "vfio_iommu_type1")
         loaded += [m for m in modules.ensure(guest_kernel.ensure(), "vfio-pci") if m not in loaded]
         files += [(path, f"root/{path.name}") for path in loaded]
         commands = [*(f"insmod /root/{path.name}" for path in loaded), *commands]
+    guest = guest or run.prepare(with_driver=not vfio)
     result = run.run_guest(board and board.socket, commands, files, guest=guest, **choices)
     check_log(result)
     assert result.rc == 0, result.console[-3000:] + result.files["dmesg"].decode()[-2000:]
     return result
+
+
+def when(program, command):
+    """Run the program, and the command until it succeeds while the program runs."""
+    return (f"{program} >/dev/null & user=$!; until {command}; do kill -0 $user; sleep 0.1; done; "
+        "wait $user")  # fmt: skip
+
+
+def sentences(result):
+    """What programs wrote to /out/why."""
+    return result.files["why"].decode().splitlines()

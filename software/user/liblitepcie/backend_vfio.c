@@ -93,7 +93,7 @@ static int vfio_open(struct litepcie *dev)
 	if (!vfio)
 		return -ENOMEM;
 	dev->priv = vfio;
-	vfio->container = vfio->group = vfio->device = vfio->irq = -1;
+	vfio->iommu = vfio->group = vfio->device = vfio->events = -1;
 	rc = vfio_open_device(dev);
 	if (rc == 0)
 		rc = set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER);
@@ -195,7 +195,7 @@ static const char *vfio_mmio_path(const struct litepcie *dev)
 
 static int vfio_event_fd(const struct litepcie *dev)
 {
-	return vfio_of(dev)->irq;
+	return vfio_of(dev)->events;
 }
 
 static bool vfio_gone(const struct litepcie *dev)

@@ -176,13 +176,14 @@ struct litepcie_stats {
 /* Device -------------------------------------------------------------------------------------- */
 
 /*
- * Open the card named @name: "/dev/litepcieN", "vfio:ADDRESS[,channel=N]", or "sim:SOCKET
- * [,mps=BYTES][,mrrs=BYTES][,timeout=SECONDS]".
+ * Open the card named @name: "/dev/litepcieN", "vfio:ADDRESS[,channel=N][,type1|,iommufd]", or
+ * "sim:SOCKET[,mps=BYTES][,mrrs=BYTES][,timeout=SECONDS]".
  *
  * With "vfio:", like "vfio:0000:22:00.0", the card must be bound to vfio-pci and be behind an
- * IOMMU; no module of its own is needed. All its BARs are then uncached, memory too: each access is
- * a TLP of its own, so what is to be fast must go by DMA, or by the kernel driver, which can map
- * memory write-combining.
+ * IOMMU; no module of its own is needed. The kernel is asked by iommufd where it has that and the
+ * user may open its files, else by type1, unless the string names one of them. All BARs are then
+ * uncached, memory too: each access is a TLP of its own, so what is to be fast must go by DMA, or
+ * by the kernel driver, which can map memory write-combining.
  *
  * With "sim:" the caller is the whole host: the card gets its BAR addresses, maximum sizes (by
  * default what it advertises, and 512), MSI and DMA memory here.

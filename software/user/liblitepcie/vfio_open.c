@@ -5,8 +5,8 @@
  */
 
 /*
- * Getting hold of a device through VFIO: container, group, device (the type1 interface, which every
- * kernel with VFIO has). Most of what follows is for the user: what is in the way, and what to do.
+ * Finding a device that VFIO may hand out, and by which interface of the kernel. Most of what follows
+ * is for the user: what is in the way, and what to do.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,9 +21,6 @@
 
 #include "vfio.h"
 
-#define DEVICES		"/sys/bus/pci/devices"
-#define TYPE1		VFIO_TYPE1v2_IOMMU
-
 /* Name ---------------------------------------------------------------------------------------- */
 
 static int parse_option(struct litepcie *dev, const char *option)
@@ -34,16 +31,15 @@ static int parse_option(struct litepcie *dev, const char *option)
 		dev->channel = (unsigned int)strtoul(option + 8, &end, 10);
 		if (end != option + 8 && !*end)
 			return 0;
+	} else if (strcmp(option, "type1") == 0) {
+		vfio_of(dev)->interface = &vfio_type1;
+		return 0;
+	} else if (strcmp(option, "iommufd") == 0) {
+		vfio_of(dev)->interface = &vfio_iommufd;
+		return 0;
 	}
-	if (strcmp(option, "iommufd") == 0)
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: %s", dev->name,
-				     access("/dev/iommu", F_OK) < 0 ?
-				     "this kernel has no iommufd for VFIO devices "
-				     "(CONFIG_VFIO_DEVICE_CDEV; Debian's have not): leave the option "
-				     "out, type1 does the same" :
-				     "this library reaches VFIO by type1 only: leave the option out");
-	return litepcie_fail(dev, -EINVAL, "option %s in the device string: there is channel=N",
-			     option);
+	return litepcie_fail(dev, -EINVAL, "option %s in the device string: there are channel=N, "
+			     "type1 and iommufd", option);
 }
 
 /* "22:00.0" will do for domain 0. */
@@ -77,7 +73,7 @@ static void read_link(const char *address, const char *link, char *name, size_t 
 	char path[PATH_MAX], target[PATH_MAX];
 	ssize_t length;
 
-	snprintf(path, sizeof(path), DEVICES "/%s/%s", address, link);
+	snprintf(path, sizeof(path), VFIO_DEVICES "/%s/%s", address, link);
 	length = readlink(path, target, sizeof(target) - 1);
 	target[length > 0 ? length : 0] = '\0';
 	snprintf(name, size, "%.*s", (int)size - 1,
@@ -106,7 +102,7 @@ static int check_sysfs(struct litepcie *dev)
 	char path[PATH_MAX], driver[64];
 	int rc;
 
-	snprintf(path, sizeof(path), DEVICES "/%s", address);
+	snprintf(path, sizeof(path), VFIO_DEVICES "/%s", address);
 	if (access(path, F_OK) < 0)
 		return litepcie_fail(dev, -ENODEV, "there is no PCI device %s; litepcie_util list "
 				     "shows the cards, rescan looks for more", address);
@@ -121,9 +117,28 @@ static int check_sysfs(struct litepcie *dev)
 	return 0;
 }
 
-/* Open ---------------------------------------------------------------------------------------- */
+void vfio_list_others(const struct vfio *vfio, char *names, size_t size)
+{
+	char path[PATH_MAX], driver[64];
+	struct dirent *entry;
+	size_t used = 0;
+	DIR *folder;
 
-static int open_file(struct litepcie *dev, const char *path)
+	snprintf(path, sizeof(path), "/sys/kernel/iommu_groups/%d/devices", vfio->group_number);
+	folder = opendir(path);
+	*names = '\0';
+	while (folder && (entry = readdir(folder)) && used + 64 < size) {
+		read_link(entry->d_name, "driver", driver, sizeof(driver));
+		if (strchr(entry->d_name, ':') && *driver && strcmp(driver, "vfio-pci") != 0 &&
+		    strcmp(driver, "pcieport") != 0)
+			used += (size_t)snprintf(names + used, size - used, " %.20s (%.30s)",
+						 entry->d_name, driver);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+int vfio_open_file(struct litepcie *dev, const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC), error = errno;
 
@@ -145,70 +160,49 @@ static int open_file(struct litepcie *dev, const char *path)
 	}
 }
 
-static int open_container(struct litepcie *dev)
-{
-	struct vfio *vfio = vfio_of(dev);
+/* Interface ----------------------------------------------------------------------------------- */
 
-	vfio->container = open_file(dev, "/dev/vfio/vfio");
-	if (vfio->container < 0)
-		return vfio->container;
-	if (ioctl(vfio->container, VFIO_GET_API_VERSION) != VFIO_API_VERSION)
-		return litepcie_fail(dev, -EPROTO, "/dev/vfio/vfio speaks another version of VFIO "
-				     "than %d", VFIO_API_VERSION);
-	if (ioctl(vfio->container, VFIO_CHECK_EXTENSION, TYPE1) != 1)
-		return litepcie_fail(dev, -EOPNOTSUPP, "this kernel's VFIO has no type1 IOMMU: "
-				     "modprobe vfio_iommu_type1");
-	return 0;
-}
-
-/* The devices that stand in the way of a group, separated by spaces. */
-static void list_others(const struct vfio *vfio, char *names, size_t size)
+int vfio_device_number(const struct vfio *vfio)
 {
-	char path[PATH_MAX], driver[64];
+	char path[PATH_MAX];
 	struct dirent *entry;
-	size_t used = 0;
+	int number = -1;
 	DIR *folder;
 
-	snprintf(path, sizeof(path), "/sys/kernel/iommu_groups/%d/devices", vfio->group_number);
+	snprintf(path, sizeof(path), VFIO_DEVICES "/%s/vfio-dev", vfio->address);
 	folder = opendir(path);
-	*names = '\0';
-	while (folder && (entry = readdir(folder)) && used + 64 < size) {
-		read_link(entry->d_name, "driver", driver, sizeof(driver));
-		if (strchr(entry->d_name, ':') && *driver && strcmp(driver, "vfio-pci") != 0 &&
-		    strcmp(driver, "pcieport") != 0)
-			used += (size_t)snprintf(names + used, size - used, " %.20s (%.30s)",
-						 entry->d_name, driver);
-	}
+	while (folder && number < 0 && (entry = readdir(folder)))
+		if (sscanf(entry->d_name, "vfio%d", &number) != 1)
+			number = -1;
 	if (folder)
 		closedir(folder);
+	return number;
 }
 
-static int join_group(struct litepcie *dev)
+static bool may_open(const char *path)
+{
+	return access(path, R_OK | W_OK) == 0;
+}
+
+/* What was asked for; else the newer one, where the kernel has it and this user may. */
+static int choose_interface(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
-	struct vfio_group_status status = { .argsz = sizeof(status) };
-	char path[64], others[160];
+	int number = vfio_device_number(vfio);
+	char path[64];
 
-	snprintf(path, sizeof(path), "/dev/vfio/%d", vfio->group_number);
-	vfio->group = open_file(dev, path);
-	if (vfio->group < 0)
-		return vfio->group;
-	if (ioctl(vfio->group, VFIO_GROUP_GET_STATUS, &status) < 0)
-		return litepcie_fail(dev, -errno, "%s: %s", path, strerror(errno));
-	if (!(status.flags & VFIO_GROUP_FLAGS_VIABLE)) {
-		list_others(vfio, others, sizeof(others));
-		return litepcie_fail(dev, -EPERM, "IOMMU group %d is not viable: drivers of the "
-				     "host have devices in it:%s. Unbind them, or put the card "
-				     "into another slot", vfio->group_number, others);
-	}
-	if (ioctl(vfio->group, VFIO_GROUP_SET_CONTAINER, &vfio->container) < 0 ||
-	    ioctl(vfio->container, VFIO_SET_IOMMU, TYPE1) < 0)
-		return litepcie_fail(dev, -errno, "IOMMU group %d: %s%s", vfio->group_number,
-				     strerror(errno), errno == EPERM ?
-				     "; does the machine remap interrupts? If it cannot: module "
-				     "parameter allow_unsafe_interrupts of vfio_iommu_type1" : "");
+	snprintf(path, sizeof(path), "/dev/vfio/devices/vfio%d", number);
+	if (!vfio->interface)
+		vfio->interface = number >= 0 && may_open("/dev/iommu") && may_open(path) ?
+				  &vfio_iommufd : &vfio_type1;
+	if (vfio->interface == &vfio_iommufd && (number < 0 || access(path, F_OK) < 0))
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s: this kernel has no iommufd for VFIO "
+				     "devices (CONFIG_VFIO_DEVICE_CDEV; Debian's have not): leave "
+				     "the option out, type1 does the same", dev->name);
 	return 0;
 }
+
+/* Open ---------------------------------------------------------------------------------------- */
 
 /* vfio-pci wakes a device that sleeps; one that stays in D3cold, or is unplugged, reads all ones. */
 static int check_power(struct litepcie *dev)
@@ -221,7 +215,7 @@ static int check_power(struct litepcie *dev)
 	if (pread(vfio->device, &id, sizeof(id), (off_t)vfio->config) == sizeof(id) &&
 	    id != UINT32_MAX)
 		return 0;
-	snprintf(path, sizeof(path), DEVICES "/%s/power_state", vfio->address);
+	snprintf(path, sizeof(path), VFIO_DEVICES "/%s/power_state", vfio->address);
 	file = fopen(path, "re");
 	if (file && !fgets(state, sizeof(state), file))
 		strcpy(state, "unknown");
@@ -233,17 +227,13 @@ static int check_power(struct litepcie *dev)
 			     "power/control, or litepcie_util rescan", vfio->address, state);
 }
 
-static int open_device(struct litepcie *dev)
+static int read_config(struct litepcie *dev)
 {
 	struct vfio_region_info config = {
 		.argsz = sizeof(config), .index = VFIO_PCI_CONFIG_REGION_INDEX,
 	};
 	struct vfio *vfio = vfio_of(dev);
 
-	vfio->device = ioctl(vfio->group, VFIO_GROUP_GET_DEVICE_FD, vfio->address);
-	if (vfio->device < 0)
-		return litepcie_fail(dev, -errno, "%s: VFIO does not hand it out: %s",
-				     vfio->address, strerror(errno));
 	if (ioctl(vfio->device, VFIO_DEVICE_GET_REGION_INFO, &config) < 0)
 		return litepcie_fail(dev, -errno, "%s: %s", vfio->address, strerror(errno));
 	vfio->config = config.offset;
@@ -257,18 +247,16 @@ int vfio_open_device(struct litepcie *dev)
 	if (rc == 0)
 		rc = check_sysfs(dev);
 	if (rc == 0)
-		rc = open_container(dev);
+		rc = choose_interface(dev);
 	if (rc == 0)
-		rc = join_group(dev);
-	return rc < 0 ? rc : open_device(dev);
+		rc = vfio_of(dev)->interface->open(dev);
+	return rc < 0 ? rc : read_config(dev);
 }
 
 void vfio_close_device(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
-	const int fds[] = { vfio->device, vfio->group, vfio->container };
 
-	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	if (vfio->interface)
+		vfio->interface->close(dev);
 }

@@ -110,7 +110,7 @@ static void check_node(struct vfio *vfio)
 
 static bool inspect(struct util *util, struct vfio *vfio, const char *address)
 {
-	vfio->findings = vfio->other_count = 0;
+	*vfio = (struct vfio) { 0 };
 	if (pci_load(&vfio->function, address) < 0) {
 		util_fail(util, "there is no PCI function %s; litepcie_util list shows the cards",
 			  address);

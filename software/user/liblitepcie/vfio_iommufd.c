@@ -1,0 +1,167 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * VFIO's newer interface: the device has a file of its own, which is bound to an iommufd, and memory
+ * is mapped into a space of addresses there. No group is opened.
+ *
+ * Headers of kernels before 6.6 do not have it, so its numbers are here, as in the kernel's
+ * include/uapi/linux/vfio.h and iommufd.h.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "vfio.h"
+
+#define IOMMUFD_IOCTL(number)	_IO(';', 0x80 + (number))
+#define IOAS_ALLOC		IOMMUFD_IOCTL(1)
+#define IOAS_MAP		IOMMUFD_IOCTL(5)
+#define IOAS_UNMAP		IOMMUFD_IOCTL(6)
+#define MAP_AT_IOVA		1u
+#define MAP_WRITABLE		2u
+#define MAP_READABLE		4u
+#define DEVICE_BIND		_IO(VFIO_TYPE, VFIO_BASE + 18)
+#define DEVICE_ATTACH		_IO(VFIO_TYPE, VFIO_BASE + 19)
+
+struct ioas_alloc {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t id;
+};
+
+struct ioas_map {
+	uint32_t size;
+	uint32_t flags;
+	uint32_t id;
+	uint32_t reserved;
+	uint64_t memory;
+	uint64_t length;
+	uint64_t iova;
+};
+_Static_assert(sizeof(struct ioas_map) == 40, "IOMMU_IOAS_MAP");
+
+struct ioas_unmap {
+	uint32_t size;
+	uint32_t id;
+	uint64_t iova;
+	uint64_t length;
+};
+_Static_assert(sizeof(struct ioas_unmap) == 24, "IOMMU_IOAS_UNMAP");
+
+struct device_bind {
+	uint32_t argsz;
+	uint32_t flags;
+	int32_t iommufd;
+	uint32_t id;
+};
+
+struct device_attach {
+	uint32_t argsz;
+	uint32_t flags;
+	uint32_t id;
+};
+
+/* Who has it besides is told by the group's other drivers: the kernel says "busy" to both. */
+static int bind_failed(struct litepcie *dev, int error)
+{
+	struct vfio *vfio = vfio_of(dev);
+	char others[160];
+
+	vfio_list_others(vfio, others, sizeof(others));
+	if (*others)
+		return litepcie_fail(dev, -EPERM, "IOMMU group %d is not viable: drivers of the "
+				     "host have devices in it:%s. Unbind them, or put the card "
+				     "into another slot", vfio->group_number, others);
+	if (error == EBUSY || error == EINVAL)
+		return litepcie_fail(dev, -EBUSY, "%s: another program has this card; let it "
+				     "finish first", vfio->address);
+	return litepcie_fail(dev, -error, "%s: iommufd does not take it: %s%s", vfio->address,
+			     strerror(error), error == EPERM ?
+			     "; does the machine remap interrupts? If it cannot: module parameter "
+			     "allow_unsafe_interrupts of iommufd" : "");
+}
+
+/* Before it is bound, the device's file answers nothing. */
+static int bind_device(struct litepcie *dev, int device)
+{
+	struct vfio *vfio = vfio_of(dev);
+	struct device_bind bind = { .argsz = sizeof(bind), .iommufd = vfio->iommu };
+	struct device_attach attach = { .argsz = sizeof(attach) };
+	struct ioas_alloc alloc = { .size = sizeof(alloc) };
+
+	if (ioctl(device, DEVICE_BIND, &bind) < 0)
+		return bind_failed(dev, errno);
+	if (ioctl(vfio->iommu, IOAS_ALLOC, &alloc) < 0)
+		return litepcie_fail(dev, -errno, "/dev/iommu: %s", strerror(errno));
+	vfio->space = attach.id = alloc.id;
+	if (ioctl(device, DEVICE_ATTACH, &attach) < 0)
+		return litepcie_fail(dev, -errno, "%s: the IOMMU gives it no addresses: %s",
+				     vfio->address, strerror(errno));
+	return 0;
+}
+
+static int iommufd_open(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+	char path[64];
+	int device, rc;
+
+	snprintf(path, sizeof(path), "/dev/vfio/devices/vfio%d", vfio_device_number(vfio));
+	vfio->iommu = vfio_open_file(dev, "/dev/iommu");
+	if (vfio->iommu < 0)
+		return vfio->iommu;
+	device = vfio_open_file(dev, path);
+	if (device < 0)
+		return device;
+	rc = bind_device(dev, device);
+	if (rc < 0)
+		close(device);
+	else
+		vfio->device = device;
+	return rc;
+}
+
+static void iommufd_close(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+
+	if (vfio->device >= 0)
+		close(vfio->device);
+	if (vfio->iommu >= 0)
+		close(vfio->iommu);
+}
+
+static int iommufd_map(struct litepcie *dev, void *memory, size_t size, uint64_t iova)
+{
+	struct vfio *vfio = vfio_of(dev);
+	struct ioas_map map = {
+		.size = sizeof(map), .flags = MAP_AT_IOVA | MAP_WRITABLE | MAP_READABLE,
+		.id = vfio->space, .memory = (uintptr_t)memory, .length = size, .iova = iova,
+	};
+
+	return ioctl(vfio->iommu, IOAS_MAP, &map) < 0 ? -errno : 0;
+}
+
+static void iommufd_unmap(struct litepcie *dev, size_t size, uint64_t iova)
+{
+	struct vfio *vfio = vfio_of(dev);
+	struct ioas_unmap unmap = {
+		.size = sizeof(unmap), .id = vfio->space, .iova = iova, .length = size,
+	};
+
+	ioctl(vfio->iommu, IOAS_UNMAP, &unmap);
+}
+
+const struct vfio_interface vfio_iommufd = {
+	.name = "iommufd",
+	.open = iommufd_open,
+	.close = iommufd_close,
+	.map = iommufd_map,
+	.unmap = iommufd_unmap,
+};

@@ -1,0 +1,157 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Messages of the "vfio" back end. With MSI-X each cause has a vector and an eventfd, with MSI one
+ * message stands for all; either way one descriptor says that something came.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "vfio.h"
+
+/* What the kernel is told: a descriptor for each vector from 0 on, -1 for one that nobody wants. */
+union irq_request {
+	struct vfio_irq_set set;
+	uint8_t room[sizeof(struct vfio_irq_set) + VFIO_MESSAGES * sizeof(int)];
+};
+
+static int set_messages(const struct vfio *vfio, unsigned int count)
+{
+	union irq_request request = {
+		.set = {
+			.argsz = (uint32_t)(sizeof(request.set) + count * sizeof(int)),
+			.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
+				 (count ? VFIO_IRQ_SET_DATA_EVENTFD : VFIO_IRQ_SET_DATA_NONE),
+			.index = vfio->delivery,
+			.count = count,
+		},
+	};
+
+	memcpy(request.room + sizeof(request.set), vfio->message, count * sizeof(int));
+	return ioctl(vfio->device, VFIO_DEVICE_SET_IRQS, &request.set);
+}
+
+static unsigned int offered(const struct vfio *vfio, unsigned int delivery)
+{
+	struct vfio_irq_info info = { .argsz = sizeof(info), .index = delivery };
+
+	return ioctl(vfio->device, VFIO_DEVICE_GET_IRQ_INFO, &info) < 0 ? 0 : info.count;
+}
+
+/* The causes of this handle, as bits; with MSI-X a cause's number is that of its vector. */
+static uint32_t causes(const struct litepcie *dev)
+{
+	return dev->map.h2c_cause | dev->map.c2h_cause;
+}
+
+/* MSI-X where the card has a vector for each cause, else MSI. Returns the vectors' bits, 0: none. */
+static uint32_t choose_delivery(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+	unsigned int vectors = offered(vfio, VFIO_PCI_MSIX_IRQ_INDEX);
+
+	vfio->delivery = VFIO_PCI_MSIX_IRQ_INDEX;
+	if (vectors >= VFIO_MESSAGES || causes(dev) < 1u << vectors)
+		return causes(dev);
+	vfio->delivery = VFIO_PCI_MSI_IRQ_INDEX;
+	return offered(vfio, VFIO_PCI_MSI_IRQ_INDEX) ? 1 : 0;
+}
+
+static int add_message(struct vfio *vfio, unsigned int vector)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+
+	vfio->message[vector] = fd;
+	return fd < 0 ? -1 : epoll_ctl(vfio->events, EPOLL_CTL_ADD, fd, &event);
+}
+
+static int open_messages(struct vfio *vfio, uint32_t vectors)
+{
+	int rc = 0;
+
+	vfio->events = epoll_create1(EPOLL_CLOEXEC);
+	if (vfio->events < 0)
+		return -1;
+	for (; rc == 0 && vfio->messages < VFIO_MESSAGES && vectors >> vfio->messages;
+	     vfio->messages++) {
+		vfio->message[vfio->messages] = -1;
+		if (vectors >> vfio->messages & 1)
+			rc = add_message(vfio, vfio->messages);
+	}
+	return rc;
+}
+
+/* The same descriptors after a reset: a program may be waiting on them. */
+int vfio_irq_enable(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+
+	if (vfio->events < 0) {
+		uint32_t vectors = choose_delivery(dev);
+
+		if (!vectors)
+			return litepcie_fail(dev, -EOPNOTSUPP, "%s has no MSI, or the host keeps "
+					     "it from using it (pci=nomsi)", vfio->address);
+		if (open_messages(vfio, vectors) < 0)
+			return litepcie_fail(dev, -errno, "%s: no descriptor for its messages: %s",
+					     vfio->address, strerror(errno));
+	}
+	if (set_messages(vfio, vfio->messages) < 0)
+		return litepcie_fail(dev, -errno, "%s: its messages cannot be caught: %s",
+				     vfio->address, strerror(errno));
+	return 0;
+}
+
+void vfio_irq_disable(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+
+	if (vfio->events < 0)
+		return;
+	set_messages(vfio, 0);
+	for (; vfio->messages; vfio->messages--)
+		if (vfio->message[vfio->messages - 1] >= 0)
+			close(vfio->message[vfio->messages - 1]);
+	close(vfio->events);
+	vfio->events = -1;
+}
+
+static int64_t take_messages(const struct vfio *vfio)
+{
+	int64_t taken = 0;
+	uint64_t count;
+
+	for (unsigned int n = 0; n < vfio->messages; n++)
+		if (vfio->message[n] >= 0 &&
+		    read(vfio->message[n], &count, sizeof(count)) == sizeof(count))
+			taken += (int64_t)count;
+	return taken;
+}
+
+int vfio_sleep(struct litepcie *dev, int timeout_ms)
+{
+	struct vfio *vfio = vfio_of(dev);
+	struct pollfd event = { .fd = vfio->events, .events = POLLIN };
+	int64_t taken;
+	int rc, error;
+
+	litepcie_unlock(dev, 0);
+	rc = poll(&event, 1, timeout_ms);
+	error = errno;
+	litepcie_lock(dev);
+	if (rc < 0)
+		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
+	taken = take_messages(vfio);
+	dev->stats.interrupts += taken;
+	return taken > 0;
+}

@@ -1,0 +1,115 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * VFIO's interface that every kernel has: container, group, device. Memory is mapped into the
+ * container.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "vfio.h"
+
+#define TYPE1	VFIO_TYPE1v2_IOMMU
+
+static int open_container(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+
+	vfio->iommu = vfio_open_file(dev, "/dev/vfio/vfio");
+	if (vfio->iommu < 0)
+		return vfio->iommu;
+	if (ioctl(vfio->iommu, VFIO_GET_API_VERSION) != VFIO_API_VERSION)
+		return litepcie_fail(dev, -EPROTO, "/dev/vfio/vfio speaks another version of VFIO "
+				     "than %d", VFIO_API_VERSION);
+	if (ioctl(vfio->iommu, VFIO_CHECK_EXTENSION, TYPE1) != 1)
+		return litepcie_fail(dev, -EOPNOTSUPP, "this kernel's VFIO has no type1 IOMMU: "
+				     "modprobe vfio_iommu_type1");
+	return 0;
+}
+
+static int join_group(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+	struct vfio_group_status status = { .argsz = sizeof(status) };
+	char path[64], others[160];
+
+	snprintf(path, sizeof(path), "/dev/vfio/%d", vfio->group_number);
+	vfio->group = vfio_open_file(dev, path);
+	if (vfio->group < 0)
+		return vfio->group;
+	if (ioctl(vfio->group, VFIO_GROUP_GET_STATUS, &status) < 0)
+		return litepcie_fail(dev, -errno, "%s: %s", path, strerror(errno));
+	if (!(status.flags & VFIO_GROUP_FLAGS_VIABLE)) {
+		vfio_list_others(vfio, others, sizeof(others));
+		return litepcie_fail(dev, -EPERM, "IOMMU group %d is not viable: drivers of the "
+				     "host have devices in it:%s. Unbind them, or put the card "
+				     "into another slot", vfio->group_number, others);
+	}
+	if (ioctl(vfio->group, VFIO_GROUP_SET_CONTAINER, &vfio->iommu) < 0 ||
+	    ioctl(vfio->iommu, VFIO_SET_IOMMU, TYPE1) < 0)
+		return litepcie_fail(dev, -errno, "IOMMU group %d: %s%s", vfio->group_number,
+				     strerror(errno), errno == EPERM ?
+				     "; does the machine remap interrupts? If it cannot: module "
+				     "parameter allow_unsafe_interrupts of vfio_iommu_type1" : "");
+	return 0;
+}
+
+static int type1_open(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+	int rc = open_container(dev);
+
+	if (rc == 0)
+		rc = join_group(dev);
+	if (rc < 0)
+		return rc;
+	vfio->device = ioctl(vfio->group, VFIO_GROUP_GET_DEVICE_FD, vfio->address);
+	if (vfio->device < 0)
+		return litepcie_fail(dev, -errno, "%s: VFIO does not hand it out: %s",
+				     vfio->address, strerror(errno));
+	return 0;
+}
+
+static void type1_close(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+	const int fds[] = { vfio->device, vfio->group, vfio->iommu };
+
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+}
+
+static int type1_map(struct litepcie *dev, void *memory, size_t size, uint64_t iova)
+{
+	struct vfio_iommu_type1_dma_map map = {
+		.argsz = sizeof(map), .flags = VFIO_DMA_MAP_FLAG_READ | VFIO_DMA_MAP_FLAG_WRITE,
+		.vaddr = (uintptr_t)memory, .size = size, .iova = iova,
+	};
+
+	return ioctl(vfio_of(dev)->iommu, VFIO_IOMMU_MAP_DMA, &map) < 0 ? -errno : 0;
+}
+
+static void type1_unmap(struct litepcie *dev, size_t size, uint64_t iova)
+{
+	struct vfio_iommu_type1_dma_unmap unmap = {
+		.argsz = sizeof(unmap), .iova = iova, .size = size,
+	};
+
+	ioctl(vfio_of(dev)->iommu, VFIO_IOMMU_UNMAP_DMA, &unmap);
+}
+
+const struct vfio_interface vfio_type1 = {
+	.name = "type1",
+	.open = type1_open,
+	.close = type1_close,
+	.map = type1_map,
+	.unmap = type1_unmap,
+};
