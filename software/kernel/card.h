@@ -19,7 +19,7 @@
  *   way->mutex		owner, ring, start and stop
  *   way->lock		counts
  *   card->irq_lock	which causes are enabled
- * card->files_lock stands for itself.
+ * card->files_lock and ring->lock stand for themselves.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H

@@ -147,6 +147,18 @@ static void set_running(struct litepcie_way *way, bool running, int error)
 
 /* Ring -------------------------------------------------------------------- */
 
+/*
+ * The card, which is quiet, has no use for this ring any more.  Others may, but
+ * for its pages: a mapping must not outlive the device that it is for.
+ */
+static void drop_ring(struct litepcie_way *way)
+{
+	if (way->ring)
+		litepcie_ring_unmap(way->ring);
+	litepcie_ring_put(way->ring);
+	way->ring = NULL;
+}
+
 static int set_ring(struct litepcie_way *way, const struct litepcie_geometry *geometry)
 {
 	enum dma_data_direction direction =
@@ -156,7 +168,7 @@ static int set_ring(struct litepcie_way *way, const struct litepcie_geometry *ge
 	ring = litepcie_ring_alloc(&litepcie_of(way)->pdev->dev, direction, geometry);
 	if (!ring)
 		return -ENOMEM;
-	litepcie_ring_put(way->ring);
+	drop_ring(way);
 	way->ring = ring;
 	WRITE_ONCE(way->margin, geometry->count / 2);
 	return 0;
@@ -220,10 +232,8 @@ static void forget_owner(struct litepcie_way *way, bool live)
 		eventfd_ctx_put(event);
 	if (live && way->ring && memcmp(&way->ring->geometry, &LITEPCIE_GEOMETRY_DEFAULT,
 					sizeof(way->ring->geometry)) &&
-	    set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT)) {
-		litepcie_ring_put(way->ring);
-		way->ring = NULL;	/* litepcie_dma_ring() tries again */
-	}
+	    set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT))
+		drop_ring(way);		/* litepcie_dma_ring() tries again */
 }
 
 /* Start and stop ---------------------------------------------------------- */

@@ -181,6 +181,15 @@ static void unmap_bars(struct litepcie *card)
 	pci_disable_device(card->pdev);
 }
 
+/* Nobody comes any more, and the card is quiet: take all memory away from it. */
+static void unmap_rings(struct litepcie *card)
+{
+	struct litepcie_way *way;
+
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		litepcie_dma_unmap(way);
+}
+
 static int bring_up(struct litepcie *card)
 {
 	int err;
@@ -212,6 +221,7 @@ static int bring_up(struct litepcie *card)
 irq_exit:
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
 	litepcie_irq_exit(card);
+	unmap_rings(card);	/* of whoever was quick to open a first channel */
 clear_master:
 	pci_clear_master(card->pdev);
 put:
@@ -248,7 +258,6 @@ put:
 static void litepcie_remove(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
-	struct litepcie_way *way;
 
 	/* Unplugged: waiting for answers would only take time. */
 	if (pci_dev_is_disconnected(pdev))
@@ -260,8 +269,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 	if (!card->lost)
 		pci_wait_for_pending_transaction(pdev);
-	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
-		litepcie_dma_unmap(way);
+	unmap_rings(card);
 	unmap_bars(card);
 	put_channels(card);
 	litepcie_card_put(card);

@@ -52,29 +52,43 @@ dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 	       offset % litepcie_chunk_bytes(ring);
 }
 
+/* Whoever copies may be late: the ring may have been taken from the card meanwhile. */
 void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 {
-	if (ring->needs_sync && ring->dev)
+	if (!ring->needs_sync)
+		return;
+	spin_lock(&ring->lock);
+	if (ring->dev)
 		dma_sync_single_for_cpu(ring->dev, litepcie_ring_dma(ring, buffer),
 					ring->geometry.size, ring->direction);
+	spin_unlock(&ring->lock);
 }
 
 void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 {
-	if (ring->needs_sync && ring->dev)
+	if (!ring->needs_sync)
+		return;
+	spin_lock(&ring->lock);
+	if (ring->dev)
 		dma_sync_single_for_device(ring->dev, litepcie_ring_dma(ring, buffer),
 					   ring->geometry.size, ring->direction);
+	spin_unlock(&ring->lock);
 }
 
 /* Take the memory away from the card, which must be quiet; the pages stay. */
 void litepcie_ring_unmap(struct litepcie_ring *ring)
 {
-	if (!ring->dev)
+	struct device *dev;
+
+	spin_lock(&ring->lock);
+	dev = ring->dev;
+	ring->dev = NULL;
+	spin_unlock(&ring->lock);
+	if (!dev)
 		return;
 	for (unsigned int i = 0; i < ring->chunks; i++)
-		dma_unmap_page(ring->dev, ring->chunk[i].dma, litepcie_chunk_bytes(ring),
+		dma_unmap_page(dev, ring->chunk[i].dma, litepcie_chunk_bytes(ring),
 			       ring->direction);
-	ring->dev = NULL;
 }
 
 static void free_pages_of(struct litepcie_ring *ring)
@@ -152,6 +166,7 @@ static struct litepcie_ring *alloc_in_chunks(struct device *dev, enum dma_data_d
 	if (!ring)
 		return NULL;
 	kref_init(&ring->kref);
+	spin_lock_init(&ring->lock);
 	ring->geometry = *geometry;
 	ring->direction = direction;
 	ring->chunk_order = order;

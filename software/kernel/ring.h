@@ -15,6 +15,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/kref.h>
 #include <linux/mm_types.h>
+#include <linux/spinlock.h>
 
 /* What a ring looks like; LitePCIe's is the default. */
 struct litepcie_geometry {
@@ -37,6 +38,7 @@ struct litepcie_chunk {
 struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
+	spinlock_t			lock;	/* protects dev */
 	struct device			*dev;	/* mapped for it; NULL: for nobody */
 	enum dma_data_direction		direction;
 	bool				needs_sync;

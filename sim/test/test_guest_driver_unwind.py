@@ -1,0 +1,104 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Whatever the driver asks the kernel for may be refused, and nothing of the rest is kept.
+
+A build of the driver for this test, from the same files: software/kernel/test/faults.
+"""
+
+import re
+
+import pytest
+from driver_guest import CARD, PROGRAMS, boot, kernels
+
+from sim.guest import driver, qemu, run
+from sim.guest import kernel as guest_kernel
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]
+
+MODULE = "/sys/module/litepcie/parameters"
+# Refuses the 1st, 2nd, ... request from binding to unbinding, $1 of them in a row, until there are
+# no more; each time nothing may be held once the card is unbound.
+SWEEP = f"""
+card={CARD} driver=/sys/bus/pci/drivers/litepcie p={MODULE}
+idle() {{
+	[ -z "$(cat $p/held | tr -d ' ')" ] || {{ echo "$1: still held: $(cat $p/held)"; exit 1; }}
+}}
+sweep() {{
+	n=0; echo $1 >$p/times
+	while n=$((n + 1)); do
+		echo 0 >$p/struck; echo $n >$p/fail
+		echo 0000:01:00.0 >$driver/bind 2>/dev/null || true
+		[ ! -e /dev/litepcie0 ] || unwind all /dev/litepcie0
+		struck=$(cat $p/struck); echo 0 >$p/fail
+		[ ! -e $card/driver ] || echo 0000:01:00.0 >$driver/unbind
+		idle "$1 from request $n on"
+		[ $struck -gt 0 ] || break
+	done
+	echo "$1 $n" >>/out/sweeps
+}}
+echo 0000:01:00.0 >$driver/unbind; idle "before"
+"""
+WHERE = {  # what must have been refused at least once
+    "kzalloc", "kmalloc", "kcalloc", "alloc_pages_node", "get_zeroed_page", "ida_alloc_max",
+    "dev_set_name", "cdev_device_add", "pci_enable_device_mem", "pci_request_mem_regions",
+    "pci_iomap", "pci_iomap_wc", "dma_set_mask_and_coherent", "pci_alloc_irq_vectors",
+    "request_irq", "dma_map_page", "eventfd_ctx_fdget", "dma_buf_export", "dma_buf_fd",
+    "vm_insert_page", "alloc_chrdev_region", "__pci_register_driver",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+def faulty_guest(series):
+    """A guest with the build of the driver that can be refused something."""
+    kernel = guest_kernel.ensure(series)
+    files = driver.our_inputs()
+    files["driver.mk"] = files.pop("Kbuild")
+    files |= {name: PROGRAMS / "faults" / name for name in ("Kbuild", "faults.c", "faults.h")}
+    return run.Guest(qemu.ensure(), kernel, driver.ensure_module(kernel, files, "litepcie"))
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
+    """Each request by itself, and all from each on: while a card is bound, used and unbound.
+
+    Then the module itself; and the driver works as before.
+    """
+    commands = [
+        SWEEP,
+        "dmesg -n 1; sweep 1; sweep 100000",
+        "rmmod litepcie",
+        "for n in 1 2; do ! insmod /lib/modules/litepcie.ko fail=$n 2>/dev/null; done",
+        "insmod /lib/modules/litepcie.ko; unwind all /dev/litepcie0 >/out/last",
+        "stress cycle /dev/litepcie0 2",
+    ]
+    with start_board() as board:
+        result = boot(
+            board, commands, programs=["unwind", "stress"], guest=faulty_guest(kernel),
+            append=("log_buf_len=4M",), timeout=600,
+        )  # fmt: skip
+        assert board.stats()["unmapped"] == 0
+    print(result.files["sweeps"].decode())
+    refused = set(re.findall(r"fault: (\w+) is refused", result.files["dmesg"].decode()))
+    assert refused == WHERE
+    assert result.files["last"] == b"unwind: 0 calls failed\n"
+
+
+def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(start_board):
+    """An export keeps its pages, not their mapping, which would outlive the device that has it."""
+    commands = [
+        SWEEP,
+        "echo 0000:01:00.0 >$driver/bind",
+        "unwind export /dev/litepcie0 /tmp/exported & user=$!",
+        "while [ ! -e /tmp/exported ]; do kill -0 $user; sleep 0.05; done",
+        "echo 1 >$card/remove; cat $p/held >/out/held",
+        "kill $user; wait $user || true; idle after",
+    ]
+    with start_board() as board:
+        files = boot(board, commands, programs=["unwind"], guest=faulty_guest(None)).files
+    held = files["held"].decode().split()
+    assert "pages" in held and "mapping" not in held, held

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * For a test's build of the driver, in front of each of its files: what it asks
+ * the kernel for may be refused, and what it has must be given back.
+ *
+ * Debian's kernels have no fault injection. Here every request of the driver's
+ * is a wrapper of the same name, which fails when its turn has come, and keeps
+ * a list of what is held by name and key.
+ */
+#ifndef LITEPCIE_FAULTS_H
+#define LITEPCIE_FAULTS_H
+
+#include <linux/cdev.h>
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/eventfd.h>
+#include <linux/gfp.h>
+#include <linux/idr.h>
+#include <linux/interrupt.h>
+#include <linux/mm.h>
+#include <linux/pci.h>
+#include <linux/slab.h>
+
+bool faults_strike(const char *what);
+void faults_hold(const char *what, const volatile void *key);
+void faults_drop(const char *what, const volatile void *key);
+
+#ifndef FAULTS_THEMSELVES
+
+/* A call that gives a pointer (NULL: none), and the one that takes it back. */
+#define FAULTY_POINTER(_what, _type, _name, _arguments, ...)			\
+	static inline _type __maybe_unused faulty_##_name _arguments		\
+	{									\
+		_type got = faults_strike(#_name) ? NULL : _name(__VA_ARGS__);	\
+										\
+		if (got)							\
+			faults_hold(_what, got);				\
+		return got;							\
+	}
+
+/* A call that returns 0 or an error. */
+#define FAULTY_CALL(_what, _name, _key, _error, _arguments, ...)		\
+	static inline int __maybe_unused faulty_##_name _arguments		\
+	{									\
+		int err = faults_strike(#_name) ? _error : _name(__VA_ARGS__);	\
+										\
+		if (err >= 0)							\
+			faults_hold(_what, _key);				\
+		return err;							\
+	}
+
+#define GIVEN_BACK(_what, _name, _key, _arguments, ...)				\
+	static inline void __maybe_unused faulty_##_name _arguments		\
+	{									\
+		faults_drop(_what, _key);					\
+		_name(__VA_ARGS__);						\
+	}
+
+#define NUMBER(_n)	((void *)(unsigned long)(_n))
+
+FAULTY_POINTER("memory", void *, kzalloc, (size_t size, gfp_t gfp), size, gfp)
+FAULTY_POINTER("memory", void *, kmalloc, (size_t size, gfp_t gfp), size, gfp)
+FAULTY_POINTER("memory", void *, kcalloc, (size_t n, size_t size, gfp_t gfp), n, size, gfp)
+GIVEN_BACK("memory", kfree, memory, (const void *memory), memory)
+
+FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, unsigned int order),
+	       node, gfp, order)
+GIVEN_BACK("pages", put_page, page, (struct page *page), page)
+
+static inline unsigned long __maybe_unused faulty_get_zeroed_page(gfp_t gfp)
+{
+	unsigned long got = faults_strike("get_zeroed_page") ? 0 : get_zeroed_page(gfp);
+
+	if (got)
+		faults_hold("pages", virt_to_page((void *)got));
+	return got;
+}
+
+static inline void __maybe_unused faulty_free_page(unsigned long address)
+{
+	faults_drop("pages", virt_to_page((void *)address));
+	free_page(address);
+}
+
+static inline int __maybe_unused faulty_ida_alloc_max(struct ida *ida, unsigned int most, gfp_t gfp)
+{
+	int got = faults_strike("ida_alloc_max") ? -ENOSPC : ida_alloc_max(ida, most, gfp);
+
+	if (got >= 0)
+		faults_hold("minor", NUMBER(got + 1));
+	return got;
+}
+GIVEN_BACK("minor", ida_free, NUMBER(id + 1), (struct ida *ida, unsigned int id), ida, id)
+
+FAULTY_CALL("node", cdev_device_add, cdev, -ENOMEM, (struct cdev *cdev, struct device *dev),
+	    cdev, dev)
+GIVEN_BACK("node", cdev_device_del, cdev, (struct cdev *cdev, struct device *dev), cdev, dev)
+
+FAULTY_CALL("device", pci_enable_device_mem, pdev, -EIO, (struct pci_dev *pdev), pdev)
+GIVEN_BACK("device", pci_disable_device, pdev, (struct pci_dev *pdev), pdev)
+
+FAULTY_CALL("regions", pci_request_mem_regions, pdev, -EBUSY,
+	    (struct pci_dev *pdev, const char *name), pdev, name)
+GIVEN_BACK("regions", pci_release_mem_regions, pdev, (struct pci_dev *pdev), pdev)
+
+FAULTY_POINTER("BAR", void __iomem *, pci_iomap,
+	       (struct pci_dev *pdev, int bar, unsigned long most), pdev, bar, most)
+FAULTY_POINTER("BAR", void __iomem *, pci_iomap_wc,
+	       (struct pci_dev *pdev, int bar, unsigned long most), pdev, bar, most)
+GIVEN_BACK("BAR", pci_iounmap, bar, (struct pci_dev *pdev, void __iomem *bar), pdev, bar)
+
+FAULTY_CALL("vectors", pci_alloc_irq_vectors, pdev, -ENOSPC,
+	    (struct pci_dev *pdev, unsigned int least, unsigned int most, unsigned int flags),
+	    pdev, least, most, flags)
+GIVEN_BACK("vectors", pci_free_irq_vectors, pdev, (struct pci_dev *pdev), pdev)
+
+/* Interrupt and cookie: both must be those of the request. */
+FAULTY_CALL("interrupt", request_irq, (char *)cookie + irq, -EBUSY,
+	    (unsigned int irq, irq_handler_t handler, unsigned long flags, const char *name,
+	     void *cookie), irq, handler, flags, name, cookie)
+static inline void __maybe_unused faulty_free_irq(unsigned int irq, void *cookie)
+{
+	faults_drop("interrupt", (char *)cookie + irq);
+	free_irq(irq, cookie);
+}
+
+static inline dma_addr_t __maybe_unused faulty_dma_map_page(struct device *dev, struct page *page,
+							    size_t offset, size_t size,
+							    enum dma_data_direction direction)
+{
+	dma_addr_t got = DMA_MAPPING_ERROR;
+
+	if (faults_strike("dma_map_page"))
+		return got;
+	got = dma_map_page(dev, page, offset, size, direction);
+	if (!dma_mapping_error(dev, got))
+		faults_hold("mapping", NUMBER(got));
+	return got;
+}
+
+static inline void __maybe_unused faulty_dma_unmap_page(struct device *dev, dma_addr_t dma,
+							size_t size,
+							enum dma_data_direction direction)
+{
+	faults_drop("mapping", NUMBER(dma));
+	dma_unmap_page(dev, dma, size, direction);
+}
+
+static inline struct eventfd_ctx *__maybe_unused faulty_eventfd_ctx_fdget(int fd)
+{
+	struct eventfd_ctx *got = ERR_PTR(-EBADF);
+
+	if (!faults_strike("eventfd_ctx_fdget"))
+		got = eventfd_ctx_fdget(fd);
+	if (!IS_ERR(got))
+		faults_hold("event", got);
+	return got;
+}
+GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
+
+#undef kzalloc
+#undef kmalloc
+#undef kcalloc
+#undef kfree
+#undef alloc_pages_node
+#undef get_zeroed_page
+#undef free_page
+#undef dma_map_page
+#undef dma_unmap_page
+#undef pci_request_mem_regions
+#undef pci_release_mem_regions
+#undef pci_register_driver
+
+#define kzalloc			faulty_kzalloc
+#define kmalloc			faulty_kmalloc
+#define kcalloc			faulty_kcalloc
+#define kfree			faulty_kfree
+#define alloc_pages_node	faulty_alloc_pages_node
+#define put_page		faulty_put_page
+#define get_zeroed_page		faulty_get_zeroed_page
+#define free_page		faulty_free_page
+#define ida_alloc_max		faulty_ida_alloc_max
+#define ida_free		faulty_ida_free
+#define cdev_device_add		faulty_cdev_device_add
+#define cdev_device_del		faulty_cdev_device_del
+#define pci_enable_device_mem	faulty_pci_enable_device_mem
+#define pci_disable_device	faulty_pci_disable_device
+#define pci_request_mem_regions	faulty_pci_request_mem_regions
+#define pci_release_mem_regions	faulty_pci_release_mem_regions
+#define pci_iomap		faulty_pci_iomap
+#define pci_iomap_wc		faulty_pci_iomap_wc
+#define pci_iounmap		faulty_pci_iounmap
+#define pci_alloc_irq_vectors	faulty_pci_alloc_irq_vectors
+#define pci_free_irq_vectors	faulty_pci_free_irq_vectors
+#define request_irq		faulty_request_irq
+#define free_irq		faulty_free_irq
+#define dma_map_page		faulty_dma_map_page
+#define dma_unmap_page		faulty_dma_unmap_page
+#define eventfd_ctx_fdget	faulty_eventfd_ctx_fdget
+#define eventfd_ctx_put		faulty_eventfd_ctx_put
+
+/* Nothing to give back, or by somebody else. */
+#define REFUSED(_name, _error, ...) \
+	(faults_strike(#_name) ? (_error) : _name(__VA_ARGS__))
+#define dev_set_name(...)		REFUSED(dev_set_name, -ENOMEM, __VA_ARGS__)
+#define dma_set_mask_and_coherent(...)	REFUSED(dma_set_mask_and_coherent, -EIO, __VA_ARGS__)
+#define vm_insert_page(...)		REFUSED(vm_insert_page, -ENOMEM, __VA_ARGS__)
+#define dma_buf_export(...)		REFUSED(dma_buf_export, ERR_PTR(-ENOMEM), __VA_ARGS__)
+#define dma_buf_fd(...)			REFUSED(dma_buf_fd, -EMFILE, __VA_ARGS__)
+#define alloc_chrdev_region(...)	REFUSED(alloc_chrdev_region, -EBUSY, __VA_ARGS__)
+#define pci_register_driver(_driver) \
+	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
+
+#endif /* FAULTS_THEMSELVES */
+
+#endif /* LITEPCIE_FAULTS_H */

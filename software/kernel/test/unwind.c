@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Every call of /dev/litepcieN that makes the driver ask the kernel for something, each of which
+ * may be refused: for the test's build in faults/.
+ *
+ *   unwind all DEV		all of them; prints how many failed
+ *   unwind export DEV FILE	export a ring and replace it; make FILE, and keep the export until SIGTERM
+ *
+ * Exit status: 0 each call did what it should or failed for want of something; 1 otherwise, 2 usage.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+#define PAGES	4u	/* of a ring, each a buffer */
+
+static int failures;
+
+/* The errors that a refusal may become on its way. */
+static bool ok(bool done, const char *what)
+{
+	const int errors[] = { ENOMEM, EBADF, EMFILE, EIO };
+
+	if (done)
+		return true;
+	for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+		if (errno == errors[i]) {
+			failures++;
+			return false;
+		}
+	fail("%s: %s", what, strerror(errno));
+}
+
+static bool set_up(int fd, uint32_t way, uint32_t pages)
+{
+	struct litepcie_ring_setup setup = {
+		.way = way, .buffer_size = 4096, .buffer_count = pages, .buffers_per_interrupt = 1,
+	};
+
+	return ok(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
+}
+
+static void map(int fd, uint64_t offset, size_t bytes)
+{
+	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+
+	if (!ok(memory != MAP_FAILED, "mmap"))
+		return;
+	memory[bytes - 1] = 1;
+	munmap(memory, bytes);
+}
+
+static int export_ring(int fd, uint32_t way)
+{
+	struct litepcie_export export = { .way = way, .fd_flags = O_RDWR | O_CLOEXEC };
+
+	return ok(!ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export), "export") ? export.fd : -1;
+}
+
+static void one_way(int fd, uint32_t way)
+{
+	struct litepcie_ring_info info = { .way = way };
+	struct litepcie_event event = { .way = way, .fd = eventfd(0, 0) };
+	int exported;
+
+	ok(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &event), "event");
+	close(event.fd);
+	if (!set_up(fd, way, PAGES))
+		return;
+	if (!ok(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "info"))
+		return;
+	map(fd, info.ring_offset, PAGES * 4096);
+	map(fd, info.index_offset, 4096);
+	exported = export_ring(fd, way);
+	set_up(fd, way, 2 * PAGES);
+	if (exported >= 0)
+		close(exported);
+}
+
+static int all(const char *device)
+{
+	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
+	int fd = open(device, O_RDWR | O_CLOEXEC);
+
+	if (ok(fd >= 0, device)) {
+		ok(!ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock), "lock");
+		one_way(fd, LITEPCIE_WAY_H2C);
+		one_way(fd, LITEPCIE_WAY_C2H);
+		loopback(fd, 1);
+		ok(!run_c2h(fd, 1, NULL), "start");
+		ok(!run_h2c(fd, 1, NULL), "start");
+		close(fd);
+	}
+	printf("unwind: %d calls failed\n", failures);
+	return 0;
+}
+
+static int export_and_wait(const char *device, const char *flag)
+{
+	struct litepcie_ioctl_lock lock = { .dma_writer_request = 1 };
+	int fd = open_or_fail(device);
+
+	if (ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock) || export_ring(fd, LITEPCIE_WAY_C2H) < 0 ||
+	    !set_up(fd, LITEPCIE_WAY_C2H, PAGES))
+		fail("an export: %s", strerror(errno));
+	close(open(flag, O_CREAT | O_WRONLY, 0644));
+	pause();
+	return 1;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 3 && !strcmp(argv[1], "all"))
+		return all(argv[2]);
+	if (argc == 4 && !strcmp(argv[1], "export"))
+		return export_and_wait(argv[2], argv[3]);
+	fprintf(stderr, "usage: unwind all DEV | export DEV FILE\n");
+	return 2;
+}
