@@ -169,6 +169,7 @@ NEEDS = {
         Need("lspci", programs("lspci"), ("pciutils",)),
         Need("groff", programs("groff"), ("groff-base",)),
         Need("valgrind, strace", programs("valgrind", "strace"), ("valgrind", "strace")),
+        Need("sparse", programs("sparse"), ("sparse",)),
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],

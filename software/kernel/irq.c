@@ -80,6 +80,7 @@ static int find_registers(struct litepcie *card)
 {
 	const struct litepcie_block *block =
 		litepcie_block_find(card, LITEPCIE_BLOCK_INTERRUPTS, 0);
+	u32 delivery = block ? litepcie_parameter(block, LITEPCIE_INTERRUPTS_DELIVERY) : 0;
 	void __iomem *base;
 
 	if (!block || block->bar || block->size < sizeof(u32) ||
@@ -88,7 +89,7 @@ static int find_registers(struct litepcie *card)
 	for (unsigned int n = LITEPCIE_INTERRUPTS_ENABLE; n <= LITEPCIE_INTERRUPTS_VECTOR; n++)
 		if (litepcie_parameter(block, n) > block->size - sizeof(u32))
 			return -EINVAL;
-	card->msix = litepcie_parameter(block, LITEPCIE_INTERRUPTS_DELIVERY) & LITEPCIE_DELIVERY_MSIX;
+	card->msix = delivery & LITEPCIE_DELIVERY_MSIX;
 	base = card->bar0 + block->offset;
 	card->irq_enable = base + litepcie_parameter(block, LITEPCIE_INTERRUPTS_ENABLE);
 	card->irq_clear = base + litepcie_parameter(block, LITEPCIE_INTERRUPTS_CLEAR);
@@ -131,7 +132,8 @@ static int request_messages(struct litepcie *card, unsigned int count)
 		if (!pdev->msix_enabled)
 			err = request_irq(irq, litepcie_interrupt, 0, LITEPCIE_NAME, card);
 		else if (way)
-			err = request_irq(irq, litepcie_way_interrupt, 0, litepcie_way_name(way), way);
+			err = request_irq(irq, litepcie_way_interrupt, 0, litepcie_way_name(way),
+					  way);
 		if (!err)
 			card->messages = n + 1;
 	}
@@ -143,16 +145,20 @@ static int request_messages(struct litepcie *card, unsigned int count)
 int litepcie_irq_init(struct litepcie *card)
 {
 	struct pci_dev *pdev = card->pdev;
-	int count, err = find_registers(card);
+	int count, wanted, err = find_registers(card);
 
 	if (err)
 		return dev_err_probe(&pdev->dev, err,
 				     "the capability table has no usable interrupt block\n");
 	writel(0, card->irq_enable);
 	count = -ENODEV;
-	if (card->msix)
-		count = pci_alloc_irq_vectors(pdev, count_vectors(card), count_vectors(card),
-					      PCI_IRQ_MSIX);
+	wanted = count_vectors(card);
+	if (card->msix) {
+		count = pci_alloc_irq_vectors(pdev, wanted, wanted, PCI_IRQ_MSIX);
+		if (count < 0)
+			dev_info(&pdev->dev, "MSI-X has not the %d vectors that there are causes (%d): one MSI for all\n",
+				 wanted, count);
+	}
 	if (count < 0)
 		count = pci_alloc_irq_vectors(pdev, 1, 1, PCI_IRQ_MSI);
 	if (count < 0)
