@@ -67,6 +67,27 @@ def test_another_kernel_finds_a_quiet_card(start_board):
         assert board.stats()["unmapped"] == 0
 
 
+def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
+    """By itself, with DMA running and files open: the second boot finds the card as the first did.
+
+    What tells the boots apart is on a disk, since memory is not kept.
+    """
+    disk = tmp_path / "disk"
+    disk.write_bytes(bytes(1 << 20))
+    devices = ("-drive", f"file={disk},if=none,id=disk,format=raw", "-device",
+               "nvme,drive=disk,serial=1", "-action", "reboot=reset")  # fmt: skip
+    commands = [
+        "if [ $(head -c 4 /dev/nvme0n1) = once ]; then stress cycle /dev/litepcie0 8; exit 0; fi",
+        "echo once | dd of=/dev/nvme0n1 bs=512 conv=sync,fsync 2>/dev/null",
+        "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done",
+        "reboot -f; sleep 100; exit 1",
+    ]
+    with start_board() as board:
+        result = boot(board, commands, devices=devices)
+        assert board.stats()["unmapped"] == 0
+    assert result.console.count("GUEST-UP") == 2 and disk.read_bytes().startswith(b"once")
+
+
 def test_what_happens_is_told(start_board):
     """Tracepoints and counts in sysfs say what a reader of them would see happen."""
     node = "/sys/class/litepcie/litepcie0"
