@@ -14,6 +14,8 @@
  *	index	ours: the count is looked up in the mapped index page, no call at all
  *	poll	ours: the same, and poll() when there is nothing
  *   cost calls WAY DEV REGISTER VALUE BUFFERS	how many system calls that makes, and bytes read
+ *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
+ *   cost run NAME CHUNK BYTES PROGRAM...	what another program costs that writes as much
  *
  * Busy time is what the clock says less what the kernel knows to have been idle.
  * Exit status: 0 done, 1 could not, 2 usage.
@@ -285,10 +287,13 @@ int main(int argc, char **argv)
 		return cost_clock();
 	if (argc == 4 && !strcmp(argv[1], "disk"))
 		return cost_disk(argv[2], argv[3]);
+	if (argc > 5 && !strcmp(argv[1], "run"))
+		return cost_run(argv[2], strtoul(argv[3], NULL, 0), strtoul(argv[4], NULL, 0), argv + 5);
 	if (argc == 6)
 		return cost(find_taking(argv[1]), argv[2], argv + 3);
 	if (argc == 7 && !strcmp(argv[1], "calls"))
 		return calls(find_taking(argv[2]), argv[3], argv + 4);
-	fprintf(stderr, "usage: cost clock | disk DEV DISK | [calls] abi|read|index|poll DEV REGISTER VALUE BUFFERS\n");
+	fprintf(stderr, "usage: cost clock | disk DEV DISK | run NAME CHUNK BYTES PROGRAM... |\n"
+		"       [calls] abi|read|index|poll DEV REGISTER VALUE BUFFERS\n");
 	return 2;
 }

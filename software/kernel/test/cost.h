@@ -8,6 +8,7 @@
 #ifndef COST_H
 #define COST_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define BUFFERS_PER_INTERRUPT	32	/* LitePCIe's, and so ours where the two are compared */
@@ -22,5 +23,6 @@ void sleep_ms(unsigned int ms);
 
 int cost_clock(void);
 int cost_disk(const char *device, const char *disk);
+int cost_run(const char *name, size_t chunk, size_t bytes, char **command);
 
 #endif /* COST_H */

@@ -4,22 +4,24 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * From a ring to a disk: through a bounce buffer, by one thread and by four, in chunks of several
- * sizes, or directly. What each costs the processor, and how fast it is here.
+ * sizes, or directly. What each costs the processor, and how fast it is here; and what another
+ * program costs that does the like from other memory.
  */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "calls.h"
 #include "cost.h"
 
 #define BIG_BUFFER	(4u << 20)
-#define BIG_COUNT	16u
+#define BIG_COUNT	32u	/* a chunk of 32 MiB for each thread */
 #define BIG_RING	((size_t)BIG_BUFFER * BIG_COUNT)
 #define THREADS		4u
-#define TURNS		3	/* ring and anonymous memory in turn */
+#define TURNS		3
 
 struct part {
 	const char *from;
@@ -65,6 +67,14 @@ static void write_all(struct part *parts, unsigned int threads)
 		pthread_join(thread[i], NULL);
 }
 
+static void tell(const char *name, size_t chunk, unsigned int threads, uint64_t used,
+		 uint64_t took, size_t bytes)
+{
+	printf("disk %s chunk=%zu threads=%u instructions=%llu nanoseconds=%llu bytes=%zu\n", name,
+	       chunk, threads, (unsigned long long)used, (unsigned long long)took, bytes);
+	fflush(stdout);
+}
+
 static void rung(const char *name, const char *from, int disk, size_t chunk,
 		 unsigned int threads, bool bounce)
 {
@@ -84,9 +94,7 @@ static void rung(const char *name, const char *from, int disk, size_t chunk,
 	used = busy() - begin;
 	for (unsigned int i = 0; i < threads; i++)
 		free(parts[i].bounce);
-	printf("disk %s chunk=%zu threads=%u instructions=%llu nanoseconds=%llu bytes=%zu\n", name,
-	       chunk, threads, (unsigned long long)used, (unsigned long long)took, BIG_RING);
-	fflush(stdout);
+	tell(name, chunk, threads, used, took, BIG_RING);
 }
 
 static char *big_ring(const char *device)
@@ -113,22 +121,37 @@ static char *big_ring(const char *device)
 
 int cost_disk(const char *device, const char *name)
 {
-	const size_t chunks[] = { 128u << 10, 512u << 10, 2u << 20, 8u << 20, 16u << 20 };
+	const size_t chunks[] = { 128u << 10, 512u << 10, 2u << 20, 8u << 20, 16u << 20, 32u << 20 };
 	int disk = open(name, O_RDWR | O_DIRECT);
-	char *ring = big_ring(device), *memory = anonymous(BIG_RING);
+	char *ring = big_ring(device);
 
 	if (disk < 0)
 		fail("%s: %s", name, strerror(errno));
-	for (int turn = 0; turn < TURNS; turn++) {
-		rung("anonymous", memory, disk, 1u << 20, 1, false);
+	for (int turn = 0; turn < TURNS; turn++)
 		rung("ring", ring, disk, 1u << 20, 1, false);
-	}
-	free(memory);
 	for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
 		rung("bounce", ring, disk, chunks[i], 1, true);
 		rung("bounce", ring, disk, chunks[i], THREADS, true);
 		rung("direct", ring, disk, chunks[i], 1, false);
 		rung("direct", ring, disk, chunks[i], THREADS, false);
 	}
+	return 0;
+}
+
+/* Another program, which writes so many bytes in chunks; its start and end are in the count. */
+int cost_run(const char *name, size_t chunk, size_t bytes, char **command)
+{
+	uint64_t begin = busy(), start = now(), took;
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		execv(*command, command);
+		fail("%s: %s", *command, strerror(errno));
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child || status)
+		fail("%s: it did not end well", *command);
+	took = now() - start;
+	tell(name, chunk, 1, busy() - begin, took, bytes);
 	return 0;
 }
