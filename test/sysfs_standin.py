@@ -14,7 +14,7 @@ EXPRESS = 0x70  # offset of the PCI Express capability
 
 
 def config_space(mps=256, mrrs=512, gen=3, lanes=8, possible=(3, 8), ext_tag=True, relaxed=True,
-    mps_supported=512):
+    mps_supported=512, rcb=64):
     """Config space with one capability in it, encoded after the specification."""
     def code(size):
         return (size // 128).bit_length() - 1
@@ -23,8 +23,8 @@ def config_space(mps=256, mrrs=512, gen=3, lanes=8, possible=(3, 8), ext_tag=Tru
     space[0x34] = EXPRESS
     control = code(mps) << 5 | code(mrrs) << 12 | ext_tag << 8 | relaxed << 4
     struct.pack_into("<HHIHH", space, EXPRESS, 0x10, 2, code(mps_supported), control, 0)
-    struct.pack_into("<IHH", space, EXPRESS + 0x0C, possible[0] | possible[1] << 4, 0,
-        gen | lanes << 4)
+    struct.pack_into("<IHH", space, EXPRESS + 0x0C, possible[0] | possible[1] << 4,
+        (rcb == 128) << 3, gen | lanes << 4)
     return bytes(space)
 
 

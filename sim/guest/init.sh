@@ -26,7 +26,7 @@ echo "kernel=$(uname -r)" > $facts
 # The card is the one device behind the root port.
 plug_in() {
 	local card port
-	for card in /sys/devices/pci0000:00/*/0000:*; do
+	for card in /sys/devices/pci0000:*/*/0000:*; do
 		[ -e "$card/config" ] || continue
 		port=${card%/*}
 		# A port that refuses is no fault: it is only written for the sake of what lspci shows.

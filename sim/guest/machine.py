@@ -24,6 +24,7 @@ from sim.guest.kernel import Kernel
 SIZES = (128, 256, 512, 1024, 2048, 4096)
 SOCKET_LENGTH = 107  # bytes in a sockaddr_un
 MESSAGE_TIMEOUT_MS = 600_000
+NODE_MEMORY = 64  # MiB, of the second of two NUMA nodes
 
 KERNEL_OPTIONS = (
     "console=ttyS0",
@@ -51,6 +52,7 @@ class Machine:
     memory: int = 512  # MiB
     accel: str = "tcg"  # or "kvm"
     icount: int | None = None  # one guest instruction takes 2**icount ns of its time
+    node: int | None = None  # the card's of two NUMA nodes; the processor is on node 0
     share: bool = True  # off only to test that a board notices
     append: tuple[str, ...] = ()  # more kernel options
     devices: tuple[str, ...] = ()  # more of QEMU's own arguments: disks, other cards
@@ -64,6 +66,8 @@ class Machine:
             raise SetupError(f"accel={self.accel}: QEMU runs the guest with tcg or kvm.")
         if self.accel == "kvm" and self.icount is not None:
             raise SetupError(f"icount={self.icount}: only tcg counts instructions, not kvm.")
+        if self.node not in (None, 0, 1):
+            raise SetupError(f"node={self.node}: the guest has two NUMA nodes, 0 and 1.")
         if self.socket is not None:
             check_socket(self.socket)
 
@@ -72,8 +76,9 @@ class Machine:
         size = f"{self.memory}M"
         share = "on" if self.share else "off"
         return [
-            "-machine", "q35,memory-backend=ram", "-m", size, "-smp", "1",
-            "-object", f"memory-backend-memfd,id=ram,size={size},share={share}",
+            "-machine", "q35" if self.node is not None else "q35,memory-backend=ram",
+            "-m", size, "-smp", "1",
+            *memory("ram", self.memory - (NODE_MEMORY if self.node is not None else 0), share),
             "-accel", self.accel, "-cpu", "max" if self.accel == "tcg" else "host",
             *(["-icount", f"shift={self.icount}"] if self.icount is not None else []),
             "-nodefaults", "-no-reboot", "-display", "none",
@@ -82,16 +87,35 @@ class Machine:
             "-device", "isa-serial,chardev=results,index=1",
             "-kernel", kernel.image, "-initrd", initramfs,
             "-append", " ".join([*KERNEL_OPTIONS, *self._sizes(), *self.append, *extra]),
-            *(card_arguments(self.socket) if self.socket is not None else []),
+            *self._nodes(),
+            *(self._card() if self.socket is not None else []),
             *self.devices,
         ]  # fmt: skip
+
+    def _nodes(self) -> list[str]:
+        if self.node is None:
+            return []
+        # A host bridge of its own is what has a node; a root port has its bridge's.
+        bridge = f"pxb-pcie,id=bridge,bus=pcie.0,bus_nr=64,numa_node={self.node}"
+        # The kernel leaves out a node that has neither processor nor memory.
+        return ["-numa", "node,nodeid=0,cpus=0,memdev=ram",
+                *memory("far", NODE_MEMORY, "on"), "-numa", "node,nodeid=1,memdev=far",
+                "-device", bridge]  # fmt: skip
+
+    def _card(self) -> list[str]:
+        return card_arguments(self.socket, root="pcie.0" if self.node is None else "bridge")
 
     def _sizes(self) -> list[str]:
         # The kernel hands on what it does not know itself, and init finds it in its environment.
         return [f"mps={self.mps}", f"mrrs={self.mrrs}"] if self.socket is not None else []
 
 
-def card_arguments(socket: Path, slot: int = 1) -> list[str]:
+def memory(name: str, size: int, share: str) -> list[str]:
+    """QEMU's arguments for so many MiB, which the board can map."""
+    return ["-object", f"memory-backend-memfd,id={name},size={size}M,share={share}"]
+
+
+def card_arguments(socket: Path, slot: int = 1, root: str = "pcie.0") -> list[str]:
     """QEMU's arguments for the board at `socket`, behind a root port of its own."""
     # Nested options can be given in JSON only.
     port = "root_port" if slot == 1 else f"root_port{slot}"
@@ -103,7 +127,7 @@ def card_arguments(socket: Path, slot: int = 1) -> list[str]:
         "socket": {"type": "unix", "path": str(socket)},
     }
     return [
-        "-device", f"pcie-root-port,id={port},chassis={slot},slot={slot}",
+        "-device", f"pcie-root-port,id={port},bus={root},chassis={slot},slot={slot}",
         "-device", json.dumps(card),
     ]  # fmt: skip
 

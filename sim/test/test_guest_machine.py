@@ -53,6 +53,16 @@ def test_the_guest_s_memory_is_shared(listening):
     assert "share=off" in after(private, "-object")[0]
 
 
+def test_a_card_may_be_at_either_of_two_nodes(listening):
+    """Its root port is below a bridge of that node; both nodes have memory that the board maps."""
+    words = arguments(Machine(socket=listening, node=1, memory=512))
+    assert after(words, "-numa") == ["node,nodeid=0,cpus=0,memdev=ram", "node,nodeid=1,memdev=far"]
+    assert [m.split("size=")[1] for m in after(words, "-object")] == [
+        "448M,share=on", "64M,share=on"]  # fmt: skip
+    bridge, port = after(words, "-device")[-3:-1]
+    assert "id=bridge" in bridge and "numa_node=1" in bridge and "bus=bridge" in port
+
+
 def test_tcg_unless_kvm_is_asked_for():
     """A /dev/kvm that opens is no proof that a kernel runs on it."""
     assert after(arguments(Machine()), "-accel") == ["tcg"]
@@ -72,6 +82,7 @@ def test_the_kernel_is_told_the_sizes_and_what_a_slow_board_needs(listening):
     [
         ({"mps": 64}, r"mps=64.*128, 256"),
         ({"mrrs": 513}, r"mrrs=513"),
+        ({"node": 2}, r"node=2.*two NUMA nodes"),
         ({"accel": "xen"}, r"accel=xen.*tcg or kvm"),
         ({"accel": "kvm", "icount": 2}, r"icount=2"),
     ],

@@ -4,6 +4,7 @@
 """litepcie_util dma_bench and doctor name the limit that was planted, on the board or around it."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -84,11 +85,14 @@ def test_a_whole_link_reaches_its_own_limits(card):
                      marks=pytest.mark.soak),
         pytest.param(("--read-latency", "9000"), "reads", "after 90", {"h2c": "reads in flight"},
                      marks=pytest.mark.soak),
+        pytest.param(("--completion-size", "64"), "rcb",
+                     "boundary, of 64 bytes: h2c gets at most 5.93 GB/s, with pieces of 256 bytes "
+                     "7.21", {"h2c": "wire"}, marks=pytest.mark.soak),
         pytest.param(("--write-stall", "50:500"), "host",
                      "the host holds back the card's requests", {"c2h": "host"},
                      marks=pytest.mark.soak),
     ],
-    ids=["mps", "width", "generation", "latency", "stalls"],
+    ids=["mps", "width", "generation", "latency", "completions", "stalls"],
 )  # fmt: skip
 def test_what_was_planted_is_what_binds(card, options, key, words, bound):
     """The one limit, in words with its numbers, with something to do about it, and no other."""
@@ -165,6 +169,36 @@ def test_what_was_planted_around_the_card_is_named(card, tmp_path, key):
     report = look(card, tmp_path)
     assert keys(report, "binds", "costs") == {key}
     assert words in finding(report, key)["what"] and finding(report, key)["lift"]
+
+
+@pytest.mark.parametrize("rcb, words", [
+    (64, "boundary is 64 bytes: if the host cuts its answers there, h2c gets at most 5.93"),
+    (128, "boundary is 128 bytes: if the host cuts its answers there, h2c gets at most 6.73"),
+])
+def test_where_the_host_may_cut_its_answers_is_noted(card, tmp_path, rcb, words):
+    """By the root port's Link Control; the card's own may say something else."""
+    build_machine(tmp_path, port={"rcb": rcb}, card={"rcb": 192 - rcb})
+    report = look(card, tmp_path)
+    assert [step["rcb_bytes"] for step in report["path"]] == [192 - rcb, rcb]
+    assert words in finding(report, "rcb")["what"] and keys(report, "binds", "costs") == set()
+
+
+def test_a_card_for_four_lanes_misses_nothing_in_a_slot_of_four(card, tmp_path):
+    """What it can do itself is what counts."""
+    narrow = {"possible": (3, 4), "lanes": 4}
+    build_machine(tmp_path, port=narrow, card=narrow)
+    assert keys(look(card, tmp_path, "--link-width", "4"), "binds", "costs") == set()
+
+
+def test_the_card_of_another_node_is_named(card, tmp_path):
+    """The node of the CPU that runs the utility, wherever that is, is not the card's."""
+    build_machine(tmp_path)
+    for cpu in os.sched_getaffinity(0):
+        (tmp_path / f"sys/devices/system/node/node0/cpu{cpu}").mkdir(parents=True)
+    (tmp_path / "sys/bus/pci/devices" / CARD / "numa_node").write_text("1\n")
+    report = look(card, tmp_path)
+    assert keys(report, "binds", "costs") == {"numa"}
+    assert "at node 1 and this program ran on node 0" in finding(report, "numa")["what"]
 
 
 def test_the_slot_that_narrows_the_link_is_named(card, tmp_path):

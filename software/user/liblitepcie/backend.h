@@ -112,6 +112,8 @@ struct litepcie_backend {
 	 * or until the time is over: 0.
 	 */
 	int (*sleep)(struct litepcie *dev, int timeout_ms);
+	/* Two messages may become one before they are counted, as in a CPU's own controller. */
+	bool merges;
 	int (*event_fd)(const struct litepcie *dev);
 	/* True: the way to the card is lost for good, and a call has said so. */
 	bool (*gone)(const struct litepcie *dev);

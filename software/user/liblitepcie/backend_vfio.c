@@ -219,5 +219,6 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.memory = vfio_memory,
 	.event_fd = vfio_event_fd,
 	.sleep = vfio_sleep,
+	.merges = true,
 	.gone = vfio_gone,
 };

@@ -167,7 +167,8 @@ struct litepcie_stats {
 	uint64_t	c2h_lost;	/* buffers overwritten before the user saw them */
 	uint64_t	h2c_late;	/* buffers that the card sent before they were filled */
 	int64_t		interrupts;	/* taken, -1: cannot be known */
-	int64_t		interrupts_expected;	/* at least so many must have come, -1: as above */
+	/* At least so many must have come, -1: as above, or two may become one on their way. */
+	int64_t		interrupts_expected;
 	uint64_t	interrupts_missed;	/* surely lost; final after litepcie_dma_stop() */
 	uint64_t	woken_by_timeout;	/* waits with progress but no interrupt */
 	uint64_t	batches;	/* times that the card was told of buffers */

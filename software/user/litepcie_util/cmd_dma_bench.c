@@ -95,7 +95,7 @@ static int run(struct util *util, int argc, char **argv)
 		return util_usage(util, "%s: dma_bench takes no argument", argv[optind]);
 	if (!util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
-	rates_prepare(util, &bench.rates, true);
+	rates_prepare(util, &bench.rates, true, 0);
 	rates_measure(util, &bench.rates, bench.size, TIMEOUT_S);
 	return util_finish(util, &bench, print_text, print_json);
 }

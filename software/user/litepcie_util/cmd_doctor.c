@@ -32,8 +32,9 @@ static void print_host(const struct doctor_host *host)
 
 		printf("  %s %s", i ? "below" : "path ", host->path[i].function.address);
 		if (e->known)
-			printf("  Gen%u x%u, MPS %u of %u, MRRS %u, ExtTag %s, relaxed ordering %s",
-			       e->gen, e->lanes, e->mps, e->mps_supported, e->mrrs,
+			printf("  Gen%u x%u, MPS %u of %u, MRRS %u, RCB %u, ExtTag %s, relaxed "
+			       "ordering %s",
+			       e->gen, e->lanes, e->mps, e->mps_supported, e->mrrs, e->rcb,
 			       e->extended_tags ? "on" : "off", e->relaxed_ordering ? "on" : "off");
 		putchar('\n');
 	}
@@ -91,6 +92,7 @@ static void print_step(struct json *json, const struct doctor_step *step)
 	json_unsigned(json, "mps_bytes", e->mps);
 	json_unsigned(json, "mps_supported_bytes", e->mps_supported);
 	json_unsigned(json, "mrrs_bytes", e->mrrs);
+	json_unsigned(json, "rcb_bytes", e->rcb);
 	json_bool(json, "extended_tags", e->extended_tags);
 	json_bool(json, "relaxed_ordering", e->relaxed_ordering);
 	json_end_object(json);
@@ -153,6 +155,12 @@ static bool extended_tags(const struct doctor_host *host)
 	       host->path[0].express.extended_tags;
 }
 
+/* The root port's own word; a program may set the card's, which is only told of it. */
+static unsigned int boundary(const struct doctor_host *host)
+{
+	return host->steps ? host->path[host->steps - 1].express.rcb : 0;
+}
+
 static int examine(struct util *util, const char *address, bool measure)
 {
 	static struct doctor doctor;
@@ -167,7 +175,7 @@ static int examine(struct util *util, const char *address, bool measure)
 	if (util->failed || !util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
 	litepcie_card(util->dev, &doctor.card);
-	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host));
+	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));
 	if (measure)
 		rates_measure(util, &doctor.rates, SIZE, TIMEOUT_S);
 	doctor_judge(&doctor);

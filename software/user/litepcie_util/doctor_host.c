@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "doctor.h"
 
@@ -64,13 +65,14 @@ static void look_idle(struct doctor_host *host)
 	}
 }
 
+/* By the links of each node to its CPUs; a file in them would do, but CPU 0 has no such thing. */
 static int node_of_cpu(int cpu)
 {
-	char text[8];
+	char path[PATH_MAX];
 
 	for (int node = 0; cpu >= 0 && node < NODES; node++)
-		if (pci_read_text(text, sizeof(text),
-				  "/sys/devices/system/node/node%d/cpu%d/online", node, cpu) == 0)
+		if (pci_path(path, "/sys/devices/system/node/node%d/cpu%d", node, cpu) &&
+		    access(path, F_OK) == 0)
 			return node;
 	return -1;
 }

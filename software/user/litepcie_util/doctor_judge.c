@@ -12,7 +12,7 @@
 
 #include "doctor.h"
 
-#define CARD_GEN	3u
+#define CARD_GEN	3u	/* where the card's configuration space cannot be read */
 #define CARD_LANES	8u
 #define CARD_MPS	512u
 #define USUAL_MPS	256u	/* what most PCs set */
@@ -60,16 +60,32 @@ static bool reached(const struct doctor *doctor, const char *limit)
 	return false;
 }
 
-/* The function on the path that trains to less than the card could; the card itself at last. */
+/* What the card itself can do: one for four lanes misses nothing in a slot of four. */
+static struct limit_link possible(const struct doctor *doctor)
+{
+	const struct pci_express *card = &doctor->host.path[0].express;
+	struct limit_link link = doctor->rates.link;
+
+	link.gen = CARD_GEN;
+	link.lanes = CARD_LANES;
+	if (doctor->host.steps && card->known && card->lanes_possible) {
+		link.gen = card->gen_possible;
+		link.lanes = card->lanes_possible;
+	}
+	return link;
+}
+
+/* The function nearest to the root that can do less than the card. */
 static const struct doctor_step *narrowest(const struct doctor *doctor)
 {
+	const struct limit_link whole = possible(doctor);
 	const struct doctor_step *found = NULL;
 
 	for (unsigned int i = 0; i < doctor->host.steps; i++) {
 		const struct pci_express *e = &doctor->host.path[i].express;
 
 		if (e->known && e->lanes_possible &&
-		    (e->gen_possible < CARD_GEN || e->lanes_possible < CARD_LANES))
+		    (e->gen_possible < whole.gen || e->lanes_possible < whole.lanes))
 			found = &doctor->host.path[i];
 	}
 	return found;
@@ -78,17 +94,15 @@ static const struct doctor_step *narrowest(const struct doctor *doctor)
 static void judge_link(struct doctor *doctor)
 {
 	const struct limit_link *link = &doctor->rates.link;
-	struct limit_link whole = *link;
+	const struct limit_link whole = possible(doctor);
 	const struct doctor_step *narrow = narrowest(doctor);
 	struct doctor_finding *finding;
 
-	if (link->gen >= CARD_GEN && link->lanes >= CARD_LANES)
+	if (link->gen >= whole.gen && link->lanes >= whole.lanes)
 		return;
-	whole.gen = CARD_GEN;
-	whole.lanes = CARD_LANES;
 	finding = add(doctor, DOCTOR_BINDS, "link", "the link is Gen%u x%u, and the card can do "
 		      "Gen%u x%u: c2h gets at most %.2f GB/s in place of %.2f", link->gen,
-		      link->lanes, CARD_GEN, CARD_LANES, limit_of_c2h(link).value,
+		      link->lanes, whole.gen, whole.lanes, limit_of_c2h(link).value,
 		      limit_of_c2h(&whole).value);
 	if (narrow)
 		lift(finding, "%s can do Gen%u x%u only: use another slot",
@@ -152,6 +166,39 @@ static void judge_reads(struct doctor *doctor)
 	else
 		lift(finding, "shorten the way: a slot at the CPU, no Thunderbolt, no IOMMU "
 		     "translation; the DMA itself keeps to so many bytes");
+}
+
+/* What a read would bring if the host answered it in pieces as large as the link takes. */
+static struct limit whole_completions(const struct rates *rates)
+{
+	struct limit_reads whole = rates->reads;
+
+	whole.completion = rates->link.mps;
+	return limit_of_h2c(&rates->link, &whole);
+}
+
+/* Answers that end at each boundary; where nothing was measured it is only what may happen. */
+static void judge_completions(struct doctor *doctor)
+{
+	const struct rates *rates = &doctor->rates;
+	const struct rate *h2c = &rates->rate[RATES_H2C];
+	struct limit_reads cut = rates->reads;
+	struct doctor_finding *finding;
+
+	cut.completion = cut.rcb;
+	if (!h2c->valid && doctor->host.steps && cut.rcb < rates->link.mps)
+		add(doctor, DOCTOR_NOTE, "rcb", "the read completion boundary is %u bytes: if the "
+		    "host cuts its answers there, h2c gets at most %.2f GB/s in place of %.2f",
+		    cut.rcb, limit_of_h2c(&rates->link, &cut).value,
+		    whole_completions(rates).value);
+	if (!h2c->valid || rates->reads.completion > cut.rcb || cut.rcb >= rates->link.mps)
+		return;
+	finding = add(doctor, DOCTOR_BINDS, "rcb", "the host cuts its answers to reads at each read "
+		      "completion boundary, of %u bytes: h2c gets at most %.2f GB/s, with pieces "
+		      "of %u bytes %.2f", cut.rcb, h2c->limit.value, rates->link.mps,
+		      whole_completions(rates).value);
+	lift(finding, "a slot at the CPU, whose root port may answer in larger pieces; the boundary "
+	     "itself is the root port's");
 }
 
 /* No limit of the link is reached: the card waits for the host. */
@@ -256,6 +303,7 @@ void doctor_judge(struct doctor *doctor)
 	judge_link(doctor);
 	judge_payload(doctor);
 	judge_reads(doctor);
+	judge_completions(doctor);
 	judge_host(doctor);
 	judge_path(doctor);
 	judge_iommu(doctor);

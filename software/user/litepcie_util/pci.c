@@ -241,8 +241,10 @@ int pci_of_device(const char *device, char address[PCI_ADDRESS])
 	const char *name = strrchr(device, '/'), *last;
 	int rc = -ENOENT;
 
-	if (strncmp(device, "vfio:", 5) == 0)
-		return pci_parse_address(device + 5, address) ? 0 : -ENOENT;
+	if (strncmp(device, "vfio:", 5) == 0) {
+		snprintf(path, sizeof(path), "%.*s", (int)strcspn(device + 5, ","), device + 5);
+		return pci_parse_address(path, address) ? 0 : -ENOENT;
+	}
 	if (!name || strncmp(device, "sim:", 4) == 0 ||
 	    !pci_path(path, "/sys/class/litepcie/%s/device", name + 1))
 		return -ENOENT;
@@ -301,6 +303,7 @@ void pci_express(const struct pci_function *function, struct pci_express *expres
 	express->mrrs = 128u << (control >> 12 & 7);
 	express->relaxed_ordering = control & 1u << 4;
 	express->extended_tags = control & 1u << 8;
+	express->rcb = pci_config16(function, at + 0x10) & 1u << 3 ? 128 : 64;
 	express->gen = status & 0xf;
 	express->lanes = status >> 4 & 0x3f;
 	express->gen_possible = possible & 0xf;

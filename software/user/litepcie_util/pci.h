@@ -71,6 +71,7 @@ uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 struct pci_express {
 	bool		known;
 	unsigned int	mps, mps_supported, mrrs;	/* bytes */
+	unsigned int	rcb;				/* bytes, read completion boundary */
 	unsigned int	gen, lanes;			/* of the link as it trained */
 	unsigned int	gen_possible, lanes_possible;
 	bool		extended_tags, relaxed_ordering;	/* enabled */

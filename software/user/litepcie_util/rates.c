@@ -12,7 +12,7 @@
 
 #include "litepcie_capability.h"
 
-#define USUAL_RCB	64u	/* 128 is rare, and the card does not show it */
+#define USUAL_RCB	64u	/* 128 is rare */
 #define SHORT_TAGS	32u	/* without extended tags */
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
@@ -31,7 +31,7 @@ static double in_flight(struct util *util, const struct rates *rates)
 	return bytes;
 }
 
-void rates_prepare(struct util *util, struct rates *rates, bool extended_tags)
+void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, unsigned int rcb)
 {
 	struct litepcie_card card;
 
@@ -49,7 +49,7 @@ void rates_prepare(struct util *util, struct rates *rates, bool extended_tags)
 	rates->reads.straddle = strcmp(card.endpoint, "lanebox") == 0;
 	rates->reads.in_flight = in_flight(util, rates);
 	rates->reads.completion = rates->link.mps;
-	rates->reads.rcb = USUAL_RCB;
+	rates->reads.rcb = rcb ? rcb : USUAL_RCB;
 	for (int way = 0; way < RATES_WAYS; way++)
 		rates->rate[way].id = ids[way];
 }

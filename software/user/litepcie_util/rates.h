@@ -44,7 +44,10 @@ void rates_measure(struct util *util, struct rates *rates, uint64_t bytes, int t
 /* What binds: the limit, if it was reached, else "host". */
 const char *rates_binds(const struct rate *rate);
 
-/* Cards with other tags than the link lets them use. Called before rates_measure(). */
-void rates_prepare(struct util *util, struct rates *rates, bool extended_tags);
+/*
+ * Before rates_measure(): whether the card may use more than 32 tags here, and where the host may
+ * cut its answers, 0 if nobody knows.
+ */
+void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, unsigned int rcb);
 
 #endif /* LITEPCIE_UTIL_RATES_H */

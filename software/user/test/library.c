@@ -76,7 +76,7 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
 	CHECK_EQUAL(stats.interrupts, buffers);
-	CHECK_EQUAL(stats.interrupts_expected, buffers);
+	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
 	CHECK(stats.woken_by_timeout <= buffers / 4);	/* a busy machine may be that slow */
 	CHECK_EQUAL(stats.interrupts_missed, 0);
 }

@@ -1,0 +1,126 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""litepcie_util in a guest, on the driver and through VFIO: what it says is what the guest is."""
+
+import json
+
+import pytest
+from user_guest import IOMMU, boot
+
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.guest import run
+from sim.measure import Conditions
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]
+
+MPS, MRRS = 256, 512
+CARD, PORT = "0000:41:00.0", "0000:40:00.0"  # where the slot of the second node is
+PLACE = f"/sys/bus/pci/devices/{CARD}"
+UTIL = "litepcie_util --json"
+VFIO = f"{UTIL} -d vfio:{CARD}"
+# Nothing is measured by way of the driver: no guest is as fast as the card that does not wait.
+COMMANDS = [
+    f"cat {PLACE}/iommu_group/type {PLACE}/numa_node /proc/sys/kernel/osrelease >/out/facts",
+    f"{UTIL} list >/out/list; {UTIL} doctor --look >/out/look",
+    f"{UTIL} mmio_bench --all --count 1 >/out/mmio; {UTIL} latency --count 1 >/out/refused",
+    f"{UTIL} vfio status {CARD} >/out/before; {UTIL} vfio bind {CARD} >/out/bind",
+    f"readlink {PLACE}/driver | grep -q vfio-pci; [ ! -e /dev/litepcie0 ]",
+    f"{UTIL} vfio status {CARD} >/out/bound",
+    f"{VFIO} doctor >/out/doctor; {VFIO},type1 latency --count 2 >/out/latency",
+    f"{UTIL} vfio unbind {CARD} >/out/unbind; [ -e /dev/litepcie0 ]",
+    f"{UTIL} vfio status {CARD} >/out/after; {UTIL} info >/dev/null",
+]
+
+
+@pytest.fixture(scope="module")
+def said(tmp_path_factory):
+    """What each command said, in one guest: two NUMA nodes, the card at the one without CPU."""
+    built = artefacts.build("lanebox")
+    util = artefacts.utility(built.headers, static=True)
+    options = Conditions(mps=MPS, mrrs=MRRS).board_options()
+    with pytest.MonkeyPatch.context() as patch, BoardProcess(built.board, options) as board:
+        patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
+        files = boot(board, COMMANDS, files=[(util, "bin/litepcie_util")], guest=run.prepare(),
+            append=("intel_iommu=on",), devices=IOMMU, node=1, mps=MPS, mrrs=MRRS).files
+    facts = files["facts"].decode().split()
+    texts = {n: data for n, data in files.items() if data.lstrip().startswith(b"{")}
+    return {"facts": facts, **{name: json.loads(text) for name, text in texts.items()}}
+
+
+def rows(report):
+    return {row["id"]: row for row in report["rows"]}
+
+
+def finding(report, key):
+    return next(f for f in report["findings"] if f["key"] == key)
+
+
+@pytest.mark.parametrize("way, driver", [("look", "litepcie"), ("doctor", "vfio-pci")])
+def test_doctor_describes_the_machine(said, way, driver):
+    """Path, sizes, link, IOMMU, kernel and driver are the guest's own, and so is the far node."""
+    iommu, node, kernel = said["facts"]
+    report = said[way]
+    card, port = report["path"]
+    assert (card["address"], port["address"]) == (CARD, PORT)
+    assert (card["mps_bytes"], card["mrrs_bytes"], card["rcb_bytes"]) == (MPS, MRRS, 64)
+    assert (card["link_gen"], card["link_lanes"]) == (3, 8)
+    assert port["mps_bytes"] == 128  # QEMU's root port has no other
+    assert (report["iommu"], report["kernel"], report["driver"]) == (iommu, kernel, driver)
+    assert node == "1" and "at node 1 and this program ran on node 0" in (
+        finding(report, "numa")["what"])
+    costs = {f["key"] for f in report["findings"] if f["weight"] != "note"}
+    assert costs == {"path", "iommu", "numa"}, report["findings"]
+    assert "has an MPS of 128 and the card 256" in finding(report, "path")["what"]
+
+
+def test_doctor_measures_through_vfio(said):
+    """The board is at its limits behind a guest, too: none but the link's binds."""
+    found = rows(said["doctor"])
+    assert {name: row["binds"] for name, row in found.items()} == {
+        "c2h": "interface", "h2c": "wire", "duplex": "interface"}  # fmt: skip
+    assert all(0.95 < row["value"] / row["limit"] <= 1.01 for row in found.values())
+    assert said["doctor"]["round_trip_ns"] == pytest.approx(600, abs=20)
+
+
+def test_mapped_accesses_are_as_fast_as_a_mapping_allows(said):
+    """Behind QEMU 8 bytes travel at most; a load of more is two, and a row without a way says so.
+
+    A call for each word, and a load through the mapping, both wait for one answer at a time.
+    """
+    assert said["mmio"]["mmio_path"] == "bar"
+    found = rows(said["mmio"])
+    trip = found["read_access/4"]["access_ns"]
+    assert trip == pytest.approx(745, abs=30)
+    for name, words in {"read_mapped/4": 1, "read_mapped/8": 1, "read_access/16": 2,
+                        "read_access/32": 4, "read_call/64": 16}.items():
+        row = found[name]
+        assert row["access_ns"] == pytest.approx(words * trip, rel=0.1), name
+        assert row["binds"] == "one read in flight"
+    # What memcpy() is made of is the C library's choice: words, or bytes by one instruction.
+    assert 512 * 0.9 < found["read_memcpy/4096"]["access_ns"] / trip < 4096 * 1.1
+    for size in (4, 8):  # as fast as the guest, which is no machine
+        assert found[f"write_mapped/{size}"]["binds"] == "the host's own stores"
+    for row in found.values():
+        assert (row["value"] is None) == bool(row["reason"]), row
+
+
+def test_latency_asks_for_a_card_that_waits(said):
+    """By way of a driver that lets the card run on no number; through VFIO each row has one."""
+    assert all(row["value"] is None and "vfio bind" in row["reason"]
+               for row in rows(said["refused"]).values())
+    found = rows(said["latency"])
+    medians = [found[f"dma/{64 << n}"]["value"] for n in range(7)]
+    assert medians == sorted(medians) and 600 < medians[0] < medians[-1] < 5000
+    assert found["interrupt/4096"]["value"] > 0
+
+
+def test_vfio_binds_and_gives_back(said):
+    """Each report says who has the card by then, and whether it can be opened."""
+    states = [(said[name]["driver"], said[name]["ready"])
+              for name in ("before", "bind", "bound", "unbind", "after")]
+    assert states == [("litepcie", False), ("vfio-pci", True), ("vfio-pci", True),
+                      ("litepcie", False), ("litepcie", False)]  # fmt: skip
+    assert said["before"]["findings"] == [] and said["before"]["node"].startswith("/dev/vfio/")
+    assert [c["open_as"] for c in said["list"]["cards"]] == ["/dev/litepcie0"]
