@@ -89,6 +89,11 @@ BLOCK_TYPES = {
         "MSI-X table, a vector for each cause; pending bits are at this offset from it"),
     "pattern": BlockType(10, ("control",),
         "pattern generator and checker between DMA and user slot"),
+    "transactions": BlockType(13, ("control", "timeout", "read_tags", "landing_bytes",
+        "host_credits"),
+        "limits and counters of the Lanebox endpoint: the card's reads, the host's requests"),
+    "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
+        "MMIO bridge: its order, its counters, the reads of the host that are inside"),
 }
 
 # A DMA register group, in bytes from its start. LiteX decides where registers lie, LitePCIe which
@@ -202,6 +207,19 @@ def _user_window_blocks(soc):
         return []
     return [Block("user_window", layouts.AXI_BASE, layouts.AXI_SIZE, {}, bar=2)]
 
+def _lanebox_blocks(soc, endpoint):
+    """What LitePCIe's endpoint and bus master have no registers for."""
+    found = []
+    if endpoint == "lanebox":
+        found.append(_csr_block(soc, "pcie_endpoint", "transactions",
+            control="control", timeout="timeout", read_tags=layouts.READ_TAGS,
+            landing_bytes = layouts.READ_TAGS*layouts.LARGEST_PAYLOAD,
+            host_credits  = layouts.MMIO_READS))
+    if hasattr(soc, "mmio"):
+        found.append(_csr_block(soc, "mmio",
+            control="control", reads_inside="reads_inside", read_slots=layouts.MMIO_READS))
+    return found
+
 def _msix_blocks(soc):
     if not hasattr(soc, "msix"):
         return []
@@ -236,6 +254,7 @@ def blocks(soc, endpoint):
             if "user" in soc.csr.regions else []),
         *_user_window_blocks(soc),
         _csr_block(soc, "pattern", control="control"),
+        *_lanebox_blocks(soc, endpoint),
     ]
 
 # Table --------------------------------------------------------------------------------------------

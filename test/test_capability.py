@@ -101,6 +101,10 @@ def test_header_names_target_and_sources(built):
     ("counters",    "control",  "pcie_counters_control"),
     ("counters",    "time",     "pcie_counters_time"),
     ("pattern",     "control",  "pattern_control"),
+    ("transactions", "control", "pcie_endpoint_control"),
+    ("transactions", "timeout", "pcie_endpoint_timeout"),
+    ("mmio",        "control",  "mmio_control"),
+    ("mmio",        "reads_inside", "mmio_reads_inside"),
 ])
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
     """The table and csr.json come from the same SoC."""
@@ -129,6 +133,10 @@ def test_parameters_are_those_of_the_gateware(built, csr):
     assert parameters["table_depth"] == 256
     assert entry(built, "endpoint")[2]["clock_hz"] == constants["config_clock_frequency"]
     assert entry(built, "device_time")[2]["tick_ps"] == 4000
+    transactions, mmio = (entry(built, kind)[2] for kind in ("transactions", "mmio"))
+    assert transactions["read_tags"] == entry(built, "endpoint")[2]["read_tags"] == 64
+    assert transactions["landing_bytes"] == 32 << 10
+    assert transactions["host_credits"] == mmio["read_slots"] == 32
     for n, base in enumerate(layouts.MEMORY_BASES):
         assert entry(built, "memory", n)[:2] == (base, layouts.MEMORY_SIZE)
 

@@ -103,6 +103,20 @@
 #define LITEPCIE_BLOCK_PATTERN                  10
 #define LITEPCIE_PATTERN_CONTROL                0
 
+/* limits and counters of the Lanebox endpoint: the card's reads, the host's requests */
+#define LITEPCIE_BLOCK_TRANSACTIONS             13
+#define LITEPCIE_TRANSACTIONS_CONTROL           0
+#define LITEPCIE_TRANSACTIONS_TIMEOUT           1
+#define LITEPCIE_TRANSACTIONS_READ_TAGS         2
+#define LITEPCIE_TRANSACTIONS_LANDING_BYTES     3
+#define LITEPCIE_TRANSACTIONS_HOST_CREDITS      4
+
+/* MMIO bridge: its order, its counters, the reads of the host that are inside */
+#define LITEPCIE_BLOCK_MMIO                     14
+#define LITEPCIE_MMIO_CONTROL                   0
+#define LITEPCIE_MMIO_READS_INSIDE              1
+#define LITEPCIE_MMIO_READ_SLOTS                2
+
 /* Values of parameters */
 #define LITEPCIE_ENDPOINT_KIND_LITEPCIE         0
 #define LITEPCIE_ENDPOINT_KIND_LANEBOX          1

@@ -73,7 +73,41 @@
 	R(LITEPCIE_BLOCK_PATTERN, 0x000, 1, true, "pattern_control") \
 	R(LITEPCIE_BLOCK_PATTERN, 0x004, 2, false, "pattern_h2c_beats") \
 	R(LITEPCIE_BLOCK_PATTERN, 0x00c, 1, false, "pattern_h2c_errors") \
-	R(LITEPCIE_BLOCK_PATTERN, 0x010, 2, false, "pattern_h2c_first_error")
+	R(LITEPCIE_BLOCK_PATTERN, 0x010, 2, false, "pattern_h2c_first_error") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x000, 1, true, "pcie_endpoint_control") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x004, 1, true, "pcie_endpoint_timeout") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x008, 1, false, "pcie_endpoint_extended_tags") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x00c, 1, false, "pcie_endpoint_host_unsupported") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x010, 1, false, "pcie_endpoint_host_dropped") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x014, 1, false, "pcie_endpoint_host_malformed") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x018, 1, false, "pcie_endpoint_host_discontinued") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x01c, 1, false, "pcie_endpoint_device_claim_waits") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x020, 1, false, "pcie_endpoint_device_number_waits") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x024, 1, false, "pcie_endpoint_read_unsupported") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x028, 1, false, "pcie_endpoint_read_aborted") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x02c, 1, false, "pcie_endpoint_read_poisoned") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x030, 1, false, "pcie_endpoint_read_timeouts") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x034, 1, false, "pcie_endpoint_read_malformed") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x038, 1, false, "pcie_endpoint_read_cut") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x03c, 1, false, "pcie_endpoint_read_unexpected") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x040, 1, false, "pcie_endpoint_read_late") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x044, 1, false, "pcie_endpoint_read_duplicates") \
+	R(LITEPCIE_BLOCK_TRANSACTIONS, 0x048, 1, false, "pcie_endpoint_read_back_pressure") \
+	R(LITEPCIE_BLOCK_MMIO, 0x000, 1, true, "mmio_control") \
+	R(LITEPCIE_BLOCK_MMIO, 0x004, 1, false, "mmio_reads_inside") \
+	R(LITEPCIE_BLOCK_MMIO, 0x008, 1, false, "mmio_writes") \
+	R(LITEPCIE_BLOCK_MMIO, 0x00c, 1, false, "mmio_reads") \
+	R(LITEPCIE_BLOCK_MMIO, 0x010, 1, false, "mmio_completions") \
+	R(LITEPCIE_BLOCK_MMIO, 0x014, 1, false, "mmio_unsupported") \
+	R(LITEPCIE_BLOCK_MMIO, 0x018, 1, false, "mmio_aborted") \
+	R(LITEPCIE_BLOCK_MMIO, 0x01c, 1, false, "mmio_timeouts") \
+	R(LITEPCIE_BLOCK_MMIO, 0x020, 1, false, "mmio_writes_dropped") \
+	R(LITEPCIE_BLOCK_MMIO, 0x024, 1, false, "mmio_writes_failed") \
+	R(LITEPCIE_BLOCK_MMIO, 0x028, 1, false, "mmio_error") \
+	R(LITEPCIE_BLOCK_MMIO, 0x02c, 1, false, "mmio_error_address") \
+	R(LITEPCIE_BLOCK_MMIO, 0x030, 1, true, "mmio_select") \
+	R(LITEPCIE_BLOCK_MMIO, 0x034, 1, false, "mmio_latency_count") \
+	R(LITEPCIE_BLOCK_MMIO, 0x038, 1, false, "mmio_size_count")
 
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_OFFSET             0
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_SIZE               1
