@@ -125,12 +125,12 @@ case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
 
   // The table needs a cycle between two visits to the same tag.
   val visited    = RegInit(False)
+  val again      = Reg(Bool())              // What is next has the tag that is visited.
   val visitedTag = Reg(UInt(8 bits))
   val waited     = Reg(UInt(3 bits)) init 0 // Probes pass in between, at the latest after these.
   val urgent     = RegNext(waited === waited.maxValue) init False
   val probed     = io.probe.payload.resize(8 bits)
 
-  val again = visitedTag === next.header.tag
   val hold  = visited && next.begins && again || urgent && (next.begins || next.step.last)
   val takes = next.valid && !hold
   moves := !next.valid || !hold
@@ -142,7 +142,7 @@ case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
     arrives                      := !next.rest
     when(next.begins)(arrivesTag := next.header.tag)
   }
-  // Nor in the cycle for one tag in a row, although that is free: `again` comes late.
+  // Nor in the cycle for one tag in a row, although that is free: the way to `turn` is short.
   val busy   = next.valid && (next.begins || next.step.last)
   val turn   = !busy || urgent
   val barred = arrives && arrivesTag === probed || visited && visitedTag === probed
@@ -156,6 +156,10 @@ case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
   when(turn) { visit.header.tag := probed }
   visited    := probes || takes && next.begins
   visitedTag := visit.header.tag
+
+  // Compared while the next one is loaded; one that is held can only have a probe before it.
+  val follows = isHigh ? (visit.header.tag === high.tag) | (visit.header.tag === low.tag)
+  again := moves ? follows | (probed === next.header.tag)
 
   io.step.valid    := RegNext(takes) init False
   io.step.payload  := RegNext(next.step)

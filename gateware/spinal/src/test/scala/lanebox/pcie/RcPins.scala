@@ -33,8 +33,9 @@ case class RcCompletion(
   *
   * With straddle a second completion begins in lane 4 if the one before ends in lane 3 or below;
   * then keep is all ones and last never set. Without it keep and last delimit, end does not.
+  * Where `pauses` says so there is no beat, within a completion or between two.
   */
-class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean) {
+class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Boolean = () => false) {
   private val data                   = new Array[Int](8)
   private var used, starts, position = 0
   private var ends                   = List[Int]() // Lanes, the first one last.
@@ -93,7 +94,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean) {
 
   /** From here on the beat stays as it is until it is taken. */
   private def show(): Unit = if (!showing) {
-    showing = used > 0
+    showing = used > 0 && !pauses()
     rc.valid #= showing
     for (i <- used until 8) data(i) = simRandom.nextInt()
     rc.data #= RcPins.bits(data)
