@@ -110,5 +110,8 @@ class MmioBench(val dut: MmioDut, seed: Int) {
 
 object MmioBench {
   def apply(name: String, seed: Int)(body: MmioBench => Unit): Unit =
-    MmioDut.compiled.doSim(name, seed)(dut => body(new MmioBench(dut, seed)))
+    apply(MmioDut.compiled, name, seed)(body)
+
+  def apply(dut: SimCompiled[MmioDut], name: String, seed: Int)(body: MmioBench => Unit): Unit =
+    dut.doSim(name, seed)(dut => body(new MmioBench(dut, seed)))
 }
