@@ -11,7 +11,6 @@
 from litepcie.core import LitePCIeMSI
 from litepcie.frontend.wishbone import LitePCIeWishboneMaster
 from litex.soc.integration.soc import SoCRegion
-from litex.soc.integration.soc_core import SoCMini
 
 from lanebox import layouts
 from lanebox.activity import Activity
@@ -22,6 +21,7 @@ from lanebox.dma.pattern import Pattern
 from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
 from lanebox.mmio.bridge import MmioBridge, card_memories
+from lanebox.mmio.csr_address import EarlyAddressSoC
 from lanebox.mmio.memory import BLANK_IMAGE
 from lanebox.mmio.windows import COMPAT, default_windows
 from lanebox.pcie.counters import PcieCounters
@@ -33,7 +33,7 @@ from lanebox.user.loopback import Loopback
 from lanebox.user.slot import make_occupant, occupant_sources
 
 
-class LaneboxSoC(SoCMini):
+class LaneboxSoC(EarlyAddressSoC):
     """The gateware of one card.
 
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
@@ -52,8 +52,8 @@ class LaneboxSoC(SoCMini):
         clock    = layouts.SYS_CLK_FREQ,
         compat   = None,
     ):
-        self.mem_map = {**SoCMini.mem_map, "csr": COMPAT[compat].csr}
-        SoCMini.__init__(self, platform, clock,
+        self.mem_map = {**EarlyAddressSoC.mem_map, "csr": COMPAT[compat].csr}
+        EarlyAddressSoC.__init__(self, platform, clock,
             bus_timeout   = layouts.BUS_TIMEOUT,
             ident         = identifier(target, occupant_sources(user)),
             ident_version = False,

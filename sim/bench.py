@@ -90,13 +90,17 @@ def ideal_reads(bench: Bench) -> Iterator[Row]:
 
 
 def far_reads(bench: Bench) -> Iterator[Row]:
-    """Reads over long round trips, and with the largest completion boundary."""
+    """Reads over long round trips, with the largest completion boundary, and of the least size."""
     for rcb in (64, 128):
         for suffix, latency in FAR_READS:
             with bench.card(mps=256, rcb=rcb, read_latency_ns=latency) as card:
                 entry = _h2c(card, 256)
                 entry.id += suffix + ("" if rcb == 64 else "/rcb128")
                 yield entry
+    with bench.card(mps=256, mrrs=128, read_latency_ns=2000) as card:
+        entry = _h2c(card, 128)
+        entry.id += "@2us/mrrs128"
+        yield entry
 
 
 def compare(rows: list[Row]) -> None:

@@ -38,10 +38,15 @@ class Card:
         self.at = replace(self.at, completion_size=completion_size)
         return self.at
 
+    @property
+    def device(self) -> str:
+        """The utility's name for it: the host sets the read request size, not the board."""
+        return f"sim:{self.board.socket},mrrs={self.at.mrrs}"
+
     def run(self, *arguments: str) -> tuple[dict, int]:
         """Run one command of the utility; returns its JSON and how many rules it broke."""
         self.board.command("clear")
-        command = [self.util, "-d", f"sim:{self.board.socket}", "--json", *arguments]
+        command = [self.util, "-d", self.device, "--json", *arguments]
         result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
         try:
             report = json.loads(result.stdout)
@@ -53,5 +58,5 @@ class Card:
 
     def show(self, *arguments: str) -> int:
         """Run one command with its output on this terminal; returns its exit status."""
-        command = [self.util, "-d", f"sim:{self.board.socket}", *arguments]
+        command = [self.util, "-d", self.device, *arguments]
         return subprocess.run(command, timeout=TIMEOUT).returncode

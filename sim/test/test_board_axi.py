@@ -122,7 +122,7 @@ def test_an_idle_card_answers_in_few_cycles(slow):
     }
     assert rows["mmio_read_cycles/bram"].value == rows["mmio_read_cycles/identity"].value == 6
     assert rows["mmio_read_cycles/uram"].value == 8
-    assert rows["mmio_read_cycles/csr"].value <= 16
+    assert rows["mmio_read_cycles/csr"].value == 10
 
 
 def test_the_memory_makes_no_registers(bar):

@@ -40,31 +40,39 @@ def test_h2c_is_at_the_limit(start_board, size, mps):
     assert measured >= 0.99 * limit.value
 
 
-@pytest.mark.parametrize("latency, rcb", [(1000, 64), (2000, 64), (5000, 64), (5000, 128)])
-def test_h2c_over_long_round_trips(start_board, latency, rcb):
+@pytest.mark.parametrize(
+    "latency, rcb, mrrs",
+    [(1000, 64, 512), (2000, 64, 512), (5000, 64, 512), (5000, 128, 512), (2000, 64, 128)],
+)
+def test_h2c_over_long_round_trips(start_board, latency, rcb, mrrs):
     """The link's limit, and beyond it what reads in flight allow; all of the data is right."""
     with start_board("--read-latency", latency, "--rcb", rcb) as board:
-        card = board.card()
+        card = board.card(mrrs=mrrs)
         express = card.capabilities()[CAP_EXPRESS]
         set_bits(card, express + DEVICE_CONTROL, EXTENDED_TAGS)
         if rcb == 128:
             set_bits(card, express + LINK_CONTROL, RCB_128)
         measured = bytes_per_cycle(run_h2c(board, card), "rc") / CYCLE_NS
         assert board.stats()["rc"]["stalls"] == 0
-    limit = limits.h2c(256, 256, tags=64, mrrs=512, rtt_ns=latency, straddle=True, rcb=rcb)
+    size = min(256, mrrs)
+    limit = limits.h2c(size, 256, tags=64, mrrs=mrrs, rtt_ns=latency, straddle=True, rcb=rcb)
     # The way through the card and a read's own data come to the round trip: 0.2 us.
     assert measured >= (0.99 if limit.binds == "wire" else 0.95) * limit.value, limit
 
 
-@pytest.mark.parametrize("where, most", [("memory", 6), ("capability", 6), ("card_memory", 8)])
+@pytest.mark.parametrize(
+    "where, most", [("memory", 6), ("capability", 6), ("card_memory", 8), ("register", 10)]
+)
 def test_an_idle_read_takes_few_cycles(start_board, where, most):
-    """From the request's last beat to the completion's first: block memory, ROM, UltraRAM."""
+    """From the request's last beat to the completion's first: block memory, ROM, UltraRAM, bus."""
     with start_board(log=True) as board:
         card = board.card()
         card.config_write(0x18, 0xF000_0000)
         for _ in range(5):
             if where == "card_memory":
                 card.client.read(BAR2, CARD_MEMORY, 4)
+            elif where == "register":
+                card.read("ctrl_scratch")
             else:
                 card.mmio_read(ADDRESS[where])
     taken = [round(tlp.latency / CYCLE_NS) - 1 for tlp in board.tlps().on("CC")]  # CQ: shown

@@ -23,6 +23,9 @@ object WishboneTarget {
   * have just been preferred to; a read waits for the writes in front of it. What is read is
   * gathered a piece at a time in a lane memory of its own; from there the completion builder
   * fetches it.
+  *
+  * Of a bus at rest a read is `access` in the cycle after `read`, and offered to the builder in the
+  * cycle after its last answer.
   */
 case class WishboneTarget(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -51,12 +54,15 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   writes.io.push.valid := io.write.valid
   writes.io.push.payload.assignSomeByName(io.write.payload)
 
-  val reads = StreamFifo(TargetRead(), Slots, latency = 1)
-  reads.io.push << io.read.toStream
+  // A read that finds nothing else here passes the queue, and there is no order to keep.
+  val passes = Bool()
+  val queued = io.read.takeWhen(!passes)
+  val reads  = StreamFifo(TargetRead(), Slots, latency = 1)
+  reads.io.push << queued.toStream
 
   val order = WriteOrder()
   order.io.accepted := io.write.valid
-  order.io.read     := io.read.valid
+  order.io.read     := queued.valid
   order.io.skip     := False
 
   // One access ------------------------------------------------------------------------------------
@@ -105,7 +111,14 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   val begins   = RegInit(False) // At the first dword of the request.
   val resumes  = RegInit(False) // A read has pieces to come.
 
-  val startRead  = between && Mux(resumes, !piece, mayRead && !piece) && (preferRead || !mayWrite)
+  // A cycle old: a read or a write that came since would say so.
+  val waiting = reads.io.pop.valid || writes.io.pop.valid || io.read.valid || io.write.valid
+  val rests   = RegNext(between && !resumes && !piece && access.ready && !waiting) init False
+  passes := io.read.valid && rests
+
+  val turnsToRead =
+    between && Mux(resumes, !piece, mayRead && !piece) && (preferRead || !mayWrite)
+  val startRead  = turnsToRead || passes
   val startWrite = between && mayWrite && !startRead
   when(startRead) { preferRead := False }
   when(startWrite) { preferRead := True }
@@ -115,8 +128,9 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val index   = Reg(UInt(3 bits))
     val address = Reg(UInt(30 bits))
     val lane    = address(2 downto 0)
-    val mask    = beat.mask.subdivideIn(4 bits).read(lane)
-    val rest    = Reg(Bool()) // This dword's access is under way.
+    val masks   = beat.mask.subdivideIn(4 bits) // Of what is still to be written.
+    val mask    = masks.read(lane)
+    val rest    = Reg(Bool())                   // This dword's access is under way.
     when(startWrite) {
       writing := True
       beat    := writes.io.pop.payload
@@ -126,6 +140,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     }
     val step = writing && (rest ? access.ends | (access.ready && !mask.orR))
     when(writing && !rest && access.ready && mask.orR) {
+      for ((mask, n) <- masks.zipWithIndex) when(lane === n)(mask := 0)
       rest           := True
       access.active  := True
       access.write   := True
@@ -138,7 +153,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       index   := index + 1
       address := address + 1
     }
-    val done = step && index.andR
+    val isLast = index.andR || rest && beat.mask === 0
+    val done   = step && isLast
     when(done) { writing := False }
   }
   writes.io.pop.ready := startWrite
@@ -158,22 +174,24 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     start.source   := p.wishboneSource
     start.onePiece := True
 
+    // A new one's first access begins with it.
+    val first = passes ? io.read.payload | reads.io.pop.payload
+    val opens = startRead && !resumes && access.ready && first.firstBe.orR
+
     when(startRead) {
       reading := True
-      rest    := False
+      rest    := opens
       when(!resumes) {
-        read           := reads.io.pop.payload
-        address        := reads.io.pop.address
-        left           := reads.io.pop.left
+        read           := first
+        address        := first.address
+        left           := first.left
         begins         := True
-        start.slot     := reads.io.pop.slot
-        start.shift    := reads.io.pop.address(2 downto 0)
-        start.row      := reads.io.pop.address(PieceRowBits + 2 downto 3).resized
-        start.left     := reads.io.pop.left
-        start.firstGap := ByteEnables.firstGap(reads.io.pop.firstBe)
-        start.lastGap := ByteEnables.lastGap(
-          (reads.io.pop.left === 0) ? reads.io.pop.firstBe | reads.io.pop.lastBe
-        )
+        start.slot     := first.slot
+        start.shift    := first.address(2 downto 0)
+        start.row      := first.address(PieceRowBits + 2 downto 3).resized
+        start.left     := first.left
+        start.firstGap := ByteEnables.firstGap(first.firstBe)
+        start.lastGap  := ByteEnables.lastGap((first.left === 0) ? first.firstBe | first.lastBe)
       } otherwise {
         start.shift    := 0
         start.row      := address(PieceRowBits + 2 downto 3).resized
@@ -181,12 +199,13 @@ case class WishboneTarget(p: MmioParameters) extends Component {
         start.firstGap := 0
       }
     }
-    when(reading && !rest && access.ready && enables.orR) {
-      rest           := True
+    val goesOn = reading && !rest && access.ready && enables.orR
+    when(goesOn) { rest := True }
+    when(goesOn || opens) {
       access.active  := True
       access.write   := False
-      access.address := address
-      access.select  := enables
+      access.address := reading ? address | first.address
+      access.select  := reading ? enables | first.firstBe
     }
     val step   = reading && (rest ? access.ends | (access.ready && !enables.orR))
     val failed = reading && access.failed
@@ -205,8 +224,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       start.closes := left === 0 || failed
     }
   }
-  reads.io.pop.ready := startRead && !resumes
-  order.io.start     := startRead && !resumes
+  reads.io.pop.ready := turnsToRead && !resumes
+  order.io.start     := turnsToRead && !resumes
 
   // From the bus to the completion builder --------------------------------------------------------
 

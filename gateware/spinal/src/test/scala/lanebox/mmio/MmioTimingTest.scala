@@ -12,6 +12,9 @@ import lanebox.Seed
 class MmioTimingTest extends AnyFunSuite {
   val most = Map("bram0" -> 4, "bram1" -> 4, "identity" -> 4, "uram" -> 6)
 
+  /** The bus's own cycle and its answer, and one on either side; then three for each dword. */
+  def busCycles(bytes: Int) = most("bram0") + 4 + 3 * (bytes / 4 - 1)
+
   test(s"idle, a read's completion comes as early as promised, seed ${Seed.value}") {
     MmioBench("latency", Seed.value) { bench =>
       import bench._
@@ -28,7 +31,8 @@ class MmioTimingTest extends AnyFunSuite {
         host.waiting += read(bar, base + 64 * random.nextInt(10), bytes)
         settle()
         val cycles = host.completionOffered.last - host.offeredAt.last
-        println(s"$bytes bytes of $target: $cycles cycles")
+        info(s"$bytes bytes of $target: $cycles cycles")
+        if (target == "wishbone") assert(cycles == busCycles(bytes))
       }
     }
   }
@@ -51,6 +55,21 @@ class MmioTimingTest extends AnyFunSuite {
       val cycles = beats.last - beats.head + 1
       assert(beats.size == count * ((bytes + 31) / 32))
       assert(cycles == beats.size, s"${beats.size} beats took $cycles cycles")
+    }
+  }
+
+  test(s"dwords written to the bus: one in four cycles, seed ${Seed.value}") {
+    MmioBench("bus writes", Seed.value) { bench =>
+      import bench._
+      val (bar, base) = windowOf("wishbone")
+      val count       = 100
+      for (_ <- 0 until count) host.waiting += write(bar, base + 4 * random.nextInt(1000), 4)
+      until(100, "no access")(wishbone.accesses == 1)
+      val start = host.cycle
+      until(10 * count, s"${wishbone.accesses} of $count accesses")(wishbone.accesses == count)
+      val cycles = host.cycle - start
+      assert(cycles == 4 * (count - 1), s"${count - 1} accesses took $cycles cycles")
+      settle()
     }
   }
 
