@@ -281,6 +281,29 @@ static void refused(int rc, int error, const char *what)
 		     strerror(error));
 }
 
+/* Just beyond the end, where the last word and the last page are not refused. */
+static void refuse_bounds(void)
+{
+	struct litepcie_bar bar = { .bar = 0 };
+	struct litepcie_ioctl_reg reg = { 0 };
+	const struct { size_t bytes; off_t back; } maps[] = { { 8192, 4096 }, { 4096, 0 } };
+	void *last;
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), "BAR0");
+	reg.addr = (unsigned int)bar.size - 4;
+	need(!ioctl(fd, LITEPCIE_IOCTL_REG, &reg), "the last register");
+	reg.addr = (unsigned int)bar.size;
+	refused(ioctl(fd, LITEPCIE_IOCTL_REG, &reg), EINVAL, "a register beyond BAR0");
+	reg.addr = 2;
+	refused(ioctl(fd, LITEPCIE_IOCTL_REG, &reg), EINVAL, "half a register");
+	last = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, (off_t)(bar.offset + bar.size) - 4096);
+	need(last != MAP_FAILED, "the last page of BAR0");
+	for (int i = 0; i < 2; i++)
+		refused(mmap(NULL, maps[i].bytes, PROT_READ, MAP_SHARED, fd,
+			     (off_t)(bar.offset + bar.size) - maps[i].back) == MAP_FAILED ? -1 : 0,
+			EINVAL, "a page beyond BAR0");
+}
+
 static int refuse(void)
 {
 	struct litepcie_ring_setup reserved = { 1, 8192, 16, 1, 0, 0, 0, 1 };
@@ -312,6 +335,7 @@ static int refuse(void)
 	refused(ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), EINVAL, "bar 6");
 	bar.bar = 5;
 	refused(ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), ENODEV, "bar 5");
+	refuse_bounds();
 	run(LITEPCIE_WAY_C2H, 1);
 	refused(setup(1, 8192, 16, 1, 0, 0), EBUSY, "setup while running");
 	printf("refuse: ok\n");
