@@ -14,7 +14,7 @@ import subprocess
 import pytest
 from board_builds import ROOT
 
-from sim.guest import SetupError, driver, mirror, run
+from sim.guest import SetupError, driver, mirror, qemu, run
 from sim.guest import kernel as guest_kernel
 
 PROGRAMS = ROOT / "software" / "kernel" / "test"
@@ -24,6 +24,7 @@ needs_kernels = pytest.mark.skipif(
     reason="builds a kernel, for minutes: make soak SOAK=kernels",
 )
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
+FAULTS = "/sys/module/litepcie/parameters"  # of the module in faulty_guest()
 # In so little memory the gigabyte that fuzz asks for is refused at once.
 CONFINE = (
     "mount -t cgroup2 none /sys/fs/cgroup",
@@ -93,6 +94,15 @@ def importer(kernel=None):
     files = {name: folder / name for name in ("Kbuild", "litepcie_importer.c")}
     files["compat.h"] = driver.OURS / "compat.h"
     return driver.ensure_module(guest_kernel.ensure(kernel), files, "litepcie_importer")
+
+
+def faulty_guest(series=None):
+    """A guest with a build of the driver that may be harmed: software/kernel/test/faults."""
+    kernel = guest_kernel.ensure(series)
+    files = driver.our_inputs()
+    files["driver.mk"] = files.pop("Kbuild")
+    files |= {name: PROGRAMS / "faults" / name for name in ("Kbuild", "faults.c", "faults.h")}
+    return run.Guest(qemu.ensure(), kernel, driver.ensure_module(kernel, files, "litepcie"))
 
 
 def boot(

@@ -9,18 +9,16 @@ A build of the driver for this test, from the same files: software/kernel/test/f
 import re
 
 import pytest
-from driver_guest import CARD, PROGRAMS, boot, kernels
+from driver_guest import CARD, FAULTS, boot, faulty_guest, kernels
 
-from sim.guest import driver, qemu, run
-from sim.guest import kernel as guest_kernel
+from sim.guest import run
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
-MODULE = "/sys/module/litepcie/parameters"
 # Refuses the 1st, 2nd, ... request from binding to unbinding, $1 of them in a row, until there are
 # no more; each time nothing may be held once the card is unbound.
 SWEEP = f"""
-card={CARD} driver=/sys/bus/pci/drivers/litepcie p={MODULE}
+card={CARD} driver=/sys/bus/pci/drivers/litepcie p={FAULTS}
 idle() {{
 	[ -z "$(cat $p/held | tr -d ' ')" ] || {{ echo "$1: still held: $(cat $p/held)"; exit 1; }}
 }}
@@ -51,15 +49,6 @@ WHERE = {  # what must have been refused at least once
 @pytest.fixture(autouse=True)
 def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
-
-
-def faulty_guest(series):
-    """A guest with the build of the driver that can be refused something."""
-    kernel = guest_kernel.ensure(series)
-    files = driver.our_inputs()
-    files["driver.mk"] = files.pop("Kbuild")
-    files |= {name: PROGRAMS / "faults" / name for name in ("Kbuild", "faults.c", "faults.h")}
-    return run.Guest(qemu.ensure(), kernel, driver.ensure_module(kernel, files, "litepcie"))
 
 
 @pytest.mark.parametrize("kernel", kernels())

@@ -123,6 +123,8 @@ void litepcie_dma_init(struct litepcie_way *way)
 
 static void set_running(struct litepcie_way *way, bool running, int error)
 {
+	lockdep_assert_held(&way->mutex);
+
 	spin_lock_irq(&way->lock);
 	way->running = running;
 	way->error = error;
@@ -153,6 +155,8 @@ static void set_running(struct litepcie_way *way, bool running, int error)
  */
 static void drop_ring(struct litepcie_way *way)
 {
+	lockdep_assert_held(&way->mutex);
+
 	if (way->ring)
 		litepcie_ring_unmap(way->ring);
 	litepcie_ring_put(way->ring);
@@ -164,6 +168,8 @@ static int set_ring(struct litepcie_way *way, const struct litepcie_geometry *ge
 	enum dma_data_direction direction =
 		way->id == LITEPCIE_H2C ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 	struct litepcie_ring *ring;
+
+	lockdep_assert_held(&way->mutex);
 
 	ring = litepcie_ring_alloc(&litepcie_of(way)->pdev->dev, direction, geometry);
 	if (!ring)
@@ -224,6 +230,8 @@ static void forget_owner(struct litepcie_way *way, bool live)
 {
 	struct eventfd_ctx *event = NULL;
 
+	lockdep_assert_held(&way->mutex);
+
 	way->owner = NULL;
 	spin_lock_irq(&way->lock);
 	swap(way->event, event);
@@ -253,6 +261,8 @@ int litepcie_dma_take(struct litepcie_way *way, struct litepcie_file *file)
 
 static void stop_locked(struct litepcie_way *way)
 {
+	lockdep_assert_held(&way->mutex);
+
 	if (!way->running)
 		return;
 	cancel_delayed_work_sync(&way->watchdog);

@@ -27,6 +27,7 @@ static __always_inline bool update_locked(struct litepcie_way *way)
 	u64 position, before = way->position;
 	u32 status, count = way->count;
 
+	lockdep_assert_held(&way->lock);
 	if (!way->running)
 		return false;
 	status = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);

@@ -4,10 +4,12 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * Which of the driver's requests is refused, and what it holds: see faults.h.
+ * And errors of which the machine at hand cannot have the real ones.
  */
 
 #include <linux/module.h>
 #include <linux/moduleparam.h>
+#include <linux/pci.h>
 
 #define FAULTS_THEMSELVES
 #include "faults.h"
@@ -16,7 +18,7 @@
 
 struct held {
 	const char		*what;
-	const volatile void	*key;
+	const void	*key;
 };
 
 static DEFINE_SPINLOCK(lock);	/* protects what follows */
@@ -46,7 +48,7 @@ bool faults_strike(const char *what)
 	return true;
 }
 
-static struct held *find(const char *what, const volatile void *key)
+static struct held *find(const char *what, const void *key)
 {
 	for (unsigned int i = 0; i < HELD_MAX; i++)
 		if (held[i].key == key && (!key || !strcmp(held[i].what, what)))
@@ -54,7 +56,7 @@ static struct held *find(const char *what, const volatile void *key)
 	return NULL;
 }
 
-void faults_hold(const char *what, const volatile void *key)
+void faults_hold(const char *what, const void *key)
 {
 	unsigned long flags;
 	struct held *place;
@@ -68,7 +70,7 @@ void faults_hold(const char *what, const volatile void *key)
 	spin_unlock_irqrestore(&lock, flags);
 }
 
-void faults_drop(const char *what, const volatile void *key)
+void faults_drop(const char *what, const void *key)
 {
 	unsigned long flags;
 	struct held *place;
@@ -105,3 +107,33 @@ static int held_get(char *buffer, const struct kernel_param *param)
 static const struct kernel_param_ops held_ops = { .get = held_get };
 module_param_cb(held, &held_ops, NULL, 0444);
 MODULE_PARM_DESC(held, "what has not been given back");
+
+/* A fatal error, as the kernel tells drivers of it, but for the reset of the bus between. */
+static int fatal_set(const char *value, const struct kernel_param *param)
+{
+	const struct pci_error_handlers *handlers = litepcie_pci_driver.err_handler;
+	bool permanent = sysfs_streq(value, "permanent");
+	struct pci_dev *pdev = NULL;
+
+	while ((pdev = pci_get_device(PCI_VENDOR_ID_XILINX, PCI_ANY_ID, pdev))) {
+		pci_channel_state_t state = permanent ? pci_channel_io_perm_failure :
+							pci_channel_io_frozen;
+		pci_ers_result_t result;
+
+		device_lock(&pdev->dev);
+		if (pdev->driver == &litepcie_pci_driver) {
+			result = handlers->error_detected(pdev, state);
+			if (!permanent)
+				result = handlers->slot_reset(pdev);
+			pr_info("fault: fatal, %s\n",
+				result == PCI_ERS_RESULT_RECOVERED ? "recovered" :
+				result == PCI_ERS_RESULT_DISCONNECT ? "given up" : "neither");
+		}
+		device_unlock(&pdev->dev);
+	}
+	return 0;
+}
+
+static const struct kernel_param_ops fatal_ops = { .set = fatal_set };
+module_param_cb(fatal, &fatal_ops, NULL, 0200);
+MODULE_PARM_DESC(fatal, "the cards have a fatal error: frozen, or permanent");

@@ -8,7 +8,7 @@
  *
  * Debian's kernels have no fault injection. Here every request of the driver's
  * is a wrapper of the same name, which fails when its turn has come, and keeps
- * a list of what is held by name and key.
+ * a list of what is held by name and key. Locks that must be held are looked at.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H
@@ -24,9 +24,11 @@
 #include <linux/pci.h>
 #include <linux/slab.h>
 
+extern struct pci_driver litepcie_pci_driver;
+
 bool faults_strike(const char *what);
-void faults_hold(const char *what, const volatile void *key);
-void faults_drop(const char *what, const volatile void *key);
+void faults_hold(const char *what, const void *key);
+void faults_drop(const char *what, const void *key);
 
 #ifndef FAULTS_THEMSELVES
 
@@ -37,7 +39,7 @@ void faults_drop(const char *what, const volatile void *key);
 		_type got = faults_strike(#_name) ? NULL : _name(__VA_ARGS__);	\
 										\
 		if (got)							\
-			faults_hold(_what, got);				\
+			faults_hold(_what, (__force void *)got);	\
 		return got;							\
 	}
 
@@ -110,7 +112,7 @@ FAULTY_POINTER("BAR", void __iomem *, pci_iomap,
 	       (struct pci_dev *pdev, int bar, unsigned long most), pdev, bar, most)
 FAULTY_POINTER("BAR", void __iomem *, pci_iomap_wc,
 	       (struct pci_dev *pdev, int bar, unsigned long most), pdev, bar, most)
-GIVEN_BACK("BAR", pci_iounmap, bar, (struct pci_dev *pdev, void __iomem *bar), pdev, bar)
+GIVEN_BACK("BAR", pci_iounmap, (__force void *)bar, (struct pci_dev *pdev, void __iomem *bar), pdev, bar)
 
 FAULTY_CALL("vectors", pci_alloc_irq_vectors, pdev, -ENOSPC,
 	    (struct pci_dev *pdev, unsigned int least, unsigned int most, unsigned int flags),
@@ -213,6 +215,13 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define alloc_chrdev_region(...)	REFUSED(alloc_chrdev_region, -EBUSY, __VA_ARGS__)
 #define pci_register_driver(_driver) \
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
+
+/* Held by anybody, which is little, but Debian's kernels say nothing at all. */
+#undef lockdep_assert_held
+#define lockdep_assert_held(_lock)							\
+	WARN_ON_ONCE(!_Generic((_lock),							\
+			       struct mutex *: mutex_is_locked((void *)(_lock)),	\
+			       spinlock_t *: spin_is_locked((void *)(_lock))))
 
 #endif /* FAULTS_THEMSELVES */
 
