@@ -169,6 +169,7 @@ def test_the_default_build_fits(tmp_path):
     assert rows["area/uram"]["limit"] == 64
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 << 20 # KiB.
     assert rows["depth/pcie"]["value"] <= 10
-    # Endpoint and bridge keep to the budget that gateware/synthesis/gateware.py states for them.
-    for what in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram"):
+    # Endpoint and bridge keep to the budget that gateware/synthesis states for them.
+    for what in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram",
+            "depth/endpoint"):
         assert rows[what]["value"] <= rows[what]["limit"], rows[what]
