@@ -9,7 +9,7 @@ A build of the driver for this test, from the same files: software/kernel/test/f
 import re
 
 import pytest
-from driver_guest import CARD, FAULTS, boot, faulty_guest, kernels
+from driver_guest import CARD, FAULTS, FULL, boot, faulty_guest, kernels
 
 from sim.guest import run
 
@@ -51,7 +51,7 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
-@pytest.mark.parametrize("kernel", kernels())
+@pytest.mark.parametrize("kernel", kernels() if FULL else [None])
 def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
     """Each request by itself, and all from each on: while a card is bound, used and unbound.
 
