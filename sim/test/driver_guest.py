@@ -29,9 +29,17 @@ FAULTS = "/sys/module/litepcie/parameters"  # of the module in faulty_guest()
 CONFINE = (
     "mount -t cgroup2 none /sys/fs/cgroup",
     "echo +memory >/sys/fs/cgroup/cgroup.subtree_control",
-    "mkdir /sys/fs/cgroup/fuzz && echo 64M >/sys/fs/cgroup/fuzz/memory.max",
+    "mkdir /sys/fs/cgroup/fuzz && echo 48M >/sys/fs/cgroup/fuzz/memory.max",
     "echo $$ >/sys/fs/cgroup/fuzz/cgroup.procs",
 )
+# What the last two arguments of fuzz name: 8 is an open file whose card has gone, 9 resets the one
+# that is there, which is /dev/litepcie1 now.
+AWAY = f"""
+exec 8<>/dev/litepcie0 9>{CARD}/reset
+echo 0000:01:00.0 >/sys/bus/pci/drivers/litepcie/unbind
+echo 0000:01:00.0 >/sys/bus/pci/drivers/litepcie/bind
+chmod 666 /dev/litepcie1
+"""
 # Runs `stress hold` and, once data flows, what $1 says; the program must then end well by itself,
 # and after what $2 says the node is gone.
 HELD = f"""

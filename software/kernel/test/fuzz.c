@@ -5,12 +5,15 @@
  *
  * Call /dev/litepcieN in every way, without privileges, for the tests in sim/test.
  *
- *   fuzz DEV N SEED
+ *   fuzz DEV N SEED [GONE RESET]
  *
  * Half of the calls are random, and half aim at the outcome that was reached least (fuzz_branches.c),
  * so that each of them has its share however fast card and machine are. When N calls are made it
  * goes on, to twice as many at most, until each outcome was reached once in a thousand calls.
  * Prints how often each was.
+ *
+ * GONE is the descriptor of an open file whose card has gone, RESET that of the card's `reset` in
+ * sysfs: with them calls end in ENODEV and EIO as well.
  *
  * Exit status: 0 done, 1 could not begin, 2 usage.
  */
@@ -37,7 +40,7 @@ const char *const names[] = {
 	"mmap", "read", "write", "poll", "open",
 };
 
-int fds[FDS];
+int fds[FDS + 1];
 const char *device;
 
 static unsigned long outcomes[CALLS][ERRORS], calls;
@@ -119,6 +122,8 @@ static void random_ioctl(int fd)
 	random_argument(call, argument);
 	if (pick(8) == 0)
 		pointer = pick(2) ? NULL : (void *)0xffff800000000000ul;
+	if ((call == C2H || call == H2C) && pick(16))
+		small_ring(fd, call == C2H ? LITEPCIE_WAY_C2H : LITEPCIE_WAY_H2C);
 	if (count(call, ioctl(fd, request, pointer) == 0) == 0 && call == EXPORT)
 		close(((struct litepcie_export *)argument)->fd);
 }
@@ -156,11 +161,12 @@ static void random_data(int fd)
 
 static void random_step(void)
 {
-	unsigned int slot = pick(FDS);
+	unsigned int slot = pick(fds[FDS] < 0 ? FDS : FDS + 1);
 	struct pollfd poller = { .fd = fds[slot], .events = POLLIN | POLLOUT };
 
 	switch (pick(10)) {
 	case 0:
+		slot = pick(FDS);
 		close(fds[slot]);
 		fds[slot] = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 		count(OPEN, fds[slot] >= 0);
@@ -189,6 +195,18 @@ static void print_outcomes(void)
 				       outcomes[call][error]);
 }
 
+/* For those who wait, fifty times. */
+static void print_progress(unsigned long wanted)
+{
+	static unsigned long next;
+
+	if (calls < next)
+		return;
+	next += wanted / 50 + 1;
+	fprintf(stderr, "fuzz: %lu of %lu calls, each branch %lu times or oftener\n", calls, wanted,
+		branches_least());
+}
+
 static int fuzz(unsigned long wanted)
 {
 	for (int i = 0; i < FDS; i++) {
@@ -197,8 +215,9 @@ static int fuzz(unsigned long wanted)
 	}
 	if (setuid(65534))
 		fail("setuid: %s", strerror(errno));
-	branches_init();
-	while (calls < wanted || (calls < 2 * wanted && branches_below(wanted / 1000))) {
+	calls_init();
+	while (calls < wanted || (calls < 2 * wanted && branches_least() < wanted / 1000)) {
+		print_progress(wanted);
 		for (int i = 0; i < 8 && calls < wanted; i++)
 			random_step();
 		branches_step();
@@ -211,11 +230,12 @@ static int fuzz(unsigned long wanted)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4) {
-		fprintf(stderr, "usage: fuzz DEV N SEED\n");
+	if (argc != 4 && argc != 6) {
+		fprintf(stderr, "usage: fuzz DEV N SEED [GONE RESET]\n");
 		return 2;
 	}
 	device = argv[1];
 	seed = (unsigned int)atol(argv[3]);
+	away_init(argc > 4 ? atoi(argv[4]) : -1, argc > 4 ? atoi(argv[5]) : -1);
 	return fuzz(strtoul(argv[2], NULL, 0));
 }

@@ -3,12 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the two parts of fuzz share: calls at random, and calls with an aim.
+ * What the parts of fuzz share: calls at random, calls with an aim, and a card that is away.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
 
 #include <stdbool.h>
+#include <sys/types.h>
+
+#include "../uapi/litepcie.h"
 
 #define FDS	4	/* open files; the aimed calls use the first two */
 
@@ -18,7 +21,7 @@ enum call {
 	MMAP, READ, WRITE, POLL, OPEN, CALLS
 };
 
-extern int fds[FDS];
+extern int fds[FDS + 1];	/* the last one's card has gone; -1: there is none */
 extern const char *device;
 extern const unsigned long requests[];	/* up to EXPORT */
 extern const char *const names[];
@@ -29,10 +32,62 @@ const char *outcome_name(int error);
 /* Count a call by its outcome; gives its error, or 0. */
 int count(enum call call, bool ok);
 
+union argument {
+	struct litepcie_ioctl_reg reg;
+	struct litepcie_ioctl_dma_writer run;
+	struct litepcie_ioctl_lock lock;
+	struct litepcie_ioctl_mmap_dma_update update;
+	struct litepcie_ring_setup setup;
+	struct litepcie_ring_info ring;
+	struct litepcie_event event;
+	struct litepcie_bar bar;
+	struct litepcie_export export;
+	unsigned char bytes[96];
+};
+
+enum card {
+	THERE,
+	GONE,		/* that of the last file, for good */
+	IN_RESET,	/* while the call is made */
+};
+
+struct branch {
+	enum call call;
+	int error;
+	const char *what;
+	void (*prepare)(void);
+	enum card card;
+	int user;			/* which file makes the call */
+	bool bad;			/* with a pointer that leads nowhere */
+	union argument argument;	/* of an ioctl */
+	size_t size;			/* of read, write and mmap */
+	off_t offset;
+	int prot, flags;
+	unsigned long hits, tries;
+};
+
+/* fuzz_calls.c: preparations, and the call */
+void calls_init(void);
+void nobodys(void);
+void first_owns(void);
+void second_owns(void);
+void small_rings(void);
+void has_room(void);
+void has_no_room(void);
+void others_have_room(void);
+void has_data(void);
+bool make(const struct branch *branch);
+
 /* fuzz_branches.c */
-void branches_init(void);
 void branches_step(void);
-bool branches_below(unsigned long least);
+unsigned long branches_least(void);	/* how often the rarest was reached */
 void branches_print(void);
+
+/* fuzz_away.c */
+extern char gone_path[];	/* opens the node whose card has gone */
+extern int reset_fd;		/* -1: nothing resets the card */
+void away_init(int gone, int reset);
+void reset_begin(void);
+void reset_end(void);
 
 #endif /* FUZZ_H */

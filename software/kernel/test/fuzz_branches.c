@@ -3,214 +3,21 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Every way in which a call may end, and what makes it end so whatever was before.
+ * Every way in which a call may end, and which is tried next.
  */
-#include <poll.h>
-#include <sys/eventfd.h>
+#include <limits.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include "calls.h"
 #include "fuzz.h"
 
 #define BURST		8	/* calls for one preparation */
-#define WAIT_MS		2000	/* for data, on a busy machine */
-#define FAR		(1ll << 40)
+#define RESET_BURST	64	/* calls of each branch while the card is being reset */
 
 #define REGION(n)	((off_t)(n) << 40)
 #define BAR_REGION(n)	REGION(4 + (n))
 #define BAR0_SIZE	0x20000
 #define SAFE_PAGE	0x10000		/* registers that drive nothing */
-
-union argument {
-	struct litepcie_ioctl_reg reg;
-	struct litepcie_ioctl_dma_writer run;
-	struct litepcie_ioctl_lock lock;
-	struct litepcie_ioctl_mmap_dma_update update;
-	struct litepcie_ring_setup setup;
-	struct litepcie_ring_info ring;
-	struct litepcie_event event;
-	struct litepcie_bar bar;
-	struct litepcie_export export;
-	unsigned char bytes[96];
-};
-
-struct branch {
-	enum call call;
-	int error;
-	const char *what;
-	void (*prepare)(void);
-	int user;			/* which file makes the call */
-	bool bad;			/* with a pointer that leads nowhere */
-	union argument argument;	/* of an ioctl */
-	size_t size;			/* of read, write and mmap */
-	off_t offset;
-	int prot, flags;
-	unsigned long hits, tries;
-};
-
-static int event_fd;
-static unsigned int driving;		/* a register that only root may write */
-
-/* Preparations -------------------------------------------------------------------------------- */
-
-static void lock_both(int fd, bool request)
-{
-	struct litepcie_ioctl_lock lock = {
-		.dma_reader_request = request, .dma_writer_request = request,
-		.dma_reader_release = !request, .dma_writer_release = !request,
-	};
-
-	ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock);
-}
-
-static void nobodys(void)
-{
-	for (int i = 0; i < FDS; i++)
-		lock_both(fds[i], false);
-}
-
-static void first_owns(void)
-{
-	nobodys();
-	lock_both(fds[0], true);
-}
-
-static void second_owns(void)
-{
-	nobodys();
-	lock_both(fds[1], true);
-}
-
-static void set_count(unsigned long request, long long software)
-{
-	struct litepcie_ioctl_mmap_dma_update update = { .sw_count = software };
-
-	ioctl(fds[0], request, &update);
-}
-
-static void has_room(void)
-{
-	nobodys();
-	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, 0);
-}
-
-static void has_no_room(void)
-{
-	nobodys();
-	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, FAR);
-}
-
-static void others_have_room(void)
-{
-	has_room();
-	lock_both(fds[1], true);
-}
-
-/* Runs for the first file, and its buffers are data again however many were read. */
-static void has_data(void)
-{
-	struct pollfd poller = { .fd = fds[0], .events = POLLIN };
-	struct litepcie_ioctl_lock first = { .dma_writer_request = 1 };
-	long long hw = 0;
-
-	if (ioctl(fds[0], LITEPCIE_IOCTL_LOCK, &first) || run_c2h(fds[0], 1, &hw) || hw == 0) {
-		first_owns();
-		loopback(fds[0], 1);
-		run_c2h(fds[0], 1, NULL);
-		run_h2c(fds[0], 1, NULL);
-		poll(&poller, 1, WAIT_MS);
-	}
-	set_count(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, 0);
-}
-
-/* Calls --------------------------------------------------------------------------------------- */
-
-static void *bad_pointer(void)
-{
-	return pick(2) ? NULL : (void *)0xffff800000000000ul;
-}
-
-static unsigned long request_of(enum call call)
-{
-	return call == UNKNOWN ? _IOC(_IOC_WRITE, 'S', 128 + pick(128), 1 + pick(64)) :
-				 requests[call];
-}
-
-static bool make_ioctl(const struct branch *branch, int fd)
-{
-	union argument argument = branch->argument;
-	bool ok;
-
-	if (branch->call == EVENT && argument.event.fd == 0)
-		argument.event.fd = event_fd;
-	if (branch->call == REG && branch->error == EPERM)
-		argument.reg.addr = driving;
-	ok = ioctl(fd, request_of(branch->call), branch->bad ? bad_pointer() : &argument) == 0;
-	if (ok && branch->call == EXPORT)
-		close(argument.export.fd);
-	/* Refusing is no error of this call: the status says so. */
-	if (ok && branch->call == LOCK)
-		ok = argument.lock.dma_reader_status == !branch->user;
-	return ok;
-}
-
-static bool make_mmap(const struct branch *branch, int fd)
-{
-	void *place = mmap(NULL, branch->size, branch->prot, branch->flags, fd, branch->offset);
-
-	if (place == MAP_FAILED)
-		return false;
-	munmap(place, branch->size);
-	return true;
-}
-
-static bool make_data(const struct branch *branch, int fd)
-{
-	static char buffer[2 * BUFFER];
-	void *pointer = branch->bad ? (void *)8 : buffer;
-	ssize_t done = branch->call == READ ? read(fd, pointer, branch->size) :
-					      write(fd, pointer, branch->size);
-
-	if (done == 0)
-		errno = 0;
-	return done > 0;
-}
-
-static bool make_poll(int fd)
-{
-	struct pollfd poller = { .fd = fd, .events = POLLIN | POLLOUT };
-
-	return poll(&poller, 1, 0) >= 0;
-}
-
-static bool make_open(void)
-{
-	close(fds[FDS - 1]);
-	fds[FDS - 1] = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	return fds[FDS - 1] >= 0;
-}
-
-static bool make(const struct branch *branch)
-{
-	int fd = fds[branch->user];
-
-	switch (branch->call) {
-	case MMAP:
-		return make_mmap(branch, fd);
-	case READ:
-	case WRITE:
-		return make_data(branch, fd);
-	case POLL:
-		return make_poll(fd);
-	case OPEN:
-		return make_open();
-	default:
-		return make_ioctl(branch, fd);
-	}
-}
-
-/* Branches ------------------------------------------------------------------------------------ */
 
 #define IOCTL(_call, _error, _what, _prepare, ...) \
 	{ .call = _call, .error = _error, .what = _what, .prepare = _prepare, \
@@ -226,6 +33,12 @@ static bool make(const struct branch *branch)
 #define DATA(_call, _error, _what, _prepare, _user, _bad, _size) \
 	{ .call = _call, .error = _error, .what = _what, .prepare = _prepare, .user = _user, \
 	  .bad = _bad, .size = _size }
+#define LEFT(_call, ...) \
+	{ .call = _call, .error = ENODEV, .what = "card gone", .card = GONE, .user = FDS, \
+	  __VA_ARGS__ }
+#define AWAY(_call, ...) \
+	LEFT(_call, __VA_ARGS__), \
+	{ .call = _call, .error = EIO, .what = "card in reset", .card = IN_RESET, __VA_ARGS__ }
 #define ANY	(PROT_READ | PROT_WRITE)
 
 static struct branch branches[] = {
@@ -235,10 +48,10 @@ static struct branch branches[] = {
 	IOCTL(REG, EINVAL, "beyond the BAR", NULL, .reg = { .addr = BAR0_SIZE }),
 	IOCTL(REG, EPERM, "drives DMA", NULL, .reg = { .is_write = 1 }),
 	IOCTL(LOOPBACK, 0, "on", NULL, .bytes = { 1 }),
-	IOCTL(C2H, 0, "start", nobodys, .run = { .enable = 1 }),
+	IOCTL(C2H, 0, "start", small_rings, .run = { .enable = 1 }),
 	IOCTL(C2H, 0, "stop", nobodys, .run = { .enable = 0 }),
 	IOCTL(C2H, EBUSY, "another's", second_owns, .run = { .enable = 1 }),
-	IOCTL(H2C, 0, "start", nobodys, .run = { .enable = 1 }),
+	IOCTL(H2C, 0, "start", small_rings, .run = { .enable = 1 }),
 	IOCTL(H2C, 0, "stop", nobodys, .run = { .enable = 0 }),
 	IOCTL(H2C, EBUSY, "another's", second_owns, .run = { .enable = 1 }),
 	IOCTL(INFO, 0, "info", NULL, .bytes = { 0 }),
@@ -322,29 +135,66 @@ static struct branch branches[] = {
 	DATA(WRITE, EINVAL, "no whole buffer", has_room, 0, false, BUFFER - 1),
 	{ .call = POLL, .what = "now" },
 	{ .call = OPEN, .what = "again" },
+
+	AWAY(REG, .argument.reg = { .addr = 4 }),
+	AWAY(LOOPBACK, .argument.bytes = { 1 }),
+	AWAY(C2H, .argument.run = { .enable = 1 }),
+	AWAY(H2C, .argument.run = { .enable = 1 }),
+	AWAY(LOCK, .argument.lock = { .dma_reader_request = 1 }),
+	LEFT(C2H_UPDATE, .argument.update = { 5 }),
+	LEFT(H2C_UPDATE, .argument.update = { 5 }),
+	AWAY(SETUP, .argument.setup = { 0, 4096, 16, 1, 0, 0, 0, 0 }),
+	AWAY(BAR, .argument.bar = { .bar = 0 }),
+	AWAY(EXPORT, .argument.export = { .way = 1 }),
+	AWAY(MMAP, .size = RING, .prot = ANY, .flags = MAP_SHARED),
+	AWAY(OPEN, .flags = 0),
+	AWAY(READ, .size = BUFFER),
+	AWAY(WRITE, .size = BUFFER),
 };
 
 #define BRANCHES	(sizeof(branches) / sizeof(*branches))
 
-static void find_driving(void)
+static bool is_possible(const struct branch *branch)
 {
-	struct litepcie_ioctl_reg reg = { .is_write = 1 };
-
-	for (; ioctl(fds[0], LITEPCIE_IOCTL_REG, &reg) == 0; reg.addr += 4)
-		;
-	driving = reg.addr;
+	return branch->card == THERE || (branch->card == GONE ? fds[FDS] : reset_fd) >= 0;
 }
 
-void branches_init(void)
+/* What takes long has a quarter of the others' share. */
+static unsigned long share(const struct branch *branch)
 {
-	event_fd = eventfd(0, EFD_CLOEXEC);
-	find_driving();
+	return branch->prepare == has_data || branch->error == ENOMEM ||
+	       branch->card == IN_RESET ? 4 : 1;
 }
 
 /* A branch that is hard to reach is tried more often, but must not starve the others. */
 static unsigned long rank(const struct branch *branch)
 {
-	return branch->hits + branch->tries / 8;
+	if (!is_possible(branch))
+		return ULONG_MAX;
+	return share(branch) * (branch->hits + branch->tries / 8);
+}
+
+static void make_burst(struct branch *branch, int calls)
+{
+	for (int i = 0; i < calls; i++) {
+		branch->tries++;
+		errno = 0;
+		if (count(branch->call, make(branch)) != branch->error)
+			break;
+		branch->hits++;
+	}
+}
+
+/* A reset takes its time: every branch makes use of it.  Before it both directions run. */
+static void reset_step(void)
+{
+	nobodys();
+	has_data();
+	reset_begin();
+	for (size_t i = 0; i < BRANCHES; i++)
+		if (branches[i].card == IN_RESET)
+			make_burst(&branches[i], RESET_BURST);
+	reset_end();
 }
 
 void branches_step(void)
@@ -354,28 +204,30 @@ void branches_step(void)
 	for (size_t i = 1; i < BRANCHES; i++)
 		if (rank(&branches[i]) < rank(rarest))
 			rarest = &branches[i];
+	if (rarest->card == IN_RESET) {
+		reset_step();
+		return;
+	}
 	if (rarest->prepare)
 		rarest->prepare();
-	for (int i = 0; i < BURST; i++) {
-		rarest->tries++;
-		errno = 0;
-		if (count(rarest->call, make(rarest)) != rarest->error)
-			break;
-		rarest->hits++;
-	}
+	make_burst(rarest, BURST);
 }
 
-bool branches_below(unsigned long least)
+unsigned long branches_least(void)
 {
+	unsigned long least = ULONG_MAX;
+
 	for (size_t i = 0; i < BRANCHES; i++)
-		if (branches[i].hits < least)
-			return true;
-	return false;
+		if (is_possible(&branches[i]) && branches[i].hits < least)
+			least = branches[i].hits;
+	return least;
 }
 
 void branches_print(void)
 {
 	for (size_t i = 0; i < BRANCHES; i++)
-		printf("branch %lu of %lu: %s %s: %s\n", branches[i].hits, branches[i].tries,
-		       names[branches[i].call], outcome_name(branches[i].error), branches[i].what);
+		if (is_possible(&branches[i]))
+			printf("branch %lu of %lu: %s %s: %s\n", branches[i].hits,
+			       branches[i].tries, names[branches[i].call],
+			       outcome_name(branches[i].error), branches[i].what);
 }

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * What makes a call end as its branch says, whatever was before; and the call.
+ */
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calls.h"
+#include "fuzz.h"
+
+#define WAIT_MS		2000	/* for data, on a busy machine */
+#define FAR		(1ll << 40)
+
+static int event_fd;
+static unsigned int driving;		/* a register that only root may write */
+
+/* Preparations -------------------------------------------------------------------------------- */
+
+static void lock_both(int fd, bool request)
+{
+	struct litepcie_ioctl_lock lock = {
+		.dma_reader_request = request, .dma_writer_request = request,
+		.dma_reader_release = !request, .dma_writer_release = !request,
+	};
+
+	ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock);
+}
+
+void nobodys(void)
+{
+	for (int i = 0; i < FDS; i++)
+		lock_both(fds[i], false);
+}
+
+void first_owns(void)
+{
+	nobodys();
+	lock_both(fds[0], true);
+}
+
+void second_owns(void)
+{
+	nobodys();
+	lock_both(fds[1], true);
+}
+
+void small_rings(void)
+{
+	nobodys();
+	small_ring(fds[0], LITEPCIE_WAY_H2C);
+	small_ring(fds[0], LITEPCIE_WAY_C2H);
+}
+
+static void set_count(unsigned long request, long long software)
+{
+	struct litepcie_ioctl_mmap_dma_update update = { .sw_count = software };
+
+	ioctl(fds[0], request, &update);
+}
+
+void has_room(void)
+{
+	nobodys();
+	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, 0);
+}
+
+void has_no_room(void)
+{
+	nobodys();
+	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, FAR);
+}
+
+void others_have_room(void)
+{
+	has_room();
+	lock_both(fds[1], true);
+}
+
+/* Runs for the first file, and its buffers are data again however many were read. */
+void has_data(void)
+{
+	struct pollfd poller = { .fd = fds[0], .events = POLLIN };
+	struct litepcie_ioctl_lock first = { .dma_writer_request = 1 };
+	long long hw = 0;
+
+	if (ioctl(fds[0], LITEPCIE_IOCTL_LOCK, &first) || run_c2h(fds[0], 1, &hw) || hw == 0) {
+		small_rings();
+		loopback(fds[0], 1);
+		run_c2h(fds[0], 1, NULL);
+		run_h2c(fds[0], 1, NULL);
+		poll(&poller, 1, WAIT_MS);
+	}
+	set_count(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, 0);
+}
+
+/* Calls --------------------------------------------------------------------------------------- */
+
+static void *bad_pointer(void)
+{
+	return pick(2) ? NULL : (void *)0xffff800000000000ul;
+}
+
+static unsigned long request_of(enum call call)
+{
+	return call == UNKNOWN ? _IOC(_IOC_WRITE, 'S', 128 + pick(128), 1 + pick(64)) :
+				 requests[call];
+}
+
+static bool make_ioctl(const struct branch *branch, int fd)
+{
+	union argument argument = branch->argument;
+	bool ok;
+
+	if (branch->call == EVENT && argument.event.fd == 0)
+		argument.event.fd = event_fd;
+	if (branch->call == REG && branch->error == EPERM)
+		argument.reg.addr = driving;
+	ok = ioctl(fd, request_of(branch->call), branch->bad ? bad_pointer() : &argument) == 0;
+	if (ok && branch->call == EXPORT)
+		close(argument.export.fd);
+	/* Refusing is no error of this call: the status says so. */
+	if (ok && branch->call == LOCK)
+		ok = argument.lock.dma_reader_status == !branch->user;
+	return ok;
+}
+
+static bool make_mmap(const struct branch *branch, int fd)
+{
+	void *place = mmap(NULL, branch->size, branch->prot, branch->flags, fd, branch->offset);
+
+	if (place == MAP_FAILED)
+		return false;
+	munmap(place, branch->size);
+	return true;
+}
+
+static bool make_data(const struct branch *branch, int fd)
+{
+	static char buffer[2 * BUFFER];
+	void *pointer = branch->bad ? (void *)8 : buffer;
+	ssize_t done = branch->call == READ ? read(fd, pointer, branch->size) :
+					      write(fd, pointer, branch->size);
+
+	if (done == 0)
+		errno = 0;
+	return done > 0;
+}
+
+static bool make_poll(int fd)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN | POLLOUT };
+
+	return poll(&poller, 1, 0) >= 0;
+}
+
+static bool make_open(const struct branch *branch)
+{
+	int fd = open(branch->card == GONE ? gone_path : device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	close(fds[FDS - 1]);
+	fds[FDS - 1] = fd;
+	return true;
+}
+
+bool make(const struct branch *branch)
+{
+	int fd = fds[branch->user];
+
+	switch (branch->call) {
+	case MMAP:
+		return make_mmap(branch, fd);
+	case READ:
+	case WRITE:
+		return make_data(branch, fd);
+	case POLL:
+		return make_poll(fd);
+	case OPEN:
+		return make_open(branch);
+	default:
+		return make_ioctl(branch, fd);
+	}
+}
+
+static void find_driving(void)
+{
+	struct litepcie_ioctl_reg reg = { .is_write = 1 };
+
+	for (; ioctl(fds[0], LITEPCIE_IOCTL_REG, &reg) == 0; reg.addr += 4)
+		;
+	driving = reg.addr;
+}
+
+void calls_init(void)
+{
+	event_fd = eventfd(0, EFD_CLOEXEC);
+	find_driving();
+}
