@@ -49,16 +49,17 @@ def soak(board, once, count, shell="", **choices):
     commands = [
         shell + COUNTS + f"once() {{\n{once}\n}}",
         f"for i in $(seq {WARM_UP}); do once; done; counts >/out/before",
-        f"for i in $(seq {count}); do once; done; counts >/out/after",
+        f"for i in $(seq {count}); do once; [ $((i % {count // 10 or 1})) -ne 0 ] || "
+        f"echo round $i of {count}; done; counts >/out/after",
         "stress cycle /dev/litepcie0 2",
     ]
-    files = boot(board, commands, timeout=SECONDS, **choices).files
-    before, after = (parse(files[name].decode()) for name in ("before", "after"))
+    result = boot(board, commands, timeout=SECONDS, live=FULL, **choices)
+    before, after = (parse(result.files[name].decode()) for name in ("before", "after"))
     assert before.keys() == after.keys() and len(before) > 10
     grown = {name: after[name] - before[name] for name in before}
     # A processor keeps some of what is freed at hand, a whole ring among it.
     lost = -grown["nr_free_pages"] - grown["pages_at_hand"]
-    print(f"{count} rounds: {lost} pages fewer are free")
+    print(f"{count} rounds in {result.seconds:.0f} s: {lost} pages fewer are free")
     print("grown:", {name: number for name, number in grown.items() if number})
     assert lost < PAGES
     # One object that is not freed each time is as many as there were rounds.

@@ -9,8 +9,10 @@
  *				end well when, and only when, all of them see the card go
  *   stress reset DEV FILE	run DMA, make FILE when data flows; end well when DMA is stopped by
  *				a reset, and runs again on the same file
- *   stress cycle DEV N		open, start, stop, close, N times
+ *   stress cycle DEV N		open, start, stop, close, N times, each fourth with the default
+ *				rings, the others with short ones
  *   stress race DEV N		threads that start and stop while others close, N times each
+ *   stress starve DEV N		use it N times while fault injection takes memory away
  *   stress poke RES OFFSET FILE	write a file into a BAR
  *
  * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
@@ -25,12 +27,23 @@
 
 #include "calls.h"
 
+#define FLOWS	64	/* buffers after which data flows */
+
 /* hold ---------------------------------------------------------------------------------------- */
+
+static int ready[2];	/* a pipe: each part says when it is where it wants to be */
+
+static void say_ready(void)
+{
+	if (write(ready[1], "", 1) != 1)
+		fail("pipe: %s", strerror(errno));
+}
 
 static void hold_reader(int fd)
 {
 	static char buffer[BUFFER];
 
+	say_ready();
 	while (read(fd, buffer, sizeof(buffer)) > 0)
 		usleep(100);
 	if (errno != ENODEV)
@@ -42,6 +55,7 @@ static void hold_poller(int fd)
 {
 	struct pollfd poller = { .fd = fd, .events = 0 };
 
+	say_ready();
 	if (poll(&poller, 1, -1) != 1 || !(poller.revents & POLLHUP))
 		fail("poll() returned events %#x without POLLHUP", poller.revents);
 	exit(0);
@@ -56,6 +70,7 @@ static void hold_mapping(int fd)
 	if (rings == MAP_FAILED)
 		fail("mmap(): %s", strerror(errno));
 	memset(rings, 0x5a, RING);
+	say_ready();
 	poll(&poller, 1, -1);
 	for (size_t i = 0; i < RING; i += 4096)
 		if (rings[i] != 0x5a)
@@ -83,14 +98,19 @@ static int hold(const char *device, const char *flag)
 	void (*const parts[])(int) = { hold_reader, hold_poller, hold_mapping };
 	int fd = open_or_fail(device), status, failed = 0;
 	long long hw = 0;
+	char byte;
 
 	loopback(fd, 1);
-	if (run_c2h(fd, 1, NULL) || run_h2c(fd, 1, NULL))
+	if (pipe(ready) || run_c2h(fd, 1, NULL) || run_h2c(fd, 1, NULL))
 		fail("start: %s", strerror(errno));
 	for (int i = 0; i < 3; i++)
 		if (fork() == 0)
 			parts[i](i == 0 ? fd : open_or_fail(device));
-	while (hw < 300)
+	close(ready[1]);
+	for (int i = 0; i < 3; i++)
+		if (read(ready[0], &byte, 1) != 1)
+			fail("a part did not begin");
+	while (hw < FLOWS)
 		if (run_c2h(fd, 1, &hw))
 			fail("the card went before data came: %s", strerror(errno));
 	close(open(flag, O_CREAT | O_WRONLY, 0644));
@@ -146,6 +166,8 @@ static int cycle(const char *device, long rounds)
 		long long hw = 0;
 
 		loopback(fd, 1);
+		if (i % 4 && (small_ring(fd, LITEPCIE_WAY_H2C) || small_ring(fd, LITEPCIE_WAY_C2H)))
+			fail("round %ld: ring: %s", i, strerror(errno));
 		if (run_c2h(fd, 1, NULL) || run_h2c(fd, 1, NULL))
 			fail("round %ld: start: %s", i, strerror(errno));
 		while (i % 4 == 0 && hw < 32)
@@ -215,6 +237,67 @@ static int race(const char *device, long rounds)
 	return 0;
 }
 
+/* starve -------------------------------------------------------------------------------------- */
+
+static unsigned long refusals;
+
+/* From here on the kernel's fault injection strikes what this task asks for, or no longer. */
+static void feed(bool enough)
+{
+	static int fd = -1;
+
+	if (fd < 0)
+		fd = open_or_fail("/proc/self/make-it-fail");
+	if (pwrite(fd, enough ? "0" : "1", 1, 0) != 1)
+		fail("/proc/self/make-it-fail: %s", strerror(errno));
+}
+
+static int may_lack(const char *what, int rc)
+{
+	if (rc < 0 && errno != ENOMEM)
+		fail("%s without memory: %s", what, strerror(errno));
+	refusals += rc < 0;
+	return rc;
+}
+
+static void use_starving(int fd, unsigned int way)
+{
+	struct litepcie_ring_setup setup = {
+		.way = way, .buffer_size = 16384, .buffer_count = 16, .buffers_per_interrupt = 4,
+	};
+	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
+	struct litepcie_export export = { .way = way };
+	size_t size = (size_t)setup.buffer_size * setup.buffer_count;
+	void *ring;
+
+	ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock);
+	if (may_lack("ring setup", ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup)))
+		return;
+	ring = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)(1 + way) << 40);
+	if (may_lack("mmap()", ring == MAP_FAILED ? -1 : 0) == 0)
+		munmap(ring, size);
+	if (may_lack("export", ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export)) == 0)
+		close(export.fd);
+	may_lack("start", way == LITEPCIE_WAY_C2H ? run_c2h(fd, 1, NULL) : run_h2c(fd, 1, NULL));
+}
+
+static int starve(const char *device, long rounds)
+{
+	for (long i = 0; i < rounds; i++) {
+		int fd;
+
+		feed(false);
+		fd = open(device, O_RDWR);
+		if (may_lack("open()", fd) >= 0) {
+			use_starving(fd, i % 2);
+			close(fd);
+		}
+		feed(true);
+	}
+	printf("starve: %ld rounds, %lu calls without memory\n", rounds, refusals);
+	return refusals ? 0 : 1;
+}
+
 /* poke ---------------------------------------------------------------------------------------- */
 
 /* Words, as the card has registers. */
@@ -244,8 +327,10 @@ int main(int argc, char **argv)
 		return cycle(argv[2], atol(argv[3]));
 	if (argc == 4 && !strcmp(argv[1], "race"))
 		return race(argv[2], atol(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "starve"))
+		return starve(argv[2], atol(argv[3]));
 	if (argc == 5 && !strcmp(argv[1], "poke"))
 		return poke(argv[2], strtoul(argv[3], NULL, 0), argv[4]);
-	fprintf(stderr, "usage: stress hold|reset DEV FILE | cycle|race DEV N | poke RES OFFSET FILE\n");
+	fprintf(stderr, "usage: stress hold|reset DEV FILE | cycle|race|starve DEV N | poke RES OFFSET FILE\n");
 	return 2;
 }
