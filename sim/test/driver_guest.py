@@ -68,8 +68,8 @@ stopped() {
 """
 COMPLAINT = re.compile(
     r"^.*(WARNING:|BUG:|Oops|Call Trace|KASAN|refcount_t|possible circular|sleeping function|"
-    r"DMA-API: (?!preallocated|debugging)|unregister|use.after.free|scheduling while atomic|"
-    r"Bad page|hung task).*$",
+    r"DMA-API: (?!preallocated|debugging|cacheline tracking ENOMEM)|"
+    r"unregister|use.after.free|scheduling while atomic|Bad page|hung task).*$",
     re.MULTILINE,
 )
 

@@ -274,8 +274,11 @@ static void use_starving(int fd, unsigned int way)
 	if (may_lack("ring setup", ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup)))
 		return;
 	ring = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, (off_t)(1 + way) << 40);
-	if (may_lack("mmap()", ring == MAP_FAILED ? -1 : 0) == 0)
+	if (may_lack("mmap()", ring == MAP_FAILED ? -1 : 0) == 0) {
+		feed(true);	/* munmap() may lack it too, and the file would stay open */
 		munmap(ring, size);
+		feed(false);
+	}
 	if (may_lack("export", ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export)) == 0)
 		close(export.fd);
 	may_lack("start", way == LITEPCIE_WAY_C2H ? run_c2h(fd, 1, NULL) : run_h2c(fd, 1, NULL));
