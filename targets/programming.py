@@ -139,7 +139,7 @@ def write_driver(output):
     shutil.copytree(Path(output)/"include", folder/"include")
     print(f"{folder}: driver and tools of this build:\n"
         f"  make -C {folder}/software/kernel\n"
-        f"  make -C {folder}/software/user GENERATED={folder}/include OUT={folder}/tools")
+        f"  make -C {folder}/software/user OUT={folder}/tools")
 
 # All of it ----------------------------------------------------------------------------------------
 

@@ -48,9 +48,11 @@ class Registers:
         self.identifier = csr["csr_bases"]["identifier_mem"]
         self.text = csr["constants"]["config_identifier"].title()  # the file has small letters
         self.memory0 = csr["memories"]["memory0"]["base"]
+        self.bell = self.memory0 + 0xFFC  # where the stand-in's user logic takes a write for a call
         self.bit = {
             "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
             "c2h": 1 << csr["constants"]["pcie_dma0_writer_interrupt"],
+            "user": 1 << csr["constants"]["user_interrupt"],
         }
 
 
@@ -78,7 +80,8 @@ def capability_table(registers, fault):
         block("dma", "pcie_dma0", dma),
         block("device_time", "device_time", {"tick_ps": 1000 * fault["tick_ns"]}),
         block("counters", "pcie_counters"),
-        capability.Block("memory", registers.memory0, 4096, {}), block("pattern", "pattern")]
+        capability.Block("memory", registers.memory0, 4096, {}), block("pattern", "pattern"),
+        block("user", "pattern", {"cause": registers.bit["user"].bit_length() - 1})]
     words = capability.table("standin", "5a" * 32, blocks)
     if fault["table"]:
         at, value = fault["table"]
@@ -112,6 +115,7 @@ class CardStandin:
         self.fault = fault
         self.word = {**dict(words), registers.address["ctrl_scratch"]: SCRATCH_RESET,
             **capability_table(registers, fault)}
+        self.raised = 0  # causes, as the vector register shows them
         self.h2c = Channel(registers.address["pcie_dma0_reader_enable"])
         self.c2h = Channel(registers.address["pcie_dma0_writer_enable"])
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
@@ -194,6 +198,7 @@ class CardStandin:
             "pcie_phy_max_payload_size": 128 << (control >> 5 & 7),
             "pcie_phy_max_request_size": 128 << (control >> 12 & 7),
             "pattern_h2c_errors": self.errors,
+            "pcie_msi_vector": self.raised,
             "ctrl_scratch": self.on("ctrl_scratch") | self.fault["stuck"],
         }
 
@@ -215,6 +220,12 @@ class CardStandin:
                 "pcie_counters_rc_payload_bytes": self.h2c.moved,
                 "pcie_counters_rq_payload_bytes": self.c2h.moved,
             }
+        if offset == self.registers.address["pcie_msi_clear"]:
+            self.raised &= ~value
+        called = self.on("pcie_msi_enable") & self.registers.bit["user"]
+        if offset == self.registers.bell and called:
+            self.raised |= called
+            self.interrupt()
         if offset == self.registers.address["pattern_control"]:
             started = value & ~before
             if started & 1:

@@ -35,17 +35,17 @@ def build_software():
     result = run_sim_target("--build")
     assert result.returncode == 0, result.stderr
     command = ["make", "-s", "-C", ROOT / "software" / "user", "SANITIZE=1", f"OUT={OUT}",
-        f"GENERATED={gateware / 'include'}", "litepcie_util", "tests"]
+        "litepcie_util", "tests"]
     with locked(OUT.with_suffix(".lock")):
         result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return Built(OUT, gateware / "csr.json")
 
 
-def make(out, gateware, *options):
+def make(out, *options):
     """Build utility and tests there, with these options of the Makefile."""
     command = ["make", "-s", "-C", ROOT / "software" / "user", *options, f"OUT={out}",
-        f"GENERATED={gateware / 'include'}", "litepcie_util", "tests"]
+        "litepcie_util", "tests"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return out
@@ -53,9 +53,8 @@ def make(out, gateware, *options):
 
 def build_unchecked(*options):
     """As users have it: the folder of a build without checks, or with those of `options`."""
-    gateware = build_software().csr_json.parent
     name = "-".join(["test-software", "plain", *(o.split("=")[1] for o in options)])
-    return make(ROOT / "build" / name, gateware, *options)
+    return make(ROOT / "build" / name, *options)
 
 
 class Util:

@@ -50,6 +50,13 @@ def test_two_threads_move_buffers(built, tmp_path):
         assert standin.quiet()
 
 
+def test_the_user_s_logic_calls(built, tmp_path):
+    """Its interrupts end a wait, one each, beside a running DMA; off they are forgotten."""
+    with Standin(tmp_path / "s", built.csr_json) as standin:
+        _run(built.out / "test" / "user_events", f"sim:{tmp_path / 's'}", "0",
+            hex(standin.registers.bell))
+
+
 def test_a_program_moves_buffers_without_copies(built, tmp_path):
     """software/user/test/library.c: every call on a card that behaves, and a quiet end."""
     with Standin(tmp_path / "s", built.csr_json) as standin:
@@ -62,7 +69,7 @@ def installed(tmp_path_factory):
     """What `make install` brings, without any gateware at hand."""
     root = tmp_path_factory.mktemp("installed")
     command = ["make", "-s", "-C", LIBRARY.parent, f"OUT={root / 'out'}", f"DESTDIR={root}",
-        "GENERATED=/nonexistent", "PREFIX=/opt/lanebox", "install"]
+        "PREFIX=/opt/lanebox", "install"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return root / "opt" / "lanebox"

@@ -26,10 +26,16 @@ class MemoryOnAxi(Loopback):
         self.axi    = self.memory.bus
 
 class SlowMemoryOnAxi(MemoryOnAxi):
-    """The same, 50 cycles (200 ns) behind its bus, and deaf on request."""
+    """The same, 50 cycles (200 ns) behind its bus, and deaf on request.
+
+    Each write that it has taken raises an interrupt.
+    """
     latency = 50
 
     def __init__(self, platform):
         MemoryOnAxi.__init__(self, platform)
         self.hold  = CSRStorage(description="Answer no read.")
-        self.comb += self.memory.hold.eq(self.hold.storage)
+        self.comb += [
+            self.memory.hold.eq(self.hold.storage),
+            self.irq.eq(self.axi.b.valid & self.axi.b.ready),
+        ]

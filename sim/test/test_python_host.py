@@ -106,6 +106,18 @@ def test_a_card_says_what_it_is(card):
     assert 0 < first < card.time
 
 
+def test_the_user_s_interrupts_are_waited_for(card):
+    """The calls reach the library, which says why: in this build's user slot nothing has registers.
+
+    Where something has, software/user/test/user_events.c waits.
+    """
+    from lanebox_host import NotOnCard
+
+    for call in (card.enable_user, lambda: card.wait_user(0.1)):
+        with pytest.raises(NotOnCard, match="names no interrupt of user logic"):
+            call()
+
+
 def test_registers_are_a_mapping_by_name(card):
     """Read, write, list, ask; what is not there is a KeyError that knows the nearest."""
     card.registers["ctrl_scratch"] = 0xCAFE0001

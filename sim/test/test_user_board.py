@@ -12,6 +12,10 @@ from board_builds import build_executable
 from software_build import TIMEOUT, build_software, build_unchecked
 
 from lanebox import layouts
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.endpoints import DEFAULT
+from sim.examples import AXI50
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +52,14 @@ def test_threads_do_not_race(start_board):
         done = subprocess.run([program, f"sim:{board.socket}", "48"], capture_output=True,
             text=True, timeout=2 * TIMEOUT)
     assert done.returncode == 0 and "ThreadSanitizer" not in done.stderr, done.stderr
+
+
+@pytest.mark.soak
+def test_the_user_s_logic_calls(built):
+    """Interrupts of real user logic, one for each write to its memory, beside a running DMA."""
+    board = artefacts.build(DEFAULT, AXI50).board
+    with BoardProcess(board, ["--bar2", str(layouts.BAR2_SIZE)]) as running:
+        run(built, running, "user_events", "2", hex(layouts.AXI_BASE))
 
 
 def test_a_program_written_for_litepcies_library_runs(start_board, built):

@@ -23,10 +23,8 @@ BIND = f"echo vfio-pci >{CARD}/driver_override; echo 0000:01:00.0 >/sys/bus/pci/
 @functools.cache
 def programs():
     """The folder of the test programs, without shared libraries."""
-    gateware = build_software().csr_json.parent
     out = ROOT / "build" / "test-software-static"
-    command = ["make", "-s", "-C", ROOT / "software" / "user", "STATIC=1", f"OUT={out}",
-        f"GENERATED={gateware / 'include'}", "tests"]  # fmt: skip
+    command = ["make", "-s", "-C", ROOT / "software" / "user", "STATIC=1", f"OUT={out}", "tests"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return out / "test"

@@ -96,6 +96,8 @@ STATUS = {  # 0 or a count, or -errno
     "register_write": (HANDLE, c_char_p, c_uint64),
     "bar_read": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
     "bar_write": (HANDLE, c_uint, c_uint64, BYTES, c_size_t),
+    "user_enable": (HANDLE, c_bool),
+    "user_wait": (HANDLE, c_int),
     "ring_setup": (HANDLE, c_size_t, c_uint),
     "dma_start": (HANDLE, POINTER(DmaConfigFields)),
     "dma_stop": (HANDLE,),

@@ -190,6 +190,16 @@ class Card:
         self._handle.call("pattern", byref(fields))
         return Pattern(**_fields(fields))
 
+    # Interrupts -----------------------------------------------------------------------------------
+
+    def enable_user(self, on: bool = True) -> None:
+        """Let interrupts of the logic in the user slot through, or no more."""
+        self._handle.call("user_enable", on)
+
+    def wait_user(self, timeout: float = 10.0) -> bool:
+        """Whether that logic raised one within so many seconds, or has since the last True."""
+        return bool(self._handle.call("user_wait", int(timeout * 1000)))
+
     # Memory ---------------------------------------------------------------------------------------
 
     def bar_size(self, bar: int) -> int:

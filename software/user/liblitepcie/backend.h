@@ -73,6 +73,9 @@ struct litepcie_engine {
 	int (*setup)(struct litepcie *dev, size_t size, unsigned int count);
 	/* A descriptor to poll(), or -errno with a sentence. */
 	int (*event_fd)(struct litepcie *dev);
+	/* Interrupts of the user's logic, NULL: none; and note in dev->user_raised if one came. */
+	int (*user_enable)(struct litepcie *dev, bool on);
+	int (*user_look)(struct litepcie *dev);
 };
 
 struct litepcie_backend {
@@ -148,6 +151,7 @@ struct litepcie_map {
 	uint32_t	loopback;
 	struct litepcie_dma_registers h2c, c2h;
 	uint32_t	h2c_cause, c2h_cause;	/* bits of irq_enable, irq_clear, irq_vector */
+	uint32_t	user_cause;		/* 0: the card has no user slot */
 	uint32_t	h2c_in_flight;		/* bytes that a done h2c buffer may still lack */
 };
 
@@ -189,6 +193,7 @@ struct litepcie {
 	unsigned int			interrupt_every;	/* buffers */
 	uint64_t			received_before;	/* bytes, when h2c started */
 	unsigned int			batch;		/* buffers that the card is told of together */
+	bool				user_enabled, user_raised;	/* interrupts of its logic */
 	bool				pattern;	/* is on for the active directions */
 	struct litepcie_stats		stats;	/* what a back end or dma.c counts on the way */
 };

@@ -16,9 +16,8 @@
  * are checked and what went wrong is counted.
  */
 #include <errno.h>
-#include <time.h>
 
-#include "backend.h"
+#include "ring.h"
 
 /*
  * The driver's count lags behind a free-running card by an eighth of the ring and the time to take
@@ -27,16 +26,6 @@
 static uint64_t freerun_guard(const struct litepcie *dev)
 {
 	return dev->buffer_count / 4;
-}
-
-static uint64_t load(const _Atomic uint64_t *count)
-{
-	return atomic_load_explicit((_Atomic uint64_t *)count, memory_order_acquire);
-}
-
-static void store(_Atomic uint64_t *count, uint64_t value)
-{
-	atomic_store_explicit(count, value, memory_order_release);
 }
 
 /* Setup --------------------------------------------------------------------------------------- */
@@ -80,6 +69,7 @@ int litepcie_reset(struct litepcie *dev)
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
+	dev->user_enabled = false;
 	rc = dev->backend->reset(dev);
 	if (rc == 0)
 		rc = litepcie_card_check(dev);
@@ -92,8 +82,8 @@ int litepcie_reset(struct litepcie *dev)
 
 static void reset_ring(struct litepcie_ring *ring, bool active)
 {
-	store(&ring->hw, 0);
-	store(&ring->sw, 0);
+	litepcie_count_set(&ring->hw, 0);
+	litepcie_count_set(&ring->sw, 0);
 	ring->handed = 0;
 	ring->active = active;
 }
@@ -172,10 +162,10 @@ void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 {
 	litepcie_lock(dev);
 	*stats = dev->stats;
-	stats->h2c_submitted = load(&dev->h2c.sw);
-	stats->h2c_done = load(&dev->h2c.hw);
-	stats->c2h_done = load(&dev->c2h.hw);
-	stats->c2h_released = load(&dev->c2h.sw);
+	stats->h2c_submitted = litepcie_count(&dev->h2c.sw);
+	stats->h2c_done = litepcie_count(&dev->h2c.hw);
+	stats->c2h_done = litepcie_count(&dev->c2h.hw);
+	stats->c2h_released = litepcie_count(&dev->c2h.sw);
 	litepcie_unlock(dev, 0);
 }
 
@@ -212,174 +202,37 @@ void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number)
 	return litepcie_ring_buffer(dev, &dev->c2h, number);
 }
 
-/* Waiting ------------------------------------------------------------------------------------- */
-
-static int check_active(struct litepcie *dev, unsigned int directions)
-{
-	if (directions & LITEPCIE_H2C && !dev->h2c.active)
-		return litepcie_fail(dev, -EINVAL, "h2c is not running: start it first");
-	if (directions & LITEPCIE_C2H && !dev->c2h.active)
-		return litepcie_fail(dev, -EINVAL, "c2h is not running: start it first");
-	return 0;
-}
-
-static uint64_t finished(const struct litepcie *dev, unsigned int directions)
-{
-	return (directions & LITEPCIE_H2C ? load(&dev->h2c.hw) : 0) +
-	       (directions & LITEPCIE_C2H ? load(&dev->c2h.hw) : 0);
-}
-
-/* Tell the card of what has been held back. The lock is held. */
-static int hand_over(struct litepcie *dev, unsigned int directions)
-{
-	uint64_t c2h = load(&dev->c2h.sw), h2c = load(&dev->h2c.sw);
-	int rc = 0;
-
-	if (directions & LITEPCIE_C2H && c2h != dev->c2h.handed) {
-		rc = dev->backend->engine->c2h_release(dev);
-		dev->c2h.handed = c2h;
-		dev->stats.batches++;
-	}
-	if (rc == 0 && directions & LITEPCIE_H2C && h2c != dev->h2c.handed) {
-		rc = dev->backend->engine->h2c_submit(dev);
-		dev->h2c.handed = h2c;
-		dev->stats.batches++;
-	}
-	return rc;
-}
-
-/*
- * Before a sleep only what the card would run out of: with half a ring to go on with it makes
- * progress, which ends the sleep. Telling it of less than a batch each time would make every batch
- * a short one, and each end of a short one is an interrupt.
- */
-static int hand_over_early(struct litepcie *dev, unsigned int directions)
-{
-	uint64_t half = dev->buffer_count / 2;
-	unsigned int short_of = 0;
-
-	if (dev->c2h.handed + dev->buffer_count - load(&dev->c2h.hw) < half)
-		short_of |= LITEPCIE_C2H;
-	if (dev->h2c.handed - load(&dev->h2c.hw) < half)
-		short_of |= LITEPCIE_H2C;
-	return hand_over(dev, directions & short_of);
-}
-
-int litepcie_dma_flush(struct litepcie *dev, unsigned int directions)
-{
-	int rc = check_active(dev, directions);
-
-	if (rc < 0)
-		return rc;
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, hand_over(dev, directions));
-}
-
-/* Another thread sleeps for all; it tells when it has news. Returns 1 then, 0 after @timeout_ms. */
-static int follow(struct litepcie *dev, int timeout_ms)
-{
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += timeout_ms % 1000 * 1000000L;
-	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	return pthread_cond_timedwait(&dev->woken, &dev->lock, &until) == 0;
-}
-
-/* Sleep once, then look at the card. Returns 1: an interrupt came, 0: the time is over. */
-static int sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
-{
-	const struct litepcie_engine *engine = dev->backend->engine;
-	int woken, rc;
-
-	if (engine->shared && dev->sleeper)
-		return follow(dev, timeout_ms);
-	dev->sleeper = true;
-	woken = engine->wait(dev, directions, timeout_ms);
-	rc = woken < 0 ? woken : engine->poll(dev);
-	dev->sleeper = false;
-	pthread_cond_broadcast(&dev->woken);
-	return rc < 0 ? rc : woken;
-}
-
-/*
- * Sleep first: an interrupt that came earlier is still there, and looking at a card costs it time.
- * The sleep is cut into slices, and the card's count is read after each: an interrupt that was lost
- * costs a slice, not the run. The lock is held.
- */
-static int wait_for(struct litepcie *dev, unsigned int directions, uint64_t before, int timeout_ms)
-{
-	int64_t deadline = litepcie_now_ms() + timeout_ms;
-	int rc = hand_over_early(dev, directions);
-
-	while (rc >= 0) {
-		int64_t left = deadline - litepcie_now_ms();
-		int slice = left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
-
-		if (finished(dev, directions) != before)
-			return 1;
-		rc = sleep_once(dev, directions, slice > 0 ? slice : 0);
-		if (rc >= 0 && finished(dev, directions) != before) {
-			dev->stats.woken_by_timeout += !rc;
-			return 1;
-		}
-		if (left <= 0)
-			break;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
-{
-	int rc = check_active(dev, directions);
-
-	if (rc < 0)
-		return rc;
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, wait_for(dev, directions, finished(dev, directions),
-					     timeout_ms));
-}
-
-/* For one direction that has nothing to offer: what came since that was found is news, too. */
-static int wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
-		       int timeout_ms)
-{
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, wait_for(dev, direction, known, timeout_ms));
-}
-
 /* c2h ----------------------------------------------------------------------------------------- */
 
 /* Give up on what a free-running card has overwritten, or soon will have. */
 static void skip_lost(struct litepcie *dev)
 {
 	struct litepcie_ring *c2h = &dev->c2h;
-	uint64_t hw = load(&c2h->hw), sw = load(&c2h->sw), resume;
+	uint64_t hw = litepcie_count(&c2h->hw), sw = litepcie_count(&c2h->sw), resume;
 
 	if (hw - sw <= dev->buffer_count - freerun_guard(dev))
 		return;
 	resume = hw - dev->buffer_count / 4;
 	dev->stats.c2h_lost += resume - sw;
-	store(&c2h->sw, resume);
+	litepcie_count_set(&c2h->sw, resume);
 }
 
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 {
 	struct litepcie_ring *c2h = &dev->c2h;
-	uint64_t hw = load(&c2h->hw);
+	uint64_t hw = litepcie_count(&c2h->hw);
 	int rc = 0;
 
 	if (!c2h->active)
-		return check_active(dev, LITEPCIE_C2H);
+		return litepcie_check_active(dev, LITEPCIE_C2H);
 	if (hw == c2h->sw && timeout_ms)
-		rc = wait_beyond(dev, LITEPCIE_C2H, hw, timeout_ms);
+		rc = litepcie_wait_beyond(dev, LITEPCIE_C2H, hw, timeout_ms);
 	if (rc < 0)
 		return rc;
 	if (dev->backend->engine->freerunning)
 		skip_lost(dev);
-	*first = load(&c2h->sw);
-	return (int)(load(&c2h->hw) - *first);
+	*first = litepcie_count(&c2h->sw);
+	return (int)(litepcie_count(&c2h->hw) - *first);
 }
 
 /* What was just given back may have been overwritten while it was in use. */
@@ -388,7 +241,7 @@ static int check_overrun(struct litepcie *dev, uint64_t first, unsigned int coun
 	uint64_t behind;
 	int rc = dev->backend->engine->poll(dev);
 
-	behind = load(&dev->c2h.hw) - first;
+	behind = litepcie_count(&dev->c2h.hw) - first;
 	if (rc < 0 || behind <= dev->buffer_count - freerun_guard(dev))
 		return rc;
 	dev->stats.c2h_lost += count;
@@ -401,21 +254,21 @@ static int check_overrun(struct litepcie *dev, uint64_t first, unsigned int coun
 static int tell(struct litepcie *dev, unsigned int direction)
 {
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, hand_over(dev, direction));
+	return litepcie_unlock(dev, litepcie_hand_over(dev, direction));
 }
 
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count)
 {
 	struct litepcie_ring *c2h = &dev->c2h;
-	uint64_t first = load(&c2h->sw), filled = load(&c2h->hw) - first;
+	uint64_t first = litepcie_count(&c2h->sw), filled = litepcie_count(&c2h->hw) - first;
 
 	if (!c2h->active)
-		return check_active(dev, LITEPCIE_C2H);
+		return litepcie_check_active(dev, LITEPCIE_C2H);
 	if (count > filled)
 		return litepcie_fail(dev, -EINVAL,
 				     "release of %u c2h buffers: only %llu are filled", count,
 				     (unsigned long long)filled);
-	store(&c2h->sw, first + count);
+	litepcie_count_set(&c2h->sw, first + count);
 	if (dev->backend->engine->freerunning) {
 		litepcie_lock(dev);
 		return litepcie_unlock(dev, check_overrun(dev, first, count));
@@ -429,44 +282,45 @@ int litepcie_c2h_release(struct litepcie *dev, unsigned int count)
 static void skip_late(struct litepcie *dev)
 {
 	struct litepcie_ring *h2c = &dev->h2c;
-	uint64_t hw = load(&h2c->hw), sw = load(&h2c->sw);
+	uint64_t hw = litepcie_count(&h2c->hw), sw = litepcie_count(&h2c->sw);
 
 	if (hw <= sw)
 		return;
 	dev->stats.h2c_late += hw + freerun_guard(dev) - sw;
-	store(&h2c->sw, hw + freerun_guard(dev));
+	litepcie_count_set(&h2c->sw, hw + freerun_guard(dev));
 }
 
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 {
 	struct litepcie_ring *h2c = &dev->h2c;
-	uint64_t hw = load(&h2c->hw);
+	uint64_t hw = litepcie_count(&h2c->hw);
 	int rc = 0;
 
 	if (!h2c->active)
-		return check_active(dev, LITEPCIE_H2C);
+		return litepcie_check_active(dev, LITEPCIE_H2C);
 	if (h2c->sw - hw == dev->buffer_count && timeout_ms)
-		rc = wait_beyond(dev, LITEPCIE_H2C, hw, timeout_ms);
+		rc = litepcie_wait_beyond(dev, LITEPCIE_H2C, hw, timeout_ms);
 	if (rc < 0)
 		return rc;
 	if (dev->backend->engine->freerunning)
 		skip_late(dev);
-	*first = load(&h2c->sw);
-	return (int)(dev->buffer_count - (*first - load(&h2c->hw)));
+	*first = litepcie_count(&h2c->sw);
+	return (int)(dev->buffer_count - (*first - litepcie_count(&h2c->hw)));
 }
 
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 {
 	struct litepcie_ring *h2c = &dev->h2c;
-	uint64_t first = load(&h2c->sw), free = dev->buffer_count - (first - load(&h2c->hw));
+	uint64_t first = litepcie_count(&h2c->sw);
+	uint64_t free = dev->buffer_count - (first - litepcie_count(&h2c->hw));
 
 	if (!h2c->active)
-		return check_active(dev, LITEPCIE_H2C);
+		return litepcie_check_active(dev, LITEPCIE_H2C);
 	if (count > free)
 		return litepcie_fail(dev, -EINVAL,
 				     "submit of %u h2c buffers: only %llu are free", count,
 				     (unsigned long long)free);
-	store(&h2c->sw, first + count);
+	litepcie_count_set(&h2c->sw, first + count);
 	return first + count - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
 }
 
@@ -478,7 +332,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	if (rc < 0 || *received < wanted)
 		return rc;
 	rc = dev->backend->engine->poll(dev);	/* for what it counts beside */
-	store(&dev->h2c.hw, load(&dev->h2c.sw));
+	litepcie_count_set(&dev->h2c.hw, litepcie_count(&dev->h2c.sw));
 	return rc < 0 ? rc : 1;
 }
 
@@ -490,8 +344,8 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 static int drain(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_now_ms() + timeout_ms;
-	uint64_t wanted = load(&dev->h2c.sw) * dev->buffer_size, received = 0;
-	int rc = hand_over(dev, LITEPCIE_H2C);
+	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->buffer_size, received = 0;
+	int rc = litepcie_hand_over(dev, LITEPCIE_H2C);
 
 	while (rc >= 0) {
 		rc = look_for_bytes(dev, wanted, &received);
@@ -501,14 +355,14 @@ static int drain(struct litepcie *dev, int timeout_ms)
 			return litepcie_fail(dev, -ETIMEDOUT, "the card received %llu of %llu "
 					     "bytes within %d ms", (unsigned long long)received,
 					     (unsigned long long)wanted, timeout_ms);
-		rc = wait_for(dev, LITEPCIE_H2C, load(&dev->h2c.hw), 1);
+		rc = litepcie_wait_for(dev, LITEPCIE_H2C, litepcie_count(&dev->h2c.hw), 1);
 	}
 	return rc;
 }
 
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms)
 {
-	int rc = check_active(dev, LITEPCIE_H2C);
+	int rc = litepcie_check_active(dev, LITEPCIE_H2C);
 
 	if (rc < 0)
 		return rc;

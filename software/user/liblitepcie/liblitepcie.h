@@ -391,6 +391,23 @@ int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_win
  */
 const char *litepcie_mmio_path(const struct litepcie *dev);
 
+/* Interrupts of the user's logic -------------------------------------------------------------- */
+
+/*
+ * Let the interrupts of the logic in the user slot through, or no more. What was raised before is
+ * forgotten; a reset switches them off. Returns 0 or -errno; -ENOENT: its table names none,
+ * since what is in the slot has no registers, -EOPNOTSUPP: the kernel driver hands none out. Threads: any.
+ */
+int litepcie_user_enable(struct litepcie *dev, bool on);
+
+/*
+ * Wait up to @timeout_ms until the user's logic raises its interrupt, or has since the last return
+ * of 1. Several that came in between count as one, and end the wait of one thread. A direction of
+ * the DMA may run at the same time. Returns 1, 0 when none came in time, or -errno; -EINVAL: they
+ * are not enabled. Threads: any.
+ */
+int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
+
 /* DMA ----------------------------------------------------------------------------------------- */
 
 /*

@@ -151,6 +151,8 @@ void litepcie_close(struct litepcie *dev)
 	if (!dev)
 		return;
 	litepcie_dma_stop(dev);
+	if (dev->user_enabled)
+		litepcie_user_enable(dev, false);
 	litepcie_lock(dev);
 	dev->backend->close(dev);
 	litepcie_unlock(dev, 0);

@@ -64,6 +64,14 @@ static int find_dma(struct litepcie *dev)
 	return rc;
 }
 
+static void find_user(struct litepcie *dev)
+{
+	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_USER, 0);
+
+	if (block && block->parameters > LITEPCIE_USER_CAUSE)
+		dev->map.user_cause = 1u << (block->parameter[LITEPCIE_USER_CAUSE] & 31);
+}
+
 static int find_streams(struct litepcie *dev)
 {
 	static const char *const streams[4] = { "cq", "cc", "rq", "rc" };
@@ -108,6 +116,7 @@ int litepcie_map_build(struct litepcie *dev)
 	litepcie_need(dev, "pattern_h2c_beats", &map->pattern_beats, &rc);
 	litepcie_need(dev, "pattern_h2c_errors", &map->pattern_errors, &rc);
 	litepcie_need(dev, "pattern_h2c_first_error", &map->pattern_first_error, &rc);
+	find_user(dev);
 	if (rc == 0)
 		rc = find_streams(dev);
 	return rc < 0 ? rc : find_dma(dev);

@@ -96,7 +96,20 @@ static uint32_t own_causes(const struct litepcie *dev)
 	return dev->map.h2c_cause | dev->map.c2h_cause;
 }
 
-/* The vector register is for drivers that share a line; it is cleared to say no nonsense. */
+/* What has happened since it was asked last is cleared first: what happens then raises a message. */
+static int table_user_look(struct litepcie *dev)
+{
+	uint32_t raised = 0;
+	int rc = litepcie_get(dev, dev->map.irq_vector, &raised);
+
+	raised &= dev->map.user_cause;
+	if (rc < 0 || !raised)
+		return rc;
+	dev->user_raised = true;
+	return litepcie_put(dev, dev->map.irq_clear, raised);
+}
+
+/* The DMA's bits of the vector register tell nothing new; they are cleared to say no nonsense. */
 static int table_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = dev->backend->sleep(dev, timeout_ms);
@@ -107,6 +120,8 @@ static int table_wait(struct litepcie *dev, unsigned int directions, int timeout
 	if (rc > 0) {
 		int error = litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 
+		if (error == 0 && dev->user_enabled)
+			error = table_user_look(dev);
 		if (error < 0)
 			return error;
 	}
@@ -287,6 +302,20 @@ static int table_stop(struct litepcie *dev)
 	return settled < 0 ? settled : rc;
 }
 
+static int table_user_enable(struct litepcie *dev, bool on)
+{
+	uint32_t cause = dev->map.user_cause, enabled;
+	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
+
+	/* What was raised before is not meant. */
+	if (rc == 0)
+		rc = litepcie_put(dev, dev->map.irq_clear, cause);
+	if (rc == 0)
+		rc = litepcie_put(dev, dev->map.irq_enable, on ? enabled | cause : enabled & ~cause);
+	dev->user_enabled = rc == 0 && on;
+	return rc;
+}
+
 static int table_event_fd(struct litepcie *dev)
 {
 	return dev->backend->event_fd(dev);
@@ -303,4 +332,6 @@ const struct litepcie_engine litepcie_table_engine = {
 	.h2c_received = h2c_received,
 	.setup = litepcie_table_setup,
 	.event_fd = table_event_fd,
+	.user_enable = table_user_enable,
+	.user_look = table_user_look,
 };

@@ -50,7 +50,7 @@ static unsigned int offered(const struct vfio *vfio, unsigned int delivery)
 /* The causes of this handle, as bits; with MSI-X a cause's number is that of its vector. */
 static uint32_t causes(const struct litepcie *dev)
 {
-	return dev->map.h2c_cause | dev->map.c2h_cause;
+	return dev->map.h2c_cause | dev->map.c2h_cause | dev->map.user_cause;
 }
 
 /* MSI-X where the card has a vector for each cause, else MSI. Returns the vectors' bits, 0: none. */

@@ -14,9 +14,23 @@
 #include "check.h"
 #include "liblitepcie.h"
 #include "litepcie_capability.h"
-#include "registers.h"
 
 #define WAIT_MS 10000
+
+/* Places in BAR0, as the card tells them. */
+static uint32_t scratch, memory0;
+
+static void find_places(struct litepcie *dev)
+{
+	struct litepcie_register found = { 0 };
+	struct litepcie_block block = { 0 };
+
+	CHECK_EQUAL(litepcie_register_find(dev, "ctrl_scratch", &found), 0);
+	CHECK_EQUAL(litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &block), 0);
+	CHECK_EQUAL(block.bar, 0);
+	scratch = found.offset;
+	memory0 = block.offset;
+}
 
 static void bad_accesses_are_refused_with_a_sentence(struct litepcie *dev)
 {
@@ -39,13 +53,13 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 	uint64_t wide;
 	uint32_t word;
 
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, REG_MEMORY0, 8, 8, words, 2), 0);
-	CHECK_EQUAL(litepcie_readl(dev, REG_MEMORY0 + 8, &word), 0);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, memory0, 8, 8, words, 2), 0);
+	CHECK_EQUAL(litepcie_readl(dev, memory0 + 8, &word), 0);
 	CHECK_EQUAL(word, 0xddeeff00);
-	CHECK_EQUAL(litepcie_mmio_read(dev, REG_MEMORY0, 8, &wide), 0);
+	CHECK_EQUAL(litepcie_mmio_read(dev, memory0, 8, &wide), 0);
 	CHECK(wide == words[0]);
-	CHECK_EQUAL(litepcie_mmio_write_burst(dev, REG_SCRATCH, 4, 0, words, 2), 0);
-	CHECK_EQUAL(litepcie_readl(dev, REG_SCRATCH, &word), 0);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, scratch, 4, 0, words, 2), 0);
+	CHECK_EQUAL(litepcie_readl(dev, scratch, &word), 0);
 	CHECK_EQUAL(word, 0xddeeff00);
 }
 
@@ -106,12 +120,13 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 /* @csr is the csr.json of the card's build; what the card says itself must be in it, too. */
 static void registers_have_names(struct litepcie *dev, const char *csr)
 {
-	struct litepcie_register scratch, found;
+	struct litepcie_register named, found;
 	uint64_t value = 0;
 	unsigned int count = 0;
+	int rc;
 
-	CHECK_EQUAL(litepcie_register_find(dev, "ctrl_scratch", &scratch), 0);
-	CHECK(scratch.writable && scratch.words == 1);
+	CHECK_EQUAL(litepcie_register_find(dev, "ctrl_scratch", &named), 0);
+	CHECK(named.writable && named.words == 1);
 	CHECK_EQUAL(litepcie_register_write(dev, "ctrl_scratch", 0x600df00d), 0);
 	CHECK_EQUAL(litepcie_register_read(dev, "ctrl_scratch", &value), 0);
 	CHECK_EQUAL(value, 0x600df00d);
@@ -122,12 +137,14 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 	while (litepcie_register(dev, count, &found) == 0)
 		count++;
 	CHECK(count > 40);
-	CHECK_EQUAL(litepcie_register_find(dev, "pcie_endpoint_timeout", &found), -ENOENT);
+	/* A card's table may name its endpoint's registers; the file always does. */
+	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
+	CHECK(rc == 0 || rc == -ENOENT);
 	CHECK_EQUAL(litepcie_csr_load(dev, csr), 0);
 	CHECK_EQUAL(litepcie_register_find(dev, "pcie_endpoint_timeout", &found), 0);
 	CHECK_EQUAL(litepcie_csr_load(dev, csr), 0);
 	CHECK_EQUAL(litepcie_register_find(dev, "ctrl_scratch", &found), 0);
-	CHECK_EQUAL(found.offset, scratch.offset);
+	CHECK_EQUAL(found.offset, named.offset);
 	CHECK_EQUAL(litepcie_csr_load(dev, "/nonexistent"), -ENOENT);
 	CHECK_EQUAL(litepcie_csr_load(dev, "/"), -EFBIG);
 	for (uint32_t before = 0, i = 0; litepcie_register(dev, i, &found) == 0; i++) {
@@ -147,8 +164,6 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 	CHECK(strlen(card.digest) == 64 && card.target[0] && card.identifier[0]);
 	CHECK_EQUAL(litepcie_block(dev, card.blocks - 1, &block), 0);
 	CHECK_EQUAL(litepcie_block(dev, card.blocks, &block), -ENOENT);
-	CHECK_EQUAL(litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &block), 0);
-	CHECK_EQUAL(block.offset, REG_MEMORY0);
 	CHECK_EQUAL(litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 99, &block), -ENOENT);
 }
 
@@ -160,9 +175,9 @@ static void wide_accesses_stay_inside(struct litepcie *dev)
 	for (size_t size = 4; size <= 64; size *= 2) {
 		for (size_t i = 0; i < size; i++)
 			out[i] = (uint8_t)(i * 7 + size);
-		if (litepcie_bar_write(dev, 0, REG_MEMORY0 + 64, out, size) == -EOPNOTSUPP)
+		if (litepcie_bar_write(dev, 0, memory0 + 64, out, size) == -EOPNOTSUPP)
 			continue;	/* no such instruction, or no mapping */
-		CHECK_EQUAL(litepcie_bar_read(dev, 0, REG_MEMORY0 + 64, in, size), 0);
+		CHECK_EQUAL(litepcie_bar_read(dev, 0, memory0 + 64, in, size), 0);
 		CHECK(memcmp(in, out, size) == 0);
 	}
 	CHECK_EQUAL(litepcie_bar_read(dev, 0, 0, in, 128), -EINVAL);
@@ -217,6 +232,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", argc != 3 ? "usage: library DEVICE CSR_JSON" : why);
 		return 2;
 	}
+	find_places(dev);
 	the_card_says_what_it_is(dev);
 	registers_have_names(dev, argv[2]);
 	wide_accesses_stay_inside(dev);

@@ -1,0 +1,150 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Waiting for the card, and telling it of what has been held back. Of all threads that wait one
+ * sleeps, and tells the others when it has news.
+ */
+#include <errno.h>
+#include <time.h>
+
+#include "ring.h"
+
+int litepcie_check_active(struct litepcie *dev, unsigned int directions)
+{
+	if (directions & LITEPCIE_H2C && !dev->h2c.active)
+		return litepcie_fail(dev, -EINVAL, "h2c is not running: start it first");
+	if (directions & LITEPCIE_C2H && !dev->c2h.active)
+		return litepcie_fail(dev, -EINVAL, "c2h is not running: start it first");
+	return 0;
+}
+
+static uint64_t finished(const struct litepcie *dev, unsigned int directions)
+{
+	return (directions & LITEPCIE_H2C ? litepcie_count(&dev->h2c.hw) : 0) +
+	       (directions & LITEPCIE_C2H ? litepcie_count(&dev->c2h.hw) : 0);
+}
+
+/* Tell the card of what has been held back. The lock is held. */
+int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
+{
+	uint64_t c2h = litepcie_count(&dev->c2h.sw), h2c = litepcie_count(&dev->h2c.sw);
+	int rc = 0;
+
+	if (directions & LITEPCIE_C2H && c2h != dev->c2h.handed) {
+		rc = dev->backend->engine->c2h_release(dev);
+		dev->c2h.handed = c2h;
+		dev->stats.batches++;
+	}
+	if (rc == 0 && directions & LITEPCIE_H2C && h2c != dev->h2c.handed) {
+		rc = dev->backend->engine->h2c_submit(dev);
+		dev->h2c.handed = h2c;
+		dev->stats.batches++;
+	}
+	return rc;
+}
+
+/*
+ * Before a sleep only what the card would run out of: with half a ring to go on with it makes
+ * progress, which ends the sleep. Telling it of less than a batch each time would make every batch
+ * a short one, and each end of a short one is an interrupt.
+ */
+static int hand_over_early(struct litepcie *dev, unsigned int directions)
+{
+	uint64_t half = dev->buffer_count / 2;
+	unsigned int short_of = 0;
+
+	if (dev->c2h.handed + dev->buffer_count - litepcie_count(&dev->c2h.hw) < half)
+		short_of |= LITEPCIE_C2H;
+	if (dev->h2c.handed - litepcie_count(&dev->h2c.hw) < half)
+		short_of |= LITEPCIE_H2C;
+	return litepcie_hand_over(dev, directions & short_of);
+}
+
+int litepcie_dma_flush(struct litepcie *dev, unsigned int directions)
+{
+	int rc = litepcie_check_active(dev, directions);
+
+	if (rc < 0)
+		return rc;
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_hand_over(dev, directions));
+}
+
+/* Another thread sleeps for all; it tells when it has news. Returns 1 then, 0 after @timeout_ms. */
+static int follow(struct litepcie *dev, int timeout_ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += timeout_ms % 1000 * 1000000L;
+	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return pthread_cond_timedwait(&dev->woken, &dev->lock, &until) == 0;
+}
+
+/* Sleep once, then look at the card. Returns 1: an interrupt came, 0: the time is over. */
+int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	const struct litepcie_engine *engine = dev->backend->engine;
+	int woken, rc;
+
+	if (engine->shared && dev->sleeper)
+		return follow(dev, timeout_ms);
+	dev->sleeper = true;
+	woken = engine->wait(dev, directions, timeout_ms);
+	rc = woken < 0 ? woken : engine->poll(dev);
+	dev->sleeper = false;
+	pthread_cond_broadcast(&dev->woken);
+	return rc < 0 ? rc : woken;
+}
+
+/*
+ * Sleep first: an interrupt that came earlier is still there, and looking at a card costs it time.
+ * The sleep is cut into slices, and the card's count is read after each: an interrupt that was lost
+ * costs a slice, not the run. The lock is held.
+ */
+int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
+		      int timeout_ms)
+{
+	int64_t deadline = litepcie_now_ms() + timeout_ms;
+	int rc = hand_over_early(dev, directions);
+
+	while (rc >= 0) {
+		int64_t left = deadline - litepcie_now_ms();
+		int slice = left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
+
+		if (finished(dev, directions) != before)
+			return 1;
+		rc = litepcie_sleep_once(dev, directions, slice > 0 ? slice : 0);
+		if (rc >= 0 && finished(dev, directions) != before) {
+			dev->stats.woken_by_timeout += !rc;
+			return 1;
+		}
+		if (left <= 0)
+			break;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	int rc = litepcie_check_active(dev, directions);
+
+	if (rc < 0)
+		return rc;
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_wait_for(dev, directions, finished(dev, directions),
+					     timeout_ms));
+}
+
+/* For one direction that has nothing to offer: what came since that was found is news, too. */
+int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
+		       int timeout_ms)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_wait_for(dev, direction, known, timeout_ms));
+}

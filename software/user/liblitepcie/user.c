@@ -1,0 +1,71 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Interrupts of the logic in the card's user slot. They share their way with those of the DMA, so
+ * whoever sleeps for either tells the other.
+ */
+#include <errno.h>
+
+#include "ring.h"
+
+static int check_user(struct litepcie *dev)
+{
+	if (!dev->backend->engine->user_enable)
+		return litepcie_fail(dev, -EOPNOTSUPP, "the kernel driver hands out no interrupts of "
+				     "the user's logic: give the card to VFIO (litepcie_util vfio "
+				     "bind)");
+	if (!dev->map.user_cause)
+		return litepcie_fail(dev, -ENOENT, "the card's table names no interrupt of user "
+				     "logic: what is in its user slot has no registers");
+	return 0;
+}
+
+int litepcie_user_enable(struct litepcie *dev, bool on)
+{
+	int rc = check_user(dev);
+
+	if (rc < 0)
+		return rc;
+	litepcie_lock(dev);
+	dev->user_raised = false;
+	return litepcie_unlock(dev, dev->backend->engine->user_enable(dev, on));
+}
+
+/* A message that was lost, or came before the first sleep, is found in the card's register. */
+static int wait_for_user(struct litepcie *dev, int timeout_ms)
+{
+	int64_t deadline = litepcie_now_ms() + timeout_ms;
+	int rc = dev->backend->engine->user_look(dev);
+
+	while (rc >= 0 && !dev->user_raised) {
+		int64_t left = deadline - litepcie_now_ms();
+		int slice = left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
+
+		if (left <= 0)
+			return 0;
+		rc = litepcie_sleep_once(dev, 0, slice);
+		if (rc == 0)
+			rc = dev->backend->engine->user_look(dev);
+	}
+	if (rc < 0)
+		return rc;
+	dev->user_raised = false;
+	return 1;
+}
+
+int litepcie_user_wait(struct litepcie *dev, int timeout_ms)
+{
+	int rc = check_user(dev);
+
+	if (rc < 0)
+		return rc;
+	litepcie_lock(dev);
+	if (!dev->user_enabled)
+		return litepcie_unlock(dev, litepcie_fail(dev, -EINVAL, "the user's interrupt is "
+							  "off: litepcie_user_enable() first"));
+	return litepcie_unlock(dev, wait_for_user(dev, timeout_ms));
+}

@@ -1,0 +1,145 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Interrupts of user logic that raises one for each write to the place that the arguments name, alone
+ * and beside a running DMA whose interrupts come the same way.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+
+#define SOON_MS	10000
+#define NOT_MS	50
+#define BUFFERS	96
+#define ROUNDS	24
+
+static unsigned int bar;
+static uint64_t place;
+
+static void raise_one(struct litepcie *dev)
+{
+	const uint32_t word = 1;
+
+	CHECK_EQUAL(litepcie_bar_write(dev, bar, place, &word, sizeof(word)), 0);
+}
+
+static void pause_a_while(void)
+{
+	const struct timespec while_ms = { .tv_nsec = 2 * NOT_MS * 1000000L };
+
+	nanosleep(&while_ms, NULL);
+}
+
+static void one_that_is_not_enabled_is_refused(struct litepcie *dev)
+{
+	CHECK_EQUAL(litepcie_user_wait(dev, 0), -EINVAL);
+	CHECK(strstr(litepcie_why(dev), "litepcie_user_enable()") != NULL);
+}
+
+static void each_ends_one_wait(struct litepcie *dev)
+{
+	CHECK_EQUAL(litepcie_user_enable(dev, true), 0);
+	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
+	raise_one(dev);
+	CHECK_EQUAL(litepcie_user_wait(dev, SOON_MS), 1);
+	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
+	raise_one(dev);
+	pause_a_while();
+	CHECK_EQUAL(litepcie_user_wait(dev, 0), 1);
+	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
+}
+
+static void several_count_as_one(struct litepcie *dev)
+{
+	for (int i = 0; i < 3; i++)
+		raise_one(dev);
+	pause_a_while();
+	CHECK_EQUAL(litepcie_user_wait(dev, SOON_MS), 1);
+	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
+}
+
+static void what_came_while_they_were_off_is_forgotten(struct litepcie *dev)
+{
+	CHECK_EQUAL(litepcie_user_enable(dev, false), 0);
+	raise_one(dev);
+	CHECK_EQUAL(litepcie_user_wait(dev, 0), -EINVAL);
+	pause_a_while();
+	CHECK_EQUAL(litepcie_user_enable(dev, true), 0);
+	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
+}
+
+static void *receive(void *context)
+{
+	struct litepcie *dev = context;
+	uint64_t seen = 0, first;
+
+	while (seen < BUFFERS) {
+		int count = litepcie_c2h_peek(dev, &first, SOON_MS);
+
+		CHECK(count > 0);
+		if (count <= 0)
+			break;
+		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+		seen += (uint64_t)count;
+	}
+	return NULL;
+}
+
+/* Two threads wait, of which one sleeps for both; neither may miss what is its own. */
+static void the_dma_goes_on_beside(struct litepcie *dev)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H, .pattern = true, .c2h_limit = BUFFERS,
+		.interrupt_every = 2,
+	};
+	pthread_t thread;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(pthread_create(&thread, NULL, receive, dev), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		raise_one(dev);
+		CHECK_EQUAL(litepcie_user_wait(dev, SOON_MS), 1);
+	}
+	pthread_join(thread, NULL);
+	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
+static void a_reset_switches_them_off(struct litepcie *dev)
+{
+	CHECK_EQUAL(litepcie_reset(dev), 0);
+	CHECK_EQUAL(litepcie_user_wait(dev, 0), -EINVAL);
+	CHECK_EQUAL(litepcie_user_enable(dev, true), 0);
+	raise_one(dev);
+	CHECK_EQUAL(litepcie_user_wait(dev, SOON_MS), 1);
+}
+
+int main(int argc, char **argv)
+{
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+
+	if (argc != 4 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 4 ? "usage: user_events DEVICE BAR OFFSET" : why);
+		return 2;
+	}
+	bar = (unsigned int)strtoul(argv[2], NULL, 0);
+	place = strtoull(argv[3], NULL, 0);
+	one_that_is_not_enabled_is_refused(dev);
+	each_ends_one_wait(dev);
+	several_count_as_one(dev);
+	what_came_while_they_were_off_is_forgotten(dev);
+	the_dma_goes_on_beside(dev);
+	a_reset_switches_them_off(dev);
+	litepcie_close(dev);
+	return failed_checks != 0;
+}
