@@ -8,6 +8,7 @@ import pytest
 from repository import run_sim_target
 from seeds import SHIFT
 from software_build import Util, build_software
+from vfio_user_standin import Standin
 
 
 def pytest_report_header():
@@ -43,3 +44,16 @@ def built():
 def util(built):
     """litepcie_util, as a program to call."""
     return Util(built.util)
+
+
+@pytest.fixture
+def card(built, tmp_path):
+    """Make a stand-in with faults: `with card(flip=("c2h", 3)) as standin:`."""
+    def make(**faults):
+        return Standin(tmp_path / "s", built.csr_json, **faults)
+    return make
+
+
+@pytest.fixture
+def device(tmp_path):
+    return f"sim:{tmp_path / 's'}"

@@ -58,6 +58,39 @@ static void each_ends_one_wait(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_user_wait(dev, NOT_MS), 0);
 }
 
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void *raise_later(void *dev)
+{
+	pause_a_while();
+	raise_one(dev);
+	return NULL;
+}
+
+/* The message ends the wait, not the look at the card that follows a message that was lost. */
+static void the_message_itself_ends_the_wait(struct litepcie *dev)
+{
+	int64_t least = SOON_MS;
+
+	for (int i = 0; i < 3; i++) {
+		int64_t began = now_ms();
+		pthread_t thread;
+
+		CHECK_EQUAL(pthread_create(&thread, NULL, raise_later, dev), 0);
+		CHECK_EQUAL(litepcie_user_wait(dev, SOON_MS), 1);
+		if (now_ms() - began < least)
+			least = now_ms() - began;
+		pthread_join(thread, NULL);
+	}
+	CHECK(least >= 2 * NOT_MS && least < 4 * NOT_MS);
+}
+
 static void several_count_as_one(struct litepcie *dev)
 {
 	for (int i = 0; i < 3; i++)
@@ -136,6 +169,7 @@ int main(int argc, char **argv)
 	place = strtoull(argv[3], NULL, 0);
 	one_that_is_not_enabled_is_refused(dev);
 	each_ends_one_wait(dev);
+	the_message_itself_ends_the_wait(dev);
 	several_count_as_one(dev);
 	what_came_while_they_were_off_is_forgotten(dev);
 	the_dma_goes_on_beside(dev);

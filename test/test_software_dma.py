@@ -1,0 +1,190 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""litepcie_util dma_test against a card that behaves, and against cards that do not."""
+
+import os
+import signal
+import time
+
+import pytest
+
+KIB, MIB = 1 << 10, 1 << 20
+BUFFER = 8 * KIB
+DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("buffers", [1, 31, 32, 33, 255, 256, 257, 700])
+def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
+    """Around every border: a batch, an interrupt, the ring; all bytes moved, compared, counted."""
+    size = buffers * BUFFER
+    with card():
+        arguments = ("--direction", direction, "--size", str(size))
+        status, report = util.json(device, "dma_test", *arguments)
+    assert status == 0, report["failures"]
+    assert report["first_mismatch"] is None
+    for way in ("c2h", "h2c"):
+        if direction not in ("loopback", "both", way):
+            assert report[way] is None
+            continue
+        assert report[way]["compared_bytes"] == report[way]["moved_bytes"] == size
+        assert report[way]["gb_per_s"] > 0
+    due = (buffers + 31) // 32
+    assert report["interrupts_expected"] == due
+    assert due <= report["interrupts"] <= 2 * due
+    assert report["interrupts_missed"] == 0
+    assert report["window"]["whole_run"] is (buffers < 512)
+
+
+def test_dma_test_rate_is_that_of_the_steady_state(util, card, device):
+    """The stand-in moves 8 KiB in 300 ticks; its start and end do not count in a long run."""
+    with card():
+        _, report = util.json(device, "dma_test", "--direction", "c2h", "--size", "8M")
+    window = report["window"]
+    assert window["skipped_buffers"] == 256
+    assert report["c2h"]["window_bytes"] == window["rq"]["payload_bytes"] > 4 * MIB
+    assert report["c2h"]["bytes_per_cycle"] == pytest.approx(
+        report["c2h"]["window_bytes"] / window["cycles"])
+    assert report["c2h"]["gb_per_s"] == pytest.approx(report["c2h"]["bytes_per_cycle"] / 4)
+    assert 20 < report["c2h"]["bytes_per_cycle"] <= 8192 / 300
+
+
+def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
+    """And says so: the report holds what was done."""
+    with card():
+        _, report = util.json(device, "dma_test", "--size", "100K")
+    assert report["size_bytes"] == report["c2h"]["compared_bytes"] == 13 * BUFFER
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_dma_test_ends_after_the_duration(util, card, device, direction):
+    """A run without a size is bounded by the host's clock and still compares all it counts."""
+    with card():
+        arguments = ("--direction", direction, "--duration", "0.5")
+        status, report = util.json(device, "dma_test", *arguments)
+    assert status == 0, report["failures"]
+    assert 0.5 <= report["wall_s"] < 5
+    for way in ("c2h", "h2c"):
+        assert report[way] is None or report[way]["compared_bytes"] > 0
+
+
+@pytest.mark.parametrize("direction, flip, offset", [
+    ("loopback", ("h2c", 40), 0x120), ("loopback", ("c2h", 0), 0x120),
+    ("c2h", ("c2h", 300), 0x120), ("both", ("c2h", 33), 0x120),
+    ("h2c", ("h2c", 299), 0x120), ("both", ("h2c", 5), 0x120),
+])
+def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, direction, flip, offset):
+    """Buffer and offset are exact; expected and got are known where the host compares."""
+    with card(flip=flip):
+        status, report = util.json(device, "dma_test", "--direction", direction, "--size", "3M")
+    assert status == 1
+    first = report["first_mismatch"]
+    assert (first["buffer"], first["offset_bytes"]) == (flip[1], offset)
+    assert f"buffer {flip[1]} at offset 0x{offset:x}" in report["failures"][0]
+    if direction == "loopback" or flip[0] == "c2h":
+        assert first["expected"] ^ first["got"] == 0x10 << 24
+        assert report["c2h"]["wrong_dwords"] == report["c2h"]["wrong_buffers"] == 1
+    else:
+        assert report["h2c"]["wrong_beats"] == 1
+
+
+@pytest.mark.parametrize("direction", ["loopback", "c2h", "h2c"])
+@pytest.mark.parametrize("lost", [1, 5, 8])
+def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
+    """First, middle, last of eight: the data is right, and the loss is still noticed."""
+    with card(lose_msi=[lost]):
+        status, report = util.json(device, "dma_test", "--direction", direction, "--size", "2M")
+    assert status == 1
+    assert report["failures"] == ["1 interrupts never came: at least 8 were due, 7 did"]
+    assert report["interrupts_missed"] == 1
+
+
+@pytest.mark.parametrize("late", [0.1, 0.3])
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late):
+    """The data is found before its interrupt comes; the run waits for that one and passes."""
+    with card(late_msi=late):
+        status, report = util.json(device, "dma_test", "--direction", direction, "--size", "512K")
+    assert status == 0, report["failures"]
+    assert report["interrupts"] >= report["interrupts_expected"] == 2
+    assert report["interrupts_missed"] == 0
+
+
+def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card, device):
+    """Two directions may share interrupts, so one may go unnoticed; silence may not."""
+    with card(lose_msi=range(1000)):
+        status, report = util.json(device, "dma_test", "--direction", "both", "--size", "512K")
+    assert status == 1
+    assert "interrupts never came" in report["failures"][0]
+    assert report["c2h"]["compared_bytes"] == 512 * KIB
+
+
+def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
+    """No time-out has to pass, and the sentence says who left."""
+    with card(leave_after=100):
+        start = time.monotonic()
+        result = util.run("-d", device, "dma_test", "--size", "64M")
+    assert result.returncode == 1
+    assert "the board closed the connection" in result.stderr
+    assert time.monotonic() - start < 10
+
+
+def test_a_card_that_stalls_ends_the_run_after_the_timeout(util, card, device):
+    """With what it had done by then."""
+    with card(stall_after=64):
+        result = util.run("-d", device, "dma_test", "--direction", "c2h", "--timeout", "1")
+    assert result.returncode == 1
+    assert "the card finished no buffer for 1 s" in result.stderr
+    assert "c2h: 64 filled" in result.stderr
+
+
+def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
+    """All ones in the count of buffers is no progress."""
+    with card() as standin:
+        process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
+        time.sleep(1)
+        standin.fault["dead"] = True
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "it has lost its state" in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
+    """Status 1, DMA and interrupts off, bus mastering off, and the next user finds a good card."""
+    with card() as standin:
+        process = util.start("-d", device, "dma_test", "--duration", "60")
+        time.sleep(1)
+        process.send_signal(number)
+        _, errors = process.communicate(timeout=20)
+        assert process.returncode == 1
+        assert "interrupted after" in errors
+        assert standin.quiet()
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+
+
+def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, device):
+    """SIGKILL in the middle; the stand-in keeps its registers, as silicon would."""
+    with card(keep_state=True) as standin:
+        process = util.start("-d", device, "dma_test", "--duration", "60")
+        time.sleep(1)
+        process.kill()
+        process.wait()
+        assert not standin.quiet()
+        status, report = util.json(device, "dma_test", "--size", "1M")
+    assert status == 0, report["failures"]
+
+
+def test_the_seed_decides_the_data(util, card, device):
+    """The same seed sends the same bytes, another one others."""
+    sent = []
+    for seed in ("7", "7", "8"):
+        with card() as standin:
+            arguments = ("dma_test", "--size", "8K", "--seed", seed)
+            assert util.run("-d", device, *arguments).returncode == 0
+            sent.append(standin.card.first_buffer)
+        os.unlink(device.partition(":")[2])
+    assert sent[0] == sent[1] != sent[2]
+    assert len(set(sent[0])) > 200  # of 256 byte values
