@@ -46,8 +46,9 @@ WAYS = {"lanebox": ("abi", "read", "index", "poll"), "stock": ("abi", "read")}
 FIO = (
     "--name=o --filename=/dev/nvme0n1 --rw=write --direct=1 --ioengine=psync --mem=malloc --thread "
     f"--bs=1M --iodepth={DISK_BYTES >> 20} --size={DISK_BYTES} --scramble_buffers=0 "
-    "--gtod_reduce=1 --invalidate=0 --output=/dev/null"
+    "--gtod_reduce=1 --invalidate=0 --output-format=terse"
 )
+FIO_WRITE_RATE = 47  # field of its output: KiB/s
 FIO_LOOPS = (1, 1, 3, 3)
 FIO_PAGES = {"fio": "never", "fio_huge": "always"}  # what the kernel gives whoever asks for much
 # In QEMU each turn of `rep movsb`, with which glibc copies some 100 kB, is an instruction.
@@ -97,7 +98,8 @@ def fio_commands() -> list[str]:
     for name, pages in FIO_PAGES.items():
         commands.append(f"echo {pages} >/sys/kernel/mm/transparent_hugepage/enabled")
         commands += [
-            f"cost run {name} {1 << 20} {DISK_BYTES * loops} {fio.COMMAND} {FIO} --loops={loops}"
+            f"cost run {name} {1 << 20} {DISK_BYTES * loops} {fio.COMMAND} {FIO} --loops={loops} "
+            f"--output=/out/{name}"
             for loops in FIO_LOOPS
         ]
     return commands
@@ -209,8 +211,8 @@ def _whole(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
     return statistics.median(map(ours.instructions, turns)), statistics.median(rates)
 
 
-def _further(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
-    """What the longer runs cost beyond the shorter ones, and their MB/s, from start to end."""
+def _further(ours: Counted, turns: list[dict[str, str]]) -> float:
+    """Instructions for each gigabyte that longer runs write beyond what shorter ones do."""
 
     def of(number: str, size: int) -> float:
         return statistics.median(
@@ -221,10 +223,14 @@ def _further(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
     short, long = min(sizes), max(sizes)
     if short == long:
         raise TestFailed(f"fio wrote {short} bytes each time: its start cannot be taken off.")
-    took = of("nanoseconds", long)
-    idle = ours.idle * (took - of("nanoseconds", short)) / 1e9
+    idle = ours.idle * (of("nanoseconds", long) - of("nanoseconds", short)) / 1e9
     used = of("instructions", long) - of("instructions", short) - idle
-    return used / (long - short) * GIGABYTE, long / took * 1e3
+    return used / (long - short) * GIGABYTE
+
+
+def _fio_rate(terse: str) -> float:
+    """MB/s, as fio itself says in its terse format, version 3."""
+    return int(terse.split(";")[FIO_WRITE_RATE]) * 1024 / 1e6
 
 
 def o_direct(ours: Counted) -> list[Row]:
@@ -236,7 +242,7 @@ def o_direct(ours: Counted) -> list[Row]:
     """
     ring, found = _whole(ours, ours.disk("ring")), []
     for peer, name in (("fio", "host/o_direct"), ("fio_huge", "host/o_direct/huge")):
-        cost, rate = _further(ours, ours.disk(peer))
+        cost, rate = _further(ours, ours.disk(peer)), _fio_rate(ours.texts[peer])
         conditions = {
             "peer": "fio, psync, 1 MiB", "peer_pages": "2 MiB" if peer == "fio_huge" else "4 KiB",
             "insn_per_gb": {"ring": ring[0], "fio": cost},
