@@ -4,6 +4,7 @@
 """litepcie_util in a guest, on the driver and through VFIO: what it says is what the guest is."""
 
 import json
+from importlib.metadata import version
 
 import pytest
 from user_guest import IOMMU, boot
@@ -68,6 +69,8 @@ def test_doctor_describes_the_machine(said, way, driver):
     assert (card["link_gen"], card["link_lanes"]) == (3, 8)
     assert port["mps_bytes"] == 128  # QEMU's root port has no other
     assert (report["iommu"], report["kernel"], report["driver"]) == (iommu, kernel, driver)
+    if way == "look":
+        assert report["driver_version"] == version("lanebox")
     assert node == "1" and "at node 1 and this program ran on node 0" in (
         finding(report, "numa")["what"])
     costs = {f["key"] for f in report["findings"] if f["weight"] != "note"}

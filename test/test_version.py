@@ -1,0 +1,23 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The release's number, which files repeat that cannot read another, is one."""
+
+import re
+from importlib.metadata import version
+
+import pytest
+from repository import ROOT
+
+
+@pytest.mark.parametrize("place, pattern", [
+    ("setup.py",                        r'version="([^"]+)"'),
+    ("software/python/pyproject.toml",  r'^version = "([^"]+)"'),
+    ("software/kernel/dkms.conf",       r'^PACKAGE_VERSION="([^"]+)"'),
+    ("software/kernel/main.c",          r'^MODULE_VERSION\("([^"]+)"\)'),
+])
+def test_every_part_has_one_version(place, pattern):
+    """Set-up, Python package, DKMS and module say the same."""
+    [found] = re.findall(pattern, (ROOT/place).read_text(), re.MULTILINE)
+    assert found == version("lanebox")
