@@ -46,7 +46,8 @@ def make(out, *options):
     """Build utility and tests there, with these options of the Makefile."""
     command = ["make", "-s", "-C", ROOT / "software" / "user", *options, f"OUT={out}",
         "litepcie_util", "tests"]
-    result = subprocess.run(command, capture_output=True, text=True)
+    with locked(out.with_suffix(".lock")):
+        result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return out
 

@@ -15,6 +15,7 @@ from board_builds import ROOT
 from board_client import BAR0_ADDRESS, BUS_MASTER, COMMAND, MEMORY_SPACE, Memory, wait_until
 from vfio_client import BAR0, VfioClient
 
+from lanebox.locks import locked
 from sim.board.build import build_board
 
 BAR2 = 2
@@ -34,8 +35,9 @@ def build_bench() -> Path:
     folder = ROOT / "build" / "bench-card"
     (folder / "gateware").mkdir(parents=True, exist_ok=True)
     source = Path(__file__).with_suffix(".sv")
-    (folder / "gateware" / "sources.txt").write_text(f"{source}\n")
-    return build_board(folder, quiet=True)
+    with locked(folder.with_suffix(".lock")):
+        (folder / "gateware" / "sources.txt").write_text(f"{source}\n")
+        return build_board(folder, quiet=True)
 
 
 class BenchCard:

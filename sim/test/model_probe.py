@@ -9,15 +9,11 @@ Descriptors are encoded and decoded here a second time, from PG213's tables and 
 from __future__ import annotations
 
 import functools
-import hashlib
-import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from board_builds import ROOT
-
-from sim.board import build
+from probe_build import build_probe
 
 BEAT_DWORDS = 8
 MEMORY = 0x1_0000_0000  # 64 KiB of host memory, byte i holds i & 0xff
@@ -27,22 +23,7 @@ RUN = 400  # cycles, longer than the default latencies
 @functools.cache
 def program() -> Path:
     """The compiled probe, made once for the same sources."""
-    sources = [Path(__file__).with_suffix(".cpp"), *sorted(build.BOARD.glob("pcie4/*.cpp"))]
-    digest = hashlib.sha256()
-    for path in [*sources, *sorted(build.BOARD.glob("pcie4/*.hpp"))]:
-        digest.update(path.read_bytes())
-    directory = ROOT / "build" / "probe" / digest.hexdigest()[:16]
-    if not (directory / "probe").exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
-        flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{build.BOARD}"]
-        for path in sources:
-            subprocess.run(
-                [*compiler, *flags, "-c", path, "-o", directory / f"{path.stem}.o"], check=True
-            )
-        subprocess.run(["g++", *directory.glob("*.o"), "-o", directory / "probe.new"], check=True)
-        (directory / "probe.new").rename(directory / "probe")
-    return directory / "probe"
+    return build_probe(Path(__file__).with_suffix(".cpp"))
 
 
 @dataclass(frozen=True)

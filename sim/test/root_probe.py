@@ -6,36 +6,17 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import shutil
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from board_builds import ROOT
-
-from sim.board import build
+from probe_build import build_probe
 
 
 @functools.cache
 def program() -> Path:
     """The compiled probe, made once for the same sources."""
-    sources = [Path(__file__).with_suffix(".cpp"), *sorted(build.BOARD.glob("pcie4/*.cpp"))]
-    digest = hashlib.sha256()
-    for path in [*sources, *sorted(build.BOARD.glob("pcie4/*.hpp"))]:
-        digest.update(path.read_bytes())
-    directory = ROOT / "build" / "probe" / digest.hexdigest()[:16]
-    if not (directory / "root_probe").exists():
-        directory.mkdir(parents=True, exist_ok=True)
-        compiler = ["ccache", "g++"] if shutil.which("ccache") else ["g++"]
-        flags = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{build.BOARD}"]
-        objects = []
-        for path in sources:
-            objects.append(directory / f"root_{path.stem}.o")
-            subprocess.run([*compiler, *flags, "-c", path, "-o", objects[-1]], check=True)
-        subprocess.run(["g++", *objects, "-o", directory / "root_probe.new"], check=True)
-        (directory / "root_probe.new").rename(directory / "root_probe")
-    return directory / "root_probe"
+    return build_probe(Path(__file__).with_suffix(".cpp"))
 
 
 PEER = ("issued", "completed", "bytes", "errors", "timeouts", "mismatches", "ticks", "busy")

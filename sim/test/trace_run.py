@@ -9,6 +9,7 @@ Host accesses, a page each way below and above 4 GiB with an interrupt, and a re
 from __future__ import annotations
 
 import functools
+import os
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,8 @@ from board_builds import ROOT, build_executable, register_map
 from board_client import BAR0_ADDRESS, HIGH_MEMORY, slices, wait_until
 from board_process import WatchedBoard
 
-FOLDER = ROOT / "build" / "tests" / "trace"
+# Each of pytest's workers records its own: another may be reading.
+FOLDER = ROOT / "build" / "tests" / "trace" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
 LOW_MEMORY = 0x1000_0000
 NOWHERE = 0x7_0000_0000
 PAGE = 4096

@@ -10,6 +10,7 @@ from board_builds import ROOT
 from driver_guest import check_log
 from software_build import build_software
 
+from lanebox.locks import locked
 from sim.guest import kernel as guest_kernel
 from sim.guest import modules, run
 
@@ -25,7 +26,8 @@ def programs():
     """The folder of the test programs, without shared libraries."""
     out = ROOT / "build" / "test-software-static"
     command = ["make", "-s", "-C", ROOT / "software" / "user", "STATIC=1", f"OUT={out}", "tests"]
-    result = subprocess.run(command, capture_output=True, text=True)
+    with locked(out.with_suffix(".lock")):
+        result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     return out / "test"
 
