@@ -77,7 +77,7 @@ def test_the_driver_costs_less_than_litepcie_s():
     for row in rows.values():
         print(row.id, row.value, row.unit, row.vs, row.conditions)
     assert rows["host/insn_per_gb"].vs <= 0.5
-    assert rows["host/wakeup_insn"].vs <= 1.005  # the same code differs by 20 from run to run
+    assert rows["host/wakeup_insn"].vs <= 1
     assert rows["host/syscalls_per_gb"].value == 0
     assert rows["host/copied_per_gb"].value == 0
     # The stock driver's numbers show that calls and copies are seen where there are some.

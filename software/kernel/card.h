@@ -17,7 +17,7 @@
  *   (mmap_lock)
  *   card->live		held for reading by whoever needs the hardware
  *   way->mutex		owner, ring, start and stop
- *   way->lock		counts
+ *   way->wait.lock	counts
  *   card->irq_lock	which causes are enabled
  * card->files_lock and ring->lock stand for themselves.
  */
@@ -74,7 +74,12 @@ struct litepcie_way {
 	struct litepcie_file	*owner;
 	struct litepcie_ring	*ring;
 
-	spinlock_t		lock;		/* protects what follows */
+	/*
+	 * Its lock protects what follows, so that whoever changes that wakes
+	 * those who wait for it while holding it: one lock for an interrupt.
+	 */
+	wait_queue_head_t	wait;
+	struct litepcie_index_way *index;	/* ours of the index page */
 	bool			running;
 	int			error;		/* why it was stopped, or 0 */
 	unsigned int		generation;	/* counts starts and stops */
@@ -85,7 +90,6 @@ struct litepcie_way {
 	u32			margin;		/* half the ring */
 	u64			interrupts, lost, missed;	/* since the probe */
 	struct eventfd_ctx	*event;		/* signalled with wait, or NULL */
-	wait_queue_head_t	wait;
 
 	struct hrtimer		timer;		/* looks for news, see moderation.c */
 	struct delayed_work	watchdog;	/* while running; the rest is its own */

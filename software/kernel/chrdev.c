@@ -83,7 +83,7 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 static bool has_news(struct litepcie_way *way, enum litepcie_direction id)
 {
 	u64 hardware = READ_ONCE(way->hw_count);
-	u64 software = READ_ONCE(way->chan->index->way[id].software);
+	u64 software = READ_ONCE(way->index->software);
 
 	return id == LITEPCIE_C2H ? hardware > software :
 				    software < hardware + READ_ONCE(way->count) - 1;
@@ -163,8 +163,8 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	way->id = id;
 	mutex_init(&way->io);
 	mutex_init(&way->mutex);
-	spin_lock_init(&way->lock);
 	init_waitqueue_head(&way->wait);
+	way->index = &chan->index->way[id];
 	litepcie_dma_init(way);
 }
 

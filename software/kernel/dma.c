@@ -125,7 +125,7 @@ static void set_running(struct litepcie_way *way, bool running, int error)
 {
 	lockdep_assert_held(&way->mutex);
 
-	spin_lock_irq(&way->lock);
+	spin_lock_irq(&way->wait.lock);
 	way->running = running;
 	way->error = error;
 	way->generation++;
@@ -140,10 +140,10 @@ static void set_running(struct litepcie_way *way, bool running, int error)
 	way->position = 0;
 	way->hw_count = 0;
 	way->sw_count = 0;
-	way->chan->index->way[way->id] = (struct litepcie_index_way){
+	*way->index = (struct litepcie_index_way){
 		.running = running, .error = error,
 	};
-	spin_unlock_irq(&way->lock);
+	spin_unlock_irq(&way->wait.lock);
 	trace_litepcie_run(way, running, error);
 }
 
@@ -214,9 +214,9 @@ int litepcie_dma_event(struct litepcie_way *way, struct litepcie_file *file,
 
 	mutex_lock(&way->mutex);
 	if (way->owner == file) {
-		spin_lock_irq(&way->lock);
+		spin_lock_irq(&way->wait.lock);
 		swap(way->event, event);
-		spin_unlock_irq(&way->lock);
+		spin_unlock_irq(&way->wait.lock);
 		if (event)
 			eventfd_ctx_put(event);
 		err = 0;
@@ -233,9 +233,9 @@ static void forget_owner(struct litepcie_way *way, bool live)
 	lockdep_assert_held(&way->mutex);
 
 	way->owner = NULL;
-	spin_lock_irq(&way->lock);
+	spin_lock_irq(&way->wait.lock);
 	swap(way->event, event);
-	spin_unlock_irq(&way->lock);
+	spin_unlock_irq(&way->wait.lock);
 	if (event)
 		eventfd_ctx_put(event);
 	if (live && way->ring && memcmp(&way->ring->geometry, &LITEPCIE_GEOMETRY_DEFAULT,

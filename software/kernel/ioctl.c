@@ -66,10 +66,10 @@ static int run(struct litepcie_file *file, enum litepcie_direction id, bool enab
 		return err;
 	err = litepcie_dma_run(way, file, enable);
 	litepcie_exit(file->chan->card);
-	spin_lock_irq(&way->lock);
+	spin_lock_irq(&way->wait.lock);
 	*hw_count = way->hw_count;
 	*sw_count = way->sw_count;
-	spin_unlock_irq(&way->lock);
+	spin_unlock_irq(&way->wait.lock);
 	return err;
 }
 
@@ -150,9 +150,9 @@ static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw
 	else if (sw_count < 0)
 		err = -EINVAL;
 	if (!err) {
-		spin_lock_irq(&way->lock);
+		spin_lock_irq(&way->wait.lock);
 		way->sw_count = sw_count;
-		spin_unlock_irq(&way->lock);
+		spin_unlock_irq(&way->wait.lock);
 	}
 	mutex_unlock(&way->mutex);
 	return err;

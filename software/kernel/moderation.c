@@ -24,10 +24,10 @@ static void cause_on(struct litepcie_way *way)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&way->lock, flags);
+	spin_lock_irqsave(&way->wait.lock, flags);
 	if (way->running)
 		litepcie_cause_enable(way, true);
-	spin_unlock_irqrestore(&way->lock, flags);
+	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
 static enum hrtimer_restart look(struct hrtimer *timer)
@@ -77,10 +77,10 @@ void litepcie_moderation_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;
 
-	spin_lock_irqsave(&way->lock, flags);
+	spin_lock_irqsave(&way->wait.lock, flags);
 	if (way->running) {
 		litepcie_cause_enable(way, false);
 		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
 	}
-	spin_unlock_irqrestore(&way->lock, flags);
+	spin_unlock_irqrestore(&way->wait.lock, flags);
 }

@@ -21,18 +21,21 @@
 
 #define ROUNDS	BIT_ULL(16)	/* the counter of rounds has 16 bits */
 
-/* Ask the card how far it is; true: further than before. */
-static __always_inline bool update_locked(struct litepcie_way *way)
+/*
+ * Ask the card how far it is; true: further than before.  @lost: it may have
+ * gone, to be looked at without the lock, since that wakes everybody.
+ */
+static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 {
 	u64 position, before = way->position;
 	u32 status, count = way->count;
 
-	lockdep_assert_held(&way->lock);
+	lockdep_assert_held(&way->wait.lock);
 	if (!way->running)
 		return false;
 	status = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
 	if (unlikely((status & 0xffff) >= count)) {
-		litepcie_check_lost(litepcie_of(way));
+		*lost = true;
 		return false;
 	}
 	position = (u64)(status >> 16) * count + (status & 0xffff);
@@ -40,8 +43,19 @@ static __always_inline bool update_locked(struct litepcie_way *way)
 	way->position = position;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	/* For those who look instead of asking; c2h: the data was there before. */
-	smp_store_release(&way->chan->index->way[way->id].hardware, way->hw_count);
+	smp_store_release(&way->index->hardware, way->hw_count);
 	return position != before;
+}
+
+/* Nobody waits whose entry is not seen: who waits looks once more after entering. */
+static __always_inline void tell_locked(struct litepcie_way *way)
+{
+	lockdep_assert_held(&way->wait.lock);
+
+	if (waitqueue_active(&way->wait))
+		wake_up_locked(&way->wait);
+	if (way->event)
+		litepcie_eventfd_signal(way->event);
 }
 
 /*
@@ -50,42 +64,39 @@ static __always_inline bool update_locked(struct litepcie_way *way)
  */
 bool litepcie_dma_progress(struct litepcie_way *way)
 {
+	bool news, lost = false;
 	unsigned long flags;
-	bool news;
 
-	spin_lock_irqsave(&way->lock, flags);
-	news = update_locked(way);
-	spin_unlock_irqrestore(&way->lock, flags);
+	spin_lock_irqsave(&way->wait.lock, flags);
+	news = update_locked(way, &lost);
+	spin_unlock_irqrestore(&way->wait.lock, flags);
+	if (unlikely(lost))
+		litepcie_check_lost(litepcie_of(way));
 	return news;
-}
-
-static inline void tell(struct litepcie_way *way)
-{
-	unsigned long flags;
-
-	wake_up_interruptible(&way->wait);
-	if (!READ_ONCE(way->event))
-		return;
-	spin_lock_irqsave(&way->lock, flags);
-	if (way->event)
-		litepcie_eventfd_signal(way->event);
-	spin_unlock_irqrestore(&way->lock, flags);
 }
 
 /* Tell everybody who waits. */
 void litepcie_dma_news(struct litepcie_way *way)
 {
-	tell(way);
+	unsigned long flags;
+
+	spin_lock_irqsave(&way->wait.lock, flags);
+	tell_locked(way);
+	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
 /* In the interrupt handler, the cause being cleared. */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {
+	bool lost = false;
+
 	if (READ_ONCE(way->mode) == LITEPCIE_MODE_ADAPTIVE)
 		litepcie_moderation_interrupt(way);
-	spin_lock(&way->lock);	/* interrupts are off */
-	update_locked(way);
+	spin_lock(&way->wait.lock);	/* interrupts are off */
+	update_locked(way, &lost);
 	way->interrupts++;
-	spin_unlock(&way->lock);
-	tell(way);
+	tell_locked(way);
+	spin_unlock(&way->wait.lock);
+	if (unlikely(lost))
+		litepcie_check_lost(litepcie_of(way));
 }

@@ -49,9 +49,9 @@ static bool is_ready(struct litepcie_way *way)
 {
 	bool ready;
 
-	spin_lock_irq(&way->lock);
+	spin_lock_irq(&way->wait.lock);
 	ready = way->error || (way->id == LITEPCIE_C2H ? has_data(way) : has_room(way));
-	spin_unlock_irq(&way->lock);
+	spin_unlock_irq(&way->wait.lock);
 	return ready || litepcie_is_gone(litepcie_of(way));
 }
 
@@ -93,9 +93,9 @@ static void run_end(struct run *run)
 	struct litepcie_way *way = run->way;
 
 	if (run->lost) {
-		spin_lock_irq(&way->lock);
+		spin_lock_irq(&way->wait.lock);
 		way->lost += run->lost;
-		spin_unlock_irq(&way->lock);
+		spin_unlock_irq(&way->wait.lock);
 		dev_warn_ratelimited(litepcie_dev(way), "%s too late, %llu buffers lost\n",
 				     way->id == LITEPCIE_C2H ? "Reading" : "Writing", run->lost);
 	}
@@ -116,14 +116,14 @@ static bool next_data(struct run *run, u32 *buffer)
 	struct litepcie_way *way = run->way;
 	bool found;
 
-	spin_lock_irq(&way->lock);
+	spin_lock_irq(&way->wait.lock);
 	found = way->generation == run->generation && has_data(way);
 	if (found && way->hw_count - way->sw_count > margin(run->ring)) {
 		run->lost += way->hw_count - way->sw_count - margin(run->ring);
 		way->sw_count = way->hw_count - margin(run->ring);
 	}
 	*buffer = buffer_of(run, way->sw_count);
-	spin_unlock_irq(&way->lock);
+	spin_unlock_irq(&way->wait.lock);
 	return found;
 }
 
@@ -134,7 +134,7 @@ static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 	bool found;
 
 	*late = 0;
-	spin_lock_irq(&way->lock);
+	spin_lock_irq(&way->wait.lock);
 	found = way->generation == run->generation && has_room(way);
 	if (found && way->sw_count < way->hw_count) {
 		*late = min_t(u64, way->hw_count - way->sw_count, most);
@@ -142,16 +142,16 @@ static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 		run->lost += *late;
 	}
 	*buffer = buffer_of(run, way->sw_count);
-	spin_unlock_irq(&way->lock);
+	spin_unlock_irq(&way->wait.lock);
 	return found;
 }
 
 static void done_with(struct run *run)
 {
-	spin_lock_irq(&run->way->lock);
+	spin_lock_irq(&run->way->wait.lock);
 	if (run->way->generation == run->generation)
 		run->way->sw_count++;
-	spin_unlock_irq(&run->way->lock);
+	spin_unlock_irq(&run->way->wait.lock);
 }
 
 static ssize_t read_buffers(struct run *run, struct iov_iter *to)

@@ -40,9 +40,9 @@ static ssize_t count_show(struct device *dev, struct device_attribute *attr, cha
 	struct litepcie_way *way = &to_chan(dev)->way[count->id];
 	u64 value;
 
-	spin_lock_irq(&way->lock);
+	spin_lock_irq(&way->wait.lock);
 	value = *(u64 *)((char *)way + count->offset);
-	spin_unlock_irq(&way->lock);
+	spin_unlock_irq(&way->wait.lock);
 	return sysfs_emit(buf, "%llu\n", value);
 }
 
