@@ -14,6 +14,7 @@ import select
 import socket
 import struct
 import threading
+import time
 
 from card_standin import BAR0, BAR0_SIZE, CONFIG, CONFIG_SIZE, FAULTS, CardStandin, Registers
 
@@ -27,6 +28,7 @@ ENOTSUP = 95
 SERVER_FAULTS = {
     "leave_after": None,  # close the connection after this many buffers
     "silent": None,  # a command that is never answered
+    "slow": 0,  # seconds that the answer to a read takes
     "garbage": None,  # answer the first message with this instead, and leave
     "ask_memory": False,  # ask for a page by message, as a board that looks for a private copy
     "write_multi": True,  # False: REGION_WRITE_MULTI is not understood
@@ -209,6 +211,7 @@ class Standin:
 
     def _access(self, command, body):
         if command == REGION_READ:
+            time.sleep(self.fault["slow"])
             return body + self.card.read(*ACCESS.unpack(body))
         if command == REGION_WRITE:
             self._write(body)

@@ -117,7 +117,9 @@ static void read_registers(struct util *util, struct dump *dump)
 			rc = add(dump, util->dev, &found);
 	}
 	util_check(util, rc, "reading the registers");
-	if (rc == 0 && !dump->count)
+	if (util_interrupted())
+		util_fail(util, "interrupted after %zu registers", dump->count);
+	else if (rc == 0 && !dump->count)
 		util_fail(util, "no register's name begins with \"%s\"",
 			  dump->prefix ? dump->prefix : "");
 }
@@ -125,6 +127,7 @@ static void read_registers(struct util *util, struct dump *dump)
 static void read_bytes(struct util *util, struct dump *dump)
 {
 	uint64_t bytes = litepcie_bar_size(util->dev, (unsigned int)dump->bar);
+	uint64_t at = 0;
 	int rc = 0;
 
 	if (dump->offset + dump->length > bytes) {
@@ -137,10 +140,13 @@ static void read_bytes(struct util *util, struct dump *dump)
 	dump->words = calloc(dump->length / 4, 4);
 	if (!dump->words)
 		rc = -ENOMEM;
-	for (uint64_t at = 0; rc >= 0 && at < dump->length && !util_interrupted(); at += 4)
+	for (; rc >= 0 && at < dump->length && !util_interrupted(); at += 4)
 		rc = litepcie_bar_read(util->dev, (unsigned int)dump->bar, dump->offset + at,
 				       &dump->words[at / 4], 4);
 	util_check(util, rc, "reading the BAR");
+	if (rc >= 0 && at < dump->length)
+		util_fail(util, "interrupted after %llu of %llu bytes", (unsigned long long)at,
+			  (unsigned long long)dump->length);
 }
 
 /* Command ------------------------------------------------------------------------------------- */

@@ -5,7 +5,9 @@
  */
 
 /* mmio_bench: options and results. The measurement is in mmio_measure.c. */
+#include <errno.h>
 #include <getopt.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +53,10 @@ static void print_text(const struct util *util, const void *data)
 
 	printf("mmio_bench     %s, %s by %s, %zu samples in a row, device time\n", util->device,
 	       target_names[bench->target], bench->path, bench->count);
-	printf("  clock         %6.1f ns round trip of its own register\n", bench->clock_ns);
+	if (isnan(bench->clock_ns))
+		puts("  clock         " MMIO_CUT_SHORT);
+	else
+		printf("  clock         %6.1f ns round trip of its own register\n", bench->clock_ns);
 	for (size_t i = 0; !bench->all && i < MMIO_ROWS; i++)
 		print_row(&bench->rows[i]);
 	if (bench->all)
@@ -138,11 +143,12 @@ static void set_up(struct mmio_bench *bench)
 	};
 
 	bench->spread = bench->target == MMIO_MEMORY0;
+	bench->clock_ns = NAN;
 	for (size_t i = 0; i < MMIO_ROWS; i++) {
 		bench->rows[i].id = ids[i];
 		bench->rows[i].write = i >= 2;
 		bench->rows[i].size = i % 2 ? 8 : 4;
-		mmio_refuse(&bench->rows[i], "not measured");
+		mmio_refuse(&bench->rows[i], MMIO_CUT_SHORT);
 	}
 }
 
@@ -205,7 +211,7 @@ static int run(struct util *util, int argc, char **argv)
 {
 	static struct result result = { .bench = { .target = MMIO_MEMORY0 } };
 	struct mmio_bench *bench = &result.bench;
-	int status = parse(util, argc, argv, bench);
+	int rc, status = parse(util, argc, argv, bench);
 
 	if (status >= 0)
 		return status;
@@ -219,7 +225,11 @@ static int run(struct util *util, int argc, char **argv)
 		return util_finish(util, NULL, print_text, print_json);
 	}
 	snprintf(bench->path, sizeof(bench->path), "%s", litepcie_mmio_path(util->dev));
-	util_check(util, measure(util, &result), util_interrupted() ? "interrupted" : "MMIO");
+	rc = measure(util, &result);
+	if (rc == -EINTR && util_interrupted())
+		util_fail(util, "interrupted; what was overwritten is restored");
+	else
+		util_check(util, rc, "MMIO");
 	free(bench->samples);
 	return util_finish(util, &result, print_text, print_json);
 }

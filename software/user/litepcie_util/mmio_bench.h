@@ -15,6 +15,7 @@
 
 #define MMIO_BURST	64	/* writes between two readings of the clock */
 #define MMIO_ROWS	4
+#define MMIO_CUT_SHORT	"not measured"	/* the reason of a row when the run ended before it */
 
 enum mmio_target { MMIO_MEMORY0, MMIO_SCRATCH, MMIO_TIME };
 
@@ -36,7 +37,7 @@ struct mmio_bench {
 	size_t		count;		/* samples in a row */
 	double		*samples;
 	double		tick_ns;	/* of that clock */
-	double		clock_ns;	/* round trip of a reading of the clock */
+	double		clock_ns;	/* round trip of a reading of the clock; NAN: not known */
 	char		path[64];
 	struct mmio_row	rows[MMIO_ROWS];
 };

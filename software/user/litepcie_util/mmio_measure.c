@@ -139,7 +139,9 @@ static int measure_clock(struct litepcie *dev, struct mmio_bench *bench)
 	int rc = mmio_clock(dev, bench, &from);
 
 	for (size_t i = 0; rc == 0 && i < bench->count; i++) {
-		rc = mmio_clock(dev, bench, &to);
+		rc = util_interrupted() ? -EINTR : mmio_clock(dev, bench, &to);
+		if (rc < 0)
+			return rc;
 		bench->samples[i] = mmio_elapsed_ns(bench, from, to);
 		from = to;
 	}
@@ -194,13 +196,16 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 		double ns = 0;
 
 		if (util_interrupted())
-			return -EINTR;
-		rc = row->write ? sample_write(dev, bench, row, &ns) :
-				  sample_read(dev, bench, row, &ns);
+			rc = -EINTR;
+		else
+			rc = row->write ? sample_write(dev, bench, row, &ns) :
+					  sample_read(dev, bench, row, &ns);
 		/* Readings differ by a tick or two: nothing takes less than no time. */
 		bench->samples[i] = ns > 0 ? ns : 0;
 	}
-	if (rc == 0 && row->valid)
+	if (rc < 0)
+		mmio_refuse(row, MMIO_CUT_SHORT);
+	else if (row->valid)
 		histogram_make(&row->ns, bench->samples, bench->count);
 	return rc;
 }
@@ -221,5 +226,5 @@ int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
 		rc = measure_row(dev, bench, &bench->rows[i]);
 	for (size_t i = 0; restored == 0 && i < words; i++)
 		restored = litepcie_writel(dev, bench->offset + 4 * i, saved[i]);
-	return rc < 0 ? rc : restored;
+	return restored < 0 ? restored : rc;
 }

@@ -186,8 +186,9 @@ static void *work(void *context)
 	uint64_t data[MMIO_REGION / 8] = { 0 };
 
 	for (size_t i = 0; worker->rc == 0 && i < worker->count; i++)
-		worker->rc = way->move(worker->dev, worker->ways, way, worker->ways->offset +
-				       i * way->size % MMIO_REGION, data);
+		worker->rc = util_interrupted() ? -EINTR :
+			way->move(worker->dev, worker->ways, way, worker->ways->offset +
+				  i * way->size % MMIO_REGION, data);
 	return NULL;
 }
 
@@ -294,8 +295,10 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 		rc = measure(dev, ways, way, row);
 	if (rc == -EOPNOTSUPP) {	/* the way, not the card */
 		refuse(row, "%.480s", litepcie_why(dev));
-		rc = 0;
+		return 0;
 	}
+	if (rc < 0)
+		ways->rows--;	/* nothing is known of it */
 	return rc;
 }
 
@@ -352,7 +355,7 @@ int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways)
 	for (size_t i = 0; rc == 0 && i < sizeof(all_ways) / sizeof(all_ways[0]); i++)
 		rc = util_interrupted() ? -EINTR : do_row(dev, ways, &all_ways[i]);
 	restored = region(dev, ways, saved, true);
-	return rc < 0 ? rc : restored;
+	return restored < 0 ? restored : rc;
 }
 
 /* Output -------------------------------------------------------------------------------------- */

@@ -1,0 +1,52 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Ctrl-C ends every long command of litepcie_util soon, says so, and leaves no made-up number."""
+
+import json
+import signal
+import time
+
+import pytest
+
+SOON = 5  # seconds; what was asked for takes minutes
+MARKS = [0xA5A50000 + n for n in range(1024)]
+
+
+def interrupt(util, device, *arguments, after=1.0):
+    """Status, report and sentences of a command that is interrupted after so many seconds."""
+    process = util.start("-d", device, "--json", *arguments)
+    time.sleep(after)
+    process.send_signal(signal.SIGINT)
+    began = time.monotonic()
+    text, errors = process.communicate(timeout=60)
+    assert time.monotonic() - began < SOON
+    return process.returncode, json.loads(text), errors.splitlines()
+
+
+@pytest.mark.parametrize("arguments", [
+    ["mmio_bench", "--count", "1000000"], ["mmio_bench", "--all", "--count", "1000000"],
+    ["dma_bench", "--size", "64G"], ["dump", "0", "128K"],
+], ids=" ".join)
+def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
+    """With status 1 and one sentence; the card's memory is as it was before."""
+    with card(slow=0.0005) as standin:
+        standin.preset_memory0(MARKS)
+        status, report, errors = interrupt(util, device, *arguments)
+        assert standin.memory0(len(MARKS)) == MARKS
+    assert status == 1 and report["ok"] is False
+    assert len(errors) == len(report["failures"]) == 1 and "interrupted" in errors[0]
+
+
+def test_what_was_not_measured_has_no_value(util, card, device):
+    """Neither the row that was under way nor those behind it, in JSON and in text."""
+    arguments = ("mmio_bench", "--target", "scratch", "--count", "1500")
+    with card():
+        began = time.monotonic()
+        assert util.run("-d", device, *arguments).returncode == 0
+        whole = time.monotonic() - began
+        _, report, _ = interrupt(util, device, *arguments, after=whole / 2)
+    rows = [row["value"] for row in report["rows"]]
+    assert None in rows and all(value is None or value > 0 for value in rows)
+    assert {row["reason"] for row in report["rows"] if row["value"] is None} >= {"not measured"}
