@@ -21,7 +21,17 @@ CARD, PORT = "0000:41:00.0", "0000:40:00.0"  # where the slot of the second node
 PLACE = f"/sys/bus/pci/devices/{CARD}"
 UTIL = "litepcie_util --json"
 VFIO = f"{UTIL} -d vfio:{CARD}"
-# Nothing is measured by way of the driver: no guest is as fast as the card that does not wait.
+# A doctor that is stopped again and again, behind the driver whose card does not wait for it.
+LATE = f"""
+rm -f /tmp/done
+({UTIL} doctor >/out/late || true; touch /tmp/done) &
+while [ ! -e /tmp/done ]; do
+	user=$(pidof litepcie_util) && kill -STOP $user
+	sleep 0.3
+	[ "$user" ] && kill -CONT $user
+	sleep 0.3
+done
+"""
 COMMANDS = [
     f"cat {PLACE}/iommu_group/type {PLACE}/numa_node /proc/sys/kernel/osrelease >/out/facts",
     f"{UTIL} list >/out/list; {UTIL} doctor --look >/out/look",
@@ -32,6 +42,7 @@ COMMANDS = [
     f"{VFIO} doctor >/out/doctor; {VFIO},type1 latency --count 2 >/out/latency",
     f"{UTIL} vfio unbind {CARD} >/out/unbind; [ -e /dev/litepcie0 ]",
     f"{UTIL} vfio status {CARD} >/out/after; {UTIL} info >/dev/null",
+    LATE,
 ]
 
 
@@ -48,6 +59,38 @@ def said(tmp_path_factory):
     facts = files["facts"].decode().split()
     texts = {n: data for n, data in files.items() if data.lstrip().startswith(b"{")}
     return {"facts": facts, **{name: json.loads(text) for name, text in texts.items()}}
+
+
+# What is planted: the board's options, the guest's, and then what binds or costs, and its words.
+PLANTED = {
+    "payload": (("--mps", "128"), {"mps": 128}, {"mps"},
+        "payload (MPS) is 128 bytes: c2h gets at most 6.40 GB/s, with 256 bytes 7.11"),
+    "width": (("--link-width", "4"), {}, {"link", "path"},
+        "the link is Gen3 x4, and the card can do Gen3 x8: c2h gets at most 3.56 GB/s"),
+    "translation": ((), {"append": ("intel_iommu=on",), "devices": IOMMU}, {"iommu", "path"},
+        "the IOMMU translates every address (DMA"),
+    "none": ((), {"append": ("intel_iommu=on", "iommu=pt"), "devices": IOMMU}, {"path"},
+        "has an MPS of 128 and the card 256"),  # QEMU's root port has no other
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLANTED)
+def test_doctor_names_what_was_planted_in_a_guest(tmp_path, monkeypatch, name):
+    """Behind the driver: the link's width, the payload, the IOMMU's mode; and nothing else.
+
+    A guest that has too little time may make it late, which it then says beside that.
+    """
+    options, choices, wanted, words = PLANTED[name]
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+    built = artefacts.build("lanebox")
+    util = artefacts.utility(built.headers, static=True)
+    with BoardProcess(built.board, [*Conditions().board_options(), *options]) as board:
+        text = boot(board, [f"{UTIL} doctor >/out/doctor"], files=[(util, "bin/litepcie_util")],
+            vfio=False, **choices).files["doctor"]
+    report = json.loads(text)
+    found = {f["key"]: f["what"] for f in report["findings"] if f["weight"] != "note"}
+    assert found.keys() - {"software"} == wanted, report["findings"]
+    assert any(words in what for what in found.values()), found
 
 
 def rows(report):
@@ -71,6 +114,7 @@ def test_doctor_describes_the_machine(said, way, driver):
     assert (report["iommu"], report["kernel"], report["driver"]) == (iommu, kernel, driver)
     if way == "look":
         assert report["driver_version"] == version("lanebox")
+    assert (report["card_node"], report["cpu_node"]) == (1, 0)
     assert node == "1" and "at node 1 and this program ran on node 0" in (
         finding(report, "numa")["what"])
     costs = {f["key"] for f in report["findings"] if f["weight"] != "note"}
@@ -85,6 +129,18 @@ def test_doctor_measures_through_vfio(said):
         "c2h": "interface", "h2c": "wire", "duplex": "interface"}  # fmt: skip
     assert all(0.95 < row["value"] / row["limit"] <= 1.01 for row in found.values())
     assert said["doctor"]["round_trip_ns"] == pytest.approx(600, abs=20)
+
+
+def test_a_late_doctor_says_so_and_still_knows_the_limits(said):
+    """What it was too late for is a finding, not wrong data; the rates are the card's own."""
+    report = said["late"]
+    assert report["ok"] and report["failures"] == []
+    assert "this program was late" in finding(report, "software")["what"]
+    found = rows(report)
+    assert sum(row["late_buffers"] for row in found.values()) > 0
+    for row in found.values():
+        assert row["value"] is None or 0.9 < row["value"] / row["limit"] <= 1.01
+    assert {"c2h", "h2c", "duplex"} == set(found)
 
 
 def test_mapped_accesses_are_as_fast_as_a_mapping_allows(said):

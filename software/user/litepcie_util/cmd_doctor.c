@@ -25,8 +25,19 @@ static const char *known(const char *text)
 	return *text ? text : "not known";
 }
 
+/* Below 0: nobody knows. */
+static const char *number(long value, char text[24])
+{
+	if (value < 0)
+		return known("");
+	snprintf(text, 24, "%ld", value);
+	return text;
+}
+
 static void print_host(const struct doctor_host *host)
 {
+	char text[3][24];
+
 	for (unsigned int i = 0; i < host->steps; i++) {
 		const struct pci_express *e = &host->path[i].express;
 
@@ -38,10 +49,17 @@ static void print_host(const struct doctor_host *host)
 			       e->extended_tags ? "on" : "off", e->relaxed_ordering ? "on" : "off");
 		putchar('\n');
 	}
+	if (!host->steps) {
+		puts("  no PCI function of this machine, whose own state is not looked at");
+		return;
+	}
 	printf("  IOMMU %s, CPU governor %s, deepest idle state %s\n", known(host->iommu),
 	       known(host->governor), known(host->idle_state));
-	printf("  kernel %s, driver %s %s\n", host->kernel, known(host->driver),
-	       host->driver_version);
+	printf("  NUMA node of the card %s, of this program %s; free huge pages %s\n",
+	       number(host->path[0].function.numa, text[0]), number(host->cpu_node, text[1]),
+	       number(host->huge_pages, text[2]));
+	printf("  kernel %s, driver %s%s%s\n", host->kernel, known(host->driver),
+	       *host->driver_version ? " " : "", host->driver_version);
 }
 
 static void print_rates(const struct rates *rates)
@@ -103,6 +121,11 @@ static void json_text(struct json *json, const char *key, const char *value)
 	json_string(json, key, *value ? value : NULL);
 }
 
+static void json_known(struct json *json, const char *key, long value)
+{
+	json_number(json, key, value < 0 ? NAN : (double)value);
+}
+
 static void print_json(struct json *json, const void *result)
 {
 	const struct doctor *doctor = result;
@@ -115,7 +138,9 @@ static void print_json(struct json *json, const void *result)
 	json_text(json, "iommu", host->iommu);
 	json_text(json, "governor", host->governor);
 	json_text(json, "idle_state", host->idle_state);
-	json_number(json, "huge_pages", host->huge_pages < 0 ? NAN : (double)host->huge_pages);
+	json_known(json, "card_node", host->steps ? host->path[0].function.numa : -1);
+	json_known(json, "cpu_node", host->cpu_node);
+	json_known(json, "huge_pages", host->huge_pages);
 	json_text(json, "kernel", host->kernel);
 	json_text(json, "driver", host->driver);
 	json_text(json, "driver_version", host->driver_version);
@@ -131,6 +156,7 @@ static void print_json(struct json *json, const void *result)
 		json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
 		json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
 		json_string(json, "binds", rate->valid ? rates_binds(rate) : NULL);
+		json_unsigned(json, "late_buffers", rate->late_buffers);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -176,6 +202,7 @@ static int examine(struct util *util, const char *address, bool measure)
 		return util_finish(util, NULL, print_text, print_json);
 	litepcie_card(util->dev, &doctor.card);
 	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));
+	doctor.rates.forgive_late = true;	/* it is a finding */
 	if (measure)
 		rates_measure(util, &doctor.rates, SIZE, TIMEOUT_S);
 	doctor_judge(&doctor);

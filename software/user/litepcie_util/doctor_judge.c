@@ -222,6 +222,22 @@ static void judge_host(struct doctor *doctor)
 	}
 }
 
+/* Behind a driver whose card does not wait: what is measured is the card's, what is lost the data. */
+static void judge_software(struct doctor *doctor)
+{
+	uint64_t late = 0;
+
+	for (int way = 0; way < RATES_WAYS; way++)
+		late += doctor->rates.rate[way].late_buffers;
+	if (!late)
+		return;
+	lift(add(doctor, DOCTOR_BINDS, "software", "this program was late: behind the kernel driver "
+		 "the card does not wait, and went over %llu buffers that nobody had handled",
+		 (unsigned long long)late),
+	     "a CPU for it alone (taskset, chrt -f 1), larger rings, or VFIO, behind which the card "
+	     "waits (litepcie_util vfio bind)");
+}
+
 /* What costs ---------------------------------------------------------------------------------- */
 
 static void judge_path(struct doctor *doctor)
@@ -271,6 +287,8 @@ static void judge_cpu(struct doctor *doctor)
 	const struct doctor_host *host = &doctor->host;
 	int node = host->steps ? host->path[0].function.numa : -1;
 
+	if (!host->steps)	/* what runs a simulation costs its card nothing */
+		return;
 	if (node >= 0 && host->cpu_node >= 0 && node != host->cpu_node)
 		lift(add(doctor, DOCTOR_COSTS, "numa", "the card is at node %d and this program ran "
 			 "on node %d: data crosses between sockets", node, host->cpu_node),
@@ -305,6 +323,7 @@ void doctor_judge(struct doctor *doctor)
 	judge_reads(doctor);
 	judge_completions(doctor);
 	judge_host(doctor);
+	judge_software(doctor);
 	judge_path(doctor);
 	judge_iommu(doctor);
 	judge_cpu(doctor);

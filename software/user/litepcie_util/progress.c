@@ -48,9 +48,13 @@ static double time_left(const struct progress *progress, double done, double ela
 void progress_text(const struct progress *progress, double done, double elapsed, char *text,
 		   size_t size)
 {
-	double left = time_left(progress, done, elapsed), rate = elapsed > 0 ? done / elapsed : 0;
+	double left, rate = elapsed > 0 ? done / elapsed : 0;
 	char total[32] = "", ending[32] = "";
 
+	/* Behind the kernel driver more is sent than was asked for. */
+	if (progress->total > 0 && done > progress->total)
+		done = progress->total;
+	left = time_left(progress, done, elapsed);
 	if (progress->total > 0)
 		snprintf(total, sizeof(total), " of %.0f", progress->total);
 	if (isfinite(left))

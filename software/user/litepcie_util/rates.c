@@ -14,6 +14,8 @@
 
 #define USUAL_RCB	64u	/* 128 is rare */
 #define SHORT_TAGS	32u	/* without extended tags */
+#define LATE_TRIES	3u	/* to see a steady stretch with software that is late */
+#define LATE_LONGER	4u	/* times, each of them than the one before */
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
@@ -87,6 +89,7 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 	struct dma_run run = {
 		/* Both at once by loopback: else the faster one ends first. */
 		.util = util, .timeout_s = timeout_s, .loopback = way == RATES_DUPLEX,
+		.forgive_late = rates->forgive_late,
 		.data = { .random = way == RATES_DUPLEX, .seed = 1 },
 		.h2c = { .active = way != RATES_C2H, .target = buffers },
 		.c2h = { .active = way != RATES_H2C, .target = buffers },
@@ -101,6 +104,9 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 	dma_run(&run);
 	if (!run.started || !run.window.closed || !dma_window_cycles(&run.window))
 		return;
+	rate->late_buffers = dma_late_buffers(&run);
+	if (rate->late_buffers && run.window.whole)	/* software slept through it */
+		return;
 	if (way == RATES_H2C)
 		learn_host(rates, &run.window);
 	moved = way == RATES_C2H ? dma_window_c2h_bytes(&run.window) :
@@ -114,10 +120,24 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 	rate->limit = limit_of(rates, way);
 }
 
+static void measure_steady(struct util *util, struct rates *rates, enum rates_way way,
+			   uint64_t bytes, int timeout_s)
+{
+	const struct rate *rate = &rates->rate[way];
+
+	for (unsigned int i = 0; i < LATE_TRIES; i++, bytes *= LATE_LONGER) {
+		measure(util, rates, way, bytes, timeout_s);
+		if (rate->valid || !rate->late_buffers || util->failed || util_interrupted())
+			break;
+	}
+}
+
 void rates_measure(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s)
 {
 	for (int way = 0; way < RATES_WAYS && !util->failed && !util_interrupted(); way++)
-		measure(util, rates, (enum rates_way)way, bytes, timeout_s);
+		measure_steady(util, rates, (enum rates_way)way, bytes, timeout_s);
+	if (util_interrupted() && !util->failed)	/* between two runs, which tell it themselves */
+		util_fail(util, "interrupted");
 }
 
 const char *rates_binds(const struct rate *rate)
