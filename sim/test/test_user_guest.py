@@ -7,6 +7,11 @@ import pytest
 from board_builds import build_gateware
 from user_guest import BIND, IOMMU, boot, sentences, when
 
+from lanebox import layouts
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.endpoints import DEFAULT
+from sim.examples import AXI50
 from sim.guest import run
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
@@ -37,6 +42,23 @@ def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):
             devices=IOMMU, csr=build_gateware(msix=True) / "csr.json")
     lines = result.files["messages"].decode().splitlines()
     assert len(lines) == 2 and "vfio-msix[0]" in lines[0] and "vfio-msix[1]" in lines[1], lines
+
+
+@pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
+def test_the_user_s_logic_calls_through_vfio(msix):
+    """Its interrupts, alone and beside the DMA's, as messages that the guest's kernel counts.
+
+    With MSI-X on a vector of its own: those of h2c, which does not run here, stay at 0.
+    """
+    built = artefacts.build(DEFAULT, AXI50, msix=msix)
+    events = f"user_events vfio:01:00.0 2 {layouts.AXI_BASE:#x}"
+    # Which lines count, once both the user's and c2h's do; MSI has one for all.
+    counts = f"awk '/vfio-msi/ {{ print ($2 > 0); n += ($2 > 0) }} END {{ exit n < {1 + msix} }}'"
+    commands = [BIND, when(events, f"{counts} /proc/interrupts >/out/messages")]
+    with BoardProcess(built.board, ["--bar2", str(layouts.BAR2_SIZE)]) as board:
+        result = boot(board, commands, ("user_events",), append=("intel_iommu=on",), devices=IOMMU,
+            csr=built.headers.parent / "csr.json")
+    assert result.files["messages"].decode().split() == (["0", "1", "1"] if msix else ["1"])
 
 
 def test_the_driver_passes_the_same_suite(start_board):
