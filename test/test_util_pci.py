@@ -82,13 +82,31 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
     """status says by which name; binding it again changes nothing."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
-    machine.write(f"dev/vfio/{GROUP}", "")
+    _type1(machine)
     for verb in ("status", "bind"):
         status, found = report(util, "vfio", verb, CARD)
         assert status == 0 and found["ready"] is True and found["findings"] == []
-        assert found["node"] == f"/dev/vfio/{GROUP}"
+        assert (found["node"], found["device_node"]) == (f"/dev/vfio/{GROUP}", None)
+        assert found["interface"] == "type1"
     assert (place / "driver_override").read_text() == "(null)\n"
     assert f"-d vfio:{CARD}" in util.run("vfio", "status", CARD).stdout
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups):
+    """The newer interface where it can be opened, whether or not the kernel has the older one."""
+    place = machine.add(CARD, driver="vfio-pci", group=GROUP)
+    (place / "vfio-dev" / "vfio3").mkdir(parents=True)
+    if groups:
+        _type1(machine)
+    for name, ready in (("vfio/devices/vfio3", "type1" if groups else None), ("iommu", "iommufd")):
+        machine.write(f"dev/{name}", "")
+        status, found = report(util, "vfio", "status", CARD)
+        assert status == 0 and found["device_node"] == "/dev/vfio/devices/vfio3"
+        assert (found["interface"], found["ready"]) == (ready, ready is not None)
+        assert groups or ready or "/dev/iommu is missing" in found["findings"][0]
+        assert found["findings"] == [] or not ready
+    assert f"-d vfio:{CARD} (by iommufd)" in util.run("vfio", "status", CARD).stdout
 
 
 def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
@@ -98,6 +116,12 @@ def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
     assert (place / "driver_override").read_text().startswith("\n")
     assert machine.read(f"{PCI}/drivers/vfio-pci/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD
+
+
+def _type1(machine):
+    """The files of the older interface."""
+    machine.write(f"dev/vfio/{GROUP}", "")
+    machine.write("dev/vfio/vfio", "")
 
 
 def _no_group(machine):
@@ -135,6 +159,8 @@ def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
     status, found = report(util, "vfio", "status", CARD)
     assert status == 0 and found["ready"] is False
     assert f"/dev/vfio/{GROUP} is missing" in found["findings"][0]
+    machine.write(f"dev/vfio/{GROUP}", "")
+    assert "/dev/vfio/vfio is missing" in report(util, "vfio", "status", CARD)[1]["findings"][0]
     if os.geteuid() != 0:  # root may open whatever there is
         machine.write(f"dev/vfio/{GROUP}", "").chmod(0)
         assert "by root only" in report(util, "vfio", "status", CARD)[1]["findings"][0]

@@ -3,10 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """VFIO by iommufd, which Debian's kernels are built without: on one that is built with it."""
 
+import json
+
 import pytest
 from driver_guest import needs_kernels
 from user_guest import BIND, IOMMU, boot, sentences, when
 
+from sim import artefacts
 from sim.guest import built, qemu, run
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak, needs_kernels]
@@ -71,3 +74,25 @@ def test_what_is_in_the_way_of_iommufd_has_a_sentence(start_board):
         "another program has this IOMMU group",
     ), strict=True):
         assert wanted in sentence, "\n".join(found)
+
+
+def test_the_utility_names_the_interface_that_is_open_to_its_user(start_board):
+    """Another user may open neither at first, then type1, then the newer one; root may at once."""
+    util = artefacts.utility(artefacts.build("lanebox").headers, static=True)
+    status = "su nobody -c 'litepcie_util --json vfio status 01:00.0' >/out/{}"
+    commands = [
+        "echo 'nobody:x:65534:65534::/:/bin/sh' >/etc/passwd",
+        "litepcie_util --json vfio bind 01:00.0 >/out/root",
+        "group=/dev/vfio/$(basename $(readlink /sys/bus/pci/devices/0000:01:00.0/iommu_group))",
+        f"chmod 600 /dev/vfio/vfio /dev/iommu {DEVICE} $group", status.format("nothing"),
+        "chmod 666 /dev/vfio/vfio $group", status.format("older"),
+        f"chmod 666 /dev/iommu {DEVICE}", status.format("newer"),
+    ]  # fmt: skip
+    with start_board() as board:
+        files = boot(board, commands, files=[(util, "bin/litepcie_util")], vfio=False,
+            guest=guest(), append=("intel_iommu=on",), devices=IOMMU).files
+    said = {name: json.loads(files[name]) for name in ("root", "nothing", "older", "newer")}
+    assert {name: report["interface"] for name, report in said.items()} == {
+        "root": "iommufd", "nothing": None, "older": "type1", "newer": "iommufd"}  # fmt: skip
+    assert {report["device_node"] for report in said.values()} == {DEVICE}
+    assert all("by root only" in sentence for sentence in said["nothing"]["findings"])

@@ -8,6 +8,7 @@
  * vfio: give a card to VFIO, take it back, or say what stands in the way. No kernel module of ours
  * is needed afterwards: open it as vfio:ADDRESS.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdarg.h>
@@ -25,8 +26,9 @@ struct vfio {
 	struct pci_function	function;
 	struct pci_function	others[8];	/* of its IOMMU group, with a driver of their own */
 	unsigned int		other_count;
-	char			node[48];	/* /dev/vfio/GROUP */
-	bool			openable;	/* by who asks */
+	char			node[48];	/* /dev/vfio/GROUP, for type1 */
+	char			device_node[48]; /* /dev/vfio/devices/vfioN, for iommufd; empty: none */
+	const char		*interface;	/* that litepcie_open() would take; NULL: may open none */
 	bool			sleeping;	/* in D3 */
 	char			finding[FINDINGS][UTIL_SENTENCE];
 	unsigned int		findings;
@@ -93,19 +95,65 @@ static void check_power(struct vfio *vfio)
 		     "not wake up: load it with vfio-pci.disable_idle_d3=1 if that happens");
 }
 
-static void check_node(struct vfio *vfio)
+/* Kernels with iommufd give each function a file of its own, beside that of its group. */
+static void find_device_node(struct vfio *vfio)
+{
+	const struct dirent *entry;
+	char path[PATH_MAX];
+	int number;
+	DIR *folder;
+
+	if (!pci_path(path, "/sys/bus/pci/devices/%s/vfio-dev", vfio->function.address))
+		return;
+	folder = opendir(path);
+	while (folder && (entry = readdir(folder)))
+		if (sscanf(entry->d_name, "vfio%d", &number) == 1)
+			snprintf(vfio->device_node, sizeof(vfio->device_node),
+				 "/dev/vfio/devices/vfio%d", number);
+	if (folder)
+		closedir(folder);
+}
+
+/* 0, or why who asks may not open it. */
+static int try_file(const char *file)
 {
 	char path[PATH_MAX];
 
+	if (!pci_path(path, "%s", file))
+		return -ENAMETOOLONG;
+	return access(path, R_OK | W_OK) == 0 ? 0 : -errno;
+}
+
+static void explain_file(struct vfio *vfio, const char *file)
+{
+	int rc = try_file(file);
+
+	if (rc == -EACCES || rc == -EPERM)
+		find(vfio, "%s may be opened by root only: chown it to the user who shall, or set "
+		     "a udev rule", file);
+	else if (rc < 0)
+		find(vfio, "%s is missing: is the module vfio loaded?", file);
+}
+
+/* By the choice of liblitepcie: iommufd where it is and may be opened, else type1. */
+static void check_nodes(struct vfio *vfio)
+{
+	static const char iommufd[] = "/dev/iommu", type1[] = "/dev/vfio/vfio";
+
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) != 0 || !*vfio->node)
 		return;
-	if (pci_path(path, "%s", vfio->node) && access(path, R_OK | W_OK) == 0)
-		vfio->openable = true;
-	else if (errno == EACCES)
-		find(vfio, "%s may be opened by root only: chown it to the user who shall, or set "
-		     "a udev rule", vfio->node);
-	else
-		find(vfio, "%s is missing: is the module vfio loaded?", vfio->node);
+	find_device_node(vfio);
+	if (*vfio->device_node && try_file(vfio->device_node) == 0 && try_file(iommufd) == 0) {
+		vfio->interface = "iommufd";
+	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
+		vfio->interface = "type1";
+	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {	/* no groups here */
+		explain_file(vfio, vfio->device_node);
+		explain_file(vfio, iommufd);
+	} else {
+		explain_file(vfio, vfio->node);
+		explain_file(vfio, type1);
+	}
 }
 
 static bool inspect(struct util *util, struct vfio *vfio, const char *address)
@@ -118,7 +166,7 @@ static bool inspect(struct util *util, struct vfio *vfio, const char *address)
 	}
 	check_group(vfio);
 	check_power(vfio);
-	check_node(vfio);
+	check_nodes(vfio);
 	return true;
 }
 
@@ -202,13 +250,13 @@ static void print_text(const struct util *util, const void *result)
 		puts("none");
 	else
 		printf("%d\n", vfio->function.iommu_group);
-	if (vfio->openable)
-		printf("  ready: open it as -d vfio:%s; its BARs are uncached there\n",
-		       vfio->function.address);
+	if (vfio->interface)
+		printf("  ready: open it as -d vfio:%s (by %s); its BARs are uncached there\n",
+		       vfio->function.address, vfio->interface);
 	for (unsigned int i = 0; i < vfio->findings; i++)
 		printf("  %s%s%s\n", util_colour(util, COLOUR_BAD), vfio->finding[i],
 		       util_colour(util, COLOUR_END));
-	if (!vfio->findings && !vfio->openable)
+	if (!vfio->findings && !vfio->interface)
 		printf("  nothing is in the way of: litepcie_util vfio bind %s\n",
 		       vfio->function.address);
 }
@@ -224,7 +272,9 @@ static void print_json(struct json *json, const void *result)
 	else
 		json_unsigned(json, "iommu_group", (uint64_t)vfio->function.iommu_group);
 	json_string(json, "node", *vfio->node ? vfio->node : NULL);
-	json_bool(json, "ready", vfio->openable);
+	json_string(json, "device_node", *vfio->device_node ? vfio->device_node : NULL);
+	json_string(json, "interface", vfio->interface);
+	json_bool(json, "ready", vfio->interface);
 	json_begin_array(json, "findings");
 	for (unsigned int i = 0; i < vfio->findings; i++)
 		json_string(json, NULL, vfio->finding[i]);
