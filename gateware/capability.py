@@ -24,7 +24,7 @@ from lanebox import layouts
 
 MAGIC = 0x584f424c # "LBOX" in memory.
 MAJOR = 1
-MINOR = 0
+MINOR = 1
 
 WORD          = 4
 DIGEST_WORDS  = 8  # SHA-256 over the sources.
@@ -92,6 +92,8 @@ BLOCK_TYPES = {
     "transactions": BlockType(13, ("control", "timeout", "read_tags", "landing_bytes",
         "host_credits"),
         "limits and counters of the Lanebox endpoint: the card's reads, the host's requests"),
+    "stamps": BlockType(15, ("doorbell", "interrupt", "waiting"),
+        "device time of a doorbell, and of the interrupt message after it"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order, its counters, the reads of the host that are inside"),
 }
@@ -248,6 +250,8 @@ def blocks(soc, endpoint):
             low="low", high="high", tick_ps=round(1e12/soc.sys_clk_freq)),
         _csr_block(soc, "pcie_counters", "counters",
             control="control", time="time", width=layouts.COUNTER_WIDTH),
+        _csr_block(soc, "stamps",
+            doorbell="doorbell", interrupt="interrupt", waiting="waiting"),
         *(_memory_block(soc, index) for index in range(len(layouts.MEMORY_BASES))),
         *_card_memory_blocks(soc),
         *([_csr_block(soc, "user", cause=soc.constants["USER_INTERRUPT"])]

@@ -88,6 +88,7 @@ CSR_LOCATIONS = {
     "pattern":       10,
     "pcie_endpoint": 11,
     "mmio":          12,
+    "stamps":        13,
     "user":          16,
 }
 
@@ -138,9 +139,11 @@ def msix_control_layout():
     return [("enable", 1), ("mask", 1)]
 
 def msix_layout():
-    """MsixTable.scala: a pulse for each cause, and the table and pending bits by dwords."""
+    """MsixTable.scala: a pulse for each cause and, a cycle late, for each message that RQ took;
+    the table and the pending bits by dwords.
+    """
     address = bits_for(4*MSI_WIDTH - 1) + 1 # The upper half has the pending bits.
-    return [("causes", MSI_WIDTH), ("busy", 1), ("registers", [("address", address),
+    return [("causes", MSI_WIDTH), ("busy", 1), ("sent", 1), ("registers", [("address", address),
         ("write", 1), ("write_data", 32), ("read_data", 32)])]
 
 # Between the endpoint and its clients: gateware/spinal/src/main/scala/lanebox/pcie/Requests.scala

@@ -29,6 +29,7 @@ from lanebox.pcie.endpoint import make_endpoint
 from lanebox.pcie.msix import add_msi, add_msix
 from lanebox.pcie.tlp_events import tlp_events
 from lanebox.phy.hard_block import HARD_BLOCK, UserClock, make_phy
+from lanebox.stamps import add_stamps
 from lanebox.user.loopback import Loopback
 from lanebox.user.slot import make_occupant, occupant_sources
 
@@ -99,16 +100,14 @@ class LaneboxSoC(EarlyAddressSoC):
             "USER":             self.user.irq,
         })
 
-        # Device time and counters -----------------------------------------------------------------
+        # Device time, counters, stamps ------------------------------------------------------------
         self.device_time   = DeviceTime()
         self.pcie_counters = PcieCounters(tlp_events(self.pcie_phy), self.device_time.time)
+        add_stamps(self)
 
         # Status -----------------------------------------------------------------------------------
-        self.activity = Activity(
-            self.pcie_dma0.writer.enable,
-            self.pcie_dma0.reader.enable,
-            self.pcie_phy.msi_busy, self.pcie_endpoint.busy, self.host_busy, self.user.busy,
-        )
+        self.activity = Activity(self.pcie_dma0.writer.enable, self.pcie_dma0.reader.enable,
+            self.pcie_phy.msi_busy, self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy = self.activity.busy
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 

@@ -83,7 +83,7 @@ def test_header_names_target_and_sources(built):
     """The digest is the one that the identifier shows the beginning of."""
     header, _ = built
     assert header == {
-        "version": (1, 0), "target": "sim", "digest": gateware_digest(occupant_sources(Loopback)),
+        "version": (1, 1), "target": "sim", "digest": gateware_digest(occupant_sources(Loopback)),
     }
 
 
@@ -105,6 +105,9 @@ def test_header_names_target_and_sources(built):
     ("transactions", "timeout", "pcie_endpoint_timeout"),
     ("mmio",        "control",  "mmio_control"),
     ("mmio",        "reads_inside", "mmio_reads_inside"),
+    ("stamps",      "doorbell", "stamps_doorbell"),
+    ("stamps",      "interrupt", "stamps_interrupt"),
+    ("stamps",      "waiting",  "stamps_waiting"),
 ])
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
     """The table and csr.json come from the same SoC."""

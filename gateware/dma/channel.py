@@ -8,6 +8,9 @@ Either endpoint's channel has LitePCIe's registers and streams. With the stock e
 LitePCIe's; with ours its h2c engine is ours and the other parts are LitePCIe's.
 """
 
+from functools import reduce
+from operator import or_
+
 from litepcie.frontend.dma import (
     LitePCIeDMA,
     LitePCIeDMABuffering,
@@ -21,6 +24,15 @@ from migen import *
 from lanebox import layouts
 from lanebox.dma.h2c import H2c
 
+
+def _add_doorbell(channel):
+    """`doorbell` is high when the host hands a direction a descriptor or switches it on."""
+    engines = channel.reader, channel.writer
+    channel.doorbell = Signal() # o
+    channel.comb += channel.doorbell.eq(reduce(or_, [
+        engine.table.we.re | (engine._enable.re & engine._enable.storage[0])
+        for engine in engines
+    ]))
 
 class DmaChannel(LiteXModule):
     """LitePCIeDMA with our h2c engine. Its parts have LitePCIe's names, since registers do."""
@@ -53,6 +65,7 @@ class DmaChannel(LiteXModule):
             self.buffering.source.connect(self.loopback.next_sink),
             self.loopback.source.connect(self.writer.sink),
         ]
+        _add_doorbell(self)
 
 def _stock_channel(endpoint):
     channel = LitePCIeDMA(endpoint.phy, endpoint,
@@ -63,6 +76,7 @@ def _stock_channel(endpoint):
         address_width   = layouts.ADDRESS_WIDTH,
     )
     channel.h2c_settled = False # It counts what it has asked for.
+    _add_doorbell(channel)
     return channel
 
 CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}

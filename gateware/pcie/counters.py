@@ -64,19 +64,19 @@ class PcieCounters(LiteXModule):
     edge: nothing is lost between two intervals.
     """
     def __init__(self, events, time, with_csr=True):
-        self.snapshot = Signal() # i
-        self.clear    = Signal() # i
-        self.latched  = {}       # o, by name
+        self.snapshot  = Signal()              # i
+        self.clear     = Signal()              # i
+        self.latched   = {}                    # o, by name
+        self.time_late = Signal(COUNTER_WIDTH) # o, `time` of the cycle before
 
         # # #
 
         # Events are counted one cycle late; so must the time be that is set beside them.
-        time_late = Signal(COUNTER_WIDTH)
-        self.sync += time_late.eq(time)
-        self._latch("time", time_late)
+        self.sync += self.time_late.eq(time)
+        self._latch("time", self.time_late)
 
         for prefix, watched in events.items():
-            monitor = StreamMonitor(watched, time_late)
+            monitor = StreamMonitor(watched, self.time_late)
             self.add_module(name=f"{prefix}_events", module=watched)
             self.add_module(name=prefix, module=monitor)
             self.comb += monitor.clear.eq(self.clear)

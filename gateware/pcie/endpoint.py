@@ -9,6 +9,11 @@ that every LitePCIe front end attaches to any of them, and besides
 
     interrupt  stream.Endpoint(msi_layout())   i, messages for the host
     busy       Signal()   o, it waits for somebody who may stay silent: device time must run
+    interrupt_sent  Signal()   o, a cycle late: the hard block is through with a message
+
+An MSI is through when the block answers `cfg_interrupt_msi_sent`: it has been transmitted on the
+link, says PG213. A message of MSI-X is one of the card's writes, and through when RQ takes it, as
+every other request is for the counters; the block's own way to the link is behind that.
 """
 
 from litepcie.core import LitePCIeEndpoint
@@ -28,6 +33,8 @@ def _litepcie(phy):
     endpoint.autocsr_exclude = {"phy"}
     endpoint.interrupt       = phy.msi # Beside the data, which it may overtake.
     endpoint.busy            = Signal()
+    endpoint.interrupt_sent  = Signal()
+    endpoint.sync += endpoint.interrupt_sent.eq(phy.msi.valid & phy.msi.ready)
     return endpoint
 
 def _lanebox(phy):

@@ -103,6 +103,7 @@ class LaneboxEndpoint(LiteXModule):
         self.interrupt            = stream.Endpoint(msi_layout()) # i
         self.msix                 = None # A Record of msix_layout() where it is wanted.
         self.busy                 = Signal()                      # o, somebody is waited for.
+        self.interrupt_sent       = Signal()                      # o, see endpoint.py.
         self._targets             = []
 
         self._control = CSRStorage(fields=[
@@ -146,6 +147,9 @@ class LaneboxEndpoint(LiteXModule):
             self.phy.idle.eq(completer_idle & requester_idle),
             self.busy.eq(~requester_idle | (self.msix.busy if self.msix else 0)),
         ]
+        msi_sent = Signal()
+        self.sync += msi_sent.eq(self.phy.msi.valid & self.phy.msi.ready)
+        self.comb += self.interrupt_sent.eq(msi_sent | (self.msix.sent if self.msix else 0))
 
     def _instance(self, component, parameters, **ports):
         self.phy.platform.add_source(generate(component, **parameters))
@@ -261,6 +265,7 @@ def msix_ports(msix, control):
         "i_msixMask":                control.mask,
         "i_msixIrqs":                msix.causes,
         "o_msixBusy":                msix.busy,
+        "o_msixSent":                msix.sent,
         "i_msixRegisters_address":   registers.address,
         "i_msixRegisters_write":     registers.write,
         "i_msixRegisters_writeData": registers.write_data,

@@ -14,6 +14,15 @@ from board_builds import build_gateware, register_map
 from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices, wait_until
 from driver_guest import boot
 from seeds import SHIFT
+from stamped import (
+    BAR0_OFFSETS,
+    doorbells,
+    open_loopback,
+    pairs,
+    stamps,
+    transfer,
+    zero_of,
+)
 
 from sim import artefacts
 
@@ -123,25 +132,77 @@ def test_each_cause_has_its_vector(start_msix):
         assert board.stats()["msi"] == 0
 
 
-@pytest.mark.parametrize("stall", [0, 40])
-def test_a_message_never_overtakes_its_data(start_msix, stall):
-    """On RQ every message stands behind all that its descriptor has moved."""
-    with msix(start_msix, "--stall", stall, log=True) as (board, card, vectors):
+@pytest.mark.parametrize("slow", [("--stall", 40), ("--link-width", 1)], ids=["stalls", "link"])
+def test_a_message_never_overtakes_its_data(start_msix, slow):
+    """On RQ every message stands behind all that its descriptor has moved.
+
+    One descriptor at a time, so that it is known what a message stands for; and RQ slower than the
+    pattern, so that writes of it still wait when the cause is raised: else nothing is in the way.
+    """
+    print(f"seed {SHIFT}")
+    rng = random.Random(SHIFT)
+    sizes = [1 << rng.randrange(7, 15) for _ in range(16)]
+    with msix(start_msix, *slow, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         memory = card.memory(HIGH_MEMORY, TOTAL)
-        move(card, TOTAL, "all")
-        card.wait_data(memory, pattern(TOTAL))
-        vectors.wait_pending(0)
-    written, announced, messages = 0, 0, 0
+        for size in sizes:
+            card.stop()
+            card.write("pattern_control", C2H_GENERATE)
+            card.program("c2h", [(HIGH_MEMORY, size)])
+            card.start("c2h")
+            wait_until(lambda: vectors.message(C2H) == 1, "the message")
+            card.wait_data(memory, pattern(size))
+    written, announced = 0, []
     for tlp in board.tlps().on("RQ", "MWr"):
         if tlp.address >= MESSAGES:
-            messages += 1
-            announced += DESCRIPTOR
-            # Causes that come together share a message: it stands for one at least.
-            assert written >= announced, f"message {messages} after {written} bytes"
+            announced.append(written)
         else:
             written += 4 * tlp.dwords
-    assert written == TOTAL and messages >= TOTAL // DESCRIPTOR // 8
+    assert announced == [sum(sizes[: n + 1]) for n in range(len(sizes))]
+
+
+@pytest.mark.parametrize("stall", [0, 40])
+def test_messages_are_stamped_when_rq_takes_them(start_msix, stall):
+    """Of all writes on RQ the message's is stamped, in the cycle in which its beat was taken."""
+    print(f"seed {SHIFT}")
+    rng = random.Random(SHIFT)
+    found = []
+    with msix(start_msix, "--stall", stall, log=True) as (board, card, vectors):
+        vectors.program(C2H, 1)
+        open_loopback(card)
+        for _ in range(40):  # more than the numbers by which a write is known
+            transfer(card, 64 << rng.randrange(7))
+            wait_until(lambda: vectors.message(C2H) == 1, "the message")
+            found.append(stamps(card))
+        counters = card.counters()
+        card.stop()
+    log = board.tlps()
+    zero = zero_of(counters, log)
+    messages = [t.ns for t in log.on("RQ", "MWr") if t.address >= MESSAGES]
+    wanted = pairs(doorbells(log, card), messages)
+    assert [p.interrupt - zero for p in found] == [p.interrupt for p in wanted]
+
+
+def test_messages_in_a_stream_are_stamped(start_msix):
+    """While writes and other messages go on, the stamp is that of a message behind the doorbell."""
+    with msix(start_msix, "--stall", 40, log=True) as (board, card, vectors):
+        vectors.program(C2H, 1)
+        card.memory(HIGH_MEMORY, TOTAL)
+        move(card, TOTAL, "all")  # the last of its doorbells is `enable`
+        vectors.wait_pending(0)
+        wait_until(lambda: card.read("stamps_waiting") == 0, "a message behind the doorbell")
+        found = stamps(card)
+        wait_until(lambda: card.read("pcie_dma0_writer_table_level") == 0, "the end")
+        card.read("ctrl_scratch")
+        vectors.wait_pending(0)
+        counters = card.counters()
+    log = board.tlps()
+    zero = zero_of(counters, log)
+    messages = [t.ns for t in log.on("RQ", "MWr") if t.address >= MESSAGES]
+    start = card.address("pcie_dma0_writer_enable")
+    (bell,) = [t.ns for t in log.on("CQ", "MWr") if t.address & BAR0_OFFSETS == start][1:]
+    assert found.since(zero).interrupt == pairs([bell], messages)[0].interrupt
+    assert messages.index(found.since(zero).interrupt) == 0 and len(messages) > 4
 
 
 def test_the_table_keeps_whole_dwords(start_msix):

@@ -14,7 +14,7 @@
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
 #define LITEPCIE_CAP_MAJOR                      1
-#define LITEPCIE_CAP_MINOR                      0
+#define LITEPCIE_CAP_MINOR                      1
 #define LITEPCIE_CAP_DIGEST_WORDS               8
 #define LITEPCIE_CAP_TARGET_WORDS               8
 #define LITEPCIE_CAP_HEADER_WORDS               22
@@ -110,6 +110,12 @@
 #define LITEPCIE_TRANSACTIONS_READ_TAGS         2
 #define LITEPCIE_TRANSACTIONS_LANDING_BYTES     3
 #define LITEPCIE_TRANSACTIONS_HOST_CREDITS      4
+
+/* device time of a doorbell, and of the interrupt message after it */
+#define LITEPCIE_BLOCK_STAMPS                   15
+#define LITEPCIE_STAMPS_DOORBELL                0
+#define LITEPCIE_STAMPS_INTERRUPT               1
+#define LITEPCIE_STAMPS_WAITING                 2
 
 /* MMIO bridge: its order, its counters, the reads of the host that are inside */
 #define LITEPCIE_BLOCK_MMIO                     14

@@ -107,7 +107,10 @@
 	R(LITEPCIE_BLOCK_MMIO, 0x02c, 1, false, "mmio_error_address") \
 	R(LITEPCIE_BLOCK_MMIO, 0x030, 1, true, "mmio_select") \
 	R(LITEPCIE_BLOCK_MMIO, 0x034, 1, false, "mmio_latency_count") \
-	R(LITEPCIE_BLOCK_MMIO, 0x038, 1, false, "mmio_size_count")
+	R(LITEPCIE_BLOCK_MMIO, 0x038, 1, false, "mmio_size_count") \
+	R(LITEPCIE_BLOCK_STAMPS, 0x000, 1, false, "stamps_doorbell") \
+	R(LITEPCIE_BLOCK_STAMPS, 0x004, 1, false, "stamps_interrupt") \
+	R(LITEPCIE_BLOCK_STAMPS, 0x008, 1, false, "stamps_waiting")
 
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_OFFSET             0
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_SIZE               1

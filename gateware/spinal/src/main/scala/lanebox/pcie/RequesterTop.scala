@@ -71,6 +71,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
     val msixEnable, msixMask = msix generate (in Bool ())
     val msixIrqs             = msix generate (in Bits (p.msixVectors bits)) // Pulses.
     val msixBusy             = msix generate (out Bool ())
+    val msixSent             = msix generate (out Bool ())                  // A cycle late.
     val msixRegisters = msix generate slave(RegisterPort(MsixTable.addressBits(p.msixVectors)))
 
     val stop         = in Bool ()  // See RequestPath.
@@ -128,7 +129,25 @@ case class RequesterTop(p: RequesterParam) extends Component {
     table.io.irqs         := io.msixIrqs
     table.io.registers <> io.msixRegisters
     io.msixBusy := table.io.busy
-    path.io.clients.last << table.io.message
+
+    // Which beat on RQ is the message, its number tells: no other write has it until this one has
+    // left the block. It is known here cycles before the beat; one message is on its way at a time.
+    val onWay, numbered = RegInit(False)
+    val number          = Reg(UInt(5 bits))
+    val taken           = RegNext(io.rq.fire) init False
+    val sequence        = RegNext(io.rq.sequence)
+    io.msixSent := numbered && taken && sequence === number.resized
+
+    when(table.io.message.fire)(onWay := True)
+    when(path.io.progress.writeIssued.msb) {
+      numbered := True
+      number   := path.io.progress.issued.resized
+    }
+    when(io.msixSent) {
+      onWay    := False
+      numbered := False
+    }
+    path.io.clients.last << table.io.message.haltWhen(onWay)
   }
 
   io.idle       := RegNext(path.io.idle && returns.io.idle) init False

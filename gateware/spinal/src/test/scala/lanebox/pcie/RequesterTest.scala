@@ -36,12 +36,15 @@ class RequesterTest extends AnyFunSuite {
     private val numbers = mutable.Queue[Int]()
     private val dwords  = mutable.ArrayBuffer[Long]()
     private var head    = (0, 0, 0)
+    private var message = false // RQ took one in the cycle before.
     dut.io.rq.ready #= false
     dut.io.rc.valid #= false
     dut.io.sequence.numbers.foreach(_.valid #= false)
 
     def cycle(): Unit = {
       memory.cycle()
+      assert(dut.io.msixSent.toBoolean == message, "a message's beat, and no other, is told of")
+      message = false
       val rq = dut.io.rq
       if (rq.valid.toBoolean && rq.ready.toBoolean) {
         if (dwords.isEmpty) head = (rq.firstBe.toInt, rq.lastBe.toInt, rq.sequence.toInt)
@@ -62,7 +65,8 @@ class RequesterTest extends AnyFunSuite {
     private def take(tlp: RequestTlp): Unit = {
       RequestModel.check(tlp, 256, 512)
       numbers += tlp.sequence
-      if (tlp.address >= messages) arrived += tlp.data.head.toInt
+      message = tlp.address >= messages
+      if (message) arrived += tlp.data.head.toInt
       else if (!tlp.write) {
         val address = tlp.address.toInt
         memory.issue(

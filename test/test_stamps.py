@@ -1,0 +1,92 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""stamps.py; that the right events reach it is proven by sim/test/test_board_stamps.py."""
+
+import random
+
+from csr_model import CsrBench
+from migen import Signal, passive
+from seeds import each_seed
+from stream_model import simulate, wait
+
+from lanebox.stamps import Stamps
+
+WRAP = 2**32
+
+
+class Pair:
+    """What the registers must say after each cycle's events."""
+
+    def __init__(self):
+        self.doorbell = self.interrupt = 0
+        self.waiting  = False
+
+    def cycle(self, time, rung, sent):
+        if rung:
+            self.doorbell, self.waiting = time % WRAP, True
+        elif sent and self.waiting:
+            self.interrupt, self.waiting = time % WRAP, False
+
+
+@each_seed(16)
+def test_the_pair_is_the_last_doorbell_and_the_first_message_behind_it(seed):
+    """For any doorbells and messages, together too, and across the wrap of the lower half."""
+    rng      = random.Random(seed)
+    dut      = Stamps(with_csr=False)
+    expected = Pair()
+    start    = rng.choice([0, WRAP - 500])
+
+    def drive():
+        for time in range(start, start + 1000):
+            rung, sent = rng.random() < 0.05, rng.random() < 0.1
+            yield dut.time.eq(time)
+            yield dut.rung.eq(rung)
+            yield dut.sent.eq(sent)
+            yield
+            found = [(yield dut.doorbell), (yield dut.interrupt), (yield dut.waiting)]
+            assert found == [expected.doorbell, expected.interrupt, expected.waiting], time
+            expected.cycle(time, rung, sent)
+
+    simulate(dut, [drive()])
+
+
+@each_seed(8)
+def test_software_reads_a_pair_while_messages_go_on(seed):
+    """Once `waiting` is 0 the registers stand, in whatever order they are read."""
+    rng     = random.Random(seed)
+    dut     = Stamps()
+    bench   = CsrBench(dut)
+    clock   = Signal(32)
+    stamped = []
+    bench.comb += dut.time.eq(clock)
+    bench.sync += clock.eq(clock + 1)
+
+    @passive
+    def messages():
+        while True:
+            yield from wait(rng.randrange(1, 9))
+            yield dut.sent.eq(1)
+            stamped.append((yield clock) + 1)
+            yield
+            yield dut.sent.eq(0)
+
+    def read():
+        for _ in range(20):
+            yield dut.rung.eq(1)
+            rung = (yield clock) + 1
+            yield
+            yield dut.rung.eq(0)
+            while (yield from bench.read("waiting")):
+                pass
+            names = ["doorbell", "interrupt", "doorbell", "interrupt"]
+            rng.shuffle(names)
+            found = []
+            for name in names:
+                yield from wait(rng.randrange(20))
+                found.append((name, (yield from bench.read(name))))
+            first = next(time for time in stamped if time > rung)
+            assert set(found) == {("doorbell", rung), ("interrupt", first)}
+
+    simulate(bench, [read(), messages()])
