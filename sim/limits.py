@@ -119,6 +119,16 @@ def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
     return Limit(host_rtt_ns + wires + 2 * CYCLE_NS, "host round trip")
 
 
+def transfer_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
+    """Least time of `size` bytes read by the card and written back: one round trip, then RQ.
+
+    Every beat that comes goes back at once; what stands before the read and behind the last write
+    takes no time.
+    """
+    pins = size / interface(min(size, mps), REQUEST_DESCRIPTOR)
+    return Limit(host_rtt_ns + pins, "host round trip")
+
+
 def mmio_write(size: int, mps: int, below_4_gib: bool = False) -> Limit:
     """Back-to-back host writes of `size` bytes (CQ)."""
     overhead = WRITE_OVERHEAD - (SHORT_HEADER if below_4_gib else 0)

@@ -180,12 +180,14 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
 
 
 def latency(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """A row for each size of the utility's report that has a value: doorbell to last byte back."""
+    """A row for each of the utility's report: doorbell to interrupt, and to the last byte back."""
     return [
         row(
             f"{at.card.prefix}latency/{found['id']}", found["value"], "ns",
-            lower_is_better=True, p99=found["p99_ns"], histogram=found["histogram"],
-            violations=violations, conditions=asdict(at),
+            limits.transfer_ns(at.read_latency_ns, at.mps, found["size_bytes"]),
+            lower_is_better=True, p99=found.get("p99_ns"), histogram=found.get("histogram"),
+            reason=found["reason"], violations=None if found["value"] is None else violations,
+            conditions=asdict(at),
         )
-        for found in check(report)["rows"] if found["value"] is not None
+        for found in check(report)["rows"]
     ]  # fmt: skip

@@ -103,6 +103,7 @@ class Channel:
         self.table = deque()
         self.done = 0  # since the last flush, what loop_status shows
         self.moved = 0  # bytes, ever
+        self.cleared = 0  # of these, when the counters were cleared
 
 
 class CardStandin:
@@ -217,9 +218,11 @@ class CardStandin:
         if offset == self.registers.address["pcie_counters_control"] and value & 1:
             self.snapshot = {
                 "pcie_counters_time": self.time,
-                "pcie_counters_rc_payload_bytes": self.h2c.moved,
-                "pcie_counters_rq_payload_bytes": self.c2h.moved,
+                "pcie_counters_rc_payload_bytes": self.h2c.moved - self.h2c.cleared,
+                "pcie_counters_rq_payload_bytes": self.c2h.moved - self.c2h.cleared,
             }
+        if offset == self.registers.address["pcie_counters_control"] and value & 2:
+            self.h2c.cleared, self.c2h.cleared = self.h2c.moved, self.c2h.moved
         if offset == self.registers.address["pcie_msi_clear"]:
             self.raised &= ~value
         called = self.on("pcie_msi_enable") & self.registers.bit["user"]

@@ -65,6 +65,12 @@ def test_writes_below_4_gib_have_a_shorter_header():
     assert short / long == pytest.approx((512 + 24) / (512 + 20))
 
 
+def test_a_transfer_cannot_beat_its_round_trip_and_its_beats():
+    """600 ns, then RQ: 3 beats for 64 B, 16 TLPs of 9 for 4 KiB at MPS 256, 32 of 5 at MPS 128."""
+    times = [limits.transfer_ns(600, *at).value for at in ((256, 64), (256, 4096), (128, 4096))]
+    assert times == pytest.approx([612, 600 + 16 * 36, 600 + 32 * 20])
+
+
 def test_an_mmio_read_cannot_beat_its_round_trip():
     """The least time contains the host's share and grows with it one to one."""
     fast, slow = (limits.mmio_read_ns(rtt, 256, 4).value for rtt in (700, 1700))

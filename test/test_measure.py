@@ -69,6 +69,19 @@ def test_a_read_is_better_when_it_is_shorter():
     assert row.p99 == 752
 
 
+def test_a_transfer_has_the_limit_of_its_conditions():
+    """Doorbell to interrupt and to memory: the host's own round trip binds; no stamp, no number."""
+    timed = {"id": "dma/64", "size_bytes": 64, "value": 868, "p99_ns": 872, "reason": None,
+             "histogram": [{"from_ns": 868, "to_ns": 872, "count": 200}]}  # fmt: skip
+    none = {"id": "interrupt/64", "size_bytes": 64, "value": None, "reason": "no stamps"}
+    report = {"ok": True, "rows": [none, timed]}
+    silent, row = measure.latency(report, Conditions(read_latency_ns=1000), 0)
+    assert (row.id, row.limit, row.binds) == ("latency/dma/64", 1012, "host round trip")
+    assert row.ratio == pytest.approx(1012 / 868) and row.violations == 0
+    assert (silent.id, silent.value, silent.reason) == ("latency/interrupt/64", None, "no stamps")
+    assert silent.ratio is silent.violations is silent.histogram is None
+
+
 def test_a_guests_stores_are_not_sold_as_the_cards_limit():
     """In a guest the table says that the guest binds; the limit itself stays the card's."""
     report = {"ok": True, "rows": [access("write", 4, 31)]}

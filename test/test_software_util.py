@@ -20,7 +20,7 @@ from vfio_user_standin import REGION_READ, VERSION
 COMMANDS = {"info": [], "peek": ["ctrl_scratch"], "poke": ["ctrl_scratch", "1"], "dump": [],
     "scratch_test": [], "mmio_bench": [], "dma_test": [], "dma_bench": ["--size", "4M"],
     "doctor": ["--look"]}
-# Of the machine: test_util_pci.py; of real gateware: sim/test/test_util_latency.py.
+# Of the machine: test_util_pci.py; what `latency` measures: sim/test/test_util_latency.py.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
 
 
@@ -248,6 +248,18 @@ def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device
     assert status == 0
     assert [row["id"] for row in report["rows"] if row["value"] is not None] == valued
     assert all(row["reason"] for row in report["rows"] if row["value"] is None)
+
+
+def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device):
+    """The stand-in has none, as gateware of version 1.0: null and the reason; the rest is timed."""
+    with card():
+        status, report = util.json(device, "latency", "--count", "2")
+    assert status == 0
+    rows = {row["id"]: row for row in report["rows"]}
+    for size in (64 << n for n in range(7)):
+        assert rows[f"interrupt/{size}"]["value"] is None
+        assert "does not stamp doorbell and interrupt" in rows[f"interrupt/{size}"]["reason"]
+        assert rows[f"dma/{size}"]["value"] is not None
 
 
 def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, device):

@@ -17,6 +17,8 @@ CYCLE_NS = 4  # what the card's clock can tell apart
 ROWS = {
     "mmio_read/4": "The host reads a register, 4 B",
     "mmio_read/8": "The host reads a register, 8 B",
+    "latency/interrupt/64": "Doorbell to interrupt, 64 B there and back",
+    "latency/interrupt/4096": "Doorbell to interrupt, 4096 B there and back",
     "latency/dma/64": "DMA there and back, 64 B",
     "latency/dma/4096": "DMA there and back, 4096 B",
 }

@@ -73,12 +73,14 @@ static void print_json(struct json *json, const void *result)
 
 static void set_up(struct latency *latency)
 {
-	latency->row[0].size = 4096;
-	snprintf(latency->row[0].id, sizeof(latency->row[0].id), "interrupt/4096");
-	for (int i = 1; i < LATENCY_ROWS; i++) {
-		latency->row[i].size = 32u << i;
-		snprintf(latency->row[i].id, sizeof(latency->row[i].id), "dma/%zu",
-			 latency->row[i].size);
+	static const char *const ends[LATENCY_ENDS] = { "interrupt", "dma" };
+
+	for (int i = 0; i < LATENCY_ROWS; i++) {
+		struct latency_row *row = &latency->row[i];
+
+		row->end = i / LATENCY_SIZES;
+		row->size = 64u << i % LATENCY_SIZES;
+		snprintf(row->id, sizeof(row->id), "%s/%zu", ends[row->end], row->size);
 	}
 }
 
@@ -121,16 +123,16 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] latency [options]\n"
 	"\n"
-	"Time single transfers through the card's loopback, one after the other.\n"
+	"Time single transfers through the card's loopback, one after the other: so many bytes\n"
+	"read from host memory, and as many written to it.\n"
 	"\n"
-	"  interrupt/4096  from the doorbell to the interrupt, by the host's clock: on a real card\n"
-	"                  only, since cards do not stamp their interrupts\n"
-	"  dma/64 to 4096  from the doorbell to the last byte written back: so many bytes read\n"
-	"                  from host memory, and as many written to it\n"
+	"  interrupt/64 to 4096  from the doorbell to the interrupt that says it is done: from the\n"
+	"                        register's write to the message, both stamped by the card\n"
+	"  dma/64 to 4096        from the doorbell to the last byte written back, at the pins\n"
 	"\n"
 	"Hardware time is the card's own, with percentiles and a histogram. Software time,\n"
 	"what the host's clock has on top, is given on a real card only: in simulation the host's\n"
-	"clock means nothing.\n"
+	"clock means nothing. A card that does not stamp its interrupts says so instead.\n"
 	"\n"
 	"options:\n"
 	"  -n, --count N  transfers in each row, 1 to 1000000 (200)\n"

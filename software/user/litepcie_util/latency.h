@@ -5,7 +5,8 @@
  */
 
 /*
- * latency: what is measured. latency_measure.c measures, cmd_latency.c parses and prints.
+ * latency: what is measured. latency_measure.c measures, by the transfers of latency_transfer.c;
+ * cmd_latency.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_LATENCY_H
 #define LITEPCIE_UTIL_LATENCY_H
@@ -14,10 +15,18 @@
 #include "util.h"
 
 #define LATENCY_SIZES	7	/* 64 to 4096 bytes */
-#define LATENCY_ROWS	(LATENCY_SIZES + 1)
+
+enum latency_end {
+	LATENCY_INTERRUPT,	/* the message has gone: the card's stamps */
+	LATENCY_DMA,		/* the last byte has been written back: its counters */
+	LATENCY_ENDS
+};
+
+#define LATENCY_ROWS	(LATENCY_ENDS * LATENCY_SIZES)
 
 struct latency_row {
 	char			id[32];
+	enum latency_end	end;
 	size_t			size;		/* bytes there, and as many back */
 	bool			valid;
 	char			reason[UTIL_SENTENCE];

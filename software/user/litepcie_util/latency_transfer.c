@@ -1,0 +1,269 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See latency_transfer.h for the promises. */
+#include <errno.h>
+#include <poll.h>
+
+#include "latency_transfer.h"
+#include "litepcie_capability.h"
+#include "progress.h"
+
+#define PAGE		4096u
+#define FEWEST		16u
+#define TIMEOUT_MS	10000
+#define POLLS		100000u
+#define IRQ_DISABLE	(1u << 24)	/* of a descriptor, as LitePCIe's DMA has them */
+#define LAST_DISABLE	(1u << 25)
+
+/* Registers ----------------------------------------------------------------------------------- */
+
+static int find(struct litepcie *dev, const char *side, const char *name, uint32_t *offset)
+{
+	struct litepcie_register found;
+	char full[64];
+	int rc;
+
+	snprintf(full, sizeof(full), "%s_%s", side, name);
+	rc = litepcie_register_find(dev, full, &found);
+	*offset = found.offset;
+	return rc;
+}
+
+static int find_way(struct litepcie *dev, const char *side, struct transfer_way *way)
+{
+	int rc = find(dev, side, "enable", &way->enable);
+
+	if (rc == 0)
+		rc = find(dev, side, "table_value", &way->value);
+	if (rc == 0)
+		rc = find(dev, side, "table_loop_prog_n", &way->loop);
+	if (rc == 0)
+		rc = find(dev, side, "table_loop_status", &way->status);
+	return rc < 0 ? rc : find(dev, side, "table_reset", &way->flush);
+}
+
+static void find_stamps(struct transfer *transfer)
+{
+	struct litepcie *dev = transfer->dev;
+
+	transfer->stamped = find(dev, "stamps", "doorbell", &transfer->doorbell) == 0 &&
+			    find(dev, "stamps", "interrupt", &transfer->interrupt) == 0 &&
+			    find(dev, "stamps", "waiting", &transfer->waiting) == 0;
+}
+
+/* The last descriptor's address, which its registers still hold. */
+static int read_address(struct litepcie *dev, struct transfer_way *way)
+{
+	uint32_t low, high;
+	int rc = litepcie_readl(dev, way->value + 4, &low);
+
+	if (rc == 0)
+		rc = litepcie_readl(dev, way->value + 8, &high);
+	if (rc == 0)
+		way->address = (uint64_t)high << 32 | low;
+	return rc;
+}
+
+/* A buffer each way, for the sake of its descriptors. */
+static int run_once(struct litepcie *dev)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 1,
+	};
+	uint64_t first;
+	int rc = litepcie_dma_start(dev, &config), stopped;
+
+	if (rc < 0)
+		return rc;
+	rc = litepcie_h2c_get(dev, &first, TIMEOUT_MS);
+	if (rc > 0)
+		rc = litepcie_h2c_submit(dev, 1);
+	if (rc == 0)
+		rc = litepcie_c2h_peek(dev, &first, TIMEOUT_MS);
+	stopped = litepcie_dma_stop(dev);
+	return rc <= 0 ? (rc < 0 ? rc : -ETIMEDOUT) : stopped;
+}
+
+int transfer_find(struct transfer *transfer, struct litepcie *dev)
+{
+	int rc = find_way(dev, "pcie_dma0_reader", &transfer->h2c);
+
+	transfer->dev = dev;
+	if (rc == 0)
+		rc = find_way(dev, "pcie_dma0_writer", &transfer->c2h);
+	if (rc == 0)
+		rc = litepcie_ring_setup(dev, PAGE, FEWEST);
+	if (rc == 0)
+		rc = run_once(dev);
+	if (rc == 0)
+		rc = read_address(dev, &transfer->h2c);
+	if (rc == 0)
+		rc = read_address(dev, &transfer->c2h);
+	find_stamps(transfer);
+	return rc;
+}
+
+/* Begin, end ---------------------------------------------------------------------------------- */
+
+/* c2h may interrupt, beside whatever else may. */
+static int enable_cause(struct litepcie *dev)
+{
+	struct litepcie_block dma;
+	uint64_t enabled;
+	int rc = litepcie_block_find(dev, LITEPCIE_BLOCK_DMA, 0, &dma);
+
+	if (rc == 0)
+		rc = litepcie_register_read(dev, "pcie_msi_enable", &enabled);
+	if (rc == 0)
+		rc = litepcie_register_write(dev, "pcie_msi_enable",
+					     enabled | 1u << dma.parameter[LITEPCIE_DMA_C2H_CAUSE]);
+	return rc;
+}
+
+static int arm(struct transfer *transfer, const struct transfer_way *way)
+{
+	int rc = litepcie_writel(transfer->dev, way->flush, 1);
+
+	if (rc == 0)
+		rc = litepcie_writel(transfer->dev, way->loop, 0);
+	return rc < 0 ? rc : litepcie_writel(transfer->dev, way->enable, 1);
+}
+
+/*
+ * For the library h2c runs, without a buffer: so there is somebody to take the interrupts, and its
+ * stop brings the whole channel to rest, with whatever was put into its tables here.
+ */
+int transfer_begin(struct transfer *transfer)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
+	int rc = litepcie_dma_start(transfer->dev, &config);
+
+	if (rc < 0)
+		return rc;
+	rc = litepcie_register_write(transfer->dev, "pcie_dma0_loopback_enable", 1);
+	if (rc == 0)
+		rc = enable_cause(transfer->dev);
+	if (rc == 0)
+		rc = arm(transfer, &transfer->c2h);
+	if (rc == 0)
+		rc = arm(transfer, &transfer->h2c);
+	if (rc < 0)
+		transfer_end(transfer);
+	return rc;
+}
+
+int transfer_end(struct transfer *transfer)
+{
+	return litepcie_dma_stop(transfer->dev);
+}
+
+/* Transfers ----------------------------------------------------------------------------------- */
+
+static int post(struct transfer *transfer, const struct transfer_way *way, size_t size,
+		uint32_t flags)
+{
+	const uint64_t words[] = {
+		flags | LAST_DISABLE | (uint32_t)size, (uint32_t)way->address, way->address >> 32,
+	};
+
+	/* Back to back, so that the doorbell is one event. */
+	return litepcie_mmio_write_burst(transfer->dev, way->value, 4, 4, words, 3);
+}
+
+int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot)
+{
+	struct litepcie *dev = transfer->dev;
+	struct litepcie_counters counters;
+	uint32_t before, now = 0;
+	double began;
+	int rc = litepcie_readl(dev, transfer->c2h.status, &before);
+
+	if (rc == 0)
+		rc = post(transfer, &transfer->c2h, size, IRQ_DISABLE);
+	if (rc == 0)
+		rc = litepcie_counters_clear(dev);
+	began = progress_now();
+	if (rc == 0)
+		rc = post(transfer, &transfer->h2c, size, IRQ_DISABLE);
+	now = before;
+	for (unsigned int i = 0; rc == 0 && now == before; i++)
+		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) : -ETIMEDOUT;
+	shot->whole_ns = (progress_now() - began) * 1e9;
+	/* Done is when the last write has entered the core: a second look comes behind it. */
+	if (rc == 0)
+		rc = litepcie_readl(dev, transfer->c2h.status, &now);
+	if (rc == 0)
+		rc = litepcie_counters(dev, &counters);
+	if (rc < 0)
+		return rc;
+	if (counters.rq.payload_bytes != size || counters.rc.payload_bytes != size)
+		return -EIO;
+	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
+			    util_tick_ns(dev);
+	return 0;
+}
+
+static int wait_readable(struct litepcie *dev)
+{
+	struct pollfd waiting = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
+	int rc;
+
+	if (waiting.fd < 0)
+		return waiting.fd;
+	rc = poll(&waiting, 1, TIMEOUT_MS);
+	return rc > 0 ? 0 : rc < 0 ? -errno : -ETIMEDOUT;
+}
+
+/* Let the library take the interrupt. It has given the card no buffer, so the table says none. */
+static int collect(struct transfer *transfer)
+{
+	int rc = litepcie_writel(transfer->dev, transfer->h2c.flush, 1);
+
+	if (rc == 0)
+		rc = litepcie_dma_wait(transfer->dev, LITEPCIE_H2C, 0);
+	return rc < 0 ? rc : 0;
+}
+
+/* Until the message that the card has stamped: one from before the doorbell may wake us first. */
+static int wait_for_message(struct transfer *transfer, double *woken)
+{
+	uint32_t waiting = 1;
+	int rc = 0;
+
+	while (rc == 0 && waiting) {
+		rc = wait_readable(transfer->dev);
+		*woken = progress_now();
+		if (rc == 0)
+			rc = litepcie_readl(transfer->dev, transfer->waiting, &waiting);
+		if (rc == 0)
+			rc = collect(transfer);
+	}
+	return rc;
+}
+
+int transfer_to_interrupt(struct transfer *transfer, size_t size, struct shot *shot)
+{
+	struct litepcie *dev = transfer->dev;
+	uint32_t doorbell, interrupt;
+	double began, woken = 0;
+	int rc = post(transfer, &transfer->c2h, size, 0);
+
+	began = progress_now();
+	if (rc == 0)
+		rc = post(transfer, &transfer->h2c, size, IRQ_DISABLE);
+	if (rc == 0)
+		rc = wait_for_message(transfer, &woken);
+	if (rc == 0)
+		rc = litepcie_readl(dev, transfer->doorbell, &doorbell);
+	if (rc == 0)
+		rc = litepcie_readl(dev, transfer->interrupt, &interrupt);
+	if (rc < 0)
+		return rc;
+	shot->whole_ns = (woken - began) * 1e9;
+	shot->hardware_ns = (double)(interrupt - doorbell) * util_tick_ns(dev);
+	return 0;
+}
