@@ -54,6 +54,7 @@ def test_help_teaches_on_stdout(util, arguments):
     assert result.returncode == 0
     assert result.stderr == ""
     assert result.stdout.startswith("usage: litepcie_util ")
+    assert re.search("^examples?:$", result.stdout, re.MULTILINE)
     assert max(len(line) for line in result.stdout.splitlines()) <= 100
 
 
@@ -292,6 +293,11 @@ def test_a_result_that_cannot_be_written_fails(util, card, device):
             stderr=subprocess.PIPE, text=True, timeout=60)
     assert result.returncode == 1
     assert "could not be written" in result.stderr
+    for name in ([], ["info"]):
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([util.program, *name, "--help"], stdout=full,
+                stderr=subprocess.PIPE, text=True, timeout=60)
+        assert result.returncode == 1 and "could not be written" in result.stderr
 
 
 # Manual -------------------------------------------------------------------------------------------

@@ -168,6 +168,7 @@ NEEDS = {
         Need("tshark", programs("tshark"), ("tshark",)),
         Need("lspci", programs("lspci"), ("pciutils",)),
         Need("groff", programs("groff"), ("groff-base",)),
+        Need("jq", programs("jq"), ("jq",)),
         Need("valgrind, strace", programs("valgrind", "strace"), ("valgrind", "strace")),
         Need("sparse", programs("sparse"), ("sparse",)),
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),

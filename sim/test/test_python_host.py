@@ -349,3 +349,6 @@ def test_pip_builds_and_installs_it(tmp_path, board):
                           env=environment, cwd=tmp_path)  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("sim ") and str(place) in done.stdout
+    command = [place / "bin" / "lanebox-live", "-d", f"sim:{board.socket}", "-n", "1", "-i", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=60)
+    assert done.returncode == 0 and "\nrq card asks" in done.stdout, done.stderr

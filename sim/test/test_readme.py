@@ -7,11 +7,15 @@ import os
 import pty
 import re
 import select
+import shutil
 import subprocess
 import time
 from pathlib import Path
 
 import pytest
+
+from sim.guest import driver
+from sim.guest import kernel as guest_kernel
 
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 900
@@ -23,6 +27,24 @@ LONG = {
 }  # fmt: skip
 ELSEWHERE = {"make test"}  # this is it
 INTERACTIVE = {"make shell"}
+# What the text around the blocks says to run, and the test that runs it, or what it is made of.
+IN_THE_TEXT = {
+    "DEBIAN_MIRROR=... make sim": "sim/test/test_guest_mirror.py::test_a_named_mirror_overrides",
+    "make bench VM=1": "sim/test/test_host.py::test_the_driver_costs_less_than_litepcie_s",
+    "make soak SOAK=full": "sim/test/test_guest_driver_soak.py::test_surprise_removals",
+    "make soak SOAK=kernels": "sim/test/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
+    "make -C software/kernel": "sim/test/test_readme.py::test_the_driver_is_built_by_its_makefile",
+    "man software/user/litepcie_util.1":
+        "test/test_software_util.py::test_the_manual_page_is_well_formed",
+    "pip install ./software/python":
+        "sim/test/test_python_host.py::test_pip_builds_and_installs_it",
+    "lanebox-live": "sim/test/test_python_host.py::test_pip_builds_and_installs_it",
+    "targets/ku5p.py --compat seed000":
+        "sim/test/test_compat.py::test_the_memories_are_where_the_seed_has_them",
+    "./targets/ku5p.py --synth-only": "test/test_silicon.py::test_the_default_build_fits",
+}  # fmt: skip
+SPOKEN = r"`((?:DEBIAN_MIRROR=\S+ )?(?:make|man|pip|python|sudo) [^`]+|(?:\./)?targets/\S+ -[^`]+"
+SPOKEN += r"|lanebox-live)`"
 
 
 def commands() -> list[str]:
@@ -53,6 +75,27 @@ def test_a_command_of_the_readme_works(command, results_kept):
 def test_the_lists_above_are_the_readmes():
     """A command that leaves the README leaves these lists as well."""
     assert LONG | ELSEWHERE | INTERACTIVE <= set(commands())
+
+
+def test_a_command_in_the_text_is_run_somewhere():
+    """Between backquotes, outside the blocks: in a block as well, or by the test that is named."""
+    text = re.sub(r"```.*?```", "", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    spoken = set(re.findall(SPOKEN, text))
+    assert spoken - set(commands()) == IN_THE_TEXT.keys()
+    for place in IN_THE_TEXT.values():
+        file, _, name = place.partition("::")
+        assert f"def {name}(" in (ROOT / file).read_text(), place
+
+
+@pytest.mark.guest
+def test_the_driver_is_built_by_its_makefile(tmp_path):
+    """As on a machine whose kernel's headers are installed, but for where these are."""
+    kernel = guest_kernel.ensure()
+    place = shutil.copytree(ROOT / "software" / "kernel", tmp_path / "kernel")
+    command = ["make", "-C", place, f"KDIR={kernel.headers}", f"CC={driver.compiler(kernel)}",
+               *driver.OPTIONS]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS)
+    assert done.returncode == 0 and (place / "litepcie.ko").exists(), done.stderr[-3000:]
 
 
 @pytest.mark.guest

@@ -148,7 +148,11 @@ static const char help[] =
 	"\n"
 	"Print the gateware's identifier, device time, the link as it was negotiated (generation,\n"
 	"lanes, maximum payload and read request size, MSI) and what the gateware contains.\n"
-	"Nothing in the card is changed.\n";
+	"Nothing in the card is changed.\n"
+	"\n"
+	"examples:\n"
+	"  litepcie_util -d sim:build/board.sock info\n"
+	"  litepcie_util --json info | jq -r .identifier\n";
 
 const struct command cmd_info = {
 	.name = "info",

@@ -141,7 +141,10 @@ static const char help[] =
 	"[--json] list\n"
 	"\n"
 	"List the cards of this machine: address, identity, link, and the name to open each by\n"
-	"(-d), or what is in the way. No card is touched, and no rights are needed.\n";
+	"(-d), or what is in the way. No card is touched, and no rights are needed.\n"
+	"\n"
+	"example:\n"
+	"  litepcie_util list\n";
 
 const struct command cmd_list = {
 	.name = "list",

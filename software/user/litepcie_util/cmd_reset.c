@@ -85,7 +85,10 @@ static const char help[] =
 	"[-d DEVICE | -c N] [--json] reset\n"
 	"\n"
 	"Reset the card's PCI function (function level reset) through the kernel, then read its\n"
-	"identifier. Whoever uses the card at that time is told so by an error. Needs root.\n";
+	"identifier. Whoever uses the card at that time is told so by an error. Needs root.\n"
+	"\n"
+	"example:\n"
+	"  sudo litepcie_util reset\n";
 
 const struct command cmd_reset = {
 	.name = "reset",

@@ -114,7 +114,10 @@ static const char help[] =
 	"[-d DEVICE | -c N] [--json] scratch_test\n"
 	"\n"
 	"Write 38 patterns to the scratch register, read each back, then restore the register's\n"
-	"reset value. Exit status 1 and the first difference if one comes back wrong.\n";
+	"reset value. Exit status 1 and the first difference if one comes back wrong.\n"
+	"\n"
+	"example:\n"
+	"  litepcie_util scratch_test\n";
 
 const struct command cmd_scratch_test = {
 	.name = "scratch_test",

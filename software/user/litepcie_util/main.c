@@ -86,10 +86,19 @@ static void print_help(void)
 	     "exit status: 0 all went well, 1 a test failed or the card cannot be used, 2 usage");
 }
 
+/* A text that nobody got is no success. */
+static int finish_help(void)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return EXIT_OK;
+	fputs("litepcie_util: the text could not be written to stdout\n", stderr);
+	return EXIT_FAILED;
+}
+
 int util_help(const struct command *command)
 {
 	printf("usage: litepcie_util %s", command->help);
-	return EXIT_OK;
+	return finish_help();
 }
 
 int util_usage(const struct util *util, const char *format, ...)
@@ -175,7 +184,7 @@ static int parse_globals(struct util *util, int argc, char **argv)
 			break;
 		case 'h':
 			print_help();
-			return EXIT_OK;
+			return finish_help();
 		case ':':
 			return util_usage(util, "%s needs a value", argv[optind - 1]);
 		case '?':
