@@ -76,6 +76,8 @@ def _socket_file(path):
 
 
 @pytest.mark.parametrize("name, sentence", [
+    ("", "has no name: it must be like /dev/litepcie0, vfio:0000:22:00.0 or sim:SOCKET"),
+    ("sim:", '"sim:" has no name'), ("vfio:", '"vfio:" has no name'),
     ("{tmp}/none", "no such device; load the driver"),
     ("{tmp}", "Is a directory"),
     ("{tmp}/file", "not a device file"),

@@ -1,0 +1,229 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Single accesses to the BARs: each is checked, then made by the back end. What a back end cannot
+ * share is locked meanwhile; the library's other files hold the lock already.
+ */
+#include <errno.h>
+
+#include "backend.h"
+
+#define POSTS	64u	/* writes handed over together */
+
+static int check_access(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size,
+			size_t reach)
+{
+	uint64_t end = dev->bar_size[bar];
+
+	if (offset % size || reach % size)
+		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes at BAR%u + 0x%llx is "
+				     "not aligned", size, bar,
+				     (unsigned long long)(offset + reach % size));
+	if (reach > end || offset > end - reach)
+		return litepcie_fail(dev, -EINVAL, "%zu bytes at BAR%u + 0x%llx lie beyond its end "
+				     "at 0x%llx", reach, bar, (unsigned long long)offset,
+				     (unsigned long long)end);
+	return 0;
+}
+
+static int check_mmio(struct litepcie *dev, uint32_t offset, size_t size, size_t reach)
+{
+	if (size != 4 && size != 8)
+		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes: it must be 4 or 8",
+				     size);
+	return check_access(dev, 0, offset, size, reach);
+}
+
+/* Threads that share only a mapping need not wait for each other. */
+static void begin_access(struct litepcie *dev)
+{
+	if (dev->backend->serial)
+		litepcie_lock(dev);
+}
+
+static int end_access(struct litepcie *dev, int rc)
+{
+	return dev->backend->serial ? litepcie_unlock(dev, rc) : rc;
+}
+
+static int read_bar(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+		    size_t size)
+{
+	begin_access(dev);
+	return end_access(dev, dev->backend->bar_read(dev, bar, offset, data, size));
+}
+
+int litepcie_mmio_read(struct litepcie *dev, uint32_t offset, size_t size, uint64_t *value)
+{
+	int rc = check_mmio(dev, offset, size, size);
+
+	*value = 0;
+	return rc < 0 ? rc : read_bar(dev, 0, offset, value, size);
+}
+
+int litepcie_mmio_write_burst(struct litepcie *dev, uint32_t offset, size_t size, size_t stride,
+			      const uint64_t *values, size_t count)
+{
+	struct litepcie_post posts[POSTS];
+	uint64_t most = dev->bar_size[0];
+	int rc;
+
+	if (!count)
+		return 0;
+	if (count > most || stride > most)
+		return litepcie_fail(dev, -EINVAL, "%zu writes 0x%zx bytes apart do not fit into "
+				     "BAR0, which has 0x%llx", count, stride,
+				     (unsigned long long)most);
+	rc = check_mmio(dev, offset, size, stride * (count - 1) + size);
+	while (rc == 0 && count) {
+		size_t n = count < POSTS ? count : POSTS;
+
+		for (size_t i = 0; i < n; i++, offset += (uint32_t)stride)
+			posts[i] = (struct litepcie_post) {
+				.offset = offset, .size = (uint32_t)size, .value = *values++,
+			};
+		begin_access(dev);
+		rc = end_access(dev, dev->backend->post(dev, posts, n));
+		count -= n;
+	}
+	return rc;
+}
+
+int litepcie_mmio_write(struct litepcie *dev, uint32_t offset, size_t size, uint64_t value)
+{
+	return litepcie_mmio_write_burst(dev, offset, size, 0, &value, 1);
+}
+
+uint64_t litepcie_bar_size(const struct litepcie *dev, unsigned int bar)
+{
+	return bar < LITEPCIE_BARS ? dev->bar_size[bar] : 0;
+}
+
+static int check_bar(struct litepcie *dev, unsigned int bar)
+{
+	if (bar >= LITEPCIE_BARS)
+		return litepcie_fail(dev, -EINVAL, "BAR%u: a card has BAR0 to BAR%u", bar,
+				     LITEPCIE_BARS - 1);
+	if (!dev->bar_size[bar])
+		return litepcie_fail(dev, -ENOENT, "BAR%u: the card has none there, or it cannot "
+				     "be reached this way", bar);
+	return 0;
+}
+
+static int check_window(struct litepcie *dev, unsigned int bar, uint64_t offset, size_t size)
+{
+	int rc = check_bar(dev, bar);
+
+	if (rc < 0)
+		return rc;
+	if (!size || size > 64 || size & (size - 1))
+		return litepcie_fail(dev, -EINVAL, "an access of %zu bytes: it must be 1, 2, 4, 8, "
+				     "16, 32 or 64", size);
+	return check_access(dev, bar, offset, size, size);
+}
+
+int litepcie_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
+		      size_t size)
+{
+	int rc = check_window(dev, bar, offset, size);
+
+	return rc < 0 ? rc : read_bar(dev, bar, offset, data, size);
+}
+
+int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, const void *data,
+		       size_t size)
+{
+	int rc = check_window(dev, bar, offset, size);
+
+	if (rc < 0)
+		return rc;
+	begin_access(dev);
+	return end_access(dev, dev->backend->bar_write(dev, bar, offset, data, size));
+}
+
+int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window)
+{
+	int rc = check_bar(dev, bar);
+
+	if (rc == 0 && !dev->backend->bar_map)
+		return litepcie_fail(dev, -EOPNOTSUPP, "a simulated board's BARs cannot be mapped: "
+				     "use litepcie_bar_read() and litepcie_bar_write()");
+	return rc < 0 ? rc : dev->backend->bar_map(dev, bar, window);
+}
+
+const char *litepcie_mmio_path(const struct litepcie *dev)
+{
+	return dev->backend->mmio_path(dev);
+}
+
+/* With the lock held -------------------------------------------------------------------------- */
+
+int litepcie_get(struct litepcie *dev, uint32_t offset, uint32_t *value)
+{
+	int rc = check_access(dev, 0, offset, 4, 4);
+
+	return rc < 0 ? rc : dev->backend->readl(dev, offset, value);
+}
+
+int litepcie_get_words(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count)
+{
+	int rc = check_access(dev, 0, offset, 4, 4 * count);
+
+	if (rc == 0 && dev->backend->read_words)
+		return dev->backend->read_words(dev, offset, words, count);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = dev->backend->readl(dev, offset + 4 * (uint32_t)i, &words[i]);
+	return rc;
+}
+
+int litepcie_put(struct litepcie *dev, uint32_t offset, uint32_t value)
+{
+	const struct litepcie_post post = { .offset = offset, .size = 4, .value = value };
+	int rc = check_access(dev, 0, offset, 4, 4);
+
+	if (rc == 0 && dev->backend->writel)
+		return dev->backend->writel(dev, offset, value);
+	return rc < 0 ? rc : dev->backend->post(dev, &post, 1);
+}
+
+/* LiteX puts the upper half first. A count that carries between the two reads is read again. */
+int litepcie_get64(struct litepcie *dev, uint32_t offset, uint64_t *value)
+{
+	uint32_t before, high, low;
+	int rc = litepcie_get(dev, offset, &high);
+
+	do {
+		before = high;
+		if (rc == 0)
+			rc = litepcie_get(dev, offset + 4, &low);
+		if (rc == 0)
+			rc = litepcie_get(dev, offset, &high);
+	} while (rc == 0 && high != before);
+	if (rc == 0)
+		*value = (uint64_t)high << 32 | low;
+	return rc;
+}
+
+/* Registers ----------------------------------------------------------------------------------- */
+
+int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_get(dev, offset, value));
+}
+
+int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_get64(dev, offset, value));
+}
+
+int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, litepcie_put(dev, offset, value));
+}
