@@ -300,6 +300,26 @@ def test_the_examples_do_what_they_say(host, board, tmp_path, example, arguments
         assert file.read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
 
 
+@pytest.mark.parametrize("words, status, sentence", [
+    (["capture.py"], 2, "the following arguments are required: device, file"),
+    (["capture.py", "DEVICE", "FILE", "many"], 2, "invalid int value: 'many'"),
+    (["capture.py", "sim:/none", "FILE"], 1, "capture: /none: No such file or directory; start"),
+    (["capture.py", "DEVICE", "/none/file"], 1, "No such file or directory: '/none/file'"),
+    (["plot.py", "DEVICE"], 2, "the following arguments are required: file"),
+    (["stream.py", "sim:/none"], 1, "stream: /none: No such file"),
+    (["live", "-i", "0"], 2, "0: it must be seconds above 0"),
+    (["live", "-n", "-1"], 2, "-1: it must be a number"),
+    (["live", "-d", "vfio:x"], 1, "lanebox-live: vfio:x: the PCI address must be like"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_a_sentence(host, board, tmp_path, words, status, sentence):
+    """Of the examples and the live view: usage is 2, the rest 1, and never a traceback."""
+    name, *arguments = (tmp_path / "file" if word == "FILE" else word for word in words)
+    program = ["-m", "lanebox_host.live"] if name == "live" else [PYTHON / "examples" / name]
+    done = run(board, *program, *arguments)
+    assert done.returncode == status and sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 def test_the_program_in_the_readme_runs(host, board, tmp_path):
     """As it stands there, but for the card's name."""
     (text,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -320,15 +340,29 @@ def test_the_live_view_shows_the_streams(host, board):
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
 
 
-def test_the_live_view_reckons_by_device_time(host):
-    """250 ticks are a microsecond: by hand, a stream of a beat every other tick."""
+@pytest.mark.parametrize("end, errors", [(" | head -1", ""), (" >/dev/full", "No space left")])
+def test_the_live_view_ends_with_whoever_reads_it(host, board, end, errors):
+    """A reader that has seen enough is no error of this program; a full disk is one."""
+    program = f"'{sys.executable}' -m lanebox_host.live -d sim:{board.socket} -i 0.05 -n 40"
+    environment = {**os.environ, "PYTHONPATH": str(PYTHON), "LIBLITEPCIE": str(
+        OUT / "liblitepcie.so")}  # fmt: skip
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", program + end], env=environment,
+                          capture_output=True, text=True, timeout=60)  # fmt: skip
+    assert done.returncode == 1
+    assert errors in done.stderr and len(done.stderr.splitlines()) == bool(errors)
+
+
+@pytest.mark.parametrize("tick_ps", [4000, 8000])
+def test_the_live_view_reckons_by_device_time(host, tick_ps):
+    """By hand: a stream of a beat every other tick; on a card of half the clock half as many."""
     from lanebox_host import live
     from lanebox_host.counters import Counters, Stream
 
     half = Stream(125, 50, 10, 4000, 0, 0)
     none = Stream(0, 0, 0, 0, 0, 0)
-    text = live.line("rq", Counters(250, none, none, half, none, 4000), 100)
-    assert text.split()[3:7] == ["4.00", "10.0", "50%", "20%"]
+    text = live.line("rq", Counters(250, none, none, half, none, tick_ps), 100)
+    wanted = {4000: ["4.00", "10.0", "50%", "20%"], 8000: ["2.00", "5.0", "50%", "20%"]}
+    assert text.split()[3:7] == wanted[tick_ps]
 
 
 @pytest.mark.soak

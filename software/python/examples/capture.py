@@ -6,14 +6,13 @@
 The card's own pattern stands in for data of yours: without `pattern=True` it is your logic's.
 """
 
+import argparse
 import sys
 
 from lanebox_host import Card
 
 
-def main() -> int:
-    device, path = sys.argv[1:3]
-    buffers = int(sys.argv[3]) if len(sys.argv) > 3 else 256
+def capture(device: str, path: str, buffers: int) -> None:
     with Card(device) as card, open(path, "wb") as file:
         card.ring = (65536, 64)
         before = card.counters
@@ -22,8 +21,15 @@ def main() -> int:
                 file.write(buffer)
         rate = (card.counters - before).rate("rq")
     print(f"{buffers} buffers of 64 KiB in {path}; the card sent {rate:.2f} GB/s")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
+    parser.add_argument("device", help="as for litepcie_util -d")
+    parser.add_argument("file", help="to be written")
+    parser.add_argument("buffers", nargs="?", type=int, default=256, help="of 64 KiB (256)")
+    args = parser.parse_args()
+    try:
+        capture(args.device, args.file, args.buffers)
+    except OSError as error:  # the card's errors are such, each with its sentence
+        sys.exit(f"capture: {error}")

@@ -7,6 +7,7 @@ The pattern's dwords count up, so the picture of its lower halves is a sawtooth.
 than zlib; what you plot with may as well be Matplotlib.
 """
 
+import argparse
 import struct
 import sys
 import zlib
@@ -38,15 +39,20 @@ def png(picture: np.ndarray) -> bytes:
         b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b"")  # fmt: skip
 
 
-def main() -> int:
-    device, path = sys.argv[1:3]
+def plot(device: str, path: str) -> None:
     with Card(device) as card, card.receive(pattern=True, limit=96) as stream:
         dwords = np.concatenate([buffer.view(np.uint32).copy() for buffer in stream])
     with open(path, "wb") as file:
         file.write(png(draw(dwords & 0xFFFF)))
     print(f"{len(dwords)} samples in {path}")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
+    parser.add_argument("device", help="as for litepcie_util -d")
+    parser.add_argument("file", help="of the picture, a PNG")
+    args = parser.parse_args()
+    try:
+        plot(args.device, args.file)
+    except OSError as error:
+        sys.exit(f"plot: {error}")

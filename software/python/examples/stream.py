@@ -6,14 +6,14 @@
 Two directions at once from one thread: what is free is filled, what came back is compared.
 """
 
+import argparse
 import sys
 
 import numpy as np
 from lanebox_host import Card
 
 
-def main() -> int:
-    device, mib = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 4
+def stream_through(device: str, mib: int) -> None:
     with Card(device) as card:
         size, _ = card.ring
         source = np.random.default_rng(1).integers(0, 256, mib << 20, np.uint8).reshape(-1, size)
@@ -29,13 +29,18 @@ def main() -> int:
                 back = stream.take()
                 for buffer in back:
                     if not np.array_equal(buffer, source[compared]):
-                        print(f"buffer {compared} came back wrong", file=sys.stderr)
-                        return 1
+                        sys.exit(f"stream: buffer {compared} came back wrong")
                     compared += 1
                 stream.release(len(back))
     print(f"{mib} MiB went through the user slot and came back the same")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    parser = argparse.ArgumentParser(description=__doc__.partition(":")[0])
+    parser.add_argument("device", help="as for litepcie_util -d")
+    parser.add_argument("mib", nargs="?", type=int, default=4, help="MiB to send (4)")
+    args = parser.parse_args()
+    try:
+        stream_through(args.device, args.mib)
+    except OSError as error:
+        sys.exit(f"stream: {error}")

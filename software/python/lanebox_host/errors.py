@@ -12,6 +12,10 @@ from typing import NoReturn
 class LaneboxError(OSError):
     """Anything that the library refused or that the card did not do."""
 
+    def __str__(self) -> str:
+        """The sentence, without a number in front."""
+        return self.strerror or super().__str__()
+
 
 class CardGone(LaneboxError):
     """The board process left, or nothing is bound to the driver."""
@@ -40,7 +44,7 @@ class Unsupported(LaneboxError):
 class NotOnCard(LaneboxError, KeyError):
     """The card has no such register, block or BAR."""
 
-    __str__ = OSError.__str__  # KeyError would show it in quotes
+    __str__ = LaneboxError.__str__  # KeyError would show it in quotes
 
 
 class Overrun(LaneboxError):

@@ -9,13 +9,13 @@ Rates are by device time; a card that has nothing to do and lets its time stand 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 import time
 
 from lanebox_host.card import Card
 from lanebox_host.counters import NAMES, Counters
-from lanebox_host.errors import LaneboxError
 
 MEANING = {"cq": "host asks", "cc": "card answers", "rq": "card asks", "rc": "host answers"}
 MOST = 8.0  # GB/s, the end of a bar
@@ -25,10 +25,10 @@ HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 def line(name: str, passed: Counters, width: int) -> str:
     """One stream: payload rate, TLPs, share of cycles with a beat and held back, a bar."""
     stream, ticks = getattr(passed, name), passed.time or 1
-    rate = passed.rate(name)
+    rate, tlps_per_us = passed.rate(name), stream.tlps / (ticks * passed.tick_ps * 1e-6)
     bar = "#" * round(min(rate / MOST, 1) * max(width - len(HEAD), 0))
     return (
-        f"{name} {MEANING[name]:14}{rate:7.2f}{stream.tlps / ticks * 250:9.1f}"
+        f"{name} {MEANING[name]:14}{rate:7.2f}{tlps_per_us:9.1f}"
         f"{stream.beats / ticks:7.0%}{stream.stalls / ticks:7.0%}  {bar}"
     )
 
@@ -55,17 +55,37 @@ def watch(card: Card, interval: float, count: int) -> None:
         before, shown = now, shown + 1
 
 
+def number(text: str) -> int:
+    """Of pictures."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text}: it must be a number, 0 or more")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Above 0, and not for ever."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 86400:
+        raise argparse.ArgumentTypeError(f"{text}: it must be seconds above 0, up to a day")
+    return value
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="lanebox-live", description=__doc__.splitlines()[0])
     parser.add_argument("-d", "--device", default="/dev/litepcie0", help="as for litepcie_util")
-    parser.add_argument("-n", "--count", type=int, default=0, help="pictures (0: until Ctrl-C)")
-    parser.add_argument("-i", "--interval", type=float, default=1.0, help="seconds (1)")
+    parser.add_argument("-n", "--count", type=number, default=0, help="pictures (0: until Ctrl-C)")
+    parser.add_argument("-i", "--interval", type=seconds, default=1.0, help="seconds (1)")
     args = parser.parse_args()
     try:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
-    except LaneboxError as error:
-        print(f"lanebox-live: {error.strerror}", file=sys.stderr)
+    except OSError as error:  # the card's, or that of the output
+        if not isinstance(error, BrokenPipeError):  # who read has seen enough
+            print(f"lanebox-live: {error}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left would fail again at the end
         return 1
     except KeyboardInterrupt:
         pass
