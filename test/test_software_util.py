@@ -315,7 +315,10 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
         keys = set()
         for command, more in COMMANDS.items():
             keys |= _keys(util.json(device, command, *more)[1])
-    assert keys - words == set()
+    # Keys of commands that need a machine or real gateware, as their sources name them.
+    sources = (ROOT / "software" / "user" / "litepcie_util").glob("*.c")
+    named = [re.findall(r'json_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources]
+    assert len(keys) < len(keys.union(*named)) and keys.union(*named) - words == set()
 
 
 def _keys(value):

@@ -44,6 +44,14 @@ def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):
     assert len(lines) == 2 and "vfio-msix[0]" in lines[0] and "vfio-msix[1]" in lines[1], lines
 
 
+def test_a_card_is_opened_many_times_through_vfio(start_board):
+    """No descriptor or mapping is left behind, with DMA and resets between."""
+    with start_board() as board:
+        result = boot(board, [BIND, "cycles vfio:01:00.0 66 >/out/text"], ("cycles",),
+            append=("intel_iommu=on",), devices=IOMMU)
+    assert result.files["text"].decode() == "cycles: 66\n"
+
+
 @pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
 def test_the_user_s_logic_calls_through_vfio(msix):
     """Its interrupts, alone and beside the DMA's, as messages that the guest's kernel counts.
