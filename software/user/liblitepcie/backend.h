@@ -95,6 +95,8 @@ struct litepcie_backend {
 	int (*read_words)(struct litepcie *dev, uint32_t offset, uint32_t *words, size_t count);
 	/* NULL: as post() of one. */
 	int (*writel)(struct litepcie *dev, uint32_t offset, uint32_t value);
+	/* A write that may wait for the next access, which follows soon; NULL: done at once. */
+	int (*defer)(struct litepcie *dev, uint32_t offset, uint32_t value);
 	/* Writes in order, which need not be done when this returns; a later read comes after. */
 	int (*post)(struct litepcie *dev, const struct litepcie_post *posts, size_t count);
 	int (*bar_read)(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,

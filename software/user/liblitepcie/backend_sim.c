@@ -24,6 +24,7 @@
 
 #define DEFAULT_TIMEOUT_S	30
 #define DEFAULT_MRRS		512u
+#define PREPARED_BYTES		(64u << 20)
 #define BAR0_ADDRESS		0xe0000000u
 #define BAR_DISTANCE		0x01000000u	/* more than any has */
 
@@ -240,15 +241,20 @@ static int no_memory(struct litepcie *dev, size_t size)
 	return litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size, strerror(errno));
 }
 
+/*
+ * Memory that a card can reach is there: without this each page would be found at its first use, in
+ * the middle of a run. A ring of very many pages gets them as it goes.
+ */
 static int sim_memory(struct litepcie *dev, size_t size, uint8_t **base, uint64_t *iova)
 {
 	struct sim *sim = sim_of(dev);
 	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = vfio_user_unmap(&sim->vu);
+	int populate = size <= PREPARED_BYTES ? MAP_POPULATE : 0;
 	void *memory = MAP_FAILED;
 
 	free_memory(sim);
 	if (rc == 0 && fd >= 0 && ftruncate(fd, (off_t)size) == 0)
-		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, fd, 0);
 	if (rc == 0 && memory == MAP_FAILED)
 		rc = no_memory(dev, size);
 	if (rc == 0) {
@@ -374,6 +380,11 @@ static int sim_post(struct litepcie *dev, const struct litepcie_post *posts, siz
 	return vfio_user_post(&sim_of(dev)->vu, posts, count);
 }
 
+static int sim_defer(struct litepcie *dev, uint32_t offset, uint32_t value)
+{
+	return vfio_user_hold(&sim_of(dev)->vu, &(struct litepcie_post) { offset, 4, value });
+}
+
 static int sim_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offset, void *data,
 			size_t size)
 {
@@ -413,8 +424,10 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 		{ .fd = sim->vu.fd, .events = POLLIN },
 	};
 	uint64_t count;
-	int rc, error;
+	int rc = vfio_user_flush(&sim->vu), error;
 
+	if (rc < 0)
+		return rc;
 	do {
 		int64_t left = deadline - litepcie_now_ms();
 
@@ -445,6 +458,7 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.close = sim_close,
 	.readl = sim_readl,
 	.read_words = sim_read_words,
+	.defer = sim_defer,
 	.post = sim_post,
 	.bar_read = sim_bar_read,
 	.bar_write = sim_bar_write,

@@ -21,7 +21,7 @@
 
 #include "table.h"
 
-#define BATCH	32u	/* descriptors in one message, three writes each */
+#define BATCH	64u	/* descriptors in one message, three writes each */
 
 /* Descriptors --------------------------------------------------------------------------------- */
 
@@ -125,21 +125,22 @@ static int h2c_usable(struct litepcie *dev)
 /*
  * c2h: writes leave the core in order, so all but the last buffer that is done is in memory. The
  * last one too, if it was done when an earlier read was answered: the tail that was on its way then
- * has had the time of a whole round trip through the host. When everything that was posted is done
- * no further interrupt will come to look again, so the last one is settled at once.
+ * has had the time of a whole round trip through the host. One that raised an interrupt is what the
+ * program waits for, so a second read settles it. When everything that was posted is done no
+ * further interrupt will come to look again, and the last one is settled at once.
  */
 static int c2h_usable(struct litepcie *dev)
 {
 	struct litepcie_table *c2h = &dev->c2h_table;
-	uint64_t settled;
+	uint64_t settled = c2h->done;
 	int rc = read_done(dev, c2h, &dev->map.c2h);
+	bool awaited = c2h->asks[(c2h->done - 1) & (dev->buffer_count - 1)];
 
-	if (rc < 0 || c2h->done == dev->c2h.hw)
-		return rc;
-	do {
+	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(dev, c2h, &dev->map.c2h);
-	} while (rc == 0 && c2h->done > settled && c2h->done == c2h->posted);
+		awaited = false;	/* now it is, and what has come since speaks for itself */
+	}
 	if (rc == 0)
 		dev->c2h.hw = c2h->done > settled ? c2h->done - 1 : settled;
 	return rc;

@@ -109,7 +109,17 @@ static int table_user_look(struct litepcie *dev)
 	return litepcie_put(dev, dev->map.irq_clear, raised);
 }
 
-/* The DMA's bits of the vector register tell nothing new; they are cleared to say no nonsense. */
+/*
+ * The DMA's bits of the vector register tell nothing new; they are cleared to say no nonsense, and
+ * that goes with the look at the card which follows.
+ */
+static int clear_own(struct litepcie *dev)
+{
+	if (dev->backend->defer)
+		return dev->backend->defer(dev, dev->map.irq_clear, own_causes(dev));
+	return litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
+}
+
 static int table_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = dev->backend->sleep(dev, timeout_ms);
@@ -118,7 +128,7 @@ static int table_wait(struct litepcie *dev, unsigned int directions, int timeout
 	if (rc == 0)
 		rc = look_for_lost(dev);
 	if (rc > 0) {
-		int error = litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
+		int error = clear_own(dev);
 
 		if (error == 0 && dev->user_enabled)
 			error = table_user_look(dev);

@@ -30,9 +30,9 @@ static bool has_capability(const char *json, const char *name)
 
 static int handshake(struct vfio_user *vu)
 {
+	/* No max_data_xfer_size: a board then need not ask for samples, which would be in the way. */
 	struct version version = {
-		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"max_data_xfer_size\":65536,"
-			"\"write_multiple\":true}}",
+		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"write_multiple\":true}}",
 	};
 	char reply[4096] = { 0 };
 	size_t fixed = offsetof(struct version, json);

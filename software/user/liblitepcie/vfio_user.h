@@ -24,6 +24,7 @@
 #define VFIO_USER_MSI		1
 #define VFIO_USER_LARGEST	64	/* bytes of an access */
 #define VFIO_USER_READS		32	/* under way together, as a host has them */
+#define VFIO_USER_AHEAD		2048	/* bytes taken from the socket at a time */
 
 struct vfio_user {
 	int		fd;
@@ -35,6 +36,13 @@ struct vfio_user {
 	uint64_t	iova;
 	size_t		size;
 	uint8_t		*memory;
+	/* A write that goes with the next message. */
+	struct litepcie_post held;
+	uint16_t	held_id;
+	bool		holds;
+	/* What came with an answer or before it; empty between two calls. */
+	uint8_t		ahead[VFIO_USER_AHEAD];
+	size_t		ahead_first, ahead_end;
 };
 
 /* @path must outlive the connection. */
@@ -61,6 +69,13 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
  * reach the device back to back if vu->write_multi.
  */
 int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, size_t count);
+
+/*
+ * The same for one write, which stays here until the next message goes out, and with it: a system
+ * call less where a read is about to follow. vfio_user_flush() sends it by itself.
+ */
+int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write);
+int vfio_user_flush(struct vfio_user *vu);
 
 /* Give @size bytes of the file @fd, mapped at @memory, to the device at bus address @iova. */
 int vfio_user_map(struct vfio_user *vu, int fd, void *memory, uint64_t iova, size_t size);

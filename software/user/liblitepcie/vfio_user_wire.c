@@ -5,35 +5,17 @@
  */
 
 /*
- * Bytes and messages of a vfio-user connection. Every error that leaves the stream out of step ends
- * the connection, so that a late answer is never taken for the next one.
+ * Messages of a vfio-user connection. Every error that leaves the stream out of step ends the
+ * connection, so that a late answer is never taken for the next one.
  */
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/time.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "liblitepcie.h"
 #include "vfio_user_wire.h"
 
 #define MAX_MESSAGE	65536u	/* of what a peer may send us; a page by message is far less */
-
-int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...)
-{
-	va_list args;
-
-	(void)vu;
-	va_start(args, format);
-	vsnprintf(litepcie_sentence(), LITEPCIE_WHY_SIZE, format, args);
-	va_end(args);
-	return error;
-}
 
 static const char *command_name(uint16_t command)
 {
@@ -52,88 +34,68 @@ static const char *command_name(uint16_t command)
 	return names[command];
 }
 
-/* Bytes --------------------------------------------------------------------------------------- */
+/* One write, as a message that nobody answers. */
+struct held_write {
+	struct header header;
+	struct region_access access;
+	uint64_t data;		/* as much of it as the write has bytes */
+};
 
-/* The stream is out of step, or has ended: nothing more may go over it. */
-void vfio_user_drop(struct vfio_user *vu)
+/* The size of it; 0: none is held. */
+static size_t take_held(struct vfio_user *vu, struct held_write *out)
 {
-	close(vu->fd);
-	vu->fd = -1;
+	const struct litepcie_post *w = &vu->held;
+	size_t size = offsetof(struct held_write, data) + w->size;
+
+	if (!vu->holds)
+		return 0;
+	*out = (struct held_write) {
+		.header = { .id = vu->held_id, .command = CMD_REGION_WRITE,
+			    .size = (uint32_t)size, .flags = FLAG_NO_REPLY },
+		.access = { .offset = w->offset, .region = VFIO_USER_BAR0, .count = w->size },
+		.data = w->value,
+	};
+	vu->holds = false;
+	return size;
 }
 
-static int broken(struct vfio_user *vu, const char *doing, int error)
+int vfio_user_flush(struct vfio_user *vu)
 {
-	vfio_user_drop(vu);
-	if (error == EAGAIN || error == EWOULDBLOCK)
-		return vfio_user_fail(vu, -ETIMEDOUT, "%s: no answer to %s within %d s; is the "
-				      "board stopped, or in use by another client? Give a slow "
-				      "one more time with ,timeout=SECONDS", vu->path, doing,
-				      vu->timeout_s);
-	return vfio_user_fail(vu, -ENODEV, "%s: the board closed the connection during %s; see its "
-			      "own messages for the reason", vu->path, doing);
+	struct held_write held;
+	struct iovec part = { .iov_base = &held, .iov_len = take_held(vu, &held) };
+
+	return part.iov_len ? vfio_user_give(vu, &part, 1, -1, command_name(CMD_REGION_WRITE)) : 0;
 }
 
-static int receive(struct vfio_user *vu, void *data, size_t size, const char *doing)
+int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
 {
-	uint8_t *p = data;
+	int rc = vfio_user_flush(vu);
 
-	while (size) {
-		ssize_t n = recv(vu->fd, p, size, 0);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return broken(vu, doing, n ? errno : 0);
-		p += n;
-		size -= n;
-	}
-	return 0;
+	vu->held = *write;
+	vu->held_id = ++vu->next_id;
+	vu->holds = rc == 0;
+	return rc;
 }
 
-/* Send a whole message of two parts; @fd, unless -1, goes with the first byte. */
+/*
+ * Send a whole message of two parts, with what is held before it; @fd, unless -1, goes with it, and
+ * since a descriptor comes with the first byte, that must then be its own.
+ */
 static int transmit(struct vfio_user *vu, struct header *header, const void *body, size_t size,
 		    int fd)
 {
-	union {
-		char bytes[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} control = { 0 };
-	struct iovec parts[2] = {
+	struct held_write held;
+	struct iovec parts[3] = {
+		{ .iov_base = &held },
 		{ .iov_base = header, .iov_len = sizeof(*header) },
 		{ .iov_base = (void *)body, .iov_len = size },
 	};
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = 2 };
+	int rc = fd >= 0 ? vfio_user_flush(vu) : 0;
 
-	if (vu->fd < 0)
-		return vfio_user_fail(vu, -ENODEV, "%s: the connection is lost; open the card "
-				      "again", vu->path);
-	if (fd >= 0) {
-		struct cmsghdr *c = &control.align;
-
-		message.msg_control = &control;
-		message.msg_controllen = sizeof(control);
-		c->cmsg_level = SOL_SOCKET;
-		c->cmsg_type = SCM_RIGHTS;
-		c->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(c), &fd, sizeof(int));
-	}
-	while (parts[0].iov_len + parts[1].iov_len) {
-		ssize_t n = sendmsg(vu->fd, &message, MSG_NOSIGNAL);
-		size_t first = parts[0].iov_len;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return broken(vu, command_name(header->command), errno);
-		if ((size_t)n < first)
-			first = n;
-		parts[0].iov_base = (char *)parts[0].iov_base + first;
-		parts[0].iov_len -= first;
-		parts[1].iov_base = (char *)parts[1].iov_base + (n - first);
-		parts[1].iov_len -= n - first;
-		message.msg_controllen = 0;
-	}
-	return 0;
+	if (rc < 0)
+		return rc;
+	parts[0].iov_len = take_held(vu, &held);
+	return vfio_user_give(vu, parts, 3, fd, command_name(header->command));
 }
 
 /* Messages ------------------------------------------------------------------------------------ */
@@ -159,7 +121,7 @@ static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *bo
 	uint64_t at;
 
 	if (size < sizeof(access))
-		return broken(vu, "a request of its own that is too short", 0);
+		return vfio_user_broken(vu, "a request of its own that is too short", 0);
 	memcpy(&access, body, sizeof(access));
 	at = access.address - vu->iova;
 	header->flags = TYPE_REPLY;
@@ -187,7 +149,7 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 	int rc = -ENOMEM;
 
 	if (body)
-		rc = receive(vu, body, size, doing);
+		rc = vfio_user_take(vu, body, size, doing);
 	if (rc == 0 && (header->command == CMD_DMA_READ || header->command == CMD_DMA_WRITE)) {
 		rc = serve_memory(vu, header, body, size);
 	} else if (rc == 0) {
@@ -202,7 +164,7 @@ static int serve_request(struct vfio_user *vu, struct header *header)
 
 static int receive_header(struct vfio_user *vu, struct header *header, const char *doing)
 {
-	int rc = receive(vu, header, sizeof(*header), doing);
+	int rc = vfio_user_take(vu, header, sizeof(*header), doing);
 
 	if (rc == 0 && (header->size < sizeof(*header) ||
 			header->size > MAX_MESSAGE - sizeof(*header))) {
@@ -227,17 +189,27 @@ int vfio_user_serve(struct vfio_user *vu)
 			      command_name(header.command));
 }
 
+/* What came with the answer is a request: left here, no poll() of the socket would tell of it. */
+static int serve_rest(struct vfio_user *vu)
+{
+	int rc = 0;
+
+	while (rc == 0 && vu->ahead_first != vu->ahead_end)
+		rc = vfio_user_serve(vu);
+	return rc;
+}
+
 /* Take in a reply's body: what fits goes to @reply, the rest is of no interest. */
 static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t reply_size,
 			const char *doing)
 {
 	size_t wanted = size < reply_size ? size : reply_size;
-	int rc = receive(vu, reply, wanted, doing);
+	int rc = vfio_user_take(vu, reply, wanted, doing);
 	uint8_t rest[256];
 
 	for (size -= wanted; rc == 0 && size; size -= wanted) {
 		wanted = size < sizeof(rest) ? size : sizeof(rest);
-		rc = receive(vu, rest, wanted, doing);
+		rc = vfio_user_take(vu, rest, wanted, doing);
 	}
 	return rc;
 }
@@ -274,6 +246,8 @@ int vfio_user_receive(struct vfio_user *vu, uint16_t command, void *reply, size_
 	}
 	size = header.size - sizeof(header);
 	rc = receive_body(vu, size, reply, reply_size, doing);
+	if (rc == 0)
+		rc = serve_rest(vu);
 	if (rc == 0 && header.flags & FLAG_ERROR)
 		return vfio_user_fail(vu, refusal(header.error), "%s: the board refused %s: %s",
 				      vu->path, doing, strerror((int)header.error));
@@ -356,50 +330,5 @@ int vfio_user_read_words(struct vfio_user *vu, uint32_t region, uint64_t offset,
 		rc = receive_word(vu, first, words, count);
 		answered += rc > 0;
 	}
-	return rc < 0 ? rc : 0;
-}
-
-/* Connection ---------------------------------------------------------------------------------- */
-
-static int check_path(struct vfio_user *vu, struct sockaddr_un *address)
-{
-	size_t longest = sizeof(address->sun_path) - 1;
-	struct stat st;
-
-	if (strlen(vu->path) > longest)
-		return vfio_user_fail(vu, -ENAMETOOLONG, "%.64s...: a socket's path has at most "
-				      "%zu characters, this one %zu; use a relative or shorter one",
-				      vu->path, longest, strlen(vu->path));
-	if (stat(vu->path, &st) < 0)
-		return vfio_user_fail(vu, -errno, "%s: %s; start the board with --socket %s "
-				      "first", vu->path, strerror(errno), vu->path);
-	if (!S_ISSOCK(st.st_mode))
-		return vfio_user_fail(vu, -ENOTSOCK, "%s: not a socket; give the path of the "
-				      "board's --socket", vu->path);
-	strcpy(address->sun_path, vu->path);
-	return 0;
-}
-
-int vfio_user_connect_socket(struct vfio_user *vu)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct timeval timeout = { .tv_sec = vu->timeout_s };
-	int rc = check_path(vu, &address);
-
-	if (rc < 0)
-		return rc;
-	vu->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	if (vu->fd < 0)
-		return vfio_user_fail(vu, -errno, "socket: %s", strerror(errno));
-	setsockopt(vu->fd, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-	setsockopt(vu->fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
-	if (connect(vu->fd, (struct sockaddr *)&address, sizeof(address)) < 0) {
-		rc = vfio_user_fail(vu, -errno, "%s: %s; %s", vu->path, strerror(errno),
-				    errno == EACCES ? "be the user who started the board, or let "
-						      "others write to the socket" :
-						      "is the board that made this socket still "
-						      "running?");
-		vfio_user_drop(vu);
-	}
-	return rc;
+	return rc < 0 ? rc : serve_rest(vu);
 }

@@ -13,6 +13,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "vfio_user.h"
 
@@ -130,6 +131,16 @@ int vfio_user_connect_socket(struct vfio_user *vu);
 
 /* Close for good: nothing more may go over the connection. */
 void vfio_user_drop(struct vfio_user *vu);
+
+/* End a connection that broke with @error of errno, 0: was closed. Returns -errno. */
+int vfio_user_broken(struct vfio_user *vu, const char *doing, int error);
+
+/* All of these bytes; @doing is for the sentence. */
+int vfio_user_take(struct vfio_user *vu, void *data, size_t size, const char *doing);
+
+/* Send these parts, which are used up; @fd, unless -1, goes with the first byte. */
+int vfio_user_give(struct vfio_user *vu, struct iovec *parts, size_t count, int fd,
+		   const char *doing);
 
 /* Send a command; @fd, unless -1, goes with it. */
 int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
