@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim import area, artefacts, idle_reads, measure, model, peer
+from sim import area, artefacts, idle_reads, measure, model, paced, peer
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
@@ -72,6 +72,7 @@ def rows_of(bench: Bench) -> Iterator[Row]:
     yield from idle_reads.rows(bench.built.board, bench.registers, bench.at())
     if bench.endpoint == "lanebox":
         yield from far_reads(bench)
+        yield from paced.rows(bench.built.board, artefacts.steady(bench.built.headers), bench.at())
         yield from peer.rows(bench.built.board, bench.registers, bench.at())
         slow = artefacts.build(bench.endpoint, AXI50)
         at = bench.at(user=AXI50.name)

@@ -15,6 +15,7 @@ GROUPS = (
     ("The card reads host memory", ("h2c/",)),
     ("Both at once", ("duplex/",)),
     ("The host and the card's memory", ("mmio_", "latency/")),
+    ("A program's own work", ("host/",)),
     ("A peer and the card's memory", ("p2p_",)),
     ("LitePCIe's own endpoint, in the same run", ("stock/",)),
     ("The model with ideal users, which bound everything above", ("model/",)),

@@ -7,17 +7,29 @@
 /*
  * The inner loop of a program that streams: each buffer of one direction is taken and given back in
  * place. Run twice with different numbers of buffers, the difference is what a buffer costs. The
- * card makes or checks the data, so none of the cost is the program's own.
+ * card makes or checks the data, so none of the cost is the program's own, unless it is told to copy
+ * each buffer so many times.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "check.h"
 #include "liblitepcie.h"
 
 #define WAIT_MS	60000
 
-static void c2h(struct litepcie *dev, uint64_t buffers)
+static char elsewhere[8192];
+
+static void copy(void *to, const void *from, size_t size, unsigned int times)
+{
+	while (times--) {
+		memcpy(to, from, size < sizeof(elsewhere) ? size : sizeof(elsewhere));
+		__asm__ volatile ("" : : : "memory");	/* each of them */
+	}
+}
+
+static void c2h(struct litepcie *dev, uint64_t buffers, unsigned int copies)
 {
 	uint64_t seen = 0, first;
 	int count = 1;
@@ -27,6 +39,7 @@ static void c2h(struct litepcie *dev, uint64_t buffers)
 		for (int i = 0; i < count; i++, seen++) {
 			const uint32_t *data = litepcie_c2h_buffer(dev, first + (uint64_t)i);
 
+			copy(elsewhere, data, litepcie_buffer_size(dev), copies);
 			if (*data != (uint32_t)(seen * (litepcie_buffer_size(dev) / 4)))
 				failed_checks++;
 			if (litepcie_c2h_release(dev, 1) < 0)
@@ -36,7 +49,7 @@ static void c2h(struct litepcie *dev, uint64_t buffers)
 	CHECK(count > 0);
 }
 
-static void h2c(struct litepcie *dev, uint64_t buffers)
+static void h2c(struct litepcie *dev, uint64_t buffers, unsigned int copies)
 {
 	uint64_t sent = 0, first;
 	int count = 1;
@@ -46,6 +59,7 @@ static void h2c(struct litepcie *dev, uint64_t buffers)
 		for (int i = 0; i < count && sent < buffers; i++, sent++) {
 			uint32_t *data = litepcie_h2c_buffer(dev, first + (uint64_t)i);
 
+			copy(data, elsewhere, litepcie_buffer_size(dev), copies);
 			*data = (uint32_t)(sent * (litepcie_buffer_size(dev) / 4));
 			if (litepcie_h2c_submit(dev, 1) < 0)
 				failed_checks++;
@@ -55,6 +69,14 @@ static void h2c(struct litepcie *dev, uint64_t buffers)
 	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
 }
 
+static long long cpu_ns(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
 int main(int argc, char **argv)
 {
 	struct litepcie_dma_config config = { .pattern = true };
@@ -62,34 +84,44 @@ int main(int argc, char **argv)
 	struct litepcie_stats stats;
 	char why[LITEPCIE_WHY_SIZE];
 	struct litepcie *dev;
+	unsigned int copies;
 	uint64_t buffers;
+	long long cpu;
 	bool in;
 
-	if (argc != 5 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 5 ? "usage: steady DEVICE c2h|h2c BUFFERS BATCH" :
-						    why);
+	if (argc < 5 || argc > 6) {
+		fprintf(stderr, "usage: steady DEVICE c2h|h2c BUFFERS BATCH [COPIES]\n");
+		return 2;
+	}
+	if (litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", why);
 		return 2;
 	}
 	in = strcmp(argv[2], "c2h") == 0;
 	buffers = strtoull(argv[3], NULL, 0);
+	copies = argc > 5 ? (unsigned int)strtoul(argv[5], NULL, 0) : 0;
 	config.directions = in ? LITEPCIE_C2H : LITEPCIE_H2C;
 	config.batch = (unsigned int)strtoul(argv[4], NULL, 0);
+	config.interrupt_every = config.batch;
 	config.c2h_limit = in ? buffers : 0;
 	CHECK_EQUAL(litepcie_counters_clear(dev), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &before), 0);
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	cpu = cpu_ns();
 	if (in)
-		c2h(dev, buffers);
+		c2h(dev, buffers, copies);
 	else
-		h2c(dev, buffers);
+		h2c(dev, buffers, copies);
+	cpu = cpu_ns() - cpu;
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &after), 0);
 	litepcie_stats(dev, &stats);
-	printf("batches %llu interrupts %lld bytes %llu ticks %llu\n",
+	printf("batches %llu interrupts %lld bytes %llu ticks %llu cpu_ns %lld\n",
 	       (unsigned long long)stats.batches, (long long)stats.interrupts,
 	       (unsigned long long)(in ? after.rq.payload_bytes : after.rc.payload_bytes),
 	       (unsigned long long)(in ? after.rq.last - after.rq.first :
-					 after.rc.last - after.rc.first));
+					 after.rc.last - after.rc.first),
+	       cpu);
 	litepcie_close(dev);
 	return failed_checks != 0;
 }
