@@ -164,6 +164,13 @@ def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device)
     assert standin.asked == bytes(4096)
 
 
+def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):
+    """It is out of the socket, so that no later wait would be woken by it."""
+    with card(ask_memory="behind") as standin:
+        assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
+    assert len(standin.asked) == 4096
+
+
 def test_scratch_test_restores_the_reset_value(util, card, device):
     """All patterns pass and the register is left as after reset."""
     with card() as standin:

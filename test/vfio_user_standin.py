@@ -30,7 +30,9 @@ SERVER_FAULTS = {
     "silent": None,  # a command that is never answered
     "slow": 0,  # seconds that the answer to a read takes
     "garbage": None,  # answer the first message with this instead, and leave
-    "ask_memory": False,  # ask for a page by message, as a board that looks for a private copy
+    # Ask for a page by message, as a board that looks for a private copy; "behind": in one go with
+    # each answer of loop_status, and the client must not go on before it has answered.
+    "ask_memory": False,
     "write_multi": True,  # False: REGION_WRITE_MULTI is not understood
     "wrong_id": False,  # answers carry another number than the question
     "late_msi": 0,  # seconds by which the first interrupt is late; the second by twice that
@@ -56,6 +58,7 @@ class Standin:
         self.preset = {}  # words by offset at power-on
         self.card = None
         self.asked = None  # the answer to ask_memory
+        self.due = False  # and nothing but that may come now
         self.msi = -1
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
@@ -165,8 +168,9 @@ class Standin:
         number, command, size, flags, _ = HEADER.unpack(head)
         body, more = self._receive(size - HEADER.size) if size > HEADER.size else (b"", [])
         if flags & REPLY:
-            self.asked = body[16:]
+            self.asked, self.due = body[16:], False
             return
+        assert not self.due, f"command {command} before the answer to what was asked"
         if self.fault["garbage"] is not None:
             self.client.sendall(self.fault["garbage"])
             raise Left
@@ -177,7 +181,8 @@ class Standin:
             result = (0, 0) if answer is not None else (ERROR, ENOTSUP)
             body = answer or b""
             self.client.sendall(HEADER.pack(number ^ self.fault["wrong_id"], command,
-                HEADER.size + len(body), REPLY | result[0], result[1]) + body)
+                HEADER.size + len(body), REPLY | result[0], result[1]) + body
+                + self._behind(command, body))
 
     def _handle(self, command, body, fds):
         """The reply's body, or None for an error."""
@@ -226,5 +231,19 @@ class Standin:
         offset, region, count = ACCESS.unpack_from(body)
         self.card.write(offset, region, body[ACCESS.size:ACCESS.size + count])
         if region == CONFIG and offset == 4 and self.card.bus_master() and self.fault["ask_memory"]:
-            request = struct.pack("<QQ", self.card.iova, 4096)
-            self.client.sendall(HEADER.pack(0xFFFF, DMA_READ, HEADER.size + 16, 0, 0) + request)
+            self.client.sendall(self._request())
+
+    def _request(self):
+        """For the first page of what is mapped."""
+        request = struct.pack("<QQ", self.card.iova, 4096)
+        return HEADER.pack(0xFFFF, DMA_READ, HEADER.size + len(request), 0, 0) + request
+
+    def _behind(self, command, body):
+        """What goes with an answer."""
+        status = [self.registers.address[f"pcie_dma0_{side}_table_loop_status"]
+            for side in ("reader", "writer")]
+        if self.fault["ask_memory"] != "behind" or command != REGION_READ:
+            return b""
+        offset, region, _ = ACCESS.unpack_from(body)
+        self.due = region == BAR0 and offset in status
+        return self._request() if self.due else b""
