@@ -5,8 +5,8 @@
  */
 
 /*
- * The inside of the "sim" back end, backend_sim.c, which brings the card up as a BIOS and an
- * operating system would; table.c is the DMA.
+ * The inside of the "sim" back end: backend_sim.c reaches the card, sim_config.c brings it up as a
+ * BIOS and an operating system would; table.c is the DMA.
  */
 #ifndef LITEPCIE_SIM_H
 #define LITEPCIE_SIM_H
@@ -31,5 +31,14 @@ static inline struct sim *sim_of(const struct litepcie *dev)
 {
 	return dev->priv;
 }
+
+/* As after power-on: give it a place and its sizes, and memory space, no more. */
+int sim_bring_up(struct litepcie *dev);
+
+int sim_enable_msi(struct litepcie *dev);
+int sim_set_master(struct litepcie *dev, bool on);
+
+/* No memory space, no bus mastering, no MSI. */
+void sim_put_down(struct litepcie *dev);
 
 #endif /* LITEPCIE_SIM_H */

@@ -1,0 +1,205 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Configuration space of a simulated card, and what a BIOS and an operating system do there: BAR
+ * addresses, maximum sizes, MSI, and bus mastering when it is wanted.
+ */
+#include <errno.h>
+
+#include "litepcie_capability.h"
+#include "sim.h"
+
+#define DEFAULT_MRRS		512u
+#define BAR0_ADDRESS		0xe0000000u
+#define BAR_DISTANCE		0x01000000u	/* more than any has */
+
+/* Configuration space (PCI local bus 3.0, 6.1; PCI Express base 4.0, 7.5). */
+#define PCI_VENDOR		0x00
+#define PCI_COMMAND		0x04
+#define PCI_COMMAND_MEMORY	0x2u
+#define PCI_COMMAND_MASTER	0x4u
+#define PCI_BAR0		0x10
+#define PCI_CAPABILITIES	0x34
+#define PCI_CAP_MSI		0x05
+#define PCI_CAP_PCIE		0x10
+#define MSI_CONTROL		0x02
+#define MSI_CONTROL_ENABLE	0x1u
+#define MSI_CONTROL_64BIT	0x80u
+#define MSI_ADDRESS		0x04
+#define MSI_DATA		0x08	/* 4 more with a 64-bit address */
+#define PCIE_DEVCAP		0x04
+#define DEVCAP_EXTENDED_TAGS	(1u << 5)
+#define PCIE_DEVCTL		0x08
+#define DEVCTL_MPS_SHIFT	5
+#define DEVCTL_EXTENDED_TAGS	(1u << 8)
+#define DEVCTL_MRRS_SHIFT	12
+
+/* Where x86 hosts take MSIs. The board catches the message and signals the eventfd instead. */
+#define MSI_HOST_ADDRESS	0xfee00000u
+
+/* Configuration space ------------------------------------------------------------------------- */
+
+static int config_read(struct sim *sim, unsigned int offset, void *data, size_t size)
+{
+	return vfio_user_read(&sim->vu, VFIO_USER_CONFIG, offset, data, size);
+}
+
+static int config_write16(struct sim *sim, unsigned int offset, uint16_t value)
+{
+	return vfio_user_write(&sim->vu, VFIO_USER_CONFIG, offset, &value, sizeof(value));
+}
+
+static int config_write32(struct sim *sim, unsigned int offset, uint32_t value)
+{
+	return vfio_user_write(&sim->vu, VFIO_USER_CONFIG, offset, &value, sizeof(value));
+}
+
+/* Walk the list of capabilities, which lie in the 192 bytes behind the header, 4-byte aligned. */
+static int find_capabilities(struct litepcie *dev)
+{
+	struct sim *sim = sim_of(dev);
+	uint8_t entry[2] = { 0 }, next;
+	int rc = config_read(sim, PCI_CAPABILITIES, &next, sizeof(next));
+
+	for (int left = 48; rc == 0 && next >= 0x40 && left; left--) {
+		next &= 0xfc;
+		rc = config_read(sim, next, entry, sizeof(entry));
+		if (entry[0] == PCI_CAP_MSI)
+			sim->msi_cap = next;
+		else if (entry[0] == PCI_CAP_PCIE)
+			sim->pcie_cap = next;
+		next = entry[1];
+	}
+	if (rc == 0 && (!sim->msi_cap || !sim->pcie_cap))
+		return litepcie_fail(dev, -EPROTO, "%s: the device has no %s capability, so it is "
+				     "not a Lanebox board",
+				     sim->path, sim->msi_cap ? "PCI Express" : "MSI");
+	return rc;
+}
+
+/* A size of 128 << n bytes is written as n. */
+static unsigned int size_code(unsigned int bytes)
+{
+	unsigned int code = 0;
+
+	while (128u << code < bytes)
+		code++;
+	return code;
+}
+
+static int set_device_control(struct litepcie *dev)
+{
+	struct sim *sim = sim_of(dev);
+	uint32_t capabilities;
+	uint16_t control;
+	unsigned int largest;
+	int rc = config_read(sim, sim->pcie_cap + PCIE_DEVCAP, &capabilities, sizeof(capabilities));
+
+	if (rc == 0)
+		rc = config_read(sim, sim->pcie_cap + PCIE_DEVCTL, &control, sizeof(control));
+	if (rc < 0)
+		return rc;
+	largest = 128u << (capabilities & 7);
+	if (!sim->mps)
+		sim->mps = largest;
+	if (!sim->mrrs)
+		sim->mrrs = DEFAULT_MRRS;
+	if (sim->mps > largest)
+		return litepcie_fail(dev, -EINVAL, "mps=%u: the board advertises %u bytes; start "
+				     "it with --mps %u for more", sim->mps, largest, sim->mps);
+	control &= (uint16_t)~(7u << DEVCTL_MPS_SHIFT | 7u << DEVCTL_MRRS_SHIFT);
+	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
+	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
+	if (capabilities & DEVCAP_EXTENDED_TAGS)	/* as a kernel does */
+		control |= DEVCTL_EXTENDED_TAGS;
+	return config_write16(sim, sim->pcie_cap + PCIE_DEVCTL, control);
+}
+
+int sim_enable_msi(struct litepcie *dev)
+{
+	struct sim *sim = sim_of(dev);
+	unsigned int cap = sim->msi_cap;
+	uint16_t control;
+	int rc = config_read(sim, cap + MSI_CONTROL, &control, sizeof(control));
+	bool wide = control & MSI_CONTROL_64BIT;
+
+	if (rc == 0)
+		rc = vfio_user_set_msi(&sim->vu, sim->msi);
+	if (rc == 0)
+		rc = config_write32(sim, cap + MSI_ADDRESS, MSI_HOST_ADDRESS);
+	if (rc == 0 && wide)
+		rc = config_write32(sim, cap + MSI_ADDRESS + 4, 0);
+	if (rc == 0)
+		rc = config_write16(sim, cap + MSI_DATA + (wide ? 4 : 0), 0);
+	if (rc == 0)
+		rc = config_write16(sim, cap + MSI_CONTROL, control | MSI_CONTROL_ENABLE);
+	return rc;
+}
+
+/* Bring-up ------------------------------------------------------------------------------------ */
+
+static int check_device(struct litepcie *dev)
+{
+	struct sim *sim = sim_of(dev);
+	uint64_t size = 0;
+	uint32_t id = 0;
+	int rc = vfio_user_check_device(&sim->vu);
+
+	if (rc == 0)
+		rc = vfio_user_region_size(&sim->vu, VFIO_USER_BAR0, &size);
+	if (rc == 0)
+		rc = config_read(sim, PCI_VENDOR, &id, sizeof(id));
+	if (rc < 0)
+		return rc;
+	if (id == UINT32_MAX)
+		return litepcie_fail(dev, -EIO, "%s: configuration space reads all ones: there is "
+				     "no card behind the socket", sim->path);
+	if (size < LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE || size > UINT32_MAX)
+		return litepcie_fail(dev, -EPROTO, "%s: device %04x:%04x has a BAR0 of %llu bytes, "
+				     "too small for Lanebox's gateware",
+				     sim->path, id & 0xffff,
+				     id >> 16, (unsigned long long)size);
+	dev->bar_size[0] = size;
+	for (uint32_t bar = 1; rc == 0 && bar < LITEPCIE_BARS; bar++)
+		rc = vfio_user_region_size(&sim->vu, bar, &dev->bar_size[bar]);
+	return rc < 0 ? rc : find_capabilities(dev);
+}
+
+int sim_set_master(struct litepcie *dev, bool on)
+{
+	return config_write16(sim_of(dev), PCI_COMMAND,
+			      PCI_COMMAND_MEMORY | (on ? PCI_COMMAND_MASTER : 0));
+}
+
+void sim_put_down(struct litepcie *dev)
+{
+	struct sim *sim = sim_of(dev);
+
+	config_write16(sim, PCI_COMMAND, 0);
+	config_write16(sim, sim->msi_cap + MSI_CONTROL, 0);
+	vfio_user_set_msi(&sim->vu, -1);
+}
+
+/* As after power-on: the host gives it a place and its sizes, and memory space, no more. */
+int sim_bring_up(struct litepcie *dev)
+{
+	struct sim *sim = sim_of(dev);
+	uint32_t address = BAR0_ADDRESS;
+	int rc = check_device(dev);
+
+	if (rc == 0)
+		rc = config_write16(sim, PCI_COMMAND, 0);
+	for (unsigned int bar = 0; rc == 0 && bar < LITEPCIE_BARS; bar++) {
+		if (!dev->bar_size[bar])
+			continue;
+		rc = config_write32(sim, PCI_BAR0 + 4 * bar, address);
+		address += BAR_DISTANCE;
+	}
+	if (rc == 0)
+		rc = set_device_control(dev);
+	return rc < 0 ? rc : sim_set_master(dev, false);
+}
