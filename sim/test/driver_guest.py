@@ -56,6 +56,12 @@ held() {{
 	[ ! -e /dev/litepcie0 ]
 }}
 """
+# How many pages are pinned; and huge pages, which a guest with little memory has not by itself.
+PINNED = """
+echo madvise >/sys/kernel/mm/transparent_hugepage/enabled
+pinned() { awk '/^nr_foll_pin_acquired/ {n += $2} /^nr_foll_pin_released/ {n -= $2}
+	END {print n}' /proc/vmstat; }
+"""
 # Runs `stress reset` and, once data flows, what $1 says: DMA must stop, and run again.
 STOPPED = """
 stopped() {

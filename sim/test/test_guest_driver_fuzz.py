@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 
 import pytest
-from driver_guest import AWAY, CONFINE, FULL, boot
+from driver_guest import AWAY, CONFINE, FULL, PINNED, boot
 from seeds import SHIFT
 
 from sim.guest import run
@@ -27,12 +27,14 @@ EXPECTED = {
     "c2h_update": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENODEV"},
     "h2c_update": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENODEV"},
     "setup": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENOMEM", "ENODEV", "EIO"},
+    "memory": {"ok", "EFAULT", "EBUSY", "EINVAL", "ENOMEM", "EMSGSIZE", "EOPNOTSUPP", "ENODEV",
+               "EIO"},
     "ring_info": {"ok", "EFAULT", "EINVAL"},
-    "event": {"ok", "EFAULT", "EBUSY", "EINVAL", "EBADF"},
+    "event": {"ok", "EFAULT", "EBUSY", "EINVAL", "EBADF", "ENODEV"},
     "bar": {"ok", "EFAULT", "EINVAL", "ENODEV", "EIO"},
-    "export": {"ok", "EFAULT", "EINVAL", "ENODEV", "EIO"},
+    "export": {"ok", "EFAULT", "EINVAL", "EADDRINUSE", "ENODEV", "EIO"},
     "unknown": {"ENOTTY", "EFAULT"},
-    "mmap": {"ok", "EINVAL", "EPERM", "ENODEV", "EIO"},
+    "mmap": {"ok", "EINVAL", "EPERM", "EADDRINUSE", "ENODEV", "EIO"},
     "read": {"ok", "EAGAIN", "EFAULT", "EBUSY", "EINVAL", "ENODEV", "EIO"},
     "write": {"ok", "EAGAIN", "EFAULT", "EBUSY", "EINVAL", "ENODEV", "EIO"},
     "poll": {"ok"},
@@ -51,8 +53,8 @@ def fuzz(board, calls, seed, seconds):
     """Outcomes of each call, and how often each of its branches was reached."""
     commands = [
         *CONFINE,
-        AWAY,
-        f"fuzz /dev/litepcie1 {calls} {seed} 8 9 >/out/fuzz",
+        PINNED + AWAY,
+        f"fuzz /dev/litepcie1 {calls} {seed} 8 9 >/out/fuzz; [ $(pinned) -eq 0 ]",
         "stress cycle /dev/litepcie1 4",  # after the storm the card does what it is asked
     ]
     result = boot(board, commands, programs=["fuzz", "stress"], timeout=seconds, live=FULL)

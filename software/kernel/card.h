@@ -176,6 +176,12 @@ static inline bool litepcie_is_gone(const struct litepcie *card)
 	return READ_ONCE(card->state) == LITEPCIE_GONE || READ_ONCE(card->lost);
 }
 
+/* Direction @id of the file's channel, or NULL. */
+static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file, u32 id)
+{
+	return id < LITEPCIE_WAYS ? &file->chan->way[id] : NULL;
+}
+
 const char *litepcie_way_name(const struct litepcie_way *way);
 
 /* card.c */
@@ -205,7 +211,7 @@ void litepcie_dma_init(struct litepcie_way *way);
 void litepcie_dma_halt(struct litepcie_way *way);
 int litepcie_dma_ring(struct litepcie_way *way);
 int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
-		       const struct litepcie_geometry *geometry);
+		       const struct litepcie_geometry *geometry, struct litepcie_memory *memory);
 int litepcie_dma_event(struct litepcie_way *way, struct litepcie_file *file,
 		       struct eventfd_ctx *event);
 int litepcie_dma_take(struct litepcie_way *way, struct litepcie_file *file);
@@ -213,6 +219,7 @@ int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool 
 void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 void litepcie_dma_unmap(struct litepcie_way *way);
+void litepcie_dma_settle(struct litepcie_way *way);
 
 /* progress.c */
 bool litepcie_dma_progress(struct litepcie_way *way);
@@ -247,7 +254,7 @@ void litepcie_bar_unmap_memory(struct litepcie *card);
 int litepcie_p2pmem_add(struct litepcie *card);
 
 /* dmabuf.c */
-int litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags);
+struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags);
 
 /* chrdev.c */
 int litepcie_chrdev_init(void);
@@ -255,6 +262,11 @@ void litepcie_chrdev_exit(void);
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card);
 int litepcie_chan_add(struct litepcie_chan *chan);
 void litepcie_chan_del(struct litepcie_chan *chan);
+
+/* setup.c */
+int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *setup);
+int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request);
+int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info);
 
 /* ioctl.c, rw.c, mmap.c, sysfs.c */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);

@@ -163,20 +163,43 @@ static void drop_ring(struct litepcie_way *way)
 	way->ring = NULL;
 }
 
-static int set_ring(struct litepcie_way *way, const struct litepcie_geometry *geometry)
+static bool is_default(const struct litepcie_ring *ring)
 {
+	return !ring->memory &&
+	       !memcmp(&ring->geometry, &LITEPCIE_GEOMETRY_DEFAULT, sizeof(ring->geometry));
+}
+
+/*
+ * The card is quiet: a ring goes whose owner has gone while the card was away,
+ * and with it what it pins.
+ */
+static void drop_orphan(struct litepcie_way *way)
+{
+	lockdep_assert_held(&way->mutex);
+
+	if (!way->owner && way->ring && !is_default(way->ring))
+		drop_ring(way);
+}
+
+/* @memory: a user's own, which the ring keeps unless it fails; NULL: the driver's. */
+static int set_ring(struct litepcie_way *way, const struct litepcie_geometry *geometry,
+		    struct litepcie_memory *memory)
+{
+	struct device *dev = &litepcie_of(way)->pdev->dev;
 	enum dma_data_direction direction =
 		way->id == LITEPCIE_H2C ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
 	struct litepcie_ring *ring;
 
 	lockdep_assert_held(&way->mutex);
 
-	ring = litepcie_ring_alloc(&litepcie_of(way)->pdev->dev, direction, geometry);
-	if (!ring)
-		return -ENOMEM;
+	ring = memory ? litepcie_ring_wrap(dev, direction, geometry, memory) :
+			litepcie_ring_alloc(dev, direction, geometry);
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
 	drop_ring(way);
 	way->ring = ring;
 	WRITE_ONCE(way->margin, geometry->count / 2);
+	trace_litepcie_ring(way, ring);
 	return 0;
 }
 
@@ -185,15 +208,15 @@ int litepcie_dma_ring(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->mutex);
 
-	return way->ring ? 0 : set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT);
+	return way->ring ? 0 : set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT, NULL);
 }
 
 /*
  * A ring of this shape, which is sound, for a direction that is @file's and
- * stopped.  Between enter and exit.
+ * stopped, in @memory if that is not NULL.  Between enter and exit.
  */
 int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
-		       const struct litepcie_geometry *geometry)
+		       const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
 {
 	int err;
 
@@ -201,7 +224,7 @@ int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
 	if (way->owner != file || way->running)
 		err = -EBUSY;
 	else
-		err = set_ring(way, geometry);
+		err = set_ring(way, geometry, memory);
 	mutex_unlock(&way->mutex);
 	return err;
 }
@@ -238,10 +261,14 @@ static void forget_owner(struct litepcie_way *way, bool live)
 	spin_unlock_irq(&way->wait.lock);
 	if (event)
 		eventfd_ctx_put(event);
-	if (live && way->ring && memcmp(&way->ring->geometry, &LITEPCIE_GEOMETRY_DEFAULT,
-					sizeof(way->ring->geometry)) &&
-	    set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT))
+	if (!live) {
+		/* Later, if the card can still reach it: it may not be quiet yet. */
+		if (way->ring && !way->ring->dev)
+			drop_orphan(way);
+	} else if (way->ring && !is_default(way->ring) &&
+		   set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT, NULL)) {
 		drop_ring(way);		/* litepcie_dma_ring() tries again */
+	}
 }
 
 /* Start and stop ---------------------------------------------------------- */
@@ -329,7 +356,8 @@ void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, boo
 	if (way->owner == file) {
 		if (live)
 			stop_locked(way);
-		forget_owner(way, live);
+		/* One that was lost on the way may not have stopped. */
+		forget_owner(way, live && !litepcie_is_gone(litepcie_of(way)));
 	}
 	mutex_unlock(&way->mutex);
 }
@@ -356,5 +384,15 @@ void litepcie_dma_unmap(struct litepcie_way *way)
 	mutex_lock(&way->mutex);
 	if (way->ring)
 		litepcie_ring_unmap(way->ring);
+	drop_orphan(way);
+	mutex_unlock(&way->mutex);
+}
+
+/* The card is back, and nobody has entered yet: whatever it does, it ends here. */
+void litepcie_dma_settle(struct litepcie_way *way)
+{
+	mutex_lock(&way->mutex);
+	litepcie_dma_halt(way);
+	drop_orphan(way);
 	mutex_unlock(&way->mutex);
 }

@@ -108,17 +108,19 @@ static const struct dma_buf_ops dmabuf_ops = {
 	.release	= dmabuf_release,
 };
 
-/* The file descriptor, or -errno.  Between enter and exit. */
-int litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags)
+/* Between enter and exit. */
+struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
 	struct dma_buf *dmabuf;
-	int fd, err;
+	int err;
 
 	if (fd_flags & ~(u32)(O_CLOEXEC | O_ACCMODE))
-		return -EINVAL;
+		return ERR_PTR(-EINVAL);
 	mutex_lock(&way->mutex);
 	err = litepcie_dma_ring(way);
+	if (!err && way->ring->memory)
+		err = -EADDRINUSE;
 	if (!err && way->ring->needs_sync)
 		err = -EOPNOTSUPP;
 	if (!err) {
@@ -127,17 +129,12 @@ int litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags)
 	}
 	mutex_unlock(&way->mutex);
 	if (err)
-		return err;
+		return ERR_PTR(err);
 	info.ops = &dmabuf_ops;
 	info.size = litepcie_ring_bytes(info.priv);
 	info.flags = fd_flags;
 	dmabuf = dma_buf_export(&info);
-	if (IS_ERR(dmabuf)) {
+	if (IS_ERR(dmabuf))
 		litepcie_ring_put(info.priv);
-		return PTR_ERR(dmabuf);
-	}
-	fd = dma_buf_fd(dmabuf, fd_flags & O_CLOEXEC);
-	if (fd < 0)
-		dma_buf_put(dmabuf);
-	return fd;
+	return dmabuf;
 }

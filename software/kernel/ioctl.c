@@ -10,8 +10,9 @@
  */
 
 #include <linux/capability.h>
+#include <linux/dma-buf.h>
 #include <linux/eventfd.h>
-#include <linux/log2.h>
+#include <linux/file.h>
 #include <linux/module.h>
 #include <linux/uaccess.h>
 
@@ -172,79 +173,9 @@ static int ioctl_reader_update(struct litepcie_file *file,
 
 /* Ours -------------------------------------------------------------------- */
 
-static struct litepcie_way *find_way(struct litepcie_file *file, u32 id)
-{
-	return id < LITEPCIE_WAYS ? &file->chan->way[id] : NULL;
-}
-
-static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_setup *setup)
-{
-	bool timed = setup->mode != LITEPCIE_MODE_INTERRUPT;
-
-	return is_power_of_2(setup->buffer_size) && setup->buffer_size >= PAGE_SIZE &&
-	       setup->buffer_size <= SZ_4M && setup->buffer_count >= 4 &&
-	       setup->buffer_count <= way->depth && setup->buffers_per_interrupt >= 1 &&
-	       setup->buffers_per_interrupt <= setup->buffer_count &&
-	       setup->mode <= LITEPCIE_MODE_POLL &&
-	       (timed ? setup->interval_us >= 10 && setup->interval_us <= USEC_PER_SEC :
-			!setup->interval_us) &&
-	       !(setup->flags & ~LITEPCIE_RING_INDEXED) && !setup->reserved;
-}
-
-static int ioctl_ring_setup(struct litepcie_file *file, struct litepcie_ring_setup *setup)
-{
-	struct litepcie_way *way = find_way(file, setup->way);
-	struct litepcie_geometry geometry = {
-		.size		= setup->buffer_size,
-		.count		= setup->buffer_count,
-		.per_interrupt	= setup->buffers_per_interrupt,
-		.mode		= setup->mode,
-		.interval_us	= setup->interval_us,
-		.flags		= setup->flags,
-	};
-	int err;
-
-	if (!way || !is_sound(way, setup))
-		return -EINVAL;
-	err = litepcie_enter(file->chan->card);
-	if (err)
-		return err;
-	err = litepcie_dma_setup(way, file, &geometry);
-	litepcie_exit(file->chan->card);
-	return err;
-}
-
-static int ioctl_ring_info(struct litepcie_file *file, struct litepcie_ring_info *info)
-{
-	struct litepcie_way *way = find_way(file, info->way);
-
-	if (!way || info->reserved)
-		return -EINVAL;
-	*info = (struct litepcie_ring_info){ .way = info->way };
-	mutex_lock(&way->mutex);
-	if (way->ring) {
-		const struct litepcie_geometry *geometry = &way->ring->geometry;
-
-		info->setup.way = info->way;
-		info->setup.buffer_size = geometry->size;
-		info->setup.buffer_count = geometry->count;
-		info->setup.buffers_per_interrupt = geometry->per_interrupt;
-		info->setup.mode = geometry->mode;
-		info->setup.interval_us = geometry->interval_us;
-		info->setup.flags = geometry->flags;
-		info->ring_bytes = litepcie_ring_bytes(way->ring);
-		info->chunk_bytes = litepcie_chunk_bytes(way->ring);
-	}
-	mutex_unlock(&way->mutex);
-	info->ring_offset = (u64)(LITEPCIE_REGION_H2C + info->way) << LITEPCIE_MMAP_SHIFT;
-	info->index_offset = (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT;
-	info->table_depth = way->depth;
-	return info->ring_bytes ? 0 : -ENOMEM;
-}
-
 static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
 {
-	struct litepcie_way *way = find_way(file, event->way);
+	struct litepcie_way *way = litepcie_find_way(file, event->way);
 	struct eventfd_ctx *context = NULL;
 	int err;
 
@@ -254,7 +185,8 @@ static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
 		context = eventfd_ctx_fdget(event->fd);
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	err = litepcie_dma_event(way, file, context);
+	err = litepcie_is_gone(file->chan->card) ? -ENODEV :
+						   litepcie_dma_event(way, file, context);
 	if (err && context)
 		eventfd_ctx_put(context);
 	return err;
@@ -271,19 +203,44 @@ static int ioctl_bar(struct litepcie_file *file, struct litepcie_bar *bar)
 	return err;
 }
 
-static int ioctl_export(struct litepcie_file *file, struct litepcie_export *export)
+/* The process has the descriptor once it knows the number. */
+static int tell_descriptor(struct litepcie_export *export, struct litepcie_export __user *user,
+			   struct file *file)
 {
-	struct litepcie_way *way = find_way(file, export->way);
+	export->fd = get_unused_fd_flags(export->fd_flags & O_CLOEXEC);
+	if (export->fd < 0)
+		return export->fd;
+	if (copy_to_user(user, export, sizeof(*export))) {
+		put_unused_fd(export->fd);
+		return -EFAULT;
+	}
+	fd_install(export->fd, file);
+	return 0;
+}
+
+static int ioctl_export(struct litepcie_file *file, struct litepcie_export __user *user)
+{
+	struct litepcie_export export;
+	struct litepcie_way *way;
+	struct dma_buf *dmabuf;
 	int err;
 
-	if (!way || export->reserved)
+	if (copy_from_user(&export, user, sizeof(export)))
+		return -EFAULT;
+	way = litepcie_find_way(file, export.way);
+	if (!way || export.reserved)
 		return -EINVAL;
 	err = litepcie_enter(file->chan->card);
 	if (err)
 		return err;
-	export->fd = litepcie_dmabuf_export(way, export->fd_flags);
+	dmabuf = litepcie_dmabuf_export(way, export.fd_flags);
 	litepcie_exit(file->chan->card);
-	return export->fd < 0 ? export->fd : 0;
+	if (IS_ERR(dmabuf))
+		return PTR_ERR(dmabuf);
+	err = tell_descriptor(&export, user, dmabuf->file);
+	if (err)
+		dma_buf_put(dmabuf);
+	return err;
 }
 
 /* Dispatch ---------------------------------------------------------------- */
@@ -297,10 +254,10 @@ union argument {
 	struct litepcie_ioctl_lock		lock;
 	struct litepcie_ioctl_mmap_dma_update	update;
 	struct litepcie_ring_setup		setup;
+	struct litepcie_ring_memory		memory;
 	struct litepcie_ring_info		ring;
 	struct litepcie_event			event;
 	struct litepcie_bar			bar;
-	struct litepcie_export			export;
 };
 
 /* Programs were compiled with these. */
@@ -310,6 +267,7 @@ static_assert(sizeof(struct litepcie_ioctl_lock) == 6);
 static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);
 static_assert(sizeof(struct litepcie_ioctl_mmap_dma_update) == 8);
 static_assert(sizeof(struct litepcie_ring_setup) == 32);
+static_assert(sizeof(struct litepcie_ring_memory) == 48);
 static_assert(sizeof(struct litepcie_ring_info) == 72);
 static_assert(sizeof(struct litepcie_event) == 8);
 static_assert(sizeof(struct litepcie_bar) == 24);
@@ -336,15 +294,15 @@ static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument
 	case LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE:
 		return ioctl_reader_update(file, &argument->update);
 	case LITEPCIE_IOCTL_RING_SETUP:
-		return ioctl_ring_setup(file, &argument->setup);
+		return litepcie_setup_ring(file, &argument->setup);
+	case LITEPCIE_IOCTL_RING_MEMORY:
+		return litepcie_setup_memory(file, &argument->memory);
 	case LITEPCIE_IOCTL_RING_INFO:
-		return ioctl_ring_info(file, &argument->ring);
+		return litepcie_setup_info(file, &argument->ring);
 	case LITEPCIE_IOCTL_EVENT:
 		return ioctl_event(file, &argument->event);
 	case LITEPCIE_IOCTL_BAR:
 		return ioctl_bar(file, &argument->bar);
-	case LITEPCIE_IOCTL_EXPORT:
-		return ioctl_export(file, &argument->export);
 	default:
 		return -ENOTTY;
 	}
@@ -358,6 +316,8 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 	size_t size = _IOC_SIZE(cmd);
 	int err;
 
+	if (cmd == LITEPCIE_IOCTL_EXPORT)
+		return ioctl_export(filp->private_data, user);
 	if (_IOC_TYPE(cmd) != LITEPCIE_IOCTL || size > sizeof(argument))
 		return -ENOTTY;
 	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&argument, user, size))

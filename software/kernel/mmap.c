@@ -29,6 +29,9 @@ static int insert_chunk(struct vm_area_struct *vma, unsigned long address,
 
 static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
+	/* Its owner has it where it wanted it. */
+	if (ring->memory)
+		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
 		return -EINVAL;
 	/* A private copy would never see what the card does. */

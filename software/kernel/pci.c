@@ -134,6 +134,8 @@ static void halt_everything(struct litepcie *card)
 /* After a reset: the same gateware, or another one, or nothing? */
 static int come_back(struct litepcie *card)
 {
+	struct litepcie_way *way;
+
 	if (!litepcie_capability_same(card)) {
 		dev_err(&card->pdev->dev, "another card or none after the reset: unbind and bind the driver\n");
 		WRITE_ONCE(card->lost, true);
@@ -141,7 +143,8 @@ static int come_back(struct litepcie *card)
 	}
 	WRITE_ONCE(card->lost, false);
 	writel(0, card->irq_enable);
-	halt_everything(card);
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		litepcie_dma_settle(way);
 	pci_set_master(card->pdev);
 	litepcie_set_state(card, LITEPCIE_LIVE);
 	return 0;

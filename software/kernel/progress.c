@@ -47,11 +47,11 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	return position != before;
 }
 
-/* Nobody waits whose entry is not seen: who waits looks once more after entering. */
 static __always_inline void tell_locked(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->wait.lock);
 
+	/* Nobody waits unseen: who waits enters under this lock, and looks once more. */
 	if (waitqueue_active(&way->wait))
 		wake_up_locked(&way->wait);
 	if (way->event)

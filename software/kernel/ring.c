@@ -93,6 +93,10 @@ void litepcie_ring_unmap(struct litepcie_ring *ring)
 
 static void free_pages_of(struct litepcie_ring *ring)
 {
+	if (ring->memory) {
+		litepcie_memory_unpin(ring->memory);
+		return;
+	}
 	for (unsigned int i = 0; i < ring->chunks; i++)
 		if (ring->chunk[i].page)
 			put_page(ring->chunk[i].page);
@@ -154,9 +158,8 @@ void litepcie_ring_put(struct litepcie_ring *ring)
 		kref_put(&ring->kref, ring_release);
 }
 
-static struct litepcie_ring *alloc_in_chunks(struct device *dev, enum dma_data_direction direction,
-					     const struct litepcie_geometry *geometry,
-					     unsigned int order)
+static struct litepcie_ring *new_ring(enum dma_data_direction direction,
+				      const struct litepcie_geometry *geometry, unsigned int order)
 {
 	size_t bytes = (size_t)geometry->size * geometry->count;
 	unsigned int chunks = DIV_ROUND_UP(bytes, PAGE_SIZE << order);
@@ -171,26 +174,82 @@ static struct litepcie_ring *alloc_in_chunks(struct device *dev, enum dma_data_d
 	ring->direction = direction;
 	ring->chunk_order = order;
 	ring->chunks = chunks;
-	if (alloc_pages_of(ring, dev_to_node(dev)) || map_pages_of(ring, dev)) {
-		litepcie_ring_put(ring);
-		return NULL;
-	}
 	return ring;
 }
 
+/* What an order is tried from, downwards to that of a buffer. */
+static int largest_order(const struct litepcie_geometry *geometry)
+{
+	int whole = get_order((size_t)geometry->size * geometry->count);
+
+	return max(min(whole, get_order(CHUNK_BYTES_WANTED)), get_order(geometry->size));
+}
+
 /*
- * Zeroed buffers near the card, in chunks as large as there are; NULL: no
- * memory.  The geometry must be sound.
+ * Zeroed buffers near the card, in chunks as large as there are, or an error.
+ * The geometry must be sound.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry)
 {
-	size_t bytes = (size_t)geometry->size * geometry->count;
 	int order, smallest = get_order(geometry->size);
-	int largest = min(get_order(bytes), get_order(CHUNK_BYTES_WANTED));
+
+	for (order = largest_order(geometry); order >= smallest; order--) {
+		struct litepcie_ring *ring = new_ring(direction, geometry, order);
+
+		if (ring && !alloc_pages_of(ring, dev_to_node(dev)) && !map_pages_of(ring, dev))
+			return ring;
+		litepcie_ring_put(ring);
+	}
+	return ERR_PTR(-ENOMEM);
+}
+
+/* The memory stays the caller's, unless all goes well. */
+static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_direction direction,
+					    const struct litepcie_geometry *geometry,
+					    struct litepcie_memory *memory, unsigned int order)
+{
+	struct litepcie_ring *ring = new_ring(direction, geometry, order);
+
+	if (!ring)
+		return NULL;
+	for (unsigned int i = 0; i < ring->chunks; i++)
+		ring->chunk[i].page = litepcie_memory_page(memory, (unsigned long)i << order);
+	if (map_pages_of(ring, dev)) {
+		kfree(ring);
+		return NULL;
+	}
+	ring->memory = memory;
+	return ring;
+}
+
+/*
+ * A ring in this memory, of as many bytes as the geometry says, which it keeps;
+ * or an error, and the memory stays the caller's.
+ */
+struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
+					 const struct litepcie_geometry *geometry,
+					 struct litepcie_memory *memory)
+{
+	int order, smallest = get_order(geometry->size);
 	struct litepcie_ring *ring = NULL;
 
-	for (order = max(largest, smallest); order >= smallest && !ring; order--)
-		ring = alloc_in_chunks(dev, direction, geometry, order);
+	if (!litepcie_memory_fits(memory, smallest)) {
+		dev_dbg(dev, "buffers of %u bytes in smaller pages: use MADV_HUGEPAGE or MAP_HUGETLB, and align the ring to a huge page\n",
+			geometry->size);
+		return ERR_PTR(-EMSGSIZE);
+	}
+	for (order = largest_order(geometry); order >= smallest && !ring; order--)
+		if (litepcie_memory_fits(memory, order))
+			ring = wrap_in_chunks(dev, direction, geometry, memory, order);
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+	/* The user would never see what the card writes. */
+	if (ring->needs_sync) {
+		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");
+		litepcie_ring_unmap(ring);
+		kfree(ring);
+		return ERR_PTR(-EOPNOTSUPP);
+	}
 	return ring;
 }

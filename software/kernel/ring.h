@@ -5,6 +5,7 @@
  *
  * The buffers of one direction: ordinary pages, mapped for the card.
  *
+ * They are the driver's, or a user's own (memory.c), which has them mapped.
  * The pages have struct pages and reference counts: user mappings and I/O under
  * way (O_DIRECT, io_uring) keep them for as long as they need them, whatever
  * becomes of the ring and the card.
@@ -16,6 +17,8 @@
 #include <linux/kref.h>
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
+
+#include "memory.h"
 
 /* What a ring looks like; LitePCIe's is the default. */
 struct litepcie_geometry {
@@ -42,6 +45,7 @@ struct litepcie_ring {
 	struct device			*dev;	/* mapped for it; NULL: for nobody */
 	enum dma_data_direction		direction;
 	bool				needs_sync;
+	struct litepcie_memory		*memory;	/* a user's; NULL: ours */
 	unsigned int			chunk_order;
 	unsigned int			chunks;
 	struct litepcie_chunk		chunk[];
@@ -49,6 +53,9 @@ struct litepcie_ring {
 
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry);
+struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
+					 const struct litepcie_geometry *geometry,
+					 struct litepcie_memory *memory);
 void litepcie_ring_get(struct litepcie_ring *ring);
 void litepcie_ring_put(struct litepcie_ring *ring);
 void litepcie_ring_unmap(struct litepcie_ring *ring);

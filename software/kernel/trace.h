@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tracepoints: a direction starts and stops, the card is seen to have gone on,
- * the card changes its state.  events/litepcie in tracefs.
+ * Tracepoints: a direction gets a ring, starts and stops, the card is seen to have
+ * gone on or changes its state.  events/litepcie in tracefs.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie
@@ -35,6 +35,30 @@ TRACE_EVENT(litepcie_run,
 	),
 	TP_printk("litepcie%u %s %s error=%d", MINOR(__entry->dev), show_way(__entry->id),
 		  __entry->running ? "start" : "stop", __entry->error)
+);
+
+TRACE_EVENT(litepcie_ring,
+	TP_PROTO(struct litepcie_way *way, const struct litepcie_ring *ring),
+	TP_ARGS(way, ring),
+	TP_STRUCT__entry(
+		__field(dev_t, dev)
+		__field(int, id)
+		__field(u32, size)
+		__field(u32, count)
+		__field(size_t, chunk)
+		__field(bool, memory)
+	),
+	TP_fast_assign(
+		__entry->dev = way->chan->dev.devt;
+		__entry->id = way->id;
+		__entry->size = ring->geometry.size;
+		__entry->count = ring->geometry.count;
+		__entry->chunk = litepcie_chunk_bytes(ring);
+		__entry->memory = ring->memory;
+	),
+	TP_printk("litepcie%u %s size=%u count=%u chunk=%zu%s", MINOR(__entry->dev),
+		  show_way(__entry->id), __entry->size, __entry->count, __entry->chunk,
+		  __entry->memory ? " of a user's own" : "")
 );
 
 TRACE_EVENT(litepcie_progress,

@@ -31,12 +31,12 @@ const unsigned long requests[] = {
 	LITEPCIE_IOCTL_REG, LITEPCIE_IOCTL_DMA, LITEPCIE_IOCTL_DMA_WRITER,
 	LITEPCIE_IOCTL_DMA_READER, LITEPCIE_IOCTL_MMAP_DMA_INFO, LITEPCIE_IOCTL_LOCK,
 	LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE,
-	LITEPCIE_IOCTL_RING_SETUP, LITEPCIE_IOCTL_RING_INFO, LITEPCIE_IOCTL_EVENT,
-	LITEPCIE_IOCTL_BAR, LITEPCIE_IOCTL_EXPORT,
+	LITEPCIE_IOCTL_RING_SETUP, LITEPCIE_IOCTL_RING_MEMORY, LITEPCIE_IOCTL_RING_INFO,
+	LITEPCIE_IOCTL_EVENT, LITEPCIE_IOCTL_BAR, LITEPCIE_IOCTL_EXPORT,
 };
 const char *const names[] = {
 	"reg", "loopback", "c2h", "h2c", "info", "lock", "c2h_update", "h2c_update",
-	"setup", "ring_info", "event", "bar", "export", "unknown",
+	"setup", "memory", "ring_info", "event", "bar", "export", "unknown",
 	"mmap", "read", "write", "poll", "open",
 };
 
@@ -84,6 +84,24 @@ static void random_setup(struct litepcie_ring_setup *setup)
 	};
 }
 
+/* The file's directions without the rings they have: c2h is not mapped twice for one memory. */
+static void take_anew(int fd)
+{
+	struct litepcie_ioctl_lock release = { .dma_reader_release = 1, .dma_writer_release = 1 };
+	struct litepcie_ioctl_lock request = { .dma_reader_request = 1, .dma_writer_request = 1 };
+
+	ioctl(fd, LITEPCIE_IOCTL_LOCK, &release);
+	ioctl(fd, LITEPCIE_IOCTL_LOCK, &request);
+}
+
+static void random_memory(struct litepcie_ring_memory *memory)
+{
+	memory->address = memory_at(pick(PLACES));
+	if (pick(2))
+		memory->address += pick(4) ? 4096 * pick(512) : pick(4096);
+	memory->reserved = !pick(16);
+}
+
 /* Fields at random, most of them with values that get far. */
 static void random_argument(enum call call, void *argument)
 {
@@ -103,8 +121,10 @@ static void random_argument(enum call call, void *argument)
 	if (call == C2H_UPDATE || call == H2C_UPDATE)
 		*(long long *)argument = pick(4) ? (int)pick(1000) - 50 :
 						   (long long)random_word() << pick(33);
-	if (call == SETUP)
+	if (call == SETUP || call == MEMORY)
 		random_setup(argument);
+	if (call == MEMORY)
+		random_memory(argument);
 	if (call == EVENT)
 		((struct litepcie_event *)argument)->fd = (int)pick(64) - 2;
 }
@@ -124,6 +144,8 @@ static void random_ioctl(int fd)
 		pointer = pick(2) ? NULL : (void *)0xffff800000000000ul;
 	if ((call == C2H || call == H2C) && pick(16))
 		small_ring(fd, call == C2H ? LITEPCIE_WAY_C2H : LITEPCIE_WAY_H2C);
+	if (call == MEMORY)
+		take_anew(fd);
 	if (count(call, ioctl(fd, request, pointer) == 0) == 0 && call == EXPORT)
 		close(((struct litepcie_export *)argument)->fd);
 }
@@ -216,6 +238,7 @@ static int fuzz(unsigned long wanted)
 	if (setuid(65534))
 		fail("setuid: %s", strerror(errno));
 	calls_init();
+	memory_init();
 	while (calls < wanted || (calls < 2 * wanted && branches_least() < wanted / 1000)) {
 		print_progress(wanted);
 		for (int i = 0; i < 8 && calls < wanted; i++)

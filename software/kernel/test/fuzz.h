@@ -17,7 +17,7 @@
 
 enum call {
 	REG, LOOPBACK, C2H, H2C, INFO, LOCK, C2H_UPDATE, H2C_UPDATE,
-	SETUP, RING_INFO, EVENT, BAR, EXPORT, UNKNOWN,
+	SETUP, MEMORY, RING_INFO, EVENT, BAR, EXPORT, UNKNOWN,
 	MMAP, READ, WRITE, POLL, OPEN, CALLS
 };
 
@@ -38,6 +38,7 @@ union argument {
 	struct litepcie_ioctl_lock lock;
 	struct litepcie_ioctl_mmap_dma_update update;
 	struct litepcie_ring_setup setup;
+	struct litepcie_ring_memory memory;
 	struct litepcie_ring_info ring;
 	struct litepcie_event event;
 	struct litepcie_bar bar;
@@ -49,6 +50,12 @@ enum card {
 	THERE,
 	GONE,		/* that of the last file, for good */
 	IN_RESET,	/* while the call is made */
+};
+
+/* For rings in own memory. */
+enum place {
+	GIVEN,		/* the argument's address, or no such call */
+	HUGE_PAGES, SMALL_PAGES, READ_ONLY, SHARED, PLACES
 };
 
 struct branch {
@@ -63,6 +70,7 @@ struct branch {
 	size_t size;			/* of read, write and mmap */
 	off_t offset;
 	int prot, flags;
+	enum place place;
 	unsigned long hits, tries;
 };
 
@@ -72,11 +80,16 @@ void nobodys(void);
 void first_owns(void);
 void second_owns(void);
 void small_rings(void);
+void own_memory(void);
 void has_room(void);
 void has_no_room(void);
 void others_have_room(void);
 void has_data(void);
 bool make(const struct branch *branch);
+
+/* fuzz_memory.c */
+void memory_init(void);
+unsigned long memory_at(enum place place);
 
 /* fuzz_branches.c */
 void branches_step(void);

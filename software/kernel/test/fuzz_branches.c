@@ -27,6 +27,9 @@
 #define RING_OF(_error, _what, _prepare, _way, _size, _count, _per, _mode, _us, _flags, _rest) \
 	IOCTL(SETUP, _error, _what, _prepare, \
 	      .setup = { _way, _size, _count, _per, _mode, _us, _flags, _rest })
+#define IN_MEMORY(_error, _what, _prepare, _place, _offset, _way, _size, _count, _flags, _rest) \
+	{ .call = MEMORY, .error = _error, .what = _what, .prepare = _prepare, .place = _place, \
+	  .argument.memory = { { _way, _size, _count, 1, 0, 0, _flags, 0 }, _offset, _rest } }
 #define MAP(_error, _what, _offset, _size, _prot, _flags) \
 	{ .call = MMAP, .error = _error, .what = _what, .prepare = nobodys, .offset = _offset, \
 	  .size = _size, .prot = _prot, .flags = _flags }
@@ -65,7 +68,7 @@ static struct branch branches[] = {
 	IOCTL(H2C_UPDATE, EBUSY, "another's", second_owns, .update = { 5 }),
 	IOCTL(H2C_UPDATE, EINVAL, "negative", first_owns, .update = { -1 }),
 	LOST(REG), LOST(LOOPBACK), LOST(C2H), LOST(H2C), LOST(INFO), LOST(LOCK), LOST(C2H_UPDATE),
-	LOST(H2C_UPDATE), LOST(SETUP), LOST(RING_INFO), LOST(EVENT), LOST(BAR), LOST(EXPORT),
+	LOST(H2C_UPDATE), LOST(SETUP), LOST(MEMORY), LOST(RING_INFO), LOST(EVENT), LOST(BAR), LOST(EXPORT),
 	LOST(UNKNOWN), IOCTL(UNKNOWN, ENOTTY, "number", NULL, .bytes = { 0 }),
 
 	RING_OF(0, "interrupts", first_owns, 0, 4096, 16, 1, 0, 0, 0, 0),
@@ -87,6 +90,23 @@ static struct branch branches[] = {
 	RING_OF(EINVAL, "interval for nothing", NULL, 0, 4096, 16, 1, 0, 100, 0, 0),
 	RING_OF(EINVAL, "flags", NULL, 0, 4096, 16, 1, 0, 0, 2, 0),
 	RING_OF(EINVAL, "reserved", NULL, 0, 4096, 16, 1, 0, 0, 0, 1),
+
+	IN_MEMORY(0, "huge pages", first_owns, HUGE_PAGES, 0, 0, 65536, 32, 0, 0),
+	IN_MEMORY(0, "small pages", first_owns, SMALL_PAGES, 0, 0, 4096, 16, 1, 0),
+	IN_MEMORY(EBUSY, "not the owner's", nobodys, SMALL_PAGES, 0, 0, 4096, 16, 0, 0),
+	IN_MEMORY(EBUSY, "running", has_data, SMALL_PAGES, 0, 1, 4096, 16, 0, 0),
+	IN_MEMORY(ENOMEM, "beyond the limit", first_owns, HUGE_PAGES, 0, 0, 2u << 20, 256, 0, 0),
+	IN_MEMORY(EMSGSIZE, "small pages", first_owns, SMALL_PAGES, 0, 0, 8192, 16, 0, 0),
+	IN_MEMORY(EMSGSIZE, "across huge pages", first_owns, HUGE_PAGES, 4096, 0, 65536, 32, 0, 0),
+	IN_MEMORY(EOPNOTSUPP, "shared", first_owns, SHARED, 0, 0, 4096, 16, 0, 0),
+	IN_MEMORY(EFAULT, "nothing there", first_owns, GIVEN, 0, 0, 4096, 16, 0, 0),
+	IN_MEMORY(EFAULT, "beyond the end", first_owns, HUGE_PAGES, 4096, 0, 65536, 64, 0, 0),
+	IN_MEMORY(EFAULT, "to read", first_owns, READ_ONLY, 0, 0, 4096, 16, 0, 0),
+	IN_MEMORY(EINVAL, "address", first_owns, HUGE_PAGES, 512, 0, 4096, 16, 0, 0),
+	IN_MEMORY(EINVAL, "shape", first_owns, HUGE_PAGES, 0, 0, 12288, 16, 0, 0),
+	IN_MEMORY(EINVAL, "way", first_owns, HUGE_PAGES, 0, 2, 4096, 16, 0, 0),
+	IN_MEMORY(EINVAL, "flags", first_owns, HUGE_PAGES, 0, 0, 4096, 16, 2, 0),
+	IN_MEMORY(EINVAL, "reserved", first_owns, HUGE_PAGES, 0, 0, 4096, 16, 0, 1),
 	IOCTL(RING_INFO, 0, "info", NULL, .ring = { .way = 1 }),
 	IOCTL(RING_INFO, EINVAL, "way", NULL, .ring = { .way = 2 }),
 	IOCTL(RING_INFO, EINVAL, "reserved", NULL, .ring = { .reserved = 1 }),
@@ -101,6 +121,7 @@ static struct branch branches[] = {
 	IOCTL(BAR, EINVAL, "number", NULL, .bar = { .bar = 6 }),
 	IOCTL(BAR, ENODEV, "not there", NULL, .bar = { .bar = 5 }),
 	IOCTL(EXPORT, 0, "ring", NULL, .export = { .way = 1, .fd_flags = O_CLOEXEC }),
+	IOCTL(EXPORT, EADDRINUSE, "own memory", own_memory, .export = { .way = 1 }),
 	IOCTL(EXPORT, EINVAL, "way", NULL, .export = { .way = 2 }),
 	IOCTL(EXPORT, EINVAL, "reserved", NULL, .export = { .way = 1, .reserved = 1 }),
 	IOCTL(EXPORT, EINVAL, "flags", NULL, .export = { .way = 1, .fd_flags = O_NONBLOCK }),
@@ -121,6 +142,8 @@ static struct branch branches[] = {
 	MAP(EINVAL, "offset", 4096, RING, ANY, MAP_SHARED),
 	MAP(EINVAL, "size", 0, 4096, ANY, MAP_SHARED),
 	MAP(EINVAL, "ring private", 0, RING, ANY, MAP_PRIVATE),
+	{ .call = MMAP, .error = EADDRINUSE, .what = "own memory", .prepare = own_memory,
+	  .offset = REGION(2), .size = RING, .prot = ANY, .flags = MAP_SHARED },
 	MAP(EINVAL, "index private", REGION(3), 4096, ANY, MAP_PRIVATE),
 
 	DATA(READ, 0, "buffer", has_data, 0, false, BUFFER),
@@ -144,6 +167,8 @@ static struct branch branches[] = {
 	LEFT(C2H_UPDATE, .argument.update = { 5 }),
 	LEFT(H2C_UPDATE, .argument.update = { 5 }),
 	AWAY(SETUP, .argument.setup = { 0, 4096, 16, 1, 0, 0, 0, 0 }),
+	AWAY(MEMORY, .place = SMALL_PAGES, .argument.memory.setup = { 0, 4096, 16, 1, 0, 0, 0, 0 }),
+	LEFT(EVENT, .argument.event = { .way = 1, .fd = -1 }),
 	AWAY(BAR, .argument.bar = { .bar = 0 }),
 	AWAY(EXPORT, .argument.export = { .way = 1 }),
 	AWAY(MMAP, .size = RING, .prot = ANY, .flags = MAP_SHARED),

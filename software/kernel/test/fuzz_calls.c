@@ -56,6 +56,17 @@ void small_rings(void)
 	small_ring(fds[0], LITEPCIE_WAY_C2H);
 }
 
+void own_memory(void)
+{
+	struct litepcie_ring_memory memory = {
+		.setup = { LITEPCIE_WAY_C2H, BUFFER, 64, 1, 0, 0, 0, 0 },
+		.address = memory_at(HUGE_PAGES),
+	};
+
+	first_owns();
+	ioctl(fds[0], LITEPCIE_IOCTL_RING_MEMORY, &memory);
+}
+
 static void set_count(unsigned long request, long long software)
 {
 	struct litepcie_ioctl_mmap_dma_update update = { .sw_count = software };
@@ -118,6 +129,8 @@ static bool make_ioctl(const struct branch *branch, int fd)
 
 	if (branch->call == EVENT && argument.event.fd == 0)
 		argument.event.fd = event_fd;
+	if (branch->place)
+		argument.memory.address += memory_at(branch->place);
 	if (branch->call == REG && branch->error == EPERM)
 		argument.reg.addr = driving;
 	ok = ioctl(fd, request_of(branch->call), branch->bad ? bad_pointer() : &argument) == 0;

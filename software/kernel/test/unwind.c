@@ -47,6 +47,17 @@ static bool set_up(int fd, uint32_t way, uint32_t pages)
 	return ok(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
 }
 
+static void own_memory(int fd, uint32_t way)
+{
+	char *memory = aligned_alloc(4096, PAGES * 4096);
+	struct litepcie_ring_memory request = {
+		.setup = { way, 4096, PAGES, 1, 0, 0, 0, 0 }, .address = (uintptr_t)memory,
+	};
+
+	ok(!ioctl(fd, LITEPCIE_IOCTL_RING_MEMORY, &request), "own memory");
+	free(memory);
+}
+
 static void map(int fd, uint64_t offset, size_t bytes)
 {
 	char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
@@ -79,6 +90,7 @@ static void one_way(int fd, uint32_t way)
 	map(fd, info.ring_offset, PAGES * 4096);
 	map(fd, info.index_offset, 4096);
 	exported = export_ring(fd, way);
+	own_memory(fd, way);
 	set_up(fd, way, 2 * PAGES);
 	if (exported >= 0)
 		close(exported);

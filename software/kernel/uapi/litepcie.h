@@ -107,6 +107,9 @@ struct litepcie_ioctl_mmap_dma_update {
 /* poll() goes by the software count in the index page, not by the driver's. */
 #define LITEPCIE_RING_INDEXED	1u
 
+/* Told by RING_INFO, not asked for: the ring lies in memory of a user's own. */
+#define LITEPCIE_RING_MEMORY	2u
+
 /*
  * A ring of another shape for a direction that is the caller's and stopped.
  * When the direction is released it has LitePCIe's again.  Old mappings keep
@@ -133,6 +136,33 @@ struct litepcie_ring_info {
 	__u64 index_offset;		/* for mmap(): a page with struct litepcie_index */
 	__u32 table_depth;
 	__u32 chunk_bytes;		/* contiguous for the card */
+};
+
+/*
+ * The same in memory of the caller's own, in which the caller finds it: in huge
+ * pages it costs less to write to disks and sockets than a mapping of the
+ * driver's, which is one of small pages.  @address and the bytes from there on
+ * are pinned, and count against RLIMIT_MEMLOCK, until the direction is released
+ * or has another ring, and nobody copies from this one.  Until then the card
+ * writes to these very pages: memory that is unmapped, discarded or, in the
+ * child of a fork(), copied meanwhile shows nothing of it (MADV_DONTFORK keeps
+ * the parent's in huge pages).
+ * @address: a multiple of the page size
+ *
+ * Beside what RING_SETUP answers:
+ * -EFAULT	there is no memory, or none that the caller may write to
+ * -EMSGSIZE	a buffer lies in more than one page: MADV_HUGEPAGE or
+ *		MAP_HUGETLB, and a ring that is aligned, allow up to 2 MiB
+ * -EOPNOTSUPP	a file's memory, or shared memory that is not hugetlbfs's; or
+ *		the card does not reach all memory without a bounce buffer
+ * -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
+ *
+ * mmap() and EXPORT refuse such a ring with -EADDRINUSE: it has its place.
+ */
+struct litepcie_ring_memory {
+	struct litepcie_ring_setup setup;
+	__u64 address;
+	__u64 reserved;
 };
 
 /* Signal an eventfd whenever there is news; -1 ends it.  For the owner. */
@@ -184,5 +214,6 @@ struct litepcie_index {
 #define LITEPCIE_IOCTL_EVENT		_IOW(LITEPCIE_IOCTL,  66, struct litepcie_event)
 #define LITEPCIE_IOCTL_BAR		_IOWR(LITEPCIE_IOCTL, 67, struct litepcie_bar)
 #define LITEPCIE_IOCTL_EXPORT		_IOWR(LITEPCIE_IOCTL, 68, struct litepcie_export)
+#define LITEPCIE_IOCTL_RING_MEMORY	_IOW(LITEPCIE_IOCTL,  69, struct litepcie_ring_memory)
 
 #endif /* LITEPCIE_UAPI_H */

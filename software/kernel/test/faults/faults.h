@@ -17,11 +17,13 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/eventfd.h>
+#include <linux/file.h>
 #include <linux/gfp.h>
 #include <linux/idr.h>
 #include <linux/interrupt.h>
 #include <linux/mm.h>
 #include <linux/pci.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 extern struct pci_driver litepcie_pci_driver;
@@ -67,10 +69,37 @@ FAULTY_POINTER("memory", void *, kzalloc, (size_t size, gfp_t gfp), size, gfp)
 FAULTY_POINTER("memory", void *, kmalloc, (size_t size, gfp_t gfp), size, gfp)
 FAULTY_POINTER("memory", void *, kcalloc, (size_t n, size_t size, gfp_t gfp), n, size, gfp)
 GIVEN_BACK("memory", kfree, memory, (const void *memory), memory)
+FAULTY_POINTER("memory", void *, kvzalloc, (size_t size, gfp_t gfp), size, gfp)
+FAULTY_POINTER("memory", void *, kvmalloc_array, (size_t n, size_t size, gfp_t gfp), n, size, gfp)
+GIVEN_BACK("memory", kvfree, memory, (const void *memory), memory)
 
 FAULTY_POINTER("pages", struct page *, alloc_pages_node, (int node, gfp_t gfp, unsigned int order),
 	       node, gfp, order)
 GIVEN_BACK("pages", put_page, page, (struct page *page), page)
+
+/* At once, as a test's few are. */
+static inline int __maybe_unused faulty_pin_user_pages_fast(unsigned long address, int count,
+							    unsigned int flags,
+							    struct page **pages)
+{
+	int got = faults_strike("pin_user_pages_fast") ? -ENOMEM :
+		  pin_user_pages_fast(address, count, flags, pages);
+
+	if (got > 0)
+		faults_hold("pins", pages);
+	return got;
+}
+GIVEN_BACK("pins", unpin_user_pages, pages, (struct page **pages, unsigned long count), pages, count)
+GIVEN_BACK("pins", unpin_user_pages_dirty_lock, pages,
+	   (struct page **pages, unsigned long count, bool dirty), pages, count, dirty)
+
+/* Whom pinned pages are charged to. */
+static inline void __maybe_unused faulty_mmgrab(struct mm_struct *mm)
+{
+	faults_hold("mm", mm);
+	mmgrab(mm);
+}
+GIVEN_BACK("mm", mmdrop, mm, (struct mm_struct *mm), mm)
 
 static inline unsigned long __maybe_unused faulty_get_zeroed_page(gfp_t gfp)
 {
@@ -167,6 +196,8 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #undef kmalloc
 #undef kcalloc
 #undef kfree
+#undef kvzalloc
+#undef kvmalloc_array
 #undef alloc_pages_node
 #undef get_zeroed_page
 #undef free_page
@@ -180,6 +211,14 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define kmalloc			faulty_kmalloc
 #define kcalloc			faulty_kcalloc
 #define kfree			faulty_kfree
+#define kvzalloc		faulty_kvzalloc
+#define kvmalloc_array		faulty_kvmalloc_array
+#define kvfree			faulty_kvfree
+#define pin_user_pages_fast	faulty_pin_user_pages_fast
+#define unpin_user_pages	faulty_unpin_user_pages
+#define unpin_user_pages_dirty_lock	faulty_unpin_user_pages_dirty_lock
+#define mmgrab			faulty_mmgrab
+#define mmdrop			faulty_mmdrop
 #define alloc_pages_node	faulty_alloc_pages_node
 #define put_page		faulty_put_page
 #define get_zeroed_page		faulty_get_zeroed_page
@@ -211,7 +250,7 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define dma_set_mask_and_coherent(...)	REFUSED(dma_set_mask_and_coherent, -EIO, __VA_ARGS__)
 #define vm_insert_page(...)		REFUSED(vm_insert_page, -ENOMEM, __VA_ARGS__)
 #define dma_buf_export(...)		REFUSED(dma_buf_export, ERR_PTR(-ENOMEM), __VA_ARGS__)
-#define dma_buf_fd(...)			REFUSED(dma_buf_fd, -EMFILE, __VA_ARGS__)
+#define get_unused_fd_flags(...)	REFUSED(get_unused_fd_flags, -EMFILE, __VA_ARGS__)
 #define alloc_chrdev_region(...)	REFUSED(alloc_chrdev_region, -EBUSY, __VA_ARGS__)
 #define pci_register_driver(_driver) \
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * A user's own memory for a ring: pinned, and charged to the user.
+ *
+ * Pinned pages stay what and where they are until they are unpinned, whatever
+ * becomes of the mapping and the process: so nothing that the card writes goes
+ * to somebody else.  Anonymous memory and hugetlbfs only: a file's pages may be
+ * written back or truncated while the card writes to them.
+ */
+
+#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/overflow.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "memory.h"
+
+#define PIN_MOST	SZ_64K	/* pages at a time; others want the processor too */
+
+struct litepcie_memory {
+	struct mm_struct	*mm;		/* charged, and kept for that */
+	unsigned long		pages;
+	struct page		*page[];
+};
+
+struct page *litepcie_memory_page(const struct litepcie_memory *memory, unsigned long n)
+{
+	return memory->page[n];
+}
+
+/* As RDMA's memory is: beside what is locked, with the same limit. */
+static int charge(struct litepcie_memory *memory)
+{
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct mm_struct *mm = current->mm;
+	u64 pinned = atomic64_add_return(memory->pages, &mm->pinned_vm);
+
+	if (pinned > limit && !capable(CAP_IPC_LOCK)) {
+		atomic64_sub(memory->pages, &mm->pinned_vm);
+		pr_debug("%s: %llu pages would be pinned, RLIMIT_MEMLOCK allows %llu: raise it, or have CAP_IPC_LOCK\n",
+			 current->comm, pinned, limit);
+		return -ENOMEM;
+	}
+	mmgrab(mm);
+	memory->mm = mm;
+	return 0;
+}
+
+static void discharge(struct litepcie_memory *memory)
+{
+	atomic64_sub(memory->pages, &memory->mm->pinned_vm);
+	mmdrop(memory->mm);
+}
+
+/* All of it, or none. */
+static int pin(struct litepcie_memory *memory, unsigned long address)
+{
+	unsigned long done = 0;
+	int got;
+
+	while (done < memory->pages) {
+		got = pin_user_pages_fast(address + done * PAGE_SIZE,
+					  min_t(unsigned long, memory->pages - done, PIN_MOST),
+					  FOLL_WRITE | FOLL_LONGTERM, &memory->page[done]);
+		if (got <= 0)
+			goto unpin;
+		done += got;
+		cond_resched();
+	}
+	return 0;
+
+unpin:
+	if (done)
+		unpin_user_pages(memory->page, done);
+	return got ? got : -EFAULT;
+}
+
+static int check_kind(const struct litepcie_memory *memory)
+{
+	for (unsigned long n = 0; n < memory->pages; n++) {
+		struct folio *folio = page_folio(memory->page[n]);
+
+		if ((!folio_test_anon(folio) && !folio_test_hugetlb(folio)) ||
+		    PageHighMem(memory->page[n])) {
+			pr_debug("%s: page %lu is a file's, or shared: use private anonymous memory or hugetlbfs\n",
+				 current->comm, n);
+			return -EOPNOTSUPP;
+		}
+	}
+	return 0;
+}
+
+/*
+ * The caller's memory, to be written to, or an error.  @address: that of a page.
+ * With none of our locks held, since pages may have to be read from a disk.
+ */
+struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
+{
+	unsigned long pages = bytes / PAGE_SIZE;
+	struct litepcie_memory *memory;
+	unsigned long end;
+	int err;
+
+	if (check_add_overflow(address, (unsigned long)bytes, &end))
+		return ERR_PTR(-EFAULT);
+	memory = kvzalloc(struct_size(memory, page, pages), GFP_KERNEL_ACCOUNT);
+	if (!memory)
+		return ERR_PTR(-ENOMEM);
+	memory->pages = pages;
+	err = charge(memory);
+	if (err)
+		goto free;
+	err = pin(memory, address);
+	if (err)
+		goto discharge;
+	err = check_kind(memory);
+	if (err)
+		goto unpin;
+	return memory;
+
+unpin:
+	unpin_user_pages(memory->page, pages);
+discharge:
+	discharge(memory);
+free:
+	kvfree(memory);
+	return ERR_PTR(err);
+}
+
+/* The card can reach it no more, but may have written to it; so may write(), to h2c. */
+void litepcie_memory_unpin(struct litepcie_memory *memory)
+{
+	unpin_user_pages_dirty_lock(memory->page, memory->pages, true);
+	discharge(memory);
+	kvfree(memory);
+}
+
+/*
+ * Does each block of 2^order pages lie within one page, huge or not?  Then it is
+ * contiguous, stays so, and may be copied at once.
+ */
+bool litepcie_memory_fits(const struct litepcie_memory *memory, unsigned int order)
+{
+	unsigned long mask = BIT(order) - 1;
+
+	if (memory->pages & mask)
+		return false;
+	for (unsigned long n = 0; n < memory->pages; n++) {
+		struct page *page = memory->page[n], *first = memory->page[n & ~mask];
+
+		if (page != first + (n & mask) || page_folio(page) != page_folio(first))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * What a user may say of a ring: its shape, and whose memory it lies in.
+ */
+
+#include <linux/log2.h>
+#include <linux/module.h>
+
+#include "card.h"
+
+static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_setup *setup)
+{
+	bool timed = setup->mode != LITEPCIE_MODE_INTERRUPT;
+
+	return is_power_of_2(setup->buffer_size) && setup->buffer_size >= PAGE_SIZE &&
+	       setup->buffer_size <= SZ_4M && setup->buffer_count >= 4 &&
+	       setup->buffer_count <= way->depth && setup->buffers_per_interrupt >= 1 &&
+	       setup->buffers_per_interrupt <= setup->buffer_count &&
+	       setup->mode <= LITEPCIE_MODE_POLL &&
+	       (timed ? setup->interval_us >= 10 && setup->interval_us <= USEC_PER_SEC :
+			!setup->interval_us) &&
+	       !(setup->flags & ~LITEPCIE_RING_INDEXED) && !setup->reserved;
+}
+
+/* @memory: the caller's own, which the ring keeps unless it fails; NULL: the driver's. */
+static int set_up(struct litepcie_way *way, struct litepcie_file *file,
+		  const struct litepcie_ring_setup *setup, struct litepcie_memory *memory)
+{
+	struct litepcie_geometry geometry = {
+		.size		= setup->buffer_size,
+		.count		= setup->buffer_count,
+		.per_interrupt	= setup->buffers_per_interrupt,
+		.mode		= setup->mode,
+		.interval_us	= setup->interval_us,
+		.flags		= setup->flags,
+	};
+	int err = litepcie_enter(file->chan->card);
+
+	if (err)
+		return err;
+	err = litepcie_dma_setup(way, file, &geometry, memory);
+	litepcie_exit(file->chan->card);
+	return err;
+}
+
+int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *setup)
+{
+	struct litepcie_way *way = litepcie_find_way(file, setup->way);
+
+	if (!way || !is_sound(way, setup))
+		return -EINVAL;
+	return set_up(way, file, setup, NULL);
+}
+
+/* Pinned before the hardware is entered: a page may have to come from a disk. */
+int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request)
+{
+	struct litepcie_ring_setup *setup = &request->setup;
+	struct litepcie_way *way = litepcie_find_way(file, setup->way);
+	unsigned long address = request->address;
+	struct litepcie_memory *memory;
+	int err;
+
+	if (!way || !is_sound(way, setup) || !PAGE_ALIGNED(address) ||
+	    address != request->address || request->reserved)
+		return -EINVAL;
+	memory = litepcie_memory_pin(address, (size_t)setup->buffer_size * setup->buffer_count);
+	if (IS_ERR(memory))
+		return PTR_ERR(memory);
+	err = set_up(way, file, setup, memory);
+	if (err)
+		litepcie_memory_unpin(memory);
+	return err;
+}
+
+int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info)
+{
+	struct litepcie_way *way = litepcie_find_way(file, info->way);
+
+	if (!way || info->reserved)
+		return -EINVAL;
+	*info = (struct litepcie_ring_info){ .way = info->way };
+	mutex_lock(&way->mutex);
+	if (way->ring) {
+		const struct litepcie_geometry *geometry = &way->ring->geometry;
+
+		info->setup.way = info->way;
+		info->setup.buffer_size = geometry->size;
+		info->setup.buffer_count = geometry->count;
+		info->setup.buffers_per_interrupt = geometry->per_interrupt;
+		info->setup.mode = geometry->mode;
+		info->setup.interval_us = geometry->interval_us;
+		info->setup.flags = geometry->flags;
+		if (way->ring->memory)
+			info->setup.flags |= LITEPCIE_RING_MEMORY;
+		info->ring_bytes = litepcie_ring_bytes(way->ring);
+		info->chunk_bytes = litepcie_chunk_bytes(way->ring);
+	}
+	mutex_unlock(&way->mutex);
+	info->ring_offset = (u64)(LITEPCIE_REGION_H2C + info->way) << LITEPCIE_MMAP_SHIFT;
+	info->index_offset = (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT;
+	info->table_depth = way->depth;
+	return info->ring_bytes ? 0 : -ENOMEM;
+}
