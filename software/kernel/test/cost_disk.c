@@ -4,7 +4,7 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * From a ring to a disk: through a bounce buffer, by one thread and by four, in chunks of several
- * sizes, or directly. What each costs the processor, and how fast it is here; and what another
+ * sizes, or directly, also from memory of the program's own. What each costs the processor, and how fast it is here; and what another
  * program costs that does the like from other memory.
  */
 #include <pthread.h>
@@ -20,6 +20,7 @@
 #define BIG_BUFFER	(4u << 20)
 #define BIG_COUNT	32u	/* a chunk of 32 MiB for each thread */
 #define BIG_RING	((size_t)BIG_BUFFER * BIG_COUNT)
+#define HUGE		(2u << 20)
 #define THREADS		4u
 #define TURNS		3
 
@@ -97,7 +98,13 @@ static void rung(const char *name, const char *from, int disk, size_t chunk,
 	tell(name, chunk, threads, used, took, BIG_RING);
 }
 
-static char *big_ring(const char *device)
+static void fill(char *ring)
+{
+	for (size_t i = 0; i < BIG_RING / sizeof(int); i += 16)
+		((unsigned int *)ring)[i] = (unsigned int)i * 2654435761u;
+}
+
+static char *big_ring(int fd)
 {
 	struct litepcie_ring_setup setup = {
 		.way = LITEPCIE_WAY_C2H, .buffer_size = BIG_BUFFER, .buffer_count = BIG_COUNT,
@@ -105,7 +112,6 @@ static char *big_ring(const char *device)
 	};
 	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
 	struct litepcie_ioctl_lock lock = { .dma_writer_request = 1 };
-	int fd = open_or_fail(device);
 	char *ring;
 
 	if (ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock) || ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup) ||
@@ -114,16 +120,58 @@ static char *big_ring(const char *device)
 	ring = mmap(NULL, BIG_RING, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)info.ring_offset);
 	if (ring == MAP_FAILED)
 		fail("the ring: %s", strerror(errno));
-	for (size_t i = 0; i < BIG_RING / sizeof(int); i += 16)
-		((unsigned int *)ring)[i] = (unsigned int)i * 2654435761u;
+	fill(ring);
+	return ring;
+}
+
+/* Bytes in huge pages of the mapping that begins there, as the kernel says. */
+static size_t huge_bytes(const char *start)
+{
+	FILE *maps = fopen("/proc/self/smaps", "r");
+	unsigned long from, to, begin = 0, kib = 0;
+	char line[256];
+
+	if (!maps)
+		fail("/proc/self/smaps: %s", strerror(errno));
+	while (fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx", &from, &to) == 2)
+			begin = from;
+		if (begin == (unsigned long)start && sscanf(line, "AnonHugePages: %lu", &kib) == 1)
+			break;
+	}
+	fclose(maps);
+	return kib << 10;
+}
+
+/* The same in memory of our own, which is in huge pages. */
+static char *own_ring(int fd)
+{
+	struct litepcie_ring_memory request = {
+		.setup = {
+			.way = LITEPCIE_WAY_C2H, .buffer_size = HUGE, .buffer_count = BIG_RING / HUGE,
+			.buffers_per_interrupt = 1,
+		},
+	};
+	char *whole = mmap(NULL, BIG_RING + HUGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *ring = (char *)(((unsigned long)whole + HUGE - 1) / HUGE * HUGE);
+
+	if (whole == MAP_FAILED || mprotect(ring, BIG_RING, PROT_READ | PROT_WRITE) ||
+	    madvise(ring, BIG_RING, MADV_HUGEPAGE))
+		fail("%zu bytes: %s", BIG_RING, strerror(errno));
+	fill(ring);
+	request.address = (unsigned long)ring;
+	if (ioctl(fd, LITEPCIE_IOCTL_RING_MEMORY, &request))
+		fail("a ring in own memory: %s", strerror(errno));
+	if (huge_bytes(ring) != BIG_RING)
+		fail("%zu of %zu bytes are in huge pages", huge_bytes(ring), BIG_RING);
 	return ring;
 }
 
 int cost_disk(const char *device, const char *name)
 {
 	const size_t chunks[] = { 128u << 10, 512u << 10, 2u << 20, 8u << 20, 16u << 20, 32u << 20 };
-	int disk = open(name, O_RDWR | O_DIRECT);
-	char *ring = big_ring(device);
+	int disk = open(name, O_RDWR | O_DIRECT), fd = open_or_fail(device);
+	char *ring = big_ring(fd);
 
 	if (disk < 0)
 		fail("%s: %s", name, strerror(errno));
@@ -135,6 +183,9 @@ int cost_disk(const char *device, const char *name)
 		rung("direct", ring, disk, chunks[i], 1, false);
 		rung("direct", ring, disk, chunks[i], THREADS, false);
 	}
+	ring = own_ring(fd);
+	for (int turn = 0; turn < TURNS; turn++)
+		rung("own", ring, disk, 1u << 20, 1, false);
 	return 0;
 }
 
