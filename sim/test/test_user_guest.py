@@ -79,6 +79,20 @@ def test_the_driver_passes_the_same_suite(start_board):
     assert text.count("64 buffers") == 4
 
 
+def test_a_direction_that_somebody_uses_has_a_sentence(start_board):
+    """Behind the driver two programs may have the card open, but not run one direction of it."""
+    program = "streams /dev/litepcie0 100000 >/dev/null 2>&1 & user=$!"
+    begun = "until grep -q '[1-9].*litepcie' /proc/interrupts; do kill -0 $user; sleep 0.1; done"
+    test = "litepcie_util dma_test --direction c2h --size 1M 2>>/out/why && false || true"
+    commands = [program, begun, test, "kill -9 $user; wait $user || true"]
+    util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)
+    with start_board("--pace", "400000", "--rules", "warn", violations=None) as board:
+        found = sentences(boot(board, commands, ("streams",), vfio=False,
+            files=[(util, "bin/litepcie_util")]))
+    assert found == ["litepcie_util: dma_test: DMA: /dev/litepcie0: another process runs c2h; "
+                     "let it finish first"]  # fmt: skip
+
+
 def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
     """Not there, not bound, not permitted, taken, of another kind: each says what to do.
 
