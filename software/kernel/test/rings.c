@@ -19,8 +19,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <setjmp.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -32,14 +30,12 @@
 #include <unistd.h>
 
 #include "../uapi/litepcie.h"
-#include "../uapi/litepcie_capability.h"
+#include "rings.h"
 
-#define fail(...)	(fprintf(stderr, "rings: " __VA_ARGS__), fputc('\n', stderr), exit(1))
-
-static int fd;
+int fd;
 static const char *const way_names[] = { "h2c", "c2h" };
 
-static void need(bool true_, const char *what)
+void need(bool true_, const char *what)
 {
 	if (!true_)
 		fail("%s: %s", what, strerror(errno));
@@ -84,7 +80,7 @@ static int setup(unsigned int way, unsigned int size, unsigned int count, unsign
 	return ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup);
 }
 
-static void *map(uint64_t offset, size_t bytes)
+void *map(uint64_t offset, size_t bytes)
 {
 	void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
 
@@ -113,13 +109,13 @@ static uint64_t hardware(struct litepcie_index *index, unsigned int way)
  * The h2c ring holds numbers that go on from buffer to buffer and never change, so c2h must
  * receive these, in order, from whichever buffer h2c began with.
  */
-static void fill(uint32_t *ring, size_t words)
+void fill(uint32_t *ring, size_t words)
 {
 	for (size_t i = 0; i < words; i++)
 		ring[i] = (uint32_t)i * 2654435761u;
 }
 
-static void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char *what)
+void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char *what)
 {
 	for (size_t i = 0; i < words; i++)
 		if (got[i] != sent[i])
@@ -339,73 +335,6 @@ static int refuse(void)
 	run(LITEPCIE_WAY_C2H, 1);
 	refused(setup(1, 8192, 16, 1, 0, 0), EBUSY, "setup while running");
 	printf("refuse: ok\n");
-	return 0;
-}
-
-/* bar ----------------------------------------------------------------------------------------- */
-
-static sigjmp_buf gone;
-
-static void on_sigbus(int number)
-{
-	(void)number;
-	siglongjmp(gone, 1);
-}
-
-static int bar(const char *flag)
-{
-	struct litepcie_bar bar = { .bar = 0 };
-	volatile uint32_t *registers;
-	struct litepcie_ioctl_reg reg = { .addr = 4 };
-	void *denied;
-
-	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar) && bar.size == 0x20000 && !bar.write_combining,
-	     "bar info");
-	registers = map(bar.offset, bar.size);
-	need(registers[LITEPCIE_CAP_OFFSET / 4] == LITEPCIE_CAP_MAGIC, "magic");
-	registers[1] = 0x5ca1ab1e;
-	need(!ioctl(fd, LITEPCIE_IOCTL_REG, &reg) && reg.val == 0x5ca1ab1e, "scratch");
-	denied = mmap(NULL, 2 * bar.size, PROT_READ, MAP_SHARED, fd, (off_t)bar.offset);
-	need(denied == MAP_FAILED && errno == EINVAL, "beyond the BAR");
-	denied = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, (off_t)bar.offset);
-	need(denied == MAP_FAILED && errno == EINVAL, "private");
-	need(!setuid(65534), "setuid");
-	denied = mmap(NULL, bar.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)bar.offset);
-	need(denied == MAP_FAILED && errno == EPERM, "DMA registers without privileges");
-	denied = mmap(NULL, bar.size, PROT_READ, MAP_SHARED, fd, (off_t)bar.offset);
-	need(denied != MAP_FAILED, "to read them");
-	need(mprotect(denied, 4096, PROT_READ | PROT_WRITE) && errno == EACCES, "mprotect");
-	denied = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		      (off_t)bar.offset + 0x10000);
-	need(denied != MAP_FAILED, "the memory");
-	signal(SIGBUS, on_sigbus);
-	close(open(flag, O_CREAT | O_WRONLY, 0644));
-	if (!sigsetjmp(gone, 1))
-		for (;;)
-			if (registers[LITEPCIE_CAP_OFFSET / 4] != LITEPCIE_CAP_MAGIC)
-				fail("a register of a card that has gone can be read");
-	printf("bar: SIGBUS when the card had gone\n");
-	return 0;
-}
-
-/* memory -------------------------------------------------------------------------------------- */
-
-static int memory(size_t offset)
-{
-	struct litepcie_bar bar = { .bar = 2 };
-	uint32_t sent[1024];
-	uint32_t *card;
-
-	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar) && bar.write_combining, "BAR2 info");
-	card = (uint32_t *)((char *)map(bar.offset, bar.size) + offset);
-	fill(sent, sizeof(sent) / 4);
-	for (size_t i = 0; i < sizeof(sent) / 4; i++)
-		card[i] = sent[i];
-	__sync_synchronize();
-	compare(card, sent, sizeof(sent) / 4, "card memory");
-	printf("memory: %zu bytes\n", sizeof(sent));
-	fflush(stdout);
-	pause();
 	return 0;
 }
 

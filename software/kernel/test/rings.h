@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * What the parts of rings share.
+ */
+#ifndef RINGS_H
+#define RINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define fail(...)	(fprintf(stderr, "rings: " __VA_ARGS__), fputc('\n', stderr), exit(1))
+
+extern int fd;	/* the device */
+
+/* rings.c */
+void need(bool true_, const char *what);
+void *map(uint64_t offset, size_t bytes);
+void fill(uint32_t *ring, size_t words);
+void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char *what);
+
+/* rings_bar.c */
+int bar(const char *flag);
+int memory(size_t offset);
+
+#endif /* RINGS_H */
