@@ -23,7 +23,9 @@ from collections.abc import Callable
 from tools.progress import tail, tied
 
 PANIC = re.compile(rb"Kernel panic - not syncing: ([^\r\n]*)")
+DONE = re.compile(rb"^GUEST-DONE rc=\d+\r?$", re.MULTILINE)  # init.sh: all is handed over
 GRACE = 1.0  # seconds in which the lines after a panic may still arrive
+OFF = 10.0  # seconds that a guest has from there to its power-off, where it need not get there
 
 
 class GuestError(RuntimeError):
@@ -51,8 +53,12 @@ def watch(
     timeout: float,
     live: bool = False,
     alive: Callable[[], str | None] | None = None,
+    must_power_off: bool = True,
 ) -> bytes:
-    """Run QEMU to its end and return the console; `alive()` may return a reason to give up."""
+    """Run QEMU to its end and return the console; `alive()` may return a reason to give up.
+
+    A guest that has handed over all it had, and need not power off, is ended OFF seconds later.
+    """
     # In a session of its own: Ctrl-C is for us alone, and what a wrapper script leaves ends too.
     child = subprocess.Popen(
         tied(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, bufsize=0,
@@ -62,7 +68,11 @@ def watch(
     try:
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdout, selectors.EVENT_READ)
-            _follow(child.stdout, selector, console, timeout, live, alive)
+            stuck = _follow(
+                child.stdout, selector, console, timeout, live, alive, must_power_off
+            )
+        if stuck:
+            return bytes(console)
         panic = PANIC.search(console)
         if panic:
             what = panic.group(1).decode(errors="replace")
@@ -81,22 +91,32 @@ def watch(
     return bytes(console)
 
 
-def _follow(stream, selector, console: bytearray, timeout: float, live: bool, alive) -> None:
-    """Read until QEMU closes the console, or until a moment after a panic."""
+def _follow(
+    stream, selector, console: bytearray, timeout: float, live: bool, alive, must_power_off: bool
+) -> bool:
+    """Read until QEMU closes the console, or until a moment after a panic: false.
+
+    True: the guest is done and does not power off, which it need not.
+    """
     deadline = time.monotonic() + timeout
-    panicked = None
+    panicked = done = None
     while _read(stream, selector, console, live):
         now = time.monotonic()
         if panicked or PANIC.search(console):
             panicked = panicked or now
             if now - panicked > GRACE:
-                return
+                return False
+        elif not must_power_off and (done or DONE.search(console)):
+            done = done or now
+            if now - done > OFF:
+                return True
         elif now > deadline:
             raise GuestTimeout(f"the guest did not end within {timeout:g} s", console)
         elif alive:
             reason = alive()
             if reason:
                 raise GuestError(reason, console)
+    return False
 
 
 def _read(stream, selector, console: bytearray, live: bool) -> bool:

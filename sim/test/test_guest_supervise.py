@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from fake_guest import fake_guest, is_gone, pid_of
 
-from sim.guest import SetupError, run
+from sim.guest import SetupError, run, supervise
 from sim.guest.supervise import GuestError, GuestPanic, GuestTimeout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -79,6 +79,21 @@ def test_a_time_out_shows_the_last_lines_of_both_logs(tmp_path):
     assert "waiting for a completion" in str(caught.value)
     assert is_gone(pid_of(guest))
     assert is_gone(int(Path(f"{guest.qemu}.child").read_text()))
+
+
+@pytest.mark.parametrize("icount", [None, 0])
+def test_a_guest_that_does_not_power_off(tmp_path, monkeypatch, icount):
+    """Where instructions are counted it is ended once all is handed over, else it timed out."""
+    monkeypatch.setattr(supervise, "OFF", 0.5)
+    text = results(tmp_path / "results", {"guest": b"kernel=6.1\nrc=0\n", "info": b"whole"})
+    guest = fake_guest(tmp_path, rf"{text}; printf 'GUEST-DONE rc=0\r\n'; sleep 60")
+    if icount is None:
+        with pytest.raises(GuestTimeout):
+            run.run_guest(None, guest=guest, timeout=3)
+    else:
+        result = run.run_guest(None, guest=guest, timeout=30, icount=icount)
+        assert result.files == {"info": b"whole"} and result.seconds < 10
+    assert is_gone(pid_of(guest))
 
 
 def test_qemu_s_own_complaint_is_shown(tmp_path):
