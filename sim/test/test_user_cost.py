@@ -91,12 +91,12 @@ def test_a_client_whose_work_takes_time_keeps_up(start_board, direction):
 
 @pytest.mark.parametrize("direction", paced.WAYS)
 def test_too_much_work_lets_the_ring_run_dry(start_board, direction):
-    """So that the test above would notice: who copies each buffer sixteen times falls behind."""
+    """So that the test above would notice: who copies each buffer 32 times falls behind."""
     program = build_unchecked() / "test" / "steady"
     with start_board() as board:
         free = paced.rate(paced.stream(program, board, direction))
         board.set("pace", f"client:{paced.PACE}")
-        busy = paced.rate(paced.stream(program, board, direction, buffers=FEW, copies=16))
+        busy = paced.rate(paced.stream(program, board, direction, copies=32))
     print(f"{direction}: {busy / free:.2f} of the rate")
     assert busy / free < 0.9
 
