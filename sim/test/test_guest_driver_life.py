@@ -116,3 +116,9 @@ def test_threads_that_race_do_no_harm(start_board):
     with start_board() as board:
         boot(board, commands, append=("intel_iommu=on",), devices=devices)
         assert board.stats()["unmapped"] == 0
+
+
+def test_who_shares_a_file_gets_data(start_board):
+    """Never 0, the end of a file, which would end a program: not even who comes second to news."""
+    with start_board("--pace", "400000") as board:
+        boot(board, ["stress share /dev/litepcie0 400"], devices=("-smp", "2"))

@@ -198,31 +198,43 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 	return done;
 }
 
-static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
+/* What can be done now; 0: what was waited for has gone, to another or with a stop. */
+static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *file,
+			     struct iov_iter *iter)
 {
-	struct litepcie_file *file = iocb->ki_filp->private_data;
-	struct litepcie_way *way = &file->chan->way[id];
 	struct run run;
 	ssize_t done;
 
-	if (!iov_iter_count(iter))
-		return 0;
-	done = wait_ready(way, nonblocking(iocb));
-	if (done)
-		return done;
 	if (mutex_lock_interruptible(&way->io))
 		return -ERESTARTSYS;
 	done = run_begin(&run, way, file);
 	if (!done) {
 		if (iov_iter_count(iter) < run.ring->geometry.size)
 			done = -EINVAL;
-		else if (id == LITEPCIE_C2H)
+		else if (way->id == LITEPCIE_C2H)
 			done = read_buffers(&run, iter);
 		else
 			done = write_buffers(&run, iter);
 		run_end(&run);
 	}
 	mutex_unlock(&way->io);
+	return done;
+}
+
+/* Never 0, which would be the end of the file: a card has none. */
+static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
+{
+	struct litepcie_file *file = iocb->ki_filp->private_data;
+	struct litepcie_way *way = &file->chan->way[id];
+	ssize_t done = 0;
+
+	if (!iov_iter_count(iter))
+		return 0;
+	while (!done) {
+		done = wait_ready(way, nonblocking(iocb));
+		if (!done)
+			done = transfer_some(way, file, iter);
+	}
 	return done;
 }
 

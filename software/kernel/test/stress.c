@@ -11,6 +11,7 @@
  *				a reset, and runs again on the same file
  *   stress cycle DEV N		open, start, stop, close, N times, each fourth with the default
  *				rings, the others with short ones
+ *   stress share DEV N		processes that read and write one file at once, N buffers each
  *   stress race DEV N		threads that start and stop while others close, N times each
  *   stress starve DEV N		use it N times while fault injection takes memory away
  *   stress poke RES OFFSET FILE	write a file into a BAR
@@ -180,6 +181,40 @@ static int cycle(const char *device, long rounds)
 	return 0;
 }
 
+/* share --------------------------------------------------------------------------------------- */
+
+#define SHARERS	3	/* of each direction; what wakes one wakes all */
+
+static void share_one(int fd, bool in, long rounds)
+{
+	static char buffer[BUFFER];
+
+	for (long i = 0; i < rounds; i++) {
+		ssize_t done = in ? read(fd, buffer, BUFFER) : write(fd, buffer, BUFFER);
+
+		if (done != BUFFER)
+			fail("%s() number %ld moved %zd bytes: %s", in ? "read" : "write", i, done,
+			     done < 0 ? strerror(errno) : "neither data nor an error");
+	}
+	exit(0);
+}
+
+static int share(const char *device, long rounds)
+{
+	int fd = open_or_fail(device), status, failed = 0;
+
+	loopback(fd, 1);
+	if (run_c2h(fd, 1, NULL) || run_h2c(fd, 1, NULL))
+		fail("start: %s", strerror(errno));
+	for (int i = 0; i < 2 * SHARERS; i++)
+		if (fork() == 0)
+			share_one(fd, i % 2, rounds);
+	while (wait(&status) > 0)
+		failed |= status;
+	close(fd);
+	return failed ? 1 : 0;
+}
+
 /* race ---------------------------------------------------------------------------------------- */
 
 struct racer {
@@ -328,12 +363,14 @@ int main(int argc, char **argv)
 		return reset(argv[2], argv[3]);
 	if (argc == 4 && !strcmp(argv[1], "cycle"))
 		return cycle(argv[2], atol(argv[3]));
+	if (argc == 4 && !strcmp(argv[1], "share"))
+		return share(argv[2], atol(argv[3]));
 	if (argc == 4 && !strcmp(argv[1], "race"))
 		return race(argv[2], atol(argv[3]));
 	if (argc == 4 && !strcmp(argv[1], "starve"))
 		return starve(argv[2], atol(argv[3]));
 	if (argc == 5 && !strcmp(argv[1], "poke"))
 		return poke(argv[2], strtoul(argv[3], NULL, 0), argv[4]);
-	fprintf(stderr, "usage: stress hold|reset DEV FILE | cycle|race|starve DEV N | poke RES OFFSET FILE\n");
+	fprintf(stderr, "usage: stress hold|reset DEV FILE | cycle|share|race|starve DEV N | poke RES OFFSET FILE\n");
 	return 2;
 }
