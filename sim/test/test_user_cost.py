@@ -77,28 +77,35 @@ def test_system_calls_are_shared_by_a_batch(start_board, direction):
 def test_a_client_whose_work_takes_time_keeps_up(start_board, direction):
     """As fast as one whose work takes none, within 1 %, with a cycle for each 4 ns of its CPU.
 
-    That is its user and its system time. What else runs on this machine makes both longer, so one
-    run of a few must do.
+    That is its user and its system time; if that is too much, without what only slow motion adds.
     """
     program = build_unchecked() / "test" / "steady"
     with start_board() as board:
         free, runs = paced.attempts(program, board, direction)
     for run in runs:
-        cpu = run["cpu_ns"] / MANY
-        print(f"host/paced/{direction}: {paced.rate(run) / free:.3f}, {cpu:.0f} ns of CPU a buffer")
-    assert paced.keeps_up(paced.rate(runs[-1]), free)
+        print(f"host/paced/{direction}: {run.rate / free.rate:.3f} at {run.cycles_per_us:.0f} "
+              f"cycles/us, {run.cpu_ns:.0f} ns of CPU a buffer")  # fmt: skip
+    assert paced.keeps_up(runs[-1], free)
 
 
+@pytest.mark.parametrize("slowdown", [1, paced.MOST_SLOWDOWN])
 @pytest.mark.parametrize("direction", paced.WAYS)
-def test_too_much_work_lets_the_ring_run_dry(start_board, direction):
-    """So that the test above would notice: who copies each buffer 32 times falls behind."""
+def test_too_much_work_lets_the_ring_run_dry(start_board, direction, slowdown):
+    """So that the test above would notice, at any pace it may take: who copies each buffer often.
+
+    What the program does itself weighs less at a slower pace; its instructions are counted above.
+    """
     program = build_unchecked() / "test" / "steady"
     with start_board() as board:
-        free = paced.rate(paced.stream(program, board, direction))
-        board.set("pace", f"client:{paced.PACE}")
-        busy = paced.rate(paced.stream(program, board, direction, copies=32))
-    print(f"{direction}: {busy / free:.2f} of the rate")
-    assert busy / free < 0.9
+        free = paced.stream(program, board, direction, 0)
+        busy = paced.stream(program, board, direction, paced.PACE / slowdown, 32 * slowdown)
+    print(f"{direction}: {busy.rate / free.rate:.2f} at {busy.cycles_per_us:.0f} cycles/us")
+    assert busy.rate / free.rate < 0.9
+
+
+def test_the_kernel_s_slow_motion_is_measured():
+    """The same calls are not cheaper for who sleeps longer, nor believed to be much dearer."""
+    assert 1 <= paced.slowdown(build_unchecked() / "test" / "steady") <= paced.MOST_SLOWDOWN
 
 
 @pytest.mark.parametrize("direction, least", [("c2h", 0.99), ("h2c", 0.98)])
@@ -111,6 +118,6 @@ def test_the_ring_never_runs_dry(start_board, direction, least):
     }[direction].value
     program = build_unchecked() / "test" / "steady"
     with start_board() as board:
-        reached = paced.rate(paced.stream(program, board, direction))
+        reached = paced.stream(program, board, direction, 0).rate
     print(f"{direction}: {reached:.2f} GB/s of {limit:.2f}")
     assert least <= reached / limit <= 1.01
