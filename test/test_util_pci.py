@@ -68,15 +68,27 @@ def test_a_machine_without_a_card_is_no_error(util, machine):
 # vfio ---------------------------------------------------------------------------------------------
 
 def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
-    """The override, the old driver's unbind, then a probe; here nobody takes it: so it is said."""
+    """The override, the old driver's unbind, then a probe; here nobody takes it: so it is said.
+
+    The override goes again, so that the card is its old driver's at the next probe.
+    """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", "22:00.0")
-    assert (place / "driver_override").read_text() == "vfio-pci"
+    assert (place / "driver_override").read_text() == "\nfio-pci"  # one written over the other
     assert machine.read(f"{PCI}/drivers/litepcie/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD
     assert status == 1
     assert "did not take it" in found["failures"][0]
+    assert f"{CARD} is with its driver litepcie" in found["failures"][1]
+
+
+def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
+    """It had none before."""
+    machine.add(CARD, group=GROUP)
+    machine.driver("vfio-pci")
+    status, found = report(util, "vfio", "bind", CARD)
+    assert status == 1 and f"{CARD} has no driver now" in found["failures"][1]
 
 
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):

@@ -178,6 +178,12 @@ static int set_override(const struct vfio *vfio, const char *driver)
 			      vfio->function.address);
 }
 
+/* Whichever driver the kernel finds for it. */
+static int probe(const struct vfio *vfio)
+{
+	return pci_write_text(vfio->function.address, "/sys/bus/pci/drivers_probe");
+}
+
 static int release(const struct vfio *vfio)
 {
 	if (!*vfio->function.driver)
@@ -197,6 +203,46 @@ static void explain(struct util *util, const struct vfio *vfio, const char *doin
 		util_fail(util, "%s %s: %s", doing, vfio->function.address, strerror(-rc));
 }
 
+static void look_again(struct vfio *vfio)
+{
+	char address[PCI_ADDRESS];
+
+	memcpy(address, vfio->function.address, sizeof(address));
+	pci_load(&vfio->function, address);
+}
+
+/* vfio-pci has not got it, for whatever reason: a card must not be left to nobody. */
+static void undo_bind(struct util *util, struct vfio *vfio)
+{
+	int rc = set_override(vfio, "\n");
+
+	if (rc == 0 && !*vfio->function.driver)
+		rc = probe(vfio);
+	look_again(vfio);
+	if (!util->failed)
+		util_fail(util, "%s was offered to vfio-pci, which did not take it; see the "
+			  "kernel's messages", vfio->function.address);
+	if (rc == 0 && *vfio->function.driver)
+		util_fail(util, "%s is with its driver %s", vfio->function.address,
+			  vfio->function.driver);
+	else
+		util_fail(util, "%s has no driver now: load the one that it shall have",
+			  vfio->function.address);
+}
+
+/* The override says whose the card shall be. */
+static void offer(struct util *util, struct vfio *vfio)
+{
+	int rc = release(vfio);
+
+	if (rc == 0)
+		rc = probe(vfio);
+	explain(util, vfio, "binding to vfio-pci", rc);
+	look_again(vfio);
+	if (strcmp(vfio->function.driver, VFIO_DRIVER) != 0)
+		undo_bind(util, vfio);
+}
+
 static void bind(struct util *util, struct vfio *vfio)
 {
 	char path[PATH_MAX];
@@ -213,11 +259,9 @@ static void bind(struct util *util, struct vfio *vfio)
 		return;
 	}
 	rc = set_override(vfio, VFIO_DRIVER);
-	if (rc == 0)
-		rc = release(vfio);
-	if (rc == 0)
-		rc = pci_write_text(vfio->function.address, "/sys/bus/pci/drivers_probe");
 	explain(util, vfio, "binding to vfio-pci", rc);
+	if (rc == 0)
+		offer(util, vfio);
 }
 
 static void unbind(struct util *util, struct vfio *vfio)
@@ -233,7 +277,7 @@ static void unbind(struct util *util, struct vfio *vfio)
 	if (rc == 0)
 		rc = release(vfio);
 	if (rc == 0)
-		rc = pci_write_text(vfio->function.address, "/sys/bus/pci/drivers_probe");
+		rc = probe(vfio);
 	explain(util, vfio, "giving the card back", rc);
 }
 
@@ -294,10 +338,6 @@ static int work(struct util *util, const char *verb, const char *address)
 		else
 			unbind(util, &vfio);
 		known = inspect(util, &vfio, address);
-		if (known && !util->failed && strcmp(verb, "bind") == 0 &&
-		    strcmp(vfio.function.driver, VFIO_DRIVER) != 0)
-			util_fail(util, "%s was offered to vfio-pci, which did not take it; see "
-				  "the kernel's messages", address);
 	}
 	return util_finish(util, known ? &vfio : NULL, print_text, print_json);
 }
@@ -337,8 +377,9 @@ static const char help[] =
 	"  unbind  take it back and let the kernel find its driver again. Needs root\n"
 	"  status  say who has it, and what is in the way: IOMMU group, power state, permissions\n"
 	"\n"
-	"Nothing is changed when something is in the way. BARs are uncached through VFIO: each\n"
-	"access is a round trip, and write-combining is the kernel driver's alone.\n"
+	"Nothing is changed when something is in the way, and a card that vfio-pci does not take\n"
+	"goes back to its driver. BARs are uncached through VFIO: each access is a round trip,\n"
+	"and write-combining is the kernel driver's alone.\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util vfio status 22:00.0\n";
