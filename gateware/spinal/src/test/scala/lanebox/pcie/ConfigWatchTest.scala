@@ -35,6 +35,7 @@ class ConfigWatchTest extends AnyFunSuite {
           port.readData #= (if (left == 0) control else simRandom.nextInt() & 0xffffffffL)
         }
       }
+      dut.clockDomain.waitSampling() // Before its reset a register has any value.
       assert(!dut.io.extendedTags.toBoolean)
       for (_ <- 0 until 50) {
         val tags = simRandom.nextBoolean()
