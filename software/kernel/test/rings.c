@@ -203,7 +203,7 @@ static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 static const struct shape {
 	unsigned int size, count, per, mode, interval;
 } shape_table[] = {
-	{ 4096, 256, 1, LITEPCIE_MODE_INTERRUPT, 0 },
+	{ 32768, 64, 1, LITEPCIE_MODE_INTERRUPT, 0 },
 	{ 65536, 17, 4, LITEPCIE_MODE_INTERRUPT, 0 },
 	{ 4096, 64, 8, LITEPCIE_MODE_ADAPTIVE, 1000 },
 	{ 16384, 32, 32, LITEPCIE_MODE_POLL, 500 },
