@@ -68,8 +68,8 @@ def slowdown(program: Path) -> float:
     """How much dearer the system calls of a batch are where a batch takes as long as simulated.
 
     The same calls, without library and board, by software/user/test/kernel_calls.c beside
-    `program`: a process that wakes up once in 30 ms finds caches and TLBs cold, and a virtual
-    machine's processor given away, which one that wakes up every 71 us does not.
+    `program`, by a process that wakes up once in 30 ms and by one that does every 71 us. Why the
+    first takes several times as much CPU is not isolated; sim/README.md has the figures.
     """
     cost = {
         pause: _report(program.with_name("kernel_calls"), pause, rounds)["cpu_ns"]
