@@ -6,6 +6,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 
 import pytest
 from software_build import Util, build_software
@@ -128,6 +130,23 @@ def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
     assert (place / "driver_override").read_text().startswith("\n")
     assert machine.read(f"{PCI}/drivers/vfio-pci/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD
+
+
+def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
+    """The kernel would wait for the program without an end."""
+    place = machine.add(CARD, driver="vfio-pci", group=GROUP)
+    _type1(machine)
+    before = (place / "driver_override").read_text()
+    hold = f"exec sleep 60 <{machine.root}/dev/vfio/{GROUP}; echo"
+    with subprocess.Popen(["sh", "-c", hold]) as user:
+        while os.readlink(f"/proc/{user.pid}/exe") != shutil.which("sleep"):
+            assert user.poll() is None
+        status, found = report(util, "vfio", "unbind", CARD)
+        user.kill()
+    assert (status, found["failures"]) == (1, [
+        f"{CARD} is used by sleep (process {user.pid}): end that first"])
+    assert (place / "driver_override").read_text() == before
+    assert report(util, "vfio", "unbind", CARD)[0] == 0
 
 
 def _type1(machine):

@@ -5,7 +5,7 @@
 
 import pytest
 from board_builds import build_gateware
-from user_guest import BIND, IOMMU, boot, sentences, when
+from user_guest import BIND, CARD, IOMMU, boot, sentences, when
 
 from lanebox import layouts
 from sim import artefacts
@@ -67,6 +67,54 @@ def test_the_user_s_logic_calls_through_vfio(msix):
         result = boot(board, commands, ("user_events",), append=("intel_iommu=on",), devices=IOMMU,
             csr=built.headers.parent / "csr.json")
     assert result.files["messages"].decode().split() == (["0", "1", "1"] if msix else ["1"])
+
+
+# dma_test without an end, begun; and that it ended by itself, with a sentence.
+BEGIN = (
+    "litepcie_util -d vfio:01:00.0 dma_test --size 100G >/dev/null 2>>/out/why & user=$!; "
+    "until grep -q '[1-9].*vfio-msi' /proc/interrupts; do kill -0 $user; sleep 0.1; done"
+)
+END = "wait $user && false || [ $? = 1 ]"
+
+
+def boot_with_tool(board, commands, **choices):
+    """With VFIO behind an IOMMU, and litepcie_util."""
+    util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)
+    return boot(board, commands, files=[(util, "bin/litepcie_util")], append=("intel_iommu=on",),
+        devices=IOMMU, **choices)
+
+
+def test_who_takes_a_card_from_vfio_waits_for_its_program(start_board):
+    """Unbound or removed while DMA runs: the program hears of it, and leaves a quiet card.
+
+    The tool's own unbind names the program instead. Nothing is written into memory afterwards.
+    """
+    commands = [
+        BIND, BEGIN, "litepcie_util vfio unbind 01:00.0 2>>/out/why && false || [ $? = 1 ]",
+        "echo 0000:01:00.0 >/sys/bus/pci/drivers/vfio-pci/unbind", END,
+        "litepcie_util vfio bind 01:00.0", BEGIN, f"echo 1 >{CARD}/remove", END,
+        "echo 1 >/sys/bus/pci/rescan", BIND, "litepcie_util -d vfio:01:00.0 dma_test",
+    ]  # fmt: skip
+    with start_board() as board:
+        found = sentences(boot_with_tool(board, commands))
+        assert board.stats()["unmapped"] == 0
+    for sentence, wanted in zip(found, ("is used by litepcie_util (process", *["asked back"] * 2),
+        strict=True):
+        assert wanted in sentence, found
+
+
+def test_a_card_that_vanishes_from_vfio_is_noticed(start_board):
+    """All ones and no completion: the program says so and ends, and the guest removes the card."""
+    commands = [BIND, BEGIN, END, f"echo 1 >{CARD}/remove"]
+    with start_board() as board:
+        struck = []
+
+        def strike():  # when the DMA is under way
+            if not struck and board.stats()["rc"]["tlps"] > 20000:
+                struck.append(board.command("fault remove"))
+
+        found = sentences(boot_with_tool(board, commands, alive=strike))
+    assert struck and len(found) == 1 and "is gone: it was unplugged" in found[0], found
 
 
 def test_the_driver_passes_the_same_suite(start_board):

@@ -120,6 +120,8 @@ struct litepcie_backend {
 	/* Two messages may become one before they are counted, as in a CPU's own controller. */
 	bool merges;
 	int (*event_fd)(const struct litepcie *dev);
+	/* -ENODEV with a sentence: it still works, but must be closed. NULL: nobody asks that. */
+	int (*asked_back)(struct litepcie *dev);
 	/* True: the way to the card is lost for good, and a call has said so. */
 	bool (*gone)(const struct litepcie *dev);
 };

@@ -93,7 +93,7 @@ static int vfio_open(struct litepcie *dev)
 	if (!vfio)
 		return -ENOMEM;
 	dev->priv = vfio;
-	vfio->iommu = vfio->group = vfio->device = vfio->events = -1;
+	vfio->iommu = vfio->group = vfio->device = vfio->events = vfio->request = -1;
 	rc = vfio_open_device(dev);
 	if (rc == 0)
 		rc = set_command(dev, PCI_COMMAND_MEMORY, PCI_COMMAND_MASTER);
@@ -139,10 +139,8 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 static int check_gone(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
-	uint32_t id = UINT32_MAX;
 
-	if (pread(vfio->device, &id, sizeof(id), (off_t)vfio->config) == sizeof(id) &&
-	    id != UINT32_MAX)
+	if (vfio_answers(vfio))
 		return 0;
 	vfio->gone = true;
 	return litepcie_fail(dev, -ENODEV, "%s is gone: it was unplugged, removed or unbound",
@@ -220,5 +218,6 @@ const struct litepcie_backend litepcie_vfio_backend = {
 	.event_fd = vfio_event_fd,
 	.sleep = vfio_sleep,
 	.merges = true,
+	.asked_back = vfio_asked_back,
 	.gone = vfio_gone,
 };

@@ -23,7 +23,8 @@
  *   Threads: alone.     no other call on this handle at the same time
  *
  * Errors with a meaning of their own:
- *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver
+ *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver; or,
+ *               from a wait, VFIO wants it back: whoever unbinds or removes it waits for our close
  *   -EIO        the card does not answer: it reads all ones, or reports the impossible
  *   -ETIMEDOUT  nothing came in time
  *   -EBUSY      somebody else owns this DMA direction

@@ -120,9 +120,19 @@ static int clear_own(struct litepcie *dev)
 	return litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 }
 
+/* Whoever waits for data goes no further with a card that must be given back. */
+static int sleep_or_leave(struct litepcie *dev, int timeout_ms)
+{
+	int rc = dev->backend->sleep(dev, timeout_ms), asked = 0;
+
+	if (rc >= 0 && dev->backend->asked_back)
+		asked = dev->backend->asked_back(dev);
+	return asked < 0 ? asked : rc;
+}
+
 static int table_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
-	int rc = dev->backend->sleep(dev, timeout_ms);
+	int rc = sleep_or_leave(dev, timeout_ms);
 
 	(void)directions;
 	if (rc == 0)

@@ -44,7 +44,8 @@ struct vfio {
 	uint32_t		space;		/* addresses of the card, with iommufd */
 	uint64_t		config;		/* configuration space, in the device's file */
 	struct litepcie_window	bar[LITEPCIE_BARS];
-	int			events;		/* epoll: a message came */
+	int			events;		/* epoll: a message came, or the request */
+	int			request;	/* eventfd: the kernel wants the device back; or -1 */
 	int			message[VFIO_MESSAGES];	/* eventfd of each vector, or -1 */
 	unsigned int		messages;	/* vectors that are on */
 	unsigned int		delivery;	/* VFIO's index of MSI-X or MSI */
@@ -62,6 +63,9 @@ static inline struct vfio *vfio_of(const struct litepcie *dev)
 int vfio_open_device(struct litepcie *dev);
 void vfio_close_device(struct litepcie *dev);
 
+/* Whether configuration space has something else than all ones. */
+bool vfio_answers(const struct vfio *vfio);
+
 /* For an interface: a file of /dev, or a sentence that says how to come by it. */
 int vfio_open_file(struct litepcie *dev, const char *path);
 
@@ -78,5 +82,6 @@ void vfio_memory_free(struct litepcie *dev);
 int vfio_irq_enable(struct litepcie *dev);
 void vfio_irq_disable(struct litepcie *dev);
 int vfio_sleep(struct litepcie *dev, int timeout_ms);
+int vfio_asked_back(struct litepcie *dev);
 
 #endif /* LITEPCIE_VFIO_H */

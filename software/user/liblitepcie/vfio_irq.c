@@ -6,7 +6,8 @@
 
 /*
  * Messages of the "vfio" back end. With MSI-X each cause has a vector and an eventfd, with MSI one
- * message stands for all; either way one descriptor says that something came.
+ * message stands for all; either way one descriptor says that something came. The kernel's own
+ * request to give the device back comes in the same way.
  */
 #include <errno.h>
 #include <poll.h>
@@ -24,20 +25,27 @@ union irq_request {
 	uint8_t room[sizeof(struct vfio_irq_set) + VFIO_MESSAGES * sizeof(int)];
 };
 
-static int set_messages(const struct vfio *vfio, unsigned int count)
+static int set_events(const struct vfio *vfio, unsigned int index, const int *fds,
+		      unsigned int count)
 {
 	union irq_request request = {
 		.set = {
 			.argsz = (uint32_t)(sizeof(request.set) + count * sizeof(int)),
 			.flags = VFIO_IRQ_SET_ACTION_TRIGGER |
 				 (count ? VFIO_IRQ_SET_DATA_EVENTFD : VFIO_IRQ_SET_DATA_NONE),
-			.index = vfio->delivery,
+			.index = index,
 			.count = count,
 		},
 	};
 
-	memcpy(request.room + sizeof(request.set), vfio->message, count * sizeof(int));
+	if (count)
+		memcpy(request.room + sizeof(request.set), fds, count * sizeof(int));
 	return ioctl(vfio->device, VFIO_DEVICE_SET_IRQS, &request.set);
+}
+
+static int set_messages(const struct vfio *vfio, unsigned int count)
+{
+	return set_events(vfio, vfio->delivery, vfio->message, count);
 }
 
 static unsigned int offered(const struct vfio *vfio, unsigned int delivery)
@@ -66,27 +74,37 @@ static uint32_t choose_delivery(struct litepcie *dev)
 	return offered(vfio, VFIO_PCI_MSI_IRQ_INDEX) ? 1 : 0;
 }
 
-static int add_message(struct vfio *vfio, unsigned int vector)
+static int add_event(struct vfio *vfio, int *fd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
-	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 
-	vfio->message[vector] = fd;
-	return fd < 0 ? -1 : epoll_ctl(vfio->events, EPOLL_CTL_ADD, fd, &event);
+	*fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return *fd < 0 ? -1 : epoll_ctl(vfio->events, EPOLL_CTL_ADD, *fd, &event);
+}
+
+/* Who unbinds or removes a device waits until nobody has it open, so we have to hear of it. */
+static int open_request(struct vfio *vfio)
+{
+	if (!offered(vfio, VFIO_PCI_REQ_IRQ_INDEX))
+		return 0;
+	if (add_event(vfio, &vfio->request) < 0)
+		return -1;
+	return set_events(vfio, VFIO_PCI_REQ_IRQ_INDEX, &vfio->request, 1);
 }
 
 static int open_messages(struct vfio *vfio, uint32_t vectors)
 {
-	int rc = 0;
+	int rc;
 
 	vfio->events = epoll_create1(EPOLL_CLOEXEC);
 	if (vfio->events < 0)
 		return -1;
+	rc = open_request(vfio);
 	for (; rc == 0 && vfio->messages < VFIO_MESSAGES && vectors >> vfio->messages;
 	     vfio->messages++) {
 		vfio->message[vfio->messages] = -1;
 		if (vectors >> vfio->messages & 1)
-			rc = add_message(vfio, vfio->messages);
+			rc = add_event(vfio, &vfio->message[vfio->messages]);
 	}
 	return rc;
 }
@@ -122,8 +140,12 @@ void vfio_irq_disable(struct litepcie *dev)
 	for (; vfio->messages; vfio->messages--)
 		if (vfio->message[vfio->messages - 1] >= 0)
 			close(vfio->message[vfio->messages - 1]);
+	if (vfio->request >= 0) {
+		set_events(vfio, VFIO_PCI_REQ_IRQ_INDEX, NULL, 0);
+		close(vfio->request);
+	}
 	close(vfio->events);
-	vfio->events = -1;
+	vfio->events = vfio->request = -1;
 }
 
 static int64_t take_messages(const struct vfio *vfio)
@@ -154,4 +176,16 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 	taken = take_messages(vfio);
 	dev->stats.interrupts += taken;
 	return taken > 0;
+}
+
+/* The request stays in its descriptor: it is for every thread that waits, and for every wait. */
+int vfio_asked_back(struct litepcie *dev)
+{
+	struct vfio *vfio = vfio_of(dev);
+	struct pollfd request = { .fd = vfio->request, .events = POLLIN };
+
+	if (vfio->request < 0 || poll(&request, 1, 0) <= 0)
+		return 0;
+	return litepcie_fail(dev, -ENODEV, "%s is asked back: somebody unbinds or removes it, and "
+			     "waits until this program has closed it", vfio->address);
 }

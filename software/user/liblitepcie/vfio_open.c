@@ -21,6 +21,8 @@
 
 #include "vfio.h"
 
+#define PCI_CLASS_REVISION	0x08
+
 /* Name ---------------------------------------------------------------------------------------- */
 
 static int parse_option(struct litepcie *dev, const char *option)
@@ -204,16 +206,24 @@ static int choose_interface(struct litepcie *dev)
 
 /* Open ---------------------------------------------------------------------------------------- */
 
+/* Vendor and device are answered by vfio-pci itself; no card's class and revision are all ones. */
+bool vfio_answers(const struct vfio *vfio)
+{
+	off_t place = (off_t)vfio->config + PCI_CLASS_REVISION;
+	uint32_t value;
+
+	return pread(vfio->device, &value, sizeof(value), place) == sizeof(value) &&
+	       value != UINT32_MAX;
+}
+
 /* vfio-pci wakes a device that sleeps; one that stays in D3cold, or is unplugged, reads all ones. */
 static int check_power(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
 	char path[PATH_MAX], state[32] = "unknown";
-	uint32_t id = UINT32_MAX;
 	FILE *file;
 
-	if (pread(vfio->device, &id, sizeof(id), (off_t)vfio->config) == sizeof(id) &&
-	    id != UINT32_MAX)
+	if (vfio_answers(vfio))
 		return 0;
 	snprintf(path, sizeof(path), VFIO_DEVICES "/%s/power_state", vfio->address);
 	file = fopen(path, "re");

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "holder.h"
 #include "pci.h"
 #include "util.h"
 
@@ -264,6 +265,22 @@ static void bind(struct util *util, struct vfio *vfio)
 		offer(util, vfio);
 }
 
+/* The kernel would wait for that program, for ever and without an end by Ctrl-C. */
+static bool held(struct util *util, const struct vfio *vfio)
+{
+	const char *const nodes[] = { vfio->node, vfio->device_node };
+	struct holder holder;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		if (!*nodes[i] || !holder_find(&holder, nodes[i]))
+			continue;
+		util_fail(util, "%s is used by %s (process %d): end that first",
+			  vfio->function.address, holder.name, holder.process);
+		return true;
+	}
+	return false;
+}
+
 static void unbind(struct util *util, struct vfio *vfio)
 {
 	int rc;
@@ -273,6 +290,8 @@ static void unbind(struct util *util, struct vfio *vfio)
 			  *vfio->function.driver ? vfio->function.driver : "nothing");
 		return;
 	}
+	if (held(util, vfio))
+		return;
 	rc = set_override(vfio, "\n");
 	if (rc == 0)
 		rc = release(vfio);
@@ -377,9 +396,9 @@ static const char help[] =
 	"  unbind  take it back and let the kernel find its driver again. Needs root\n"
 	"  status  say who has it, and what is in the way: IOMMU group, power state, permissions\n"
 	"\n"
-	"Nothing is changed when something is in the way, and a card that vfio-pci does not take\n"
-	"goes back to its driver. BARs are uncached through VFIO: each access is a round trip,\n"
-	"and write-combining is the kernel driver's alone.\n"
+	"Nothing is changed when something is in the way, a program that uses the card for one,\n"
+	"and a card that vfio-pci does not take goes back to its driver. BARs are uncached through\n"
+	"VFIO: each access is a round trip, and write-combining is the kernel driver's alone.\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util vfio status 22:00.0\n";
