@@ -43,7 +43,7 @@ WAYS = ("c2h", "h2c")
 class Run:
     """One at so many cycles of the card for each microsecond of the program's CPU time."""
 
-    cycles_per_us: float
+    cycles_per_us: int
     report: dict[str, int]
 
     @property
@@ -57,11 +57,14 @@ class Run:
         return self.report["cpu_ns"] / BUFFERS
 
 
-def stream(program: Path, board: BoardProcess, way: str, pace: float, copies: int = 0) -> Run:
+def stream(program: Path, board: BoardProcess, way: str, pace: int, copies: int = 0) -> Run:
     """software/user/test/steady.c, which copies each buffer so many times; pace 0: free."""
-    board.command(f"set pace client:{pace:.0f}" if pace else "set pace 0")
-    arguments = (f"sim:{board.socket}", way, BUFFERS, BATCH, copies)
-    return Run(pace, _report(program, *arguments))
+    board.command(f"set pace client:{pace}" if pace else "set pace 0")
+    try:
+        report = _report(program, f"sim:{board.socket}", way, BUFFERS, BATCH, copies)
+    except TestFailed as failed:
+        raise TestFailed(f"{failed}\n{board.tail()}") from failed
+    return Run(pace, report)
 
 
 def slowdown(program: Path) -> float:
@@ -87,7 +90,7 @@ def attempts(program: Path, board: BoardProcess, way: str) -> tuple[Run, list[Ru
     free = stream(program, board, way, 0)
     runs: list[Run] = []
     for corrected in [False] * STRICT + [True] * CORRECTED:
-        pace = PACE / slowdown(program) if corrected else PACE
+        pace = round(PACE / slowdown(program)) if corrected else PACE
         runs.append(stream(program, board, way, pace))
         if keeps_up(runs[-1], free):
             break
@@ -121,13 +124,14 @@ def rows(executable: Path, program: Path, at: Conditions) -> Iterator[Row]:
             board.command("clear")
             free, runs = attempts(program, board, way)
             best = runs[-1] if keeps_up(runs[-1], free) else max(runs, key=lambda run: run.rate)
+            strict = best.cycles_per_us == PACE  # then the kernel was not measured
             yield row(
                 f"host/paced/{way}", best.rate, "GB/s", bounds[way],
                 violations=sum(board.stats()["violations"].values()),
                 bytes=best.report["bytes"], cycles=best.report["ticks"],
                 conditions={
                     **asdict(at), "cycles_per_us": best.cycles_per_us,
-                    "kernel_slowdown": PACE / best.cycles_per_us,
+                    "kernel_slowdown": None if strict else PACE / best.cycles_per_us,
                     "buffers_per_batch": BATCH, "cpu_ns_per_buffer": best.cpu_ns,
                     "unpaced": free.rate,
                     "runs": [[run.cycles_per_us, run.rate / free.rate] for run in runs],

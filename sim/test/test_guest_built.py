@@ -8,7 +8,7 @@ full length).
 """
 
 import pytest
-from driver_guest import AWAY, CARD, HELD, STOPPED, boot, needs_kernels
+from driver_guest import AWAY, CARD, HELD, PINNED, STOPPED, boot, needs_kernels
 
 from lanebox import layouts
 from sim.guest import built, driver, qemu, run
@@ -112,6 +112,9 @@ def test_the_debug_kernel_finds_nothing(start_board):
         "stress cycle /dev/litepcie0 12; stress race /dev/litepcie0 10",
         "held 'echo 0000:01:00.0 >$driver/unbind'; echo 0000:01:00.0 >$driver/bind",
         "rings shapes /dev/litepcie0; rings event /dev/litepcie0; rings refuse /dev/litepcie0",
+        "stress share /dev/litepcie0 60",
+        PINNED + "memory shapes /dev/litepcie0; memory refuse /dev/litepcie0",
+        "memory charge /dev/litepcie0; memory leave /dev/litepcie0; [ $(pinned) -eq 0 ]",
         f"( {AWAY} fuzz /dev/litepcie1 3000 1 8 9 >/dev/null )",
         "echo 0000:01:00.0 >$driver/unbind; echo 0000:01:00.0 >$driver/bind",
         "held 'echo 1 >$card/remove'; echo 1 >/sys/bus/pci/rescan",
@@ -120,7 +123,8 @@ def test_the_debug_kernel_finds_nothing(start_board):
     ]
     with start_board() as board:
         files = boot(
-            board, commands, guest=guest("debug"), programs=["stress", "rings", "fuzz"],
+            board, commands, guest=guest("debug"),
+            programs=["stress", "rings", "memory", "fuzz"],
             memory=1024, timeout=900,
         ).files  # fmt: skip
     assert files["leaks"] == b"" and files["errors"].strip() == b"0"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from sim import paced
+from sim.errors import TestFailed
 
 STEADY = Path("test/steady")
 
@@ -55,3 +56,23 @@ def test_who_never_keeps_up_has_six_runs(monkeypatch):
     )
     free, runs = paced.attempts(STEADY, None, "h2c")
     assert len(runs) == 6 and not paced.keeps_up(runs[-1], free)
+
+
+def test_a_run_that_fails_shows_the_board_s_last_words(monkeypatch):
+    """What the program says of a board that left is not why it left."""
+
+    class Board:
+        socket = Path("board.sock")
+
+        def command(self, line):
+            assert line == "set pace client:250"
+
+        def tail(self):
+            return "rule 7 broken"
+
+    def fails(*command):
+        raise TestFailed("steady: the board closed the connection")
+
+    monkeypatch.setattr(paced, "_report", fails)
+    with pytest.raises(TestFailed, match="(?s)closed the connection.*rule 7 broken"):
+        paced.stream(STEADY, Board(), "c2h", paced.PACE)

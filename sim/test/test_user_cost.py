@@ -83,7 +83,7 @@ def test_a_client_whose_work_takes_time_keeps_up(start_board, direction):
     with start_board() as board:
         free, runs = paced.attempts(program, board, direction)
     for run in runs:
-        print(f"host/paced/{direction}: {run.rate / free.rate:.3f} at {run.cycles_per_us:.0f} "
+        print(f"host/paced/{direction}: {run.rate / free.rate:.3f} at {run.cycles_per_us} "
               f"cycles/us, {run.cpu_ns:.0f} ns of CPU a buffer")  # fmt: skip
     assert paced.keeps_up(runs[-1], free)
 
@@ -98,8 +98,8 @@ def test_too_much_work_lets_the_ring_run_dry(start_board, direction, slowdown):
     program = build_unchecked() / "test" / "steady"
     with start_board() as board:
         free = paced.stream(program, board, direction, 0)
-        busy = paced.stream(program, board, direction, paced.PACE / slowdown, 32 * slowdown)
-    print(f"{direction}: {busy.rate / free.rate:.2f} at {busy.cycles_per_us:.0f} cycles/us")
+        busy = paced.stream(program, board, direction, paced.PACE // slowdown, 32 * slowdown)
+    print(f"{direction}: {busy.rate / free.rate:.2f} at {busy.cycles_per_us} cycles/us")
     assert busy.rate / free.rate < 0.9
 
 
