@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from board_client import HIGH_MEMORY
 
 TICK_NS = 4
+BUS_NS = 20  # that a register's write keeps the bus; the board may take several close together
 BACK = HIGH_MEMORY + 4096  # where c2h writes
 BAR0_OFFSETS = 0x1FFFF
 
@@ -54,9 +55,15 @@ def zero_of(counters, log):
 
 
 def doorbells(log, card):
-    """When h2c's doorbells came on CQ."""
+    """When h2c's doorbells came on CQ, or when the bus was free for them, if that was later."""
     push = card.address("pcie_dma0_reader_table_we")
-    return [t.ns for t in log.on("CQ", "MWr") if t.address & BAR0_OFFSETS == push]
+    bells, free = [], 0
+    for tlp in log.on("CQ", "MWr"):
+        begin = max(tlp.ns, free)
+        free = begin + BUS_NS
+        if tlp.address & BAR0_OFFSETS == push:
+            bells.append(begin)
+    return bells
 
 
 def pairs(bells, messages):

@@ -60,7 +60,8 @@ class Vectors:
         """What has come for the vector, 0 for nothing; it is taken away."""
         at = slice(4 * vector, 4 * vector + 4)
         value = int.from_bytes(self.memory.data[at], "little")
-        self.memory.data[at] = bytes(4)
+        if value:  # nothing is not taken away: by now it might be something
+            self.memory.data[at] = bytes(4)
         return value
 
     def pending(self):

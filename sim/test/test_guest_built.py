@@ -8,7 +8,7 @@ full length).
 """
 
 import pytest
-from driver_guest import AWAY, CARD, HELD, PINNED, STOPPED, boot, needs_kernels
+from driver_guest import AWAY, CARD, HELD, STOPPED, boot, needs_kernels
 
 from lanebox import layouts
 from sim.guest import built, driver, qemu, run
@@ -42,6 +42,16 @@ def guest(name):
     """What a run on this kernel needs."""
     kernel = built.ensure(name)
     return run.Guest(qemu.ensure(), kernel, driver.ensure(kernel))
+
+
+def boot_debug(board, commands, programs=("stress",)):
+    """On the kernel that finds mistakes.
+
+    With four levels of page tables: with five KASAN once reported the kernel's own start, where an
+    interrupt had come within get_cpu_cap().
+    """
+    return boot(board, commands, guest=guest("debug"), programs=programs, memory=1024, timeout=900,
+        append=("no5lvl",))
 
 
 def disk(tmp_path):
@@ -113,8 +123,6 @@ def test_the_debug_kernel_finds_nothing(start_board):
         "held 'echo 0000:01:00.0 >$driver/unbind'; echo 0000:01:00.0 >$driver/bind",
         "rings shapes /dev/litepcie0; rings event /dev/litepcie0; rings refuse /dev/litepcie0",
         "stress share /dev/litepcie0 60",
-        PINNED + "memory shapes /dev/litepcie0; memory refuse /dev/litepcie0",
-        "memory charge /dev/litepcie0; memory leave /dev/litepcie0; [ $(pinned) -eq 0 ]",
         f"( {AWAY} fuzz /dev/litepcie1 3000 1 8 9 >/dev/null )",
         "echo 0000:01:00.0 >$driver/unbind; echo 0000:01:00.0 >$driver/bind",
         "held 'echo 1 >$card/remove'; echo 1 >/sys/bus/pci/rescan",
@@ -122,11 +130,7 @@ def test_the_debug_kernel_finds_nothing(start_board):
         *LEAKS,
     ]
     with start_board() as board:
-        files = boot(
-            board, commands, guest=guest("debug"),
-            programs=["stress", "rings", "memory", "fuzz"],
-            memory=1024, timeout=900,
-        ).files  # fmt: skip
+        files = boot_debug(board, commands, ["stress", "rings", "fuzz"]).files
     assert files["leaks"] == b"" and files["errors"].strip() == b"0"
 
 
@@ -146,7 +150,7 @@ def test_where_memory_is_refused_nothing_is_lost(start_board):
         *LEAKS,
     ]
     with start_board() as board:
-        files = boot(board, commands, guest=guest("debug"), memory=1024, timeout=900).files
+        files = boot_debug(board, commands).files
         assert board.stats()["unmapped"] == 0
     print(files["starved"].decode())
     assert files["leaks"] == b""

@@ -7,6 +7,7 @@ import json
 import subprocess
 
 import pytest
+from stamped import BUS_NS
 
 from sim import artefacts
 from sim.board.process import BoardProcess
@@ -15,9 +16,6 @@ from sim.trace.tlp import load
 
 SIZES = [64, 128, 256, 512, 1024, 2048, 4096]
 DOORBELL = 3  # writes; the board may put a few cycles between them, as messages come in
-# A write's way from CQ to its register in ns, after which the bus takes the next one. Less a cycle,
-# since the block answers in the one after the request.
-TO_THE_REGISTER = 20
 
 
 def measured(count, *options, endpoint="lanebox"):
@@ -63,7 +61,7 @@ def test_the_times_to_the_interrupt_are_those_of_the_trace(tmp_path, endpoint):
     rung, wanted = 0, 0
     for tlp in load(trace):
         if (tlp.interface, tlp.kind) == ("CQ", "MWr") and not wanted:
-            rung = max(tlp.ns, rung) + TO_THE_REGISTER
+            rung = max(tlp.ns, rung) + BUS_NS  # as long as the block takes to answer the message
         if (tlp.interface, tlp.kind) == ("RQ", "MRd"):
             wanted += 4 * tlp.dwords
         if tlp.interface == "MSI":

@@ -150,15 +150,28 @@ static void random_ioctl(int fd)
 		close(((struct litepcie_export *)argument)->fd);
 }
 
+static void *maps[MAPS];
+static size_t sizes[MAPS];
+
+static void unmap(unsigned int slot)
+{
+	if (maps[slot])
+		munmap(maps[slot], sizes[slot]);
+	maps[slot] = NULL;
+}
+
+void unmap_all(void)
+{
+	for (unsigned int slot = 0; slot < MAPS; slot++)
+		unmap(slot);
+}
+
 static void random_mmap(int fd)
 {
-	static void *maps[MAPS];
-	static size_t sizes[MAPS];
 	unsigned int slot = pick(MAPS);
 	const off_t offsets[] = { 0, RING, 4096, 2 * RING, -4096, (off_t)pick(16) << 40 };
 
-	if (maps[slot])
-		munmap(maps[slot], sizes[slot]);
+	unmap(slot);
 	sizes[slot] = pick(4) ? RING : 4096 * (1 + pick(1000));
 	maps[slot] = mmap(NULL, sizes[slot], (int)pick(4), pick(8) ? MAP_SHARED : MAP_PRIVATE, fd,
 			  offsets[pick(6)]);

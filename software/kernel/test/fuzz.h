@@ -29,6 +29,9 @@ extern const char *const names[];
 unsigned int pick(unsigned int below);
 const char *outcome_name(int error);
 
+/* Whatever random calls have mapped. */
+void unmap_all(void);
+
 /* Count a call by its outcome; gives its error, or 0. */
 int count(enum call call, bool ok);
 
@@ -85,6 +88,7 @@ void has_room(void);
 void has_no_room(void);
 void others_have_room(void);
 void has_data(void);
+void both_run(void);
 bool make(const struct branch *branch);
 
 /* fuzz_memory.c */

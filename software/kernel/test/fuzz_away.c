@@ -48,7 +48,9 @@ static void wait_stopped(short way)
 			return;
 		usleep(1000);
 	}
-	fail("poll() for %#x: events %#x, not POLLERR", way, poller.revents);
+	fail("poll() for %#x: events %#x, not POLLERR; register: %s", way, poller.revents,
+	     ioctl(fds[0], LITEPCIE_IOCTL_REG, &(struct litepcie_ioctl_reg){ .addr = 4 }) ?
+	     strerror(errno) : "there");
 }
 
 /* The card is away, and both directions, which ran, are stopped when this returns. */

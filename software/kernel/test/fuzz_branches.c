@@ -210,11 +210,10 @@ static void make_burst(struct branch *branch, int calls)
 	}
 }
 
-/* A reset takes its time: every branch makes use of it.  Before it both directions run. */
+/* A reset takes its time: every branch makes use of it. */
 static void reset_step(void)
 {
-	nobodys();
-	has_data();
+	both_run();
 	reset_begin();
 	for (size_t i = 0; i < BRANCHES; i++)
 		if (branches[i].card == IN_RESET)

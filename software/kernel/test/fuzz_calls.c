@@ -109,6 +109,18 @@ void has_data(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, 0);
 }
 
+/*
+ * Afresh, for the first file, or the end.  A file that was closed keeps its directions for as long
+ * as it is mapped.
+ */
+void both_run(void)
+{
+	unmap_all();
+	small_rings();
+	if (run_c2h(fds[0], 1, NULL) || run_h2c(fds[0], 1, NULL))
+		fail("both directions do not run before a reset: %s", strerror(errno));
+}
+
 /* Calls --------------------------------------------------------------------------------------- */
 
 static void *bad_pointer(void)
