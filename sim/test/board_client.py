@@ -34,9 +34,10 @@ STREAMS = ("cq", "cc", "rq", "rc")
 
 # LitePCIe's names for the two directions.
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
+PATIENCE = 30  # seconds of wall time, on a machine that has other things to do
 
 
-def wait_until(condition, what, seconds=10):
+def wait_until(condition, what, seconds=PATIENCE):
     """Poll `condition` for at most `seconds` of wall time, then fail because of `what`."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -161,7 +162,7 @@ class Card:
         }
         self.write("pcie_msi_enable", sum(1 << bits[name] for name in names))
 
-    def wait_interrupt(self, seconds=10):
+    def wait_interrupt(self, seconds=PATIENCE):
         """The number of MSIs since the last call, at least one; fails when none comes."""
         ready, _, _ = select.select([self.eventfd], [], [], seconds)
         assert ready, f"no MSI within {seconds} s"
@@ -208,7 +209,7 @@ class Card:
         self.write("pattern_control", 0)
         self.write("pcie_dma0_loopback_enable", 0)
 
-    def wait_data(self, memory, expected, seconds=10):
+    def wait_data(self, memory, expected, seconds=PATIENCE):
         """Wait until `memory` begins with `expected`; in the end fail with the first difference.
 
         An interrupt cannot say so: stock LitePCIe's overtakes the data.
@@ -218,7 +219,7 @@ class Card:
             time.sleep(0.002)
         assert_same(memory.data[: len(expected)], expected)
 
-    def h2c_check(self, beats, seconds=10):
+    def h2c_check(self, beats, seconds=PATIENCE):
         """Wait until the pattern checker has seen `beats`; returns how many of them were wrong."""
         seen = lambda: self.read("pattern_h2c_beats") >= beats  # noqa: E731
         wait_until(seen, f"{beats} beats at the pattern checker", seconds)

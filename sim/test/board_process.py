@@ -103,7 +103,7 @@ class WatchedBoard(BoardProcess):
         super().__exit__()
 
 
-def run_board(executable: Path, *options, seconds=10):
+def run_board(executable: Path, *options, seconds=30):
     """Run a board that is expected to end at once; returns status, stdout and stderr."""
     result = subprocess.run(
         [executable, *map(str, options)],
