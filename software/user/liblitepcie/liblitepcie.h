@@ -469,7 +469,8 @@ int litepcie_dma_stop(struct litepcie *dev);
  * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions. What
  * was kept back for a batch in these goes to the card first when it would run short; in others it
  * stays. A lost interrupt costs less than a second here. Returns 1, or 0 when the time is over, or
- * -errno. Threads: one way.
+ * -errno: -ENODEV through VFIO also where the kernel wants the card back; then stop and close it,
+ * for which somebody waits. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
