@@ -124,7 +124,7 @@ def rows(executable: Path, program: Path, at: Conditions) -> Iterator[Row]:
             board.command("clear")
             free, runs = attempts(program, board, way)
             best = runs[-1] if keeps_up(runs[-1], free) else max(runs, key=lambda run: run.rate)
-            strict = best.cycles_per_us == PACE  # then the kernel was not measured
+            strict = best.cycles_per_us == PACE  # nothing was taken out
             yield row(
                 f"host/paced/{way}", best.rate, "GB/s", bounds[way],
                 violations=sum(board.stats()["violations"].values()),

@@ -5,7 +5,7 @@
 
 import pytest
 from board_builds import build_gateware
-from user_guest import BIND, CARD, IOMMU, boot, sentences, when
+from user_guest import BIND, CARD, IOMMU, boot, interrupted, sentences, when
 
 from lanebox import layouts
 from sim import artefacts
@@ -72,7 +72,7 @@ def test_the_user_s_logic_calls_through_vfio(msix):
 # dma_test without an end, begun; and that it ended by itself, with a sentence.
 BEGIN = (
     "litepcie_util -d vfio:01:00.0 dma_test --size 100G >/dev/null 2>>/out/why & user=$!; "
-    "until grep -q '[1-9].*vfio-msi' /proc/interrupts; do kill -0 $user; sleep 0.1; done"
+    f"until {interrupted('vfio-msi')}; do kill -0 $user; sleep 0.1; done"
 )
 END = "wait $user && false || [ $? = 1 ]"
 
@@ -130,7 +130,7 @@ def test_the_driver_passes_the_same_suite(start_board):
 def test_a_direction_that_somebody_uses_has_a_sentence(start_board):
     """Behind the driver two programs may have the card open, but not run one direction of it."""
     program = "streams /dev/litepcie0 100000 >/dev/null 2>&1 & user=$!"
-    begun = "until grep -q '[1-9].*litepcie' /proc/interrupts; do kill -0 $user; sleep 0.1; done"
+    begun = f"until {interrupted('litepcie')}; do kill -0 $user; sleep 0.1; done"
     test = "litepcie_util dma_test --direction c2h --size 1M 2>>/out/why && false || true"
     commands = [program, begun, test, "kill -9 $user; wait $user || true"]
     util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)

@@ -58,6 +58,11 @@ def when(program, command):
         "wait $user")  # fmt: skip
 
 
+def interrupted(name):
+    """A command that succeeds once an interrupt of this name has come to the one processor."""
+    return f"awk '/{name}/ {{ n += $2 }} END {{ exit !n }}' /proc/interrupts"
+
+
 def sentences(result):
     """What programs wrote to /out/why."""
     return result.files["why"].decode().splitlines()

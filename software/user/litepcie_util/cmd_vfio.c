@@ -265,7 +265,7 @@ static void bind(struct util *util, struct vfio *vfio)
 		offer(util, vfio);
 }
 
-/* The kernel would wait for that program, for ever and without an end by Ctrl-C. */
+/* The kernel would wait for that program, however long it takes. */
 static bool held(struct util *util, const struct vfio *vfio)
 {
 	const char *const nodes[] = { vfio->node, vfio->device_node };
