@@ -18,7 +18,7 @@ The same facts as a C header, for driver and library, on standard output:
 
 import struct
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lanebox import layouts
 
@@ -30,6 +30,7 @@ WORD          = 4
 DIGEST_WORDS  = 8  # SHA-256 over the sources.
 TARGET_WORDS  = 8  # Text, padded with zeros.
 CSR_PAGE      = 0x800
+HOST_PAGE     = 4096 # The host maps its BARs in pages, and gives rights by the page.
 
 # Word number of each header field.
 HEADER = {
@@ -140,6 +141,9 @@ class Block:
         words[ENTRY["length"]] = self.index << 24 | self.bar << 16 | WORD*len(words)
         return words
 
+def _round_up(value, step):
+    return -(-value//step)*step
+
 class Registers:
     """Where LiteX has put the registers of one module: the numbers that csr.h gets as well."""
     def __init__(self, soc, name):
@@ -149,6 +153,7 @@ class Registers:
         for csr in region.obj:
             self.places[csr.name] = place
             place += WORD*((csr.size + region.busword - 1)//region.busword)
+        self.size = _round_up(max(place, WORD), CSR_PAGE) # What the bus decodes for them.
 
     def __getitem__(self, register):
         if register not in self.places:
@@ -204,6 +209,14 @@ def _card_memory_blocks(soc):
     return [Block("memory", layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, {},
         index=len(layouts.MEMORY_BASES), bar=2)]
 
+def _user_blocks(soc):
+    """The user's registers, with the rest of their last page, where nothing else may lie."""
+    if "user" not in soc.csr.regions:
+        return []
+    registers = Registers(soc, "user")
+    block     = registers.block("user", cause=soc.constants["USER_INTERRUPT"])
+    return [replace(block, size=_round_up(registers.size, HOST_PAGE))]
+
 def _user_window_blocks(soc):
     if soc.user.axi is None:
         return []
@@ -254,12 +267,46 @@ def blocks(soc, endpoint):
             doorbell="doorbell", interrupt="interrupt", waiting="waiting"),
         *(_memory_block(soc, index) for index in range(len(layouts.MEMORY_BASES))),
         *_card_memory_blocks(soc),
-        *([_csr_block(soc, "user", cause=soc.constants["USER_INTERRUPT"])]
-            if "user" in soc.csr.regions else []),
+        *_user_blocks(soc),
         *_user_window_blocks(soc),
         _csr_block(soc, "pattern", control="control"),
         *_lanebox_blocks(soc, endpoint),
     ]
+
+# Pages --------------------------------------------------------------------------------------------
+
+# Blocks that the driver lets every user of the card map and write to. A page with a byte of
+# anything else in it would be refused, and users would lose the mapping.
+MAPPED_BY_USERS = ("memory", "user", "user_window")
+
+def register_banks(soc):
+    """Offset and size of all registers by name, of those as well that the table does not name."""
+    banks = {}
+    for name, region in soc.csr.regions.items():
+        memory      = not isinstance(region.obj, list)
+        size        = _round_up(WORD*region.obj.depth, CSR_PAGE) if memory else Registers(soc,
+            name).size
+        banks[name] = (region.origin, size)
+    return banks
+
+def check_pages(blocks, banks):
+    """A ValueError unless each block that users map has its pages of the host for itself.
+
+    `banks` has the offset and size in BAR0 of all registers by name.
+    """
+    for block in (b for b in blocks if b.type in MAPPED_BY_USERS):
+        if block.offset % HOST_PAGE or block.size % HOST_PAGE:
+            raise ValueError(f"block {block.type}: {block.size:#x} bytes at {block.offset:#x} of "
+                f"BAR{block.bar} are no whole pages of {HOST_PAGE} bytes, which users could map")
+        others = [(b.type, b.offset, b.size) for b in blocks
+            if b is not block and b.bar == block.bar]
+        if block.bar == 0:
+            others += [(name, *place) for name, place in banks.items() if name != block.type]
+        for name, offset, size in others:
+            if offset < block.offset + block.size and block.offset < offset + size:
+                raise ValueError(f"block {block.type} at {block.offset:#x} of BAR{block.bar} "
+                    f"shares its pages with {name} at {offset:#x}: users could not map it without "
+                    "mapping that, so move one of the two (layouts.py)")
 
 # Table --------------------------------------------------------------------------------------------
 
@@ -289,7 +336,9 @@ def table(target, digest, entries):
 
 def capability_words(soc, target, endpoint, digest):
     """The whole memory of the table for `soc`, whose registers must have their places."""
-    words = table(target, digest, blocks(soc, endpoint))
+    entries = blocks(soc, endpoint)
+    check_pages(entries, register_banks(soc))
+    words = table(target, digest, entries)
     # All of it is written out, so that simulation and silicon start alike.
     return words + [0]*(layouts.CAPABILITY_SIZE//WORD - len(words))
 

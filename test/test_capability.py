@@ -7,7 +7,10 @@
 import json
 import re
 import struct
+import subprocess
+import sys
 import zlib
+from types import SimpleNamespace
 
 import pytest
 from repository import ROOT
@@ -57,12 +60,16 @@ def memories(folder):
             yield contents(first)
 
 
-@pytest.fixture(scope="module")
-def built(sim_build):
+def table_of(build):
     """The table as the gateware's memory holds it."""
-    tables = [words for words in memories(sim_build/"gateware") if words[0] == capability.MAGIC]
+    tables = [words for words in memories(build/"gateware") if words[0] == capability.MAGIC]
     assert len(tables) == 1
     return decode(tables[0])
+
+
+@pytest.fixture(scope="module")
+def built(sim_build):
+    return table_of(sim_build)
 
 
 @pytest.fixture(scope="module")
@@ -144,12 +151,94 @@ def test_parameters_are_those_of_the_gateware(built, csr):
         assert entry(built, "memory", n)[:2] == (base, layouts.MEMORY_SIZE)
 
 
+def test_msix_is_where_configuration_space_has_it(msix_build):
+    """`pending` counts from the block's start; table and pending bits are those of the capability.
+
+    The capability in configuration space, the simulated card's and the core's, is made of the
+    constants. There both are offsets in BAR0.
+    """
+    constants = json.loads((msix_build/"csr.json").read_text())["constants"]
+    offset, size, parameters = entry(table_of(msix_build), "msix")
+    assert offset == constants["pcie_msix_table"]
+    assert offset + parameters["pending"] == constants["pcie_msix_pending"]
+    assert parameters["vectors"] == constants["pcie_msix_vectors"]
+    # Behind the last vector's 16 bytes, and inside the block.
+    assert 16*parameters["vectors"] <= parameters["pending"] < size
+
+
 @pytest.mark.parametrize("bar, size", [(0, layouts.CAPABILITY_BASE), (2, layouts.BAR2_SIZE)])
 def test_blocks_lie_in_their_bar_and_apart(built, bar, size):
     """No block reaches into another or out of the BAR; in BAR0 the table itself is the last."""
     places = sorted((e[4], e[4] + e[5]) for e in built[1] if e[2] == bar)
     assert all(end <= size for _, end in places)
     assert all(end <= start for (_, end), (start, _) in zip(places, places[1:]))
+
+
+def test_what_users_map_has_pages_of_its_own(built):
+    """The host gives rights by the page of 4 KiB: memories fill theirs, with nothing beside."""
+    mapped = {BLOCK_TYPES[name].number for name in capability.MAPPED_BY_USERS}
+    places = [(e[4], e[5]) for e in built[1] if e[0] in mapped]
+    assert len(places) >= 3
+    assert not any(offset % 4096 or size % 4096 for offset, size in places)
+
+
+USER = Block("user", 0x8000, 0x1000, {"cause": 2})
+
+@pytest.mark.parametrize("blocks, banks, message", [
+    ([USER], {"user": (0x8000, 0x800), "spare": (0x8800, 0x800)}, "shares its pages with spare"),
+    ([USER], {"user": (0x8000, 0x800), "early": (0x7800, 0x1000)}, "shares its pages with early"),
+    ([Block("user", 0x8800, 0x1000, {"cause": 2})], {}, "0x1000 bytes at 0x8800 of BAR0 are no"),
+    ([Block("user", 0x8000, 0x800, {"cause": 2})], {}, "0x800 bytes at 0x8000 of BAR0 are no"),
+    ([USER, Block("pattern", 0x8800, 0x800, {"control": 0})], {}, "shares its pages with pattern"),
+    ([Block("user_window", 0x100400, 0x1000, {}, bar=2)], {}, "BAR2 are no whole pages"),
+    ([Block("user_window", 0x80000, 0x1000, {}, bar=2),
+        Block("memory", 0x80000, 0x1000, {}, bar=2)], {}, "shares its pages with memory"),
+], ids=["bank behind", "bank before", "place", "size", "block", "window", "window and memory"])
+def test_a_card_whose_user_shares_a_page_is_refused(blocks, banks, message):
+    """At elaboration, with a sentence that names both: users could map neither."""
+    with pytest.raises(ValueError, match=message):
+        capability.check_pages(blocks, banks)
+
+
+# Builds the simulation's gateware with user logic that has registers, and one bank moved.
+ELABORATE = """
+import runpy, sys
+sys.path.insert(0, "targets")
+from lanebox import layouts
+layouts.CSR_LOCATIONS.update({moved})
+sys.argv = ["sim.py", "--build", "--user", "lanebox.user.axi_memory:SlowMemoryOnAxi",
+    "--output-dir", {folder!r}]
+runpy.run_path("targets/sim.py", run_name="__main__")
+"""
+
+@pytest.mark.parametrize("moved", [{}, {"stamps": 17}], ids=["as it is", "moved"])
+def test_no_gateware_is_built_in_which_the_user_shares_a_page(tmp_path, moved):
+    """The check is part of the elaboration: a bank 2 KiB behind the user's ends it."""
+    script = ELABORATE.format(moved=moved, folder=str(tmp_path))
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode != 0) == bool(moved), done.stderr
+    if moved:
+        assert "block user at 0x8000 of BAR0 shares its pages with stamps" in done.stderr
+
+
+def test_the_user_s_pages_grow_with_its_registers():
+    """A bank of one register and one of 600 both take whole pages, in BAR0 and on their own."""
+    for registers, size in ((1, 0x1000), (600, 0x1000), (1100, 0x2000)):
+        names = [f"r{n}" for n in range(registers)]
+        soc = csr_soc({"user": (0x8000, names)})
+        [block] = capability._user_blocks(soc)
+        assert (block.offset, block.size) == (0x8000, size)
+        capability.check_pages([block], capability.register_banks(soc))
+
+
+def csr_soc(banks):
+    """What capability.py looks at of a SoC: where its registers are, each of 32 bits."""
+    regions = {
+        name: SimpleNamespace(origin=origin, busword=32,
+            obj=[SimpleNamespace(name=register, size=32) for register in registers])
+        for name, (origin, registers) in banks.items()
+    }
+    return SimpleNamespace(csr=SimpleNamespace(regions=regions), constants={"USER_INTERRUPT": 2})
 
 
 def test_a_reader_passes_over_what_it_does_not_know():

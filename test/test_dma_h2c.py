@@ -21,6 +21,9 @@ from lanebox.pcie.ports import MasterPort
 MRRS  = 512
 STORE = 4096 # Bytes: small, so that a test soon fills it.
 
+# Reads of the status in which it must change, while there are descriptors: over 500 cycles.
+PATIENCE = 200
+
 
 def beats_of(length):
     """Beats of a descriptor, in all of its requests."""
@@ -107,6 +110,15 @@ class Bench:
     def status(self):
         """What software reads."""
         return (yield from self.bank.read("table_loop_status"))
+
+    def reach(self, count):
+        """Until so many descriptors are done; an engine that stops before fails at once."""
+        done, waited = 0, 0
+        while done < count:
+            status = yield from self.status()
+            waited = waited + 1 if status == done else 0
+            done   = status
+            assert waited < PATIENCE, f"stopped after {done} of {count} descriptors"
 
     def at_rest(self):
         return (yield from self.bank.read("enable")) & 2
@@ -245,6 +257,102 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
     simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
     assert [data for data, _ in bench.taken] == [
         address + start for address, length, _ in other for start in range(0, length, BEAT_BYTES)]
+
+
+@each_seed(1)
+@pytest.mark.parametrize("length", [1, 4, 33, 36, 508])
+def test_room_comes_back_whatever_the_length(length, seed):
+    """Twice the store's size in descriptors that end inside a beat: each is done in the end.
+
+    A descriptor may end inside a dword as well: one byte more than whole beats takes a beat more.
+
+    The room of a request is what its data takes in the store. Any less given back, or any more
+    claimed, and the engine stops for ever.
+    """
+    print(f"seed {seed}")
+    bench       = Bench(seed, latency=40, density=random.Random(seed).choice([0.6, 1.0]))
+    count       = 2*STORE//(BEAT_BYTES*beats_of(length)) + 3
+    descriptors = [(0x1000*n, length, False) for n in range(count)]
+
+    def main():
+        yield from bench.write("enable", 1)
+        for start in range(0, count, layouts.DMA_TABLE_DEPTH//2):
+            yield from bench.program(descriptors[start:start + layouts.DMA_TABLE_DEPTH//2])
+            yield from bench.reach(min(count, start + layouts.DMA_TABLE_DEPTH//2))
+        yield from until(lambda: len(bench.taken) == bench.host.given)
+        for _ in range(4):
+            yield
+        assert (yield bench.dut.claimed) == 0
+
+    bench.run(main(), ends(descriptors))
+    assert bench.host.given == count*beats_of(length)
+
+
+@each_seed(3)
+def test_nothing_counts_after_its_run(seed):
+    """What was asked for and comes after the stop changes no status and raises no interrupt."""
+    print(f"seed {seed}")
+    bench       = Bench(seed, latency=300)
+    descriptors = [(512*n, 512, True) for n in range(6)]
+    shown, late = [], 0
+
+    @passive
+    def watch_end():
+        nonlocal late
+        while True:
+            if shown:
+                late += (yield bench.dut.irq)
+                shown.append((yield bench.dut.table.settled))
+            yield
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        yield from until(lambda: bench.host.asked >= 4*512//BEAT_BYTES)
+        assert bench.host.given == 0
+        yield from bench.write("enable", 0)
+        yield from bench.write("table_reset", 1)
+        shown.append(0)
+        while not (yield from bench.at_rest()):
+            yield
+        assert bench.host.given == bench.host.asked >= 4*512//BEAT_BYTES
+        assert (yield from bench.status()) == 0
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
+        watch_end()])
+    assert len(shown) > 100 and set(shown) == {0} and late == 0
+
+
+COUNT_BITS = 16 # Of each half of the loop status: rounds of the table, and the place in it.
+
+
+def test_the_loop_status_wraps(monkeypatch):
+    """After 2^16 rounds of a table the count begins at 0 again, and the index is still right.
+
+    Software sees 2^32 steps as a whole: index and count have no more bits than these.
+    """
+    bench = Bench(1, latency=20)
+    table = bench.dut.table
+    seen  = []
+    assert len(table.settled) == 2*COUNT_BITS
+
+    def main():
+        yield from bench.write("table_reset", 1)
+        yield from bench.program([(0x1000*n, 32, False) for n in range(3)])
+        yield from bench.write("table_loop_prog_n", 1)
+        # Two rounds before the end of the count, as if all the rounds before had been.
+        yield table.loop_status.fields.count.eq(2**COUNT_BITS - 2)
+        yield table.settled.eq((2**COUNT_BITS - 2) << COUNT_BITS)
+        yield from bench.write("enable", 1)
+        while len(seen) < 8:
+            status = yield from bench.status()
+            if not seen or seen[-1] != status:
+                seen.append(status)
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
+    last = 2**COUNT_BITS - 1
+    rounds = [last - 1]*3 + [last]*3 + [0]*2
+    assert seen == [at << COUNT_BITS | n % 3 for n, at in enumerate(rounds)]
 
 
 def test_the_loop_status_is_litepcies():

@@ -6,6 +6,11 @@
 
 MmioBridge.scala is the logic: 32 reads inside, byte enables exact, writes never behind reads. Here
 are its registers, and its wiring to the endpoint and to what it shows.
+
+Memories and the AXI4 bus take every byte that is enabled, and no other. LiteX's registers have no
+byte enables: they take a dword or nothing. So the bridge refuses a write of some of the bytes of a
+register's dword, changes nothing, and counts it in `writes_refused`. A write without any enabled
+byte (a zero-length write) does nothing and is not counted.
 """
 
 from functools import reduce
@@ -36,6 +41,12 @@ COUNTERS = {
     "timeouts":       "Accesses that a target did not answer.",
     "writes_dropped": "Writes to what nothing answers for or cannot be written.",
     "writes_failed":  "Writes that a target answered with an error or not at all.",
+}
+
+# These stand behind all other registers, since a new counter must not move an old register.
+LATER_COUNTERS = {
+    "writes_refused": "Dwords of registers that were not written, because not all four of their "
+        "bytes were enabled: registers take whole dwords.",
 }
 
 def card_memories(images):
@@ -76,7 +87,8 @@ class MmioBridge(LiteXModule):
             setattr(self, f"_{name}", CSRStatus(32, name=name, description=about))
         self._error = CSRStatus(fields=[
             CSRField("kind", size=3, offset=0, description="The last error: 1 unmapped read, "
-                "2 unmapped write, 3 read only, 4 bus error, 5 timeout, 6 dropped write."),
+                "2 unmapped write, 3 read only, 4 bus error, 5 timeout, 6 dropped write, "
+                "7 refused write of less than a register."),
             CSRField("write", size=1, offset=3, description="It was a write."),
         ])
         self._error_address = CSRStatus(32,
@@ -89,6 +101,8 @@ class MmioBridge(LiteXModule):
         ])
         self._latency_count = CSRStatus(32, description="Reads in the chosen bin.")
         self._size_count    = CSRStatus(32, description="Requests in the chosen bin.")
+        for name, about in LATER_COUNTERS.items():
+            setattr(self, f"_{name}", CSRStatus(32, name=name, description=about))
 
         # # #
 
@@ -125,7 +139,7 @@ class MmioBridge(LiteXModule):
             **(axi_ports(axi) if axi is not None else {}),
             i_maxPayload      = phy.settings.max_payload,
             i_strict          = fields.strict,
-            i_clearStatistics = fields.clear,
+            i_clearStatistics = fields.clear | endpoint.clear,
             i_stop            = phy.stop,
             o_idle            = idle,
             i_latencySelect   = self._select.fields.latency,
@@ -134,7 +148,8 @@ class MmioBridge(LiteXModule):
         )
 
     def _statistics_ports(self):
-        signals = {name: getattr(self, f"_{name}").status for name in COUNTERS}
+        counters = {**COUNTERS, **LATER_COUNTERS}
+        signals  = {name: getattr(self, f"_{name}").status for name in counters}
         signals.update(
             reads_now         = self._reads_inside.fields.now,
             reads_max         = self._reads_inside.fields.most,

@@ -104,11 +104,12 @@ class LaneboxEndpoint(LiteXModule):
         self.msix                 = None # A Record of msix_layout() where it is wanted.
         self.busy                 = Signal()                      # o, somebody is waited for.
         self.interrupt_sent       = Signal()                      # o, see endpoint.py.
+        self.clear                = Signal()                      # o, software clears counters.
         self._targets             = []
 
         self._control = CSRStorage(fields=[
             CSRField("clear", size=1, offset=0, pulse=True,
-                description="Set every counter below to zero."),
+                description="Set every counter below to zero, and those of the MMIO bridge."),
             CSRField("np_max", size=6, offset=8, reset=layouts.MMIO_READS,
                 description="Host reads that may be inside at a time: 1 to 32."),
         ])
@@ -147,6 +148,7 @@ class LaneboxEndpoint(LiteXModule):
             self.phy.idle.eq(completer_idle & requester_idle),
             self.busy.eq(~requester_idle | (self.msix.busy if self.msix else 0)),
         ]
+        self.comb += self.clear.eq(self._control.fields.clear)
         msi_sent = Signal()
         self.sync += msi_sent.eq(self.phy.msi.valid & self.phy.msi.ready)
         self.comb += self.interrupt_sent.eq(msi_sent | (self.msix.sent if self.msix else 0))
@@ -182,7 +184,7 @@ class LaneboxEndpoint(LiteXModule):
             i_maxPayload = self.phy.settings.max_payload,
             i_stop       = self.phy.stop,
             o_idle       = idle,
-            i_clear      = self._control.fields.clear,
+            i_clear      = self.clear,
             **self._counter_ports("counters", "host", COMPLETER_COUNTERS),
             **ports,
         )
@@ -249,6 +251,7 @@ class LaneboxEndpoint(LiteXModule):
             i_busMaster           = self.phy.settings.bus_master,
             i_timeoutCycles       = self._timeout.storage,
             i_stop                = self.phy.stop,
+            i_clear               = self.clear,
             o_idle                = idle,
             o_extendedTags        = self._extended_tags.status,
             **self._counter_ports("counters",   "device", REQUESTER_COUNTERS),

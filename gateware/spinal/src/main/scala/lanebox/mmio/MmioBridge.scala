@@ -23,6 +23,9 @@ import lanebox.pcie._
   * target, and its completion follows those of earlier reads of the same target; with `strict`, of
   * all earlier reads.
   *
+  * Memories and AXI are written byte by byte. A dword on the Wishbone bus is written whole or not at
+  * all: see WishboneTarget.
+  *
   * Not promised: that requests do not cross a page, nor that they name one of the functions: the
   * hard block has seen to that.
   *
@@ -404,7 +407,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     io.statistics.aborted       := errors(!_.write)
     io.statistics.timeouts      := errors(_.kind === MmioErrorKind.timeout)
     io.statistics.writesDropped := counter(own.valid && own.write)
-    io.statistics.writesFailed  := errors(_.write)
+    io.statistics.writesFailed  := errors(e => e.write && e.kind =/= MmioErrorKind.partial)
+    io.statistics.writesRefused := errors(_.kind === MmioErrorKind.partial)
     io.statistics.lastError     := lastError
     io.statistics.latencyCount  := latency.io.count
     io.statistics.sizeCount     := size.io.count

@@ -80,6 +80,7 @@ object MmioErrorKind extends SpinalEnum(binarySequential) {
   val busError      = newElement() // A slow target said so; a read ends with Completer Abort.
   val timeout       = newElement() // It did not answer; likewise.
   val held          = newElement() // It took no writes for so long that they are dropped.
+  val partial       = newElement() // Some bytes of a dword: the bus has registers.
 }
 
 /** An error as it happens. */

@@ -44,6 +44,7 @@ case class MmioStatistics() extends Bundle {
   val writes, reads, completions     = UInt(32 bits) // TLPs.
   val unsupported, aborted, timeouts = UInt(32 bits) // Reads, reads, both.
   val writesDropped, writesFailed    = UInt(32 bits) // Not tried; answered badly.
+  val writesRefused                  = UInt(32 bits) // Dwords of which not all bytes were enabled.
   val lastError                      = MmioError()
   val latencyCount, sizeCount        = UInt(32 bits)
 }

@@ -19,7 +19,11 @@ object WishboneTarget {
 
 /** A classic 32-bit Wishbone bus: an access per dword, in address order.
   *
-  * Dwords without an enabled byte are left out. Writes go first unless a read may go that they
+  * Registers on the bus take whole dwords, whatever its byte selects say. A write of some bytes of a
+  * dword therefore makes no access: it is refused, and reported as an error of the kind `partial`.
+  * Its other dwords are written. Dwords without an enabled byte are left out of reads and writes.
+  *
+  * Writes go first unless a read may go that they
   * have just been preferred to; a read waits for the writes in front of it. What is read is
   * gathered a piece at a time in a lane memory of its own; from there the completion builder
   * fetches it.
@@ -138,11 +142,14 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       index   := 0
       rest    := False
     }
-    val step = writing && (rest ? access.ends | (access.ready && !mask.orR))
-    when(writing && !rest && access.ready && mask.orR) {
+    val step  = writing && (rest ? access.ends | (access.ready && !mask.orR))
+    val takes = writing && !rest && access.ready && mask.orR
+    // The access that would be made stands where the error's address is taken from.
+    val refused = RegNext(takes && !mask.andR) init False
+    when(takes) {
       for ((mask, n) <- masks.zipWithIndex) when(lane === n)(mask := 0)
-      rest           := True
-      access.active  := True
+      rest           := mask.andR
+      access.active  := mask.andR
       access.write   := True
       access.address := address
       access.select  := mask
@@ -251,8 +258,12 @@ case class WishboneTarget(p: MmioParameters) extends Component {
 
   // State -----------------------------------------------------------------------------------------
 
-  val kind = access.expired ? MmioErrorKind.timeout | MmioErrorKind.busError
-  io.error.valid   := RegNext(access.failed) init False
+  // A refused write and an access are never there in the same cycle.
+  val kind = onWrite.refused.mux(
+    True  -> MmioErrorKind.partial(),
+    False -> access.expired.mux(True -> MmioErrorKind.timeout(), False -> MmioErrorKind.busError())
+  )
+  io.error.valid   := RegNext(access.failed || onWrite.refused) init False
   io.error.kind    := RegNext(kind)
   io.error.count   := 1
   io.error.write   := RegNext(access.write)

@@ -35,7 +35,7 @@ object RequesterParam {
     }
 }
 
-/** What has passed RQ since reset; counters wrap. */
+/** What has passed RQ since reset or `clear`; counters wrap. */
 case class RequesterCounters() extends Bundle {
   val writes, reads = UInt(32 bits) // TLPs.
   val beats, stalls = UInt(32 bits) // Cycles in which RQ took a beat, or did not.
@@ -77,6 +77,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
     val stop         = in Bool ()  // See RequestPath.
     val idle         = out Bool () // Nothing half sent, and no read without its answer.
     val extendedTags = out Bool ()
+    val clear        = in Bool ()  // All counters.
     val counters     = out(RequesterCounters())
     val statistics   = out(ReturnStatistics())
   }
@@ -105,6 +106,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
   returns.io.rcb128        := io.rcb128
   returns.io.extendedTags  := watch.io.extendedTags
   returns.io.timeoutCycles := io.timeoutCycles
+  returns.io.clear         := io.clear
   for ((port, data) <- io.returns.zip(returns.io.returns)) port << data
 
   io.management <> watch.io.management
@@ -157,6 +159,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
     def count(event: Bool): UInt = {
       val counter = Reg(UInt(32 bits)) init 0
       when(RegNext(event) init False)(counter := counter + 1)
+      when(io.clear)(counter                  := 0)
       counter
     }
     io.counters.writes      := count(path.io.progress.issuedWrite)

@@ -30,6 +30,7 @@ case class ReturnPath(p: ReturnParam) extends Component {
     val rcb128        = in Bool ()
     val extendedTags  = in Bool ()
     val timeoutCycles = in UInt (32 bits)
+    val clear         = in Bool ()                  // All counters.
     val idle       = out Bool () // No read is outstanding, nothing waits for delivery.
     val statistics = out(ReturnStatistics())
   }
@@ -126,6 +127,7 @@ case class ReturnPath(p: ReturnParam) extends Component {
     def count(event: Bool): UInt = {
       val counter = Reg(UInt(32 bits)) init 0
       when(RegNext(event) init False) { counter := counter + 1 }
+      when(io.clear) { counter := 0 }
       counter
     }
     def failed(error: SpinalEnumElement[ReadError.type]): UInt =

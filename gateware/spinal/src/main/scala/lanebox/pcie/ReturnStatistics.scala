@@ -6,7 +6,7 @@ package lanebox.pcie
 
 import spinal.core._
 
-/** What has come over RC since reset. */
+/** What has come over RC since reset or `clear`; counters wrap. */
 case class ReturnStatistics() extends Bundle {
   val completions  = UInt(32 bits)
   val unsupported  = UInt(32 bits) // Reads that failed, by their first error.

@@ -18,6 +18,7 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     random.nextBytes(bytes)
     bytes.copyToArray(host.targets(name).bytes)
   }
+  wishbone.asked = host.asked("wishbone")
   dut.io.awake #= false
   dut.clockDomain.forkStimulus(10)
   host.reset()

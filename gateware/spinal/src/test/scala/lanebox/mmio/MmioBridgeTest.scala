@@ -5,10 +5,14 @@
 package lanebox.mmio
 
 import org.scalatest.funsuite.AnyFunSuite
+import spinal.core.sim._
 
 import lanebox.Seed
 
-/** Whatever the host asks, it finds bytes as it wrote them, in completions as PCIe wants them. */
+/** Whatever the host asks, it finds bytes as it wrote them, in completions as PCIe wants them.
+  *
+  * Of what is on the Wishbone bus a dword is written whole, or refused and counted.
+  */
 class MmioBridgeTest extends AnyFunSuite {
   val fast = MmioDut.parameters.memories.map(_.name)
   val all  = fast ++ Seq("wishbone", "axi")
@@ -50,6 +54,7 @@ class MmioBridgeTest extends AnyFunSuite {
       // The slaves hold what the host wrote: nothing beside it was changed.
       for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
         assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
+      assert(host.refused > 0 && dut.io.statistics.writesRefused.toLong == host.refused)
     }
   }
 
@@ -103,6 +108,27 @@ class MmioBridgeTest extends AnyFunSuite {
       }
       for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
         assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
+      assert(host.refused > 0 && dut.io.statistics.writesRefused.toLong == host.refused)
+    }
+  }
+
+  test(s"a new maximum payload waits until no read is inside, seed ${Seed.value}") {
+    MmioBench("payload", Seed.value) { bench =>
+      import bench._
+      for (round <- 0 until 30) {
+        val (now, next) = (round % 3, (round + 1 + round / 3 % 2) % 3)
+        maxPayload(now)
+        // The first ones are still being answered when the last one is taken.
+        for (target <- random.shuffle(all); _ <- 0 until 3) {
+          val (bar, base) = page(Seq(target))
+          host.waiting += read(bar, base + 4 * random.nextInt(32), 2048)
+        }
+        until(1000, "the first answers")(host.reads.size > 8)
+        cycles(random.nextInt(60))
+        assert(host.reads.nonEmpty)
+        dut.io.maxPayload #= next // The host expects pieces as before.
+        settle()
+      }
     }
   }
 

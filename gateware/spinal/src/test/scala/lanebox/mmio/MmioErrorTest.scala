@@ -7,7 +7,7 @@ package lanebox.mmio
 import org.scalatest.funsuite.AnyFunSuite
 import spinal.core.sim._
 
-import lanebox.Seed
+import lanebox.{Clearing, Seed}
 
 /** Every error is answered, counted once, and changes nothing that comes behind it. */
 class MmioErrorTest extends AnyFunSuite {
@@ -90,6 +90,61 @@ class MmioErrorTest extends AnyFunSuite {
       }
       for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
         assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
+    }
+  }
+
+  test(s"a write of some bytes of a dword of the bus is refused, seed ${Seed.value}") {
+    MmioBench("partial", Seed.value) { bench =>
+      import bench._
+      val s       = dut.io.statistics
+      var refused = 0
+      for (lane <- 0 until 8; first <- 0 to 15) {
+        val offset = 256 * first + 4 * lane
+        host.waiting += write(0, offset, 4).copy(firstBe = first)
+        host.waiting += read(0, offset, 4)
+        settle()
+        // Nothing enabled is nothing to do, and nothing to refuse.
+        if (first != 0 && first != 15) {
+          refused += 1
+          assert(s.lastError.kind.toEnum == MmioErrorKind.partial && s.lastError.write.toBoolean)
+          assert(s.lastError.address.toLong == offset)
+        }
+        assert(s.writesRefused.toLong == refused, s"enables $first in lane $lane")
+      }
+      // Between two dwords that are refused the others are written.
+      val before = wishbone.accesses
+      host.waiting += write(0, 0x40, 40).copy(firstBe = 8, lastBe = 1)
+      settle()
+      assert(wishbone.accesses - before == 8 && s.writesRefused.toLong == refused + 2)
+      assert(host.targets("wishbone").bytes.sameElements(wishbone.bytes))
+      // None of these has failed, been dropped, or been answered too late.
+      assert(s.writesFailed.toLong + s.writesDropped.toLong + s.timeouts.toLong == 0)
+    }
+  }
+
+  test(s"clear sets every counter to zero, seed ${Seed.value}") {
+    MmioBench("clear", Seed.value) { bench =>
+      import bench._
+      spoil(bench)
+      // A bus error, no answer at all, nothing there, a memory that is read only, half a register.
+      host.waiting += read(0, 5 * 1024, 4)
+      host.waiting += write(0, 7 * 1024, 4)
+      host.waiting += read(0, 0x11000, 4)
+      host.waiting += write(0, 0x18000, 4)
+      host.waiting += write(0, 0x40, 2)
+      settle(20000)
+      assert(dut.io.statistics.readsMax.toInt > 0)
+      // A histogram shows one bin.
+      val bins = Set("latencyCount", "sizeCount")
+      Clearing.check(dut.io.statistics, dut.io.clearStatistics, dut.clockDomain, rest = bins)
+      assert(dut.io.statistics.readsMax.toInt == 0)
+      assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.none)
+      val busy = Set("reads", "writes", "completions")
+      Clearing.underLoad(dut.io.statistics, dut.io.clearStatistics, random, busy) {
+        if (host.waiting.size < 4)
+          host.waiting += any(Seq("bram0", "uram"), random.nextBoolean(), 64, near = true)
+        cycle()
+      }
     }
   }
 

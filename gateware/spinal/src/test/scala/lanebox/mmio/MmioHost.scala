@@ -8,8 +8,16 @@ import scala.collection.mutable
 import scala.util.Random
 import spinal.core.sim._
 
-/** Bytes behind a BAR window, as the host should find them. */
-class TargetModel(val name: String, size: Int, val writable: Boolean = true) {
+/** Bytes behind a BAR window, as the host should find them.
+  *
+  * `whole`: a dword is written when all of its bytes are enabled, or else is left as it is.
+  */
+class TargetModel(
+    val name: String,
+    size: Int,
+    val writable: Boolean = true,
+    val whole: Boolean = false
+) {
   val bytes               = new Array[Byte](size)
   var bad: Int => Boolean = _ => false // Accesses to these bytes fail.
 }
@@ -24,13 +32,12 @@ case class HostRequest(
     lastBe: Int,
     data: Array[Byte] = Array()
 ) {
-  def beats = if (write) (dwords + 7) / 8 else 1
-  def enabled(n: Int) = { // Byte n of its dwords.
-    val be = if (n < 4) firstBe else if (n >= 4 * (dwords - 1)) lastBe else 15
-    ((be >> (n % 4)) & 1) == 1
-  }
-  val single   = dwords == 1
-  val firstGap = if (firstBe == 0) 0 else Integer.numberOfTrailingZeros(firstBe)
+  def beats               = if (write) (dwords + 7) / 8 else 1
+  def enables(dword: Int) = if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 15
+  def enabled(n: Int)     = ((enables(n / 4) >> (n % 4)) & 1) == 1 // Byte n of its dwords.
+  def partial(dword: Int) = enables(dword) != 0 && enables(dword) != 15
+  val single              = dwords == 1
+  val firstGap            = if (firstBe == 0) 0 else Integer.numberOfTrailingZeros(firstBe)
   val lastGap = {
     val be = if (single) firstBe else lastBe
     if (be == 0) 3 else Integer.numberOfLeadingZeros(be) - 28
@@ -62,7 +69,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
     val model = new TargetModel(m.name, m.bytes.toInt, m.writable)
     for (a <- model.bytes.indices) model.bytes(a) = MmioDut.initial(m.name, a).toByte
     model
-  } ++ Seq(new TargetModel("wishbone", 0x10000), new TargetModel("axi", 0x40000)))
+  } ++ Seq(new TargetModel("wishbone", 0x10000, whole = true), new TargetModel("axi", 0x40000)))
     .map(t => t.name -> t).toMap
 
   private def holds(w: Window, bar: Int, offset: Int) =
@@ -106,6 +113,15 @@ class MmioHost(dut: MmioDut, val random: Random) {
   val completionBeats   = mutable.ArrayBuffer[(Long, Int)]() // When taken, tag.
   val completionOffered = mutable.ArrayBuffer[Long]()        // First beats, when valid.
   var writesTaken       = 0
+  var refused           = 0                                  // Dwords, written in part.
+
+  /** The enables with which reads under way ask for the dword at `address` of a target. */
+  def asked(name: String)(address: Int): Set[Int] = {
+    for (
+      read <- reads.values; (t, a) <- read.target; n = (address - a) / 4
+      if t.name == name && address >= a && n < read.request.dwords
+    ) yield read.request.enables(n)
+  }.toSet
 
   /** The completions of a read, written from the specification rather than from the hardware. */
   def expected(r: HostRequest, target: Option[(TargetModel, Int)]): List[ExpectedPiece] = {
@@ -187,8 +203,10 @@ class MmioHost(dut: MmioDut, val random: Random) {
 
   /** What a write changes: in the model, and for the reads that it may pass. */
   private def write(r: HostRequest): Unit = for ((t, a) <- find(r.bar, r.offset) if t.writable) {
-    val passed = reads.values.filter(_.target.exists(_._1 eq t)).toSeq
-    for (n <- 0 until 4 * r.dwords if r.enabled(n) && !t.bad(a + n)) {
+    val passed  = reads.values.filter(_.target.exists(_._1 eq t)).toSeq
+    val refuses = (0 until r.dwords).map(n => t.whole && r.partial(n))
+    refused += refuses.count(identity)
+    for (n <- 0 until 4 * r.dwords if r.enabled(n) && !refuses(n / 4) && !t.bad(a + n)) {
       t.bytes(a + n) = r.data(n)
       for (read <- passed) {
         val at = a + n - read.target.get._2

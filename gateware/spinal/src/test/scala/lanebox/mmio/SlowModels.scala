@@ -13,12 +13,17 @@ object Answer extends Enumeration {
   val good, error, lost, late = Value
 }
 
-/** A classic Wishbone slave. An answer that is late comes `lateness` cycles after the request. */
+/** A classic Wishbone slave. An answer that is late comes `lateness` cycles after the request.
+  *
+  * Every access must select the bytes that the host has enabled: all four of a write, since what is
+  * on this bus takes whole dwords, and those of one of the reads under way.
+  */
 class WishboneModel(dut: MmioDut, random: Random) {
   val bytes                       = new Array[Byte](0x10000)
   var answer: Int => Answer.Value = _ => Answer.good
   var delay                       = () => 0
   var lateness                    = MmioDut.Timeout + 3
+  var asked: Int => Set[Int]      = _ => Set() // Enables of the reads under way, at an address.
   var accesses                    = 0
   private var left: Option[Int]   = None
   private var wasActive           = false
@@ -33,7 +38,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
     bus.DAT_MISO #= BigInt(32, random)
     if (active && !acked && !wasActive) {
       accesses += 1
-      assert(bus.SEL.toInt != 0, "an access without a byte")
+      checkSelect(bus.ADR.toInt * 4, bus.SEL.toInt)
     }
     if (active && !acked) {
       val address = bus.ADR.toInt * 4
@@ -49,6 +54,14 @@ class WishboneModel(dut: MmioDut, random: Random) {
       if (left.get == 0) left = None
     }
     wasActive = active && !acked
+  }
+
+  private def checkSelect(address: Int, select: Int): Unit = {
+    val right = if (bus.WE.toBoolean) Set(15) else asked(address)
+    assert(
+      select != 0 && right.contains(select),
+      f"0x$address%x, write ${bus.WE.toBoolean}: selects $select, one of $right was enabled"
+    )
   }
 
   private def respond(address: Int, kind: Answer.Value): Unit = {
@@ -79,7 +92,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
 /** An AXI slave that answers in any order and mixes bursts.
   *
   * Reads take their data when they are accepted, writes change it when they are answered: the
-  * earliest and the latest moment there are.
+  * earliest and the latest moment there are. Of a burst that fails any beat may be the bad one.
   */
 class AxiModel(dut: MmioDut, random: Random) {
   val bytes                       = new Array[Byte](0x40000)
@@ -124,13 +137,14 @@ class AxiModel(dut: MmioDut, random: Random) {
     assert(!reads.exists(_.id == id), s"ID $id twice")
     val kind = answer(from)
     val rows = mutable.Queue[(Array[Byte], Boolean)]()
+    val bad  = random.nextInt(count)
     for (n <- 0 until count) {
       val row = (from & ~31) + 32 * n
       val data = Array.tabulate(32) { b =>
         val asked = row + b >= from && (size == 5 || row + b < (from & ~3) + 4)
         if (asked) bytes(row + b) else random.nextInt(256).toByte
       }
-      rows += ((data, kind == Answer.error && (n == count - 1 || random.nextBoolean())))
+      rows += ((data, kind == Answer.error && (n == bad || random.nextInt(4) == 0)))
     }
     if (kind != Answer.lost)
       reads += new Burst(id, cycle + (if (kind == Answer.late) lateness else latency()), rows)

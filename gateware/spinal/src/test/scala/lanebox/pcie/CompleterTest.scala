@@ -10,7 +10,7 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.{Clearing, LaneboxSim, Seed}
 
 /** Whatever a host may send gets to its port exactly once and as it was sent, or is refused as it
   * must be; every non-posted request is answered exactly once; credits are never lost nor made.
@@ -153,11 +153,14 @@ class CompleterTest extends AnyFunSuite {
     val where = address(random, bar)
     val room  = (4096 - (where % 4096).toInt) / 4
     val most  = if (kind == HostRequest.Read) 1024 else if (kind == 1) mps / 4 else 8
+    // More than the card may be sent: malformed.
+    val tooLong = kind == HostRequest.Write && random.nextInt(20) == 0
     val size = random.nextInt(4) match {
-      case 0 => 1
-      case 1 => 1 + random.nextInt(4)
-      case 2 => 1 + random.nextInt(most)
-      case _ => Seq(2, 4, 8, 12, 16, 20, 32)(random.nextInt(7)) min most
+      case _ if tooLong => mps / 4 + 1 + random.nextInt(64)
+      case 0            => 1
+      case 1            => 1 + random.nextInt(4)
+      case 2            => 1 + random.nextInt(most)
+      case _            => Seq(2, 4, 8, 12, 16, 20, 32)(random.nextInt(7)) min most
     }
     val odd    = random.nextInt(40) == 0
     val dwords = if (odd) size else size min room
@@ -216,10 +219,15 @@ class CompleterTest extends AnyFunSuite {
         bench.run(20)
         golden.check()
         assert(bench.credits == 32 && bench.granted - bench.consumed == 32, "credits at rest")
+        val stalls = Set("cqStalls", "ccStalls")
         assert(bench.insideMost == dut.io.counters.outstandingMost.toInt && bench.insideMost <= 32)
         info(s"${golden.reads} reads, ${golden.writes} writes, ${golden.unsupported} UR, " +
           s"${golden.dropped} dropped, ${golden.malformed} malformed, ${golden.discontinued} cut," +
           s" ${golden.failed} failed, most inside ${bench.insideMost}, ${bench.cycle} cycles")
+        Clearing.check(dut.io.counters, dut.io.clear, dut.clockDomain, rest = stalls)
+        val busy = Set("reads", "writes", "completions", "cqBeats", "ccBeats")
+        left = Int.MaxValue
+        Clearing.underLoad(dut.io.counters, dut.io.clear, random, busy)(bench.run(1))
       }
     }
 

@@ -11,7 +11,7 @@ import scala.util.Random
 import spinal.core.sim._
 import spinal.lib._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.{Clearing, LaneboxSim, Seed}
 
 /** Both directions together, against a host with memory: what is written is read back. */
 class RequesterTest extends AnyFunSuite {
@@ -33,6 +33,7 @@ class RequesterTest extends AnyFunSuite {
     val pins    = new RcPins(dut.io.rc, true)
     val memory  = new ReturnHost(HostTiming(latency = r => 20 + r.nextInt(100)), random, pins)
     val arrived = mutable.Queue[Int]() // Vectors.
+    var holds   = false                // No write leaves the block, as far as its numbers say.
     private val numbers = mutable.Queue[Int]()
     private val dwords  = mutable.ArrayBuffer[Long]()
     private var head    = (0, 0, 0)
@@ -58,8 +59,9 @@ class RequesterTest extends AnyFunSuite {
       }
       rq.ready #= random.nextInt(4) != 0
       val number = dut.io.sequence.numbers(0)
-      number.valid #= numbers.nonEmpty
-      if (numbers.nonEmpty) number.payload #= numbers.dequeue()
+      val shows  = numbers.nonEmpty && !holds
+      number.valid #= shows
+      if (shows) number.payload #= numbers.dequeue()
     }
 
     private def take(tlp: RequestTlp): Unit = {
@@ -137,6 +139,7 @@ class RequesterTest extends AnyFunSuite {
     dut.io.busMaster #= true
     dut.io.timeoutCycles #= timeoutCycles
     dut.io.stop #= false
+    dut.io.clear #= false
     dut.io.management.done #= false
     dut.io.interrupt.valid #= false
     dut.io.fenced.ready #= true
@@ -243,6 +246,27 @@ class RequesterTest extends AnyFunSuite {
       assert(data.forall(_ == i), "the interrupt overtook its data")
     }
     bench.finish(400)
+  }
+
+  check("clear sets every counter to zero", 0) { (dut, bench) =>
+    bench.host.holds = true
+    bench.toAsk = 100
+    dut.clockDomain.waitSamplingWhere(20000)(dut.io.counters.numberWaits.toLong > 0)
+    bench.host.holds = false
+    bench.finish(100)
+    // Few reads are under way at a time here: none waits for a tag.
+    Clearing.check(dut.io.counters, dut.io.clear, dut.clockDomain, rest = Set("claimWaits"))
+  }
+
+  check("clear counts in the cycle of an event, too", 0) { (dut, bench) =>
+    val busy = Set("writes", "reads", "beats", "stalls", "numberWaits")
+    var now  = 0
+    bench.toAsk = Int.MaxValue
+    Clearing.underLoad(dut.io.counters, dut.io.clear, bench.random, busy) {
+      now += 1
+      bench.host.holds = now / 500 % 2 == 1 // Long enough to use up the numbers of writes.
+      dut.clockDomain.waitSampling()
+    }
   }
 
   check("no read times out while bus mastering is off", 4096) { (dut, bench) =>

@@ -32,6 +32,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
   dut.io.rcb128 #= run.timing.rcb == 128
   dut.io.extendedTags #= run.extendedTags
   dut.io.timeoutCycles #= run.timeoutCycles
+  dut.io.clear #= false
   dut.clockDomain.forkStimulus(10)
 
   /** Nothing is under way; of what was before nobody knows any more. */

@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
-import lanebox.Seed
+import lanebox.{Clearing, Seed}
 
 /** A read that fails ends once, in full length, as zeros; the others do not notice. */
 class ReturnErrorTest extends AnyFunSuite {
@@ -67,6 +67,35 @@ class ReturnErrorTest extends AnyFunSuite {
       bench.until("lossy reads", 20 * timeout)(faults.reads.values.sum >= 150)
       bench.finish(9 * timeout)
       counted(bench, faults)
+    }
+  }
+
+  test(s"clear sets every counter to zero, seed ${Seed.value}") {
+    val run = ReturnRun(
+      Seed.value,
+      HostTiming(latency = 20L + _.nextInt(200)),
+      mrrs = 256,
+      timeoutCycles = timeout
+    )
+    ReturnBench("clear", run) { bench =>
+      val answered = new RandomFaults(bench.random, 0.2)
+      val lost     = new RandomFaults(bench.random, 0.02, timeout)
+      bench.host.faults = new Faults {
+        def strike(read: HostRead, pieces: Seq[RcCompletion], host: ReturnHost) =
+          (if (bench.random.nextBoolean()) answered else lost).strike(read, pieces, host)
+      }
+      bench.clients.request = _ => bench.anyRequest(Seq(16, 128, 300)(bench.random.nextInt(3)))
+      val counters = bench.dut.io.statistics
+      // Until reset the counters have any value.
+      bench.until("counts of all kinds", 40 * timeout) {
+        bench.host.shown > 0 && Clearing.zeros(counters).isEmpty
+      }
+      bench.finish(9 * timeout)
+      Clearing.check(counters, bench.dut.io.clear, bench.dut.clockDomain)
+      bench.clients.request = _ => bench.anyRequest(16)
+      Clearing.underLoad(counters, bench.dut.io.clear, bench.random, Set("completions")) {
+        bench.cycle()
+      }
     }
   }
 

@@ -1,0 +1,51 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox
+
+import scala.collection.mutable
+import scala.util.Random
+import spinal.core._
+import spinal.core.sim._
+
+/** Counters that a block has in a bundle of its own: all that are there, without a list of names. */
+object Clearing {
+  def counters(bundle: Bundle): Seq[(String, Long)] =
+    bundle.elements.toSeq.collect { case (name, n: UInt) if n.getWidth == 32 => (name, n.toLong) }
+
+  def zeros(bundle: Bundle): Seq[String] = counters(bundle).collect { case (name, 0) => name }
+
+  /** Every counter has counted, unless it is in `rest`; all are zero after a cycle of `clear`. */
+  def check(bundle: Bundle, clear: Bool, clock: ClockDomain, rest: Set[String] = Set()): Unit = {
+    assert(zeros(bundle).forall(rest.contains), s"nothing to clear in ${zeros(bundle)}")
+    clear #= true
+    clock.waitSampling()
+    clear #= false
+    clock.waitSampling(2)
+    val left = counters(bundle).filter(_._2 != 0)
+    assert(left.isEmpty, s"after the clear: $left")
+  }
+
+  /** Cleared in any cycle, also in that of an event, a counter has no more than what came since.
+    *
+    * The counters in `busy` must have had more before at least one of the clears.
+    */
+  def underLoad(bundle: Bundle, clear: Bool, random: Random, busy: Set[String])(
+      cycle: => Unit
+  ): Unit = {
+    val since   = 2 // Cycles, in each of which one event may come.
+    def above   = counters(bundle).filter { case (name, n) => busy(name) && n > since }
+    val counted = mutable.Set[String]()
+    for (_ <- 0 until 200) {
+      for (_ <- 0 until 10 + random.nextInt(40)) cycle
+      counted ++= above.map(_._1)
+      clear #= true
+      cycle
+      clear #= false
+      for (_ <- 0 until since) cycle
+      assert(above.isEmpty, s"$since cycles after the clear: $above")
+    }
+    assert(counted == busy, s"nothing to clear in ${busy -- counted}")
+  }
+}
