@@ -59,35 +59,37 @@ std::string error_json(const std::string &text) {
     return Json().string("error", text).text();
 }
 
-// The table and the pending bits must lie inside their BAR.
-void check_msix(const ConfigSpace &config) {
-    const ConfigSpace::Msix &msix = config.msix();
-    if (!msix.vectors) return;
-    uint64_t bytes = config.bar(msix.bar).bytes;
+// The table and the pending bits must lie inside their BAR. Checked before anything is opened: a
+// board with such an option must leave the socket of another one alone.
+const ConfigSpace::Power &checked(const ConfigSpace::Power &power) {
+    const ConfigSpace::Msix &msix = power.msix;
+    if (!msix.vectors) return power;
+    uint64_t bytes = msix.bar == 2 ? power.bar2_bytes : power.bar0_bytes;
     uint64_t table_end = msix.table + uint64_t{msix.vectors} * kVectorBytes;
     uint64_t pending_end = msix.pending + uint64_t{(msix.vectors + 63) / 64} * 8;
     if (table_end > bytes || pending_end > bytes)
         throw std::invalid_argument("--msix: table or pending bits do not fit into BAR" +
                                     std::to_string(msix.bar));
+    return power;
 }
 
 }  // namespace
 
 Board::Board(const Options &options)
     : options_(options),
+      config_(checked({options.mps, options.mrrs, options.rcb, kBar0Bytes, options.link,
+                       options.bar2, options.flr, options.msix})),
       rules_(options.rules),
       log_(options.tlp_log),
-      config_({options.mps, options.mrrs, options.rcb, kBar0Bytes, options.link, options.bar2,
-               options.flr, options.msix}),
       root_(*this, config_, rules_, faults_),
       peer_(root_, config_, rules_),
       script_(options.fault_script, faults_),
       hard_block_(root_, config_, rules_, log_,
                   {options.np_credits, options.stall_percent, options.seed, options.straddle}),
       gateware_(hard_block_, config_, options.waves, options.seed),
-      server_(options.socket, *this, memory_),
+      memory_(client_log_),
+      server_(options.socket, *this, memory_, client_log_),
       control_(options.control, [this](const std::string &line) { return command(line); }) {
-    check_msix(config_);
     msix_.resize(options.msix.vectors);
     root_.timing = options.timing;
     client_pace_.set(options.client_pace);
@@ -332,7 +334,6 @@ int Board::pace_timeout() {
 // The client's next message waits while the host has as many reads in flight as it can have, and
 // while the board has to catch up with the client.
 int Board::client_fd() const {
-    if (!server_.connected()) return server_.listen_fd();
     return root_.mmio_full() || client_pace_.behind() ? -1 : server_.client_fd();
 }
 
@@ -340,26 +341,29 @@ void Board::look_at_client() {
     client_pace_.look(gateware_.cycles());
 }
 
+void Board::serve_callers() {
+    if (server_.answer_callers()) client_pace_.follow(server_.client_fd(), gateware_.cycles());
+}
+
 void Board::serve_client() {
-    if (!server_.connected()) {
-        server_.accept_client();
-        return client_pace_.follow(server_.client_fd(), gateware_.cycles());
-    }
     // It may have worked for long before it had something to say.
     look_at_client();
-    if (client_pace_.behind()) return;
-    // Who only looked whether somebody listens was no client.
-    if (server_.serve()) return;
+    if (client_pace_.behind() || server_.serve()) return;
     client_pace_.follow(-1, gateware_.cycles());
     if (options_.once && server_.greeted()) quit_ = true;
 }
 
+// The client before the callers: when it has left, the next one must not hear that it is there.
 void Board::wait(int signal_fd, int timeout_ms) {
-    pollfd fds[] = {{signal_fd, POLLIN, 0}, {client_fd(), POLLIN, 0}, {control_.fd(), POLLIN, 0}};
-    if (poll(fds, 3, timeout_ms) <= 0) return;
+    pollfd fds[] = {{signal_fd, POLLIN, 0},
+                    {client_fd(), POLLIN, 0},
+                    {server_.callers_fd(), POLLIN, 0},
+                    {control_.fd(), POLLIN, 0}};
+    if (poll(fds, 4, timeout_ms) <= 0) return;
     if (fds[0].revents) quit_ = true;
     if (fds[1].revents) serve_client();
-    if (fds[2].revents) control_.serve();
+    if (fds[2].revents) serve_callers();
+    if (fds[3].revents) control_.serve();
 }
 
 void Board::run(int signal_fd) {
@@ -367,8 +371,6 @@ void Board::run(int signal_fd) {
         look_at_client();
         bool work = working() || client_pace_.behind();
         wait(signal_fd, client_pace_.ahead() ? kAheadMs : work ? pace_timeout() : -1);
-        if (!server_.memory_error().empty() && config_.bus_master())
-            throw std::runtime_error(server_.memory_error());
         if (client_pace_.ahead()) continue;
         if (work || working() || client_pace_.behind()) run_batch();
     }

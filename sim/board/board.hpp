@@ -28,7 +28,7 @@ public:
     explicit Board(const Options &options);
 
     // Serves until a signal on `signal_fd`, a quit on the control socket, or with --once the
-    // client's end. Throws RuleBroken in fatal mode and std::runtime_error when DMA cannot work.
+    // client's end. Throws RuleBroken in fatal mode.
     void run(int signal_fd);
     std::string stats() const;
 
@@ -74,6 +74,7 @@ private:
     void power_cycle();
     void program_vector(unsigned vector);
     int client_fd() const;
+    void serve_callers();
     void serve_client();
     void look_at_client();
     void wait(int signal_fd, int timeout_ms);
@@ -87,15 +88,16 @@ private:
     std::string set_live(const std::string &name, const std::string &value);
 
     Options options_;
+    ConfigSpace config_;
     Rules rules_;
     Faults faults_;
     TlpLog log_;
-    ConfigSpace config_;
     RootComplex root_;
     Peer peer_;
     FaultScript script_;
     HardBlock hard_block_;
     Gateware gateware_;
+    vfio_user::ClientLog client_log_;
     vfio_user::GuestMemory memory_;
     vfio_user::Server server_;
     Control control_;

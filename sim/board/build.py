@@ -38,21 +38,30 @@ VERILATOR_FLAGS = [
 # Verilator's own default is -Os, which halves the simulation speed.
 OPTIMISATION = ["OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2"]
 CXX_FLAGS = "-std=c++17 -Wall -Wextra"
+# No -g: debug information has the build's folder in it, and ccache would never find it again.
+SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
 # From 5.040 on Verilator never runs an always block that reads nothing, and so leaves constants at
 # their initial value; this warning is the only trace (lanebox.litex_verilog avoids such blocks).
 DEADLY_WARNINGS = re.compile(r"^%(?:Warning|Error)-ALWNEVER.*$", re.MULTILINE)
 
 
-def build_board(gateware: Path, waves: bool = False, quiet: bool = False) -> Path:
+def build_board(
+    gateware: Path, waves: bool = False, quiet: bool = False, sanitize: bool = False
+) -> Path:
     """Build the board for the gateware under `gateware` (made by targets/sim.py --build).
 
-    Returns the executable. Nothing is compiled when the same content was built before.
+    Returns the executable. Nothing is compiled when the same content was built before. With
+    `sanitize` it ends at the first error that AddressSanitizer or UBSan finds, and at its end where
+    memory has leaked; it is several times slower.
     """
     sources = _gateware_sources(gateware)
     images = {path.name: path.read_bytes() for path in (gateware / "gateware").glob("*.init")}
     images["gateware.options"] = _options(gateware).encode()
     flags = [*VERILATOR_FLAGS, *(["--trace-fst"] if waves else [])]
+    flags += ["-CFLAGS", CXX_FLAGS]
+    if sanitize:
+        flags += ["-CFLAGS", SANITIZERS, "-LDFLAGS", SANITIZERS]
     binary = CACHE / _digest(sources, flags) / "board"
     with locked(CACHE.with_name(".board.lock")):
         if not binary.exists():
@@ -97,7 +106,7 @@ def _version(program: str) -> str:
 
 def _digest(sources: list[Path], flags: list[str]) -> str:
     digest = hashlib.sha256()
-    for text in [*flags, *OPTIMISATION, CXX_FLAGS, _version("verilator"), _version("g++")]:
+    for text in [*flags, *OPTIMISATION, _version("verilator"), _version("g++")]:
         digest.update(text.encode() + b"\0")
     for path in [*sources, *_board_sources()]:
         digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
@@ -112,7 +121,7 @@ def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool
     try:
         _say(quiet, "verilating the gateware")
         log = _run(
-            ["verilator", *flags, "-Mdir", str(work), "-CFLAGS", f"{CXX_FLAGS} -I{BOARD}",
+            ["verilator", *flags, "-Mdir", str(work), "-CFLAGS", f"-I{BOARD}",
              "-o", "board", *map(str, sources), *mine],
             work / "verilate.log",
         )  # fmt: skip
@@ -192,9 +201,11 @@ def main() -> int:
     parser.add_argument("--gateware", type=Path, default=ROOT / "build" / "sim",
                         help="what targets/sim.py --build wrote (build/sim)")  # fmt: skip
     parser.add_argument("--waves", action="store_true", help="able to write FST waves (slower)")
+    parser.add_argument("--sanitize", action="store_true",
+                        help="end at the first error that a sanitizer finds (slower)")  # fmt: skip
     args = parser.parse_args()
     try:
-        print(build_board(args.gateware, args.waves))
+        print(build_board(args.gateware, args.waves, sanitize=args.sanitize))
     except BuildError as error:
         print(f"board: {error}", file=sys.stderr)
         return 1

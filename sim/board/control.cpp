@@ -8,8 +8,25 @@
 
 namespace lanebox {
 
+namespace {
+
+constexpr size_t kLongestLine = 1 << 16;
+
+}  // namespace
+
 Control::Control(const std::string &path, Handler handler)
     : handler_(std::move(handler)), listen_(path) {}
+
+// A client that takes no answers is given up at the first that it lets lie: while one is sent the
+// board serves nobody.
+bool Control::answer_lines() {
+    for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
+        std::string answer = handler_(pending_.substr(0, end)) + "\n";
+        pending_.erase(0, end + 1);
+        if (!vfio_user::send_all(client_.get(), answer.data(), answer.size())) return false;
+    }
+    return pending_.size() <= kLongestLine;
+}
 
 void Control::serve() {
     if (!client_) {
@@ -19,16 +36,8 @@ void Control::serve() {
     }
     char data[4096];
     ssize_t count = recv(client_.get(), data, sizeof data, 0);
-    if (count <= 0) {
-        client_ = vfio_user::Fd();
-        return;
-    }
-    pending_.append(data, static_cast<size_t>(count));
-    for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
-        std::string answer = handler_(pending_.substr(0, end)) + "\n";
-        pending_.erase(0, end + 1);
-        vfio_user::send_all(client_.get(), answer.data(), answer.size());
-    }
+    if (count > 0) pending_.append(data, static_cast<size_t>(count));
+    if (count <= 0 || !answer_lines()) client_ = vfio_user::Fd();
 }
 
 }  // namespace lanebox

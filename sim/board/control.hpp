@@ -22,6 +22,8 @@ public:
     void serve();  // fd() is readable
 
 private:
+    bool answer_lines();  // false: this client is given up
+
     Handler handler_;
     vfio_user::Listener listen_;
     vfio_user::Fd client_;

@@ -2,8 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// board: exit status 0 ended on request, 1 failed (a broken rule, memory that DMA cannot reach), 2
-// usage.
+// board: exit status 0 ended on request, 1 failed (a broken rule), 2 usage.
 #include <sys/signalfd.h>
 
 #include <cerrno>

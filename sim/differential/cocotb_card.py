@@ -24,7 +24,7 @@ from sim.differential.operations import EXTENDED_TAGS, LINK_FIELDS, MEMORIES, PI
 BAR0_SIZE = 128 * 1024
 NS_READ, NS_AWAIT, NS_POLL = 50_000, 400_000, 1_000
 
-SIGNALS = """user_clk user_reset user_lnk_up phy_rdy_out sys_reset pcie_cq_np_req
+SIGNALS = """user_clk user_lnk_up phy_rdy_out sys_reset pcie_cq_np_req
     pcie_cq_np_req_count pcie_rq_seq_num0 pcie_rq_seq_num_vld0 pcie_rq_seq_num1
     pcie_rq_seq_num_vld1 cfg_phy_link_down cfg_negotiated_width cfg_current_speed cfg_max_payload
     cfg_max_read_req cfg_function_status cfg_rcb_status cfg_interrupt_msi_enable
@@ -51,7 +51,7 @@ def make_device(block, constants):
         pcie_generation=3, pcie_link_width=8, user_clk_frequency=250e6, alignment="dword",
         pf_count=1, max_payload_size=512, enable_client_tag=True, enable_extended_tag=True,
         pf0_msi_enable=True, pf0_msi_count=1, **buses,
-        rc_straddle=bool(constants.get("pcie_rc_straddle")),
+        rc_straddle=bool(constants.get("pcie_rc_straddle")), user_reset=block.device_reset,
         **{name: getattr(block, name) for name in SIGNALS},
     )  # fmt: skip
     device.functions[0].configure_bar(0, BAR0_SIZE)

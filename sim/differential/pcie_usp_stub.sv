@@ -13,7 +13,7 @@ module pcie_usp (
     input        sys_clk, sys_clk_gt, sys_reset,
 
     output reg   user_clk    = 1'b0,
-    output reg   user_reset  = 1'b1,
+    output       user_reset,
     output reg   user_lnk_up = 1'b0,
     output reg   phy_rdy_out = 1'b1,
 
@@ -129,6 +129,14 @@ module pcie_usp (
     output reg [3:0] cfg_interrupt_msix_enable = 4'd0,
     output reg [3:0] cfg_interrupt_msix_mask   = 4'd0
 );
+    // Their device writes 0 to its reset when it is made and asserts it two clocks later. Silicon
+    // asserts user_reset from the start (PG213). Gateware that was never reset may offer anything in
+    // these two clocks, and their device takes it: a beat too many in front of the first TLP.
+    reg device_reset = 1'b0;
+    reg was_reset    = 1'b0;
+    always @(posedge user_clk) if (device_reset) was_reset <= 1'b1;
+    assign user_reset = device_reset | ~was_reset;
+
     // What their device has no model of does not happen.
     assign cfg_flr_in_process               = 4'd0;
     assign cfg_hot_reset_out                = 1'b0;

@@ -30,14 +30,14 @@ DEVICE_CONTROL, INITIATE_FLR = EXPRESS + 8, 1 << 15
 
 
 @functools.cache
-def build_bench() -> Path:
+def build_bench(sanitize=False) -> Path:
     """The board's executable, made when its sources have changed."""
     folder = ROOT / "build" / "bench-card"
     (folder / "gateware").mkdir(parents=True, exist_ok=True)
     source = Path(__file__).with_suffix(".sv")
     with locked(folder.with_suffix(".lock")):
         (folder / "gateware" / "sources.txt").write_text(f"{source}\n")
-        return build_board(folder, quiet=True)
+        return build_board(folder, quiet=True, sanitize=sanitize)
 
 
 class BenchCard:

@@ -55,7 +55,7 @@ def test_without_the_option_there_is_no_bar2(bench):
 @pytest.mark.parametrize("size", ["3K", "12K", "1", "-4K", "32G", "4Q", "x"])
 def test_a_bar2_that_cannot_be_is_refused(size):
     """Neither below 4 KiB, nor above 16 GiB, nor anything but a power of two."""
-    status, _, error = run_board(build_bench(), "--socket", "/nonexistent", "--bar2", size)
+    status, _, error = run_board(build_bench(), "--socket", "/nonexistent/b", "--bar2", size)
     assert status == 2 and "power of two from 4K to 16G" in error
 
 

@@ -5,7 +5,9 @@
 
 import contextlib
 import errno
+import os
 import random
+import signal
 import socket
 import struct
 import time
@@ -22,13 +24,13 @@ from vfio_client import (
     DMA_UNMAP,
     HEADER,
     IRQ_INFO,
+    MSI,
     REGION_INFO,
     REGION_READ,
     REGION_WRITE,
     REGION_WRITE_MULTI,
     SET_IRQS,
     VERSION,
-    VfioClient,
 )
 
 BAR0_BYTES = 0x20000
@@ -288,23 +290,74 @@ def test_a_read_in_flight_when_the_client_leaves(start_board):
         assert card.client.device_info() == (3, 9, 5)
 
 
-def test_a_second_client_waits_for_the_first(start_board):
-    """One client at a time: the second is served when the first has left, and not before."""
+@pytest.mark.parametrize("command", [VERSION, DEVICE_INFO])
+def test_a_second_client_is_refused_at_once(start_board, command):
+    """One client at a time: the second hears EBUSY, is hung up on, and the first goes on. When that
+    has left the next one is served."""
     with start_board() as board:
         first = board.card()
         first.write("ctrl_scratch", 7)
-        second = VfioClient(board.socket, greet=False)
-        second.socket.settimeout(0.2)
-        second.send(DEVICE_INFO, bytes(16))
-        with pytest.raises(TimeoutError):
-            second._receive()
+        second = board.connect(greet=False)
+        assert refused(second, command, bytes(16)) == errno.EBUSY
+        assert second.closed_within(3)
         assert first.read("ctrl_scratch") == 7
         first.close()
         board._clients.remove(first)
-        second.socket.settimeout(5)
-        second.greet()
-        assert second.device_info() == (3, 9, 5)
-        second.close()
+        well(board)
+    assert "was refused: the board has a client, process" in board.output
+
+
+def test_of_two_callers_at_once_the_first_is_served(start_board):
+    """Both have spoken before the board looks: the first is the client, the second hears EBUSY."""
+    with start_board() as board:
+        callers = [board.connect(greet=False) for _ in range(2)]
+        for _ in range(3):
+            board.command("stats")  # and on the way it lets one of them in
+        board.process.send_signal(signal.SIGSTOP)
+        os.waitpid(board.process.pid, os.WUNTRACED)
+        for caller in reversed(callers):
+            caller.send(IRQ_INFO, struct.pack("<IIII", 16, 0, MSI, 0))
+        board.process.send_signal(signal.SIGCONT)
+        assert struct.unpack("<IIII", callers[0].reply(1))[3] == 1
+        with pytest.raises(OSError) as refusal:
+            callers[1].reply(1)
+        assert refusal.value.errno == errno.EBUSY
+        assert callers[0].irq_count(MSI) == 1
+
+
+def test_clients_one_after_the_other(start_board):
+    """A client that connects right after another one has closed is never refused, however much the
+    board still has to do for the one that has left."""
+    with start_board() as board:
+        for _ in range(50):
+            client = board.connect()
+            for _ in range(30):
+                client.write(BAR0, 0x10000, bytes(4096), posted=True)
+            client.close()
+        well(board)
+    assert "refused" not in board.output
+
+
+def probe_of(board):
+    """A connection that says nothing."""
+    probe = socket.socket(socket.AF_UNIX)
+    probe.setblocking(False)
+    wait_until(lambda: probe.connect_ex(str(board.socket)) == 0, "a place in the board's queue")
+    return probe
+
+
+def test_a_probe_is_no_client(start_board):
+    """Connections that say nothing hold nobody up, and to close one does not reset the card."""
+    with start_board("--once") as board:
+        silent = [probe_of(board) for _ in range(20)]
+        card = board.card()
+        card.write("ctrl_scratch", 7)
+        silent += [probe_of(board) for _ in range(20)]
+        assert card.read("ctrl_scratch") == 7
+        for probe in silent:
+            probe.close()
+        assert card.read("ctrl_scratch") == 7
+    assert "refused" not in board.output
 
 
 def test_reset_by_message(start_board):

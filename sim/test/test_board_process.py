@@ -15,6 +15,7 @@ from board_process import run_board
 from sim.board.process import BoardFailed
 
 OK, FAILED, USAGE = 0, 1, 2
+CUT_OFF_SECONDS = 5  # after which the board gives a client up that takes nothing
 
 
 @pytest.fixture
@@ -261,16 +262,52 @@ def test_commands_may_come_in_pieces_and_in_packs(start_board):
             assert "cycles" in json.loads(board._lines.readline())
 
 
+def hang_up(board):
+    board._channel.close()
+    board._lines.close()
+
+
+def connect(board):
+    """Another control client in the place of the one that every test has."""
+    board._channel = socket.socket(socket.AF_UNIX)
+    board._channel.settimeout(5)
+    board._channel.connect(str(board.control))
+    board._lines = board._channel.makefile("rw")
+
+
 def test_the_next_control_client_is_served(start_board):
     """One control client at a time; when it leaves the next one is served."""
     with start_board() as board:
         board.command("set stall 5")
-        board._channel.close()
-        board._lines.close()
-        board._channel = socket.socket(socket.AF_UNIX)
-        board._channel.settimeout(5)
-        board._channel.connect(str(board.control))
-        board._lines = board._channel.makefile("rw")
+        hang_up(board)
+        connect(board)
+        assert "cycles" in board.stats()
+
+
+def test_a_control_client_that_takes_no_answers(start_board):
+    """It is given up after one answer that it lets lie, and does not stop the board for each."""
+    with start_board() as board:
+        card = board.card()
+        board._channel.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            while True:
+                board._channel.send(b"stats\n" * 600)
+        card.client.socket.settimeout(2 * CUT_OFF_SECONDS)
+        assert card.read("ctrl_scratch") == 0x12345678
+        hang_up(board)
+        connect(board)
+
+
+def test_a_control_line_without_end(start_board):
+    """A client whose line has no end is hung up on; the board keeps no more of it than 64 KiB."""
+    with start_board() as board, socket.socket(socket.AF_UNIX) as client:
+        hang_up(board)
+        client.settimeout(5)
+        client.connect(str(board.control))
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):
+            for _ in range(100):
+                client.sendall(b"x" * 4096)
+        connect(board)
         assert "cycles" in board.stats()
 
 

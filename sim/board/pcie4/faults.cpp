@@ -60,7 +60,8 @@ const char *Faults::name(unsigned kind) {
                                         "duplicate",       "byte-count",
                                         "replay-up",       "replay-down",
                                         "malformed",       "attributes",
-                                        "lower-address",   "malformed-completion"};
+                                        "lower-address",   "malformed-completion",
+                                        "hole-be"};
     static_assert(sizeof names / sizeof *names == kKinds);
     return names[kind];
 }
@@ -154,6 +155,7 @@ void Faults::on_completion(Tlp &completion) {
 
 void Faults::on_mmio_write(Tlp &write) {
     if (strikes(WrongBe)) write.first_be ^= 0x8;
+    if (strikes(HoleBe)) write.first_be &= 0xd;
 }
 
 bool Faults::lose_msi() {

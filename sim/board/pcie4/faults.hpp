@@ -42,13 +42,14 @@ public:
     // flip-h2c: one payload bit of a read completion; poison: its EP bit; byte-count: 64 too many;
     // attributes, lower-address: not those of its read
     void on_completion(Tlp &completion);
-    void on_mmio_write(Tlp &write);  // wrong-be: the byte enables of a BAR write
-    bool lose_msi();                 // lose-msi: an interrupt message disappears
-    bool unsupported();              // ur: a read from the card ends in Unsupported Request
-    bool abort();                    // ca: a read from the card ends in Completer Abort
-    bool drop_completion();          // drop-completion: a read from the card is never answered
-    bool unexpected();  // unexpected: a completion before this one that nobody asked for
-    bool replay_up();   // replay-up, replay-down: a TLP crosses the link with a wrong LCRC
+    // wrong-be: the enable of a byte of a BAR write is turned over; hole-be: one is taken away
+    void on_mmio_write(Tlp &write);
+    bool lose_msi();         // lose-msi: an interrupt message disappears
+    bool unsupported();      // ur: a read from the card ends in Unsupported Request
+    bool abort();            // ca: a read from the card ends in Completer Abort
+    bool drop_completion();  // drop-completion: a read from the card is never answered
+    bool unexpected();       // unexpected: a completion before this one that nobody asked for
+    bool replay_up();        // replay-up, replay-down: a TLP crosses the link with a wrong LCRC
     bool replay_down();
     bool duplicate();             // duplicate: the last completion of a read comes twice
     bool malformed();             // malformed: a request to the card breaks the specification
@@ -81,6 +82,7 @@ private:
         Attributes,
         LowerAddress,
         MalformedCompletion,
+        HoleBe,
         kKinds
     };
     static const char *name(unsigned kind);

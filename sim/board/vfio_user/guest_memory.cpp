@@ -9,26 +9,76 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <cinttypes>
+#include <cstdio>
+#include <utility>
+
+#include "vfio_user/guarded_copy.hpp"
 
 namespace lanebox::vfio_user {
 
-GuestMemory::File::~File() {
-    munmap(bytes, size);
+namespace {
+
+constexpr size_t kPage = 4096;
+
+}  // namespace
+
+// A whole file, mapped. It leaves `known` with the last of its windows.
+class GuestMemory::File {
+public:
+    File(Files &known, FileKey key, uint8_t *bytes, size_t size)
+        : bytes(bytes), size(size), known_(known), key_(key) {}
+    ~File() {
+        munmap(bytes, size);
+        known_.erase(key_);
+    }
+    File(const File &) = delete;
+    File &operator=(const File &) = delete;
+
+    size_t present() const;
+
+    uint8_t *const bytes;
+    const size_t size;
+    bool said_shortened = false;
+
+private:
+    Files &known_;
+    const FileKey key_;
+};
+
+// Bytes before the first page that is missing, by trial: the descriptor was closed after the
+// mapping, since a client may have more files than the board may have descriptors.
+size_t GuestMemory::File::present() const {
+    size_t low = 0, high = (size + kPage - 1) / kPage;  // pages; those below `low` are there
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        uint8_t byte;
+        if (guarded_copy(&byte, bytes + middle * kPage, 1))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return std::min(low * kPage, size);
+}
+
+GuestMemory::GuestMemory(ClientLog &log) : log_(log) {
+    catch_bus_errors();
 }
 
 int GuestMemory::open_file(int fd, std::shared_ptr<File> &file) {
     struct stat status;
     if (fstat(fd, &status)) return errno;
-    auto known = files_.find({status.st_dev, status.st_ino, status.st_size});
-    if (known == files_.end()) {
-        size_t size = static_cast<size_t>(status.st_size);
-        void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (bytes == MAP_FAILED) return errno;
-        auto mapped = std::shared_ptr<File>(new File{static_cast<uint8_t *>(bytes), size});
-        known = files_.insert({{status.st_dev, status.st_ino, status.st_size}, mapped}).first;
+    FileKey key{status.st_dev, status.st_ino, status.st_size};
+    auto known = files_.find(key);
+    if (known != files_.end()) {
+        file = known->second.lock();
+        return 0;
     }
-    file = known->second;
+    size_t size = static_cast<size_t>(status.st_size);
+    void *bytes = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (bytes == MAP_FAILED) return errno;
+    file = std::make_shared<File>(files_, key, static_cast<uint8_t *>(bytes), size);
+    files_[key] = file;
     return 0;
 }
 
@@ -40,32 +90,38 @@ int GuestMemory::map(const DmaMap &request, int fd) {
         const Window &before = std::prev(next)->second;
         if (request.address - before.address < before.size) return EEXIST;
     }
-    Window window{request.address, request.size, request.flags, nullptr};
+    Window window{request.address, request.size, request.flags, nullptr, nullptr};
     if (fd >= 0) {
-        std::shared_ptr<File> file;
-        if (int error = open_file(fd, file)) return error;
-        if (request.offset > file->size || request.size > file->size - request.offset)
-            return EINVAL;
-        window.bytes = file->bytes + request.offset;
+        if (int error = open_file(fd, window.file)) return error;
+        size_t size = window.file->size;
+        if (request.offset > size || request.size > size - request.offset) return EINVAL;
+        window.bytes = window.file->bytes + request.offset;
     }
-    windows_[request.address] = window;
+    windows_[request.address] = std::move(window);
     return 0;
 }
 
-int GuestMemory::unmap(const DmaUnmap &request) {
-    uint64_t end = request.address + request.size;
-    bool all = request.flags & kUnmapAll;
-    for (auto entry = windows_.begin(); entry != windows_.end();) {
-        const Window &window = entry->second;
-        bool inside = window.address >= request.address && window.address + window.size <= end;
-        entry = all || inside ? windows_.erase(entry) : std::next(entry);
+void GuestMemory::unmap(const DmaUnmap &request) {
+    if (request.flags & kUnmapAll) return clear();
+    auto entry = windows_.lower_bound(request.address);
+    while (entry != windows_.end()) {
+        uint64_t offset = entry->first - request.address;
+        if (offset >= request.size) break;
+        bool inside = entry->second.size <= request.size - offset;
+        entry = inside ? windows_.erase(entry) : std::next(entry);
     }
-    return 0;
 }
 
-void GuestMemory::clear() {
-    windows_.clear();
-    files_.clear();
+void GuestMemory::say_shortened(const Window &window) const {
+    if (std::exchange(window.file->said_shortened, true)) return;
+    char text[256];
+    snprintf(text, sizeof text,
+             "the client's memory for the window of %" PRIu64 " KiB at bus address 0x%" PRIx64
+             " has lost pages: of its file's %zu KiB only %zu KiB are left, it was shortened or "
+             "its file system is full; DMA to what is missing ends as DMA to an unmapped address",
+             window.size >> 10, window.address, window.file->size >> 10,
+             window.file->present() >> 10);
+    log_.say(text);
 }
 
 template <typename Copy>
@@ -77,7 +133,10 @@ bool GuestMemory::walk(uint64_t address, size_t bytes, uint32_t permission, Copy
         uint64_t offset = address - window.address;
         if (offset >= window.size || !window.bytes || !(window.flags & permission)) return false;
         size_t count = std::min<uint64_t>(bytes, window.size - offset);
-        copy(window.bytes + offset, count);
+        if (!copy(window.bytes + offset, count)) {
+            say_shortened(window);
+            return false;
+        }
         address += count;
         bytes -= count;
     }
@@ -87,16 +146,18 @@ bool GuestMemory::walk(uint64_t address, size_t bytes, uint32_t permission, Copy
 bool GuestMemory::read(uint64_t address, void *data, size_t bytes) const {
     auto *out = static_cast<uint8_t *>(data);
     return walk(address, bytes, kDmaReadable, [&out](const uint8_t *guest, size_t count) {
-        memcpy(out, guest, count);
+        bool copied = guarded_copy(out, guest, count);
         out += count;
+        return copied;
     });
 }
 
 bool GuestMemory::write(uint64_t address, const void *data, size_t bytes) {
     const auto *in = static_cast<const uint8_t *>(data);
     return walk(address, bytes, kDmaWritable, [&in](uint8_t *guest, size_t count) {
-        memcpy(guest, in, count);
+        bool copied = guarded_copy(guest, in, count);
         in += count;
+        return copied;
     });
 }
 

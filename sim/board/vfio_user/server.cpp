@@ -6,10 +6,12 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
+
+#include "vfio_user/eventfd.hpp"
 
 namespace lanebox::vfio_user {
 
@@ -27,20 +29,22 @@ bool parse(const Message &message, Body &body) {
     return true;
 }
 
-bool raise(const Fd &eventfd) {
-    uint64_t one = 1;
-    return eventfd && ::write(eventfd.get(), &one, sizeof one) == sizeof one;
-}
-
 }  // namespace
 
-Server::Server(const std::string &path, Device &device, GuestMemory &memory)
-    : device_(device), memory_(memory), listen_(path), msix_(device.msix_vectors()) {}
+Server::Server(const std::string &path, Device &device, GuestMemory &memory, ClientLog &log)
+    : device_(device),
+      memory_(memory),
+      log_(log),
+      callers_(path, log),
+      msix_(device.msix_vectors()) {}
 
-void Server::accept_client() {
-    client_ = listen_.accept();
+bool Server::answer_callers() {
+    Fd chosen = callers_.look(client_);
+    if (!chosen) return false;
+    client_ = std::move(chosen);
     greeted_ = asks_allowed_ = false;
-    memory_error_.clear();
+    log_.next_client();
+    return true;
 }
 
 void Server::drop() {
@@ -124,13 +128,11 @@ bool Server::version(const Message &message) {
 bool Server::dma_map(const Message &message) {
     DmaMap request;
     if (!parse(message, request)) return reply_error(message.header, EINVAL);
-    bool writable = request.flags & kDmaWritable;
-    if (message.fds.empty() && writable) {
-        memory_error_ =
-            "the client announced " + std::to_string(request.size >> 10) +
-            " KiB of writable memory without a descriptor, so that no DMA can reach it; "
-            "start QEMU with -object memory-backend-memfd,share=on";
-        fprintf(stderr, "board: %s\n", memory_error_.c_str());
+    if (message.fds.empty() && request.flags & kDmaWritable) {
+        log_.say("the client announced " + std::to_string(request.size >> 10) +
+                 " KiB of writable memory without a descriptor, which was refused: no DMA could "
+                 "reach it; start QEMU with -object memory-backend-memfd,share=on");
+        return reply_error(message.header, EINVAL);
     }
     int error = memory_.map(request, message.fds.empty() ? -1 : message.fds.front().get());
     return error ? reply_error(message.header, error) : reply(message.header, nullptr, 0);
@@ -175,15 +177,26 @@ bool Server::irq_info(const Message &message) {
     return reply(message.header, &info, sizeof info);
 }
 
+int Server::check_irqs(const Message &message, const IrqSet &request) {
+    if (request.index >= kIrqCount ||
+        uint64_t{request.start} + request.count > vectors(request.index))
+        return EINVAL;
+    bool none = request.flags & kSetIrqDataNone, eventfds = request.flags & kSetIrqDataEventfd;
+    if (request.flags & kSetIrqActionTrigger && none == eventfds) return EINVAL;
+    if (!eventfds) return 0;
+    size_t fds = message.fds.size();  // one for each vector, or none: nobody listens any more
+    if (fds && fds != request.count) return EINVAL;
+    if (std::all_of(message.fds.begin(), message.fds.end(), is_eventfd)) return 0;
+    log_.say(
+        "the client handed over a descriptor that is no eventfd for an interrupt, which was "
+        "refused: a write to it could stop the board");
+    return EINVAL;
+}
+
 bool Server::set_irqs(Message &message) {
     IrqSet request;
     if (!parse(message, request)) return reply_error(message.header, EINVAL);
-    if (request.index >= kIrqCount ||
-        uint64_t{request.start} + request.count > vectors(request.index))
-        return reply_error(message.header, EINVAL);
-    size_t fds = message.fds.size();  // one for each vector, or none: nobody listens any more
-    bool eventfds = request.flags & kSetIrqDataEventfd;
-    if (eventfds && fds && fds != request.count) return reply_error(message.header, EINVAL);
+    if (int error = check_irqs(message, request)) return reply_error(message.header, error);
     if (request.flags & kSetIrqActionTrigger) {
         if (request.index == kIrqMsi) set_msi(message, request);
         if (request.index == kIrqMsix) set_msix(message, request);
@@ -315,11 +328,11 @@ bool Server::server_reply(const Message &message) {
     }
     auto verdict = check_.compare(memory_, message.body.data() + sizeof(DmaAccess));
     if (verdict == PrivateCopyCheck::Verdict::Private) {
-        memory_error_ =
-            "the client's memory is a private copy (share=off): what the card writes would never "
-            "be "
-            "seen; start QEMU with -object memory-backend-memfd,share=on";
-        fprintf(stderr, "board: %s\n", memory_error_.c_str());
+        log_.say(
+            "the client's memory is a private copy (share=off), and its connection ends: what the "
+            "card writes would never be seen; start QEMU with -object "
+            "memory-backend-memfd,share=on");
+        return false;
     }
     if (check_.running()) ask();
     return true;

@@ -4,6 +4,8 @@
 
 // The vfio-user server: one client at a time, messages in order, BAR reads answered when the device
 // has the data. A client that leaves takes its mappings and interrupts with it; the next may come.
+// Nothing that a client sends ends the process: what cannot work is refused, or ends the
+// connection, and the log says why.
 //
 // Supported: BARs, configuration space, one MSI vector, MSI-X, DMA through mapped descriptors.
 // Not supported: INTx, migration, DMA by messages (used only to tell a private copy).
@@ -12,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "vfio_user/callers.hpp"
+#include "vfio_user/client_log.hpp"
 #include "vfio_user/device.hpp"
 #include "vfio_user/guest_memory.hpp"
 #include "vfio_user/private_copy.hpp"
@@ -22,12 +26,12 @@ namespace lanebox::vfio_user {
 
 class Server {
 public:
-    Server(const std::string &path, Device &device, GuestMemory &memory);
+    Server(const std::string &path, Device &device, GuestMemory &memory, ClientLog &log);
 
-    // Descriptors to wait on for reading; -1 where there is none.
-    int listen_fd() const { return client_ ? -1 : listen_.fd(); }
+    // Descriptors to wait on for reading; client_fd() is -1 while there is no client.
+    int callers_fd() const { return callers_.fd(); }
     int client_fd() const { return client_.get(); }
-    void accept_client();
+    bool answer_callers();  // true: one of them is the client now
     // Serves one message that has arrived. false: the client left.
     bool serve();
 
@@ -36,8 +40,6 @@ public:
     bool interrupt();                          // false: the client has no eventfd for it
     bool interrupt(unsigned vector);           // the same for MSI-X
     void look_for_private_copy();              // bus mastering was switched on
-    // Empty, or what is wrong with the client's memory: DMA would go nowhere.
-    const std::string &memory_error() const { return memory_error_; }
 
 private:
     bool handle(Message &message);
@@ -51,6 +53,7 @@ private:
     bool region_info(const Message &message);
     bool irq_info(const Message &message);
     bool set_irqs(Message &message);
+    int check_irqs(const Message &message, const IrqSet &request);
     void set_msi(Message &message, const IrqSet &request);
     void set_msix(Message &message, const IrqSet &request);
     uint32_t vectors(uint32_t index) const;
@@ -66,14 +69,14 @@ private:
 
     Device &device_;
     GuestMemory &memory_;
-    Listener listen_;
+    ClientLog &log_;
+    Callers callers_;
     Fd client_, msi_;
     std::vector<Fd> msix_;
     uint64_t session_ = 0;  // so that a late BAR read does not answer the next client
     bool greeted_ = false;
     bool asks_allowed_ = false;
     PrivateCopyCheck check_;
-    std::string memory_error_;
 };
 
 }  // namespace lanebox::vfio_user

@@ -1,0 +1,253 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Byte enables of the host's writes, wherever they go, against a model of every byte.
+
+Memories and the user's AXI4 bus take each byte that is enabled, and no other. Registers take whole
+dwords: a dword of which only some bytes are enabled stays as it was, and is counted.
+"""
+
+import json
+import random
+from dataclasses import dataclass
+
+import pytest
+from board_client import PREFIX
+from seeds import each_seed
+from vfio_client import BAR0
+
+from lanebox import layouts
+from sim import artefacts
+from sim.endpoints import DEFAULT
+from sim.examples import AXI50
+
+BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
+REFUSED = "mmio_writes_refused"
+KIND_REFUSED, WRITE = 7, 1 << 3  # of mmio_error
+LANES = 8  # dwords of a beat
+ALL = 0xF
+
+# A client's access has its bytes in a row. One byte turned over, or one left out, gives the others.
+RUNS = {((1 << count) - 1) << first: (first, count)
+        for first in range(4) for count in range(1, 5 - first)}  # fmt: skip
+FAULTS = {"wrong-be": lambda enables: enables ^ 8, "hole-be": lambda enables: enables & ~2}
+
+
+def way_to(enables):
+    """The fault, or None, and the run of bytes with which these enables reach the card."""
+    if enables in RUNS:
+        return None, RUNS[enables]
+    return next(
+        (fault, place)
+        for fault, change in FAULTS.items()
+        for run, place in RUNS.items()
+        if change(run) == enables
+    )
+
+
+@dataclass
+class Place:
+    """Bytes that the host may write: `mask` are those bits of a dword that can be kept."""
+
+    bar: int
+    offset: int
+    bytes: int
+    whole: bool = False  # Registers: dword by dword.
+    mask: int = 0xFFFF_FFFF
+
+
+def places(card):
+    """One of each kind by name; the registers are those that do nothing when they are written."""
+    memories = [card.memories[f"memory{n}"]["base"] for n in range(2)]
+    return {
+        "scratch register": Place(BAR0, card.address("ctrl_scratch"), 4, whole=True),
+        "user register": Place(BAR0, card.address("user_hold"), 4, whole=True, mask=1),
+        "memory0": Place(BAR0, memories[0], 4096),
+        "memory1": Place(BAR0, memories[1], 4096),
+        "memory in BAR2": Place(BAR2, 0, 4096),
+        "card memory": Place(BAR2, layouts.CARD_MEMORY_BASE, 4096),
+        "user's AXI4": Place(BAR2, layouts.AXI_BASE, 4096),
+    }
+
+
+NAMES = ["scratch register", "user register", "memory0", "memory1", "memory in BAR2", "card memory",
+         "user's AXI4"]  # fmt: skip
+
+
+class Model:
+    """What `place` must hold, and how many dwords of it must have been refused."""
+
+    def __init__(self, card, place):
+        self.card, self.place, self.refused = card, place, 0
+        self.bytes = bytearray(card.client.read(place.bar, place.offset, place.bytes))
+
+    def write(self, at, data, enables):
+        """`enables` has a bit for each byte of `data`, the first of which is at a dword."""
+        for dword in range(0, len(data), 4):
+            here = enables >> dword & ALL
+            if self.place.whole and here not in (0, ALL):
+                self.refused += 1
+                continue
+            for n in range(4):
+                if here >> n & 1:
+                    kept = self.place.mask >> 8 * n & 0xFF
+                    self.bytes[at + dword + n] = data[dword + n] & kept
+
+    def check(self, what):
+        place = self.place
+        seen = self.card.client.read(place.bar, place.offset, place.bytes)
+        assert seen == self.bytes, f"{what}: {first_difference(seen, self.bytes)}"
+        assert self.card.read(REFUSED) == self.refused, what
+
+
+def first_difference(seen, right):
+    at = next(n for n, (a, b) in enumerate(zip(seen, right)) if a != b)
+    return f"byte {at:#x} is {seen[at]:#04x}, must be {right[at]:#04x}"
+
+
+@pytest.fixture(scope="module")
+def built():
+    """A card with registers and an AXI4 bus in its user slot."""
+    return artefacts.build(DEFAULT, AXI50)
+
+
+@pytest.fixture
+def started(built, boards_of):
+    """Start a board; both BARs get their places: `board, card = open_card(started(...))`."""
+    return boards_of(built.board, json.loads((built.gateware / "csr.json").read_text()))
+
+
+def open_card(board):
+    card = board.card(mps=128)
+    card.config_write(BAR2_REGISTER, BAR2_ADDRESS)
+    return card
+
+
+# One dword ----------------------------------------------------------------------------------------
+
+
+def write_dword(board, card, place, at, data, enables):
+    """A write of one dword with just these enables; the dword that is sent.
+
+    A byte whose enable the fault has set has no data of the client's: it is sent as zero.
+    """
+    fault, (first, count) = way_to(enables)
+    if fault:
+        board.command(f"fault {fault}")
+    run = data[first : first + count]
+    card.client.write(place.bar, place.offset + at + first, run)
+    return (bytes(first) + run).ljust(4, b"\0")
+
+
+@pytest.mark.parametrize("name", NAMES)
+@each_seed(1)
+def test_every_enable_of_a_dword(started, name, seed):
+    """All 16 enables at each dword of a row: the bytes are those of the model, as is the count.
+
+    A client's bytes lie in a row; the faults wrong-be and hole-be make the other enables of them.
+    """
+    rng = random.Random(seed)
+    with started(log=True) as board:
+        card = open_card(board)
+        place = places(card)[name]
+        model, sent = Model(card, place), []
+        for lane in range(min(LANES, place.bytes // 4)):
+            for enables in range(16):
+                at = 4 * lane
+                data = write_dword(board, card, place, at, rng.randbytes(4), enables)
+                model.write(at, data, enables)
+                sent.append((enables, 0))
+                model.check(f"{name}, dword {lane}, enables {enables:#x}, seed {seed}")
+        assert model.refused == (14 if place.whole else 0)
+        if place.whole:
+            assert card.read("mmio_error") == KIND_REFUSED | WRITE
+            assert card.read("mmio_error_address") == place.offset
+        assert [card.read(f"mmio_writes_{other}") for other in ("dropped", "failed")] == [0, 0]
+    assert [t.enables for t in board.tlps().on("CQ", "MWr")] == sent
+
+
+# Several dwords -----------------------------------------------------------------------------------
+
+
+def accesses(rng, size, often):
+    """(first byte, bytes): 8 and 16 bytes, where they may lie, and `often` of any size."""
+    for count in (8, 16):
+        for first in range(4):
+            if first + count <= size:
+                yield first, count
+                yield size - count - first, count
+    for _ in range(often):
+        count = rng.randint(1, min(size, rng.choice([8, 24, 300])))
+        yield rng.randrange(size - count + 1), count
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if "register" not in name])
+@each_seed(1)
+def test_writes_of_any_length_to_a_memory(started, name, seed):
+    """The first and the last dword in part, those between whole: no byte beside them changes."""
+    rng = random.Random(seed)
+    with started() as board:
+        card = open_card(board)
+        model = Model(card, places(card)[name])
+        place = model.place
+        for first, count in accesses(rng, place.bytes, 60):
+            data, start = rng.randbytes(count), first % 4
+            card.client.write(place.bar, place.offset + first, data)
+            model.write(first - start, fill(start, data), (1 << count) - 1 << start)
+            model.check(f"{count} bytes at {first:#x} of {name}, seed {seed}")
+
+
+def fill(start, data):
+    """Whole dwords with `data` in them, from byte `start` of the first."""
+    return (bytes(start) + data).ljust(-(-(start + len(data)) // 4) * 4, b"\0")
+
+
+# The registers of c2h's table: enable, a descriptor's two dwords, and what takes it into the table.
+ENABLE, VALUE, TAKE, END = 0, 4, 12, 16
+UPPER_VALUE = 0x03FF_FFFF  # of the upper dword 26 bits are kept
+
+
+@each_seed(1)
+def test_writes_of_any_length_to_registers(started, seed):
+    """Dwords that are wholly inside a write are written, those at its ends in part are refused.
+
+    The registers at both ends would start the engine, or hand it a descriptor.
+    """
+    rng = random.Random(seed)
+    with started() as board:
+        card = open_card(board)
+        base = card.address(f"{PREFIX['c2h']}_enable")
+        value = Model(card, Place(BAR0, base + VALUE, TAKE - VALUE, whole=True))
+        ends = 0
+        for first, count in accesses(rng, END, 200):
+            if first == ENABLE and count >= VALUE or first + count == END and first <= TAKE:
+                first, count = ENABLE + 1, END - 2  # Never a whole one of the two.
+            data, start = rng.randbytes(count), first % 4
+            card.client.write(BAR0, base + first, data)
+            ends += (first < VALUE) + (first + count > TAKE)
+            dwords, enables = fill(start, data), (1 << count) - 1 << start
+            for at in range(0, len(dwords), 4):
+                place = first - start + at
+                if VALUE <= place < TAKE:
+                    value.place.mask = UPPER_VALUE if place == VALUE else 0xFFFF_FFFF
+                    value.write(place - VALUE, dwords[at : at + 4], enables >> at & ALL)
+            seen = card.client.read(BAR0, base + VALUE, TAKE - VALUE)
+            what = f"{count} bytes at {first} of the table's registers, seed {seed}"
+            assert seen == value.bytes, f"{what}: {first_difference(seen, value.bytes)}"
+            assert card.read(REFUSED) == value.refused + ends, what
+        assert ends > 50 and value.refused > 50
+        assert card.read(f"{PREFIX['c2h']}_enable") & 1 == 0
+        assert card.read(f"{PREFIX['c2h']}_table_level") == 0
+
+
+def test_half_a_reset_resets_nothing(started):
+    """A byte written beside the scratch register reaches the reset register of the same card."""
+    with started() as board:
+        card = open_card(board)
+        card.write("ctrl_scratch", 0x1122_3344)
+        reset = card.address("ctrl_reset")
+        card.mmio_write(reset, 0xFF, 1)
+        card.mmio_write(card.address("ctrl_scratch") + 1, 0xBB, 1)
+        card.mmio_write(card.address("ctrl_scratch") + 2, 0xCCDD, 2)
+        assert card.read("ctrl_scratch") == 0x1122_3344
+        assert card.read(REFUSED) == 3

@@ -1,0 +1,212 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The board's sockets under random clients, with AddressSanitizer and UBSan in the board.
+
+The card is the small bench card, so that the sanitized board builds in a minute and spends its time
+on messages; server, root complex and hard block are the ones that every board has.
+"""
+
+import contextlib
+import errno
+import functools
+import os
+import struct
+import time
+
+import pytest
+from bench_card import BenchCard, build_bench
+from board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
+from fuzz_client import Fuzz, descriptors_of, mappings_of
+from fuzz_messages import PAGE, PENDING, TABLE, VECTORS, full_eventfd, full_pipe
+from seeds import each_seed
+from vfio_client import (
+    IRQ_ACTION_TRIGGER,
+    IRQ_DATA_NONE,
+    READABLE,
+    SET_IRQS,
+    VfioClient,
+)
+
+# No --flr: a card that does not acknowledge a reset holds the board for 100 ms of device time. With
+# sanitizers that is longer than what the tests call a hang.
+OPTIONS = (
+    "--rules", "off", "--mmio-rtt", 0, "--read-latency", 0, "--link-rate", "off",
+    "--bar2", "64K", "--msix", f"{VECTORS}:2:{TABLE:#x}:{PENDING:#x}",
+)  # fmt: skip
+
+
+@pytest.fixture
+def sanitized(boards_of):
+    """Start a board that ends at the first thing that a sanitizer finds."""
+    start = boards_of(build_bench(sanitize=True), {})
+    return functools.partial(start, *OPTIONS, violations=None)
+
+
+@pytest.fixture
+def board(sanitized):
+    """Such a board that runs, and must be at rest after the test, with another client served."""
+    with sanitized() as board:
+        fuzz = Fuzz(board, 0)
+        yield board
+        fuzz.check()
+
+
+@pytest.fixture
+def card(board):
+    """Its card, enabled."""
+    card = BenchCard(board.socket)
+    with contextlib.closing(card):
+        yield card
+
+
+@contextlib.contextmanager
+def closing(*fds):
+    yield fds
+    for fd in fds:
+        os.close(fd)
+
+
+def refused(call, *arguments, **options):
+    """The errno with which the board refuses a request."""
+    with pytest.raises(OSError) as refusal:
+        call(*arguments, **options)
+    return refusal.value.errno
+
+
+def said(board):
+    return board.log.read_text(errors="replace")
+
+
+def test_the_board_has_sanitizers():
+    """Without them the tests below would pass by what they do not see."""
+    program = build_bench(sanitize=True).read_bytes()
+    assert b"__asan_report" in program and b"__ubsan_handle" in program
+
+
+# Findings --------------------------------------------------------------------------------------
+# Each of these ended the board, stopped it or made it forget something. They come before the random
+# clients, who make the same mistakes among others.
+
+
+@pytest.mark.parametrize("left", [0, PAGE])
+@pytest.mark.parametrize("direction", ["c2h", "h2c"])
+def test_a_file_that_is_truncated_under_dma(board, card, direction, left):
+    """DMA to pages that the client's file has lost ends as DMA to unmapped memory; the log says so
+    with the window and the file's sizes, once. What is left of the file is still reached."""
+    memory = card.memory(HIGH_MEMORY, 16 * PAGE)
+    os.ftruncate(memory.fd, left)
+    for page in (1, 2):
+        if direction == "c2h":
+            card.send_write(HIGH_MEMORY + page * PAGE, [1, 2, 3, 4], last_be=0xF)
+        else:
+            card.send_read(HIGH_MEMORY + page * PAGE, 4)
+    wait_until(lambda: board.stats()["unmapped"] == 2, "two refusals")
+    if left:
+        card.send_write(HIGH_MEMORY, [0x600D], last_be=0)
+        wait_until(lambda: os.pread(memory.fd, 4, 0) == b"\x0d\x60\0\0", "a write to what is left")
+    assert said(board).count("has lost pages") == 1
+    assert f"the window of 64 KiB at bus address 0x{HIGH_MEMORY:x}" in said(board)
+    assert f"of its file's 64 KiB only {left >> 10} KiB are left" in said(board)
+
+
+def test_files_that_are_mapped_and_unmapped(board, card):
+    """The mapping of a file ends with the last window on it, refused windows included."""
+    for _ in range(100):
+        with closing(os.memfd_create("lanebox-fuzz")) as [fd]:
+            os.ftruncate(fd, 4 * PAGE)
+            card.client.map(HIGH_MEMORY, PAGE, fd)
+            card.client.map(HIGH_MEMORY + PAGE, PAGE, fd, PAGE)
+            assert mappings_of(board) == 1
+            card.client.unmap(HIGH_MEMORY, PAGE)
+            assert mappings_of(board) == 1, "one window is left"
+            card.client.unmap(HIGH_MEMORY + PAGE, PAGE)
+            assert mappings_of(board) == 0
+            assert refused(card.client.map, HIGH_MEMORY, 8 * PAGE, fd) == errno.EINVAL
+            assert mappings_of(board) == 0, "the refused window left its file mapped"
+
+
+@pytest.mark.parametrize("kind", ["MSI", "MSI-X"])
+def test_an_interrupt_is_no_pipe(board, card, kind):
+    """A descriptor that is no eventfd is refused, with the reason in the log, and never written to:
+    a full pipe would stop the board for ever."""
+    index = {"MSI": 1, "MSI-X": 2}[kind]
+    before = descriptors_of(board)
+    with closing(*full_pipe()) as ends:
+        assert refused(card.client.set_eventfd, ends[1], index) == errno.EINVAL
+        trigger(card, index)
+        assert card.client.device_info() == (3, 9, 5)
+        assert descriptors_of(board) == before
+    assert "a descriptor that is no eventfd for an interrupt, which was refused" in said(board)
+
+
+@pytest.mark.parametrize("index", [1, 2])
+def test_an_eventfd_that_is_full(board, card, index):
+    """An interrupt that does not fit into the count is merged with those that are there."""
+    with closing(full_eventfd()) as [fd]:
+        card.client.set_eventfd(fd, index)
+        trigger(card, index)
+        assert card.client.device_info() == (3, 9, 5)
+        assert os.eventfd_read(fd) == (1 << 64) - 2
+        trigger(card, index)
+        assert os.eventfd_read(fd) == 1
+
+
+def trigger(card, index):
+    """Have the board raise the first vector by message."""
+    flags = IRQ_DATA_NONE | IRQ_ACTION_TRIGGER
+    card.client.call(SET_IRQS, struct.pack("<IIIII", 20, flags, index, 0, 1))
+
+
+@pytest.mark.parametrize("flags", [IRQ_ACTION_TRIGGER, IRQ_ACTION_TRIGGER | 2, 37])
+def test_interrupts_of_no_kind_or_of_two(board, card, flags):
+    """Vectors are set by eventfds or triggered by nothing, exactly one of them. Fewer descriptors
+    than vectors were once looked for behind the last of them."""
+    body = struct.pack("<IIIII", 20, flags, 2, 0, VECTORS)
+    with closing(os.eventfd(0)) as fds:
+        assert refused(card.client.call, SET_IRQS, body, fds) == errno.EINVAL
+
+
+@pytest.mark.parametrize("master", [True, False])
+@pytest.mark.parametrize("size", [PAGE, 0])
+def test_writable_memory_without_a_descriptor(board, card, master, size):
+    """It is refused with the way out in the log, and nothing ends, however often it is tried."""
+    card.config_write(COMMAND, MEMORY_SPACE | (BUS_MASTER if master else 0), 2)
+    for _ in range(100):
+        assert refused(card.client.map, HIGH_MEMORY, size) == errno.EINVAL
+    card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER, 2)
+    card.client.map(HIGH_MEMORY, PAGE, flags=READABLE)
+    assert card.read(0) == 0x0BEC4A4D
+    assert f"{size >> 10} KiB of writable memory without a descriptor" in said(board)
+    assert len(said(board).splitlines()) <= 21, "a client fills the log"
+
+
+def test_a_second_client_is_told_at_once(board, card):
+    """It is refused with EBUSY and hung up on; the log has both processes. The first goes on, and
+    when it has left the next one is served."""
+    started = time.monotonic()
+    second = VfioClient(board.socket, greet=False)
+    with contextlib.closing(second):
+        assert refused(second.greet) == errno.EBUSY
+        assert time.monotonic() - started < 5
+        assert second.closed_within(5)
+    assert f"process {os.getpid()} was refused: the board has a client, process" in said(board)
+    assert card.read(0) == 0x0BEC4A4D
+
+
+# Random clients --------------------------------------------------------------------------------
+
+
+@each_seed(4)
+def test_random_clients(sanitized, seed):
+    """25,000 messages: the board lives, answers and forgets every client, without an error."""
+    with sanitized("--seed", seed) as board:
+        Fuzz(board, seed).run(25_000)
+
+
+@pytest.mark.soak
+@each_seed(10)
+def test_random_clients_for_long(sanitized, seed):
+    """The same with 100,000 messages for each seed, other ones than above."""
+    with sanitized("--seed", seed) as board:
+        Fuzz(board, 1000 + seed).run(100_000)
