@@ -33,8 +33,15 @@ class GuestLine:
         self.functions = functions
         self.asked: list[str] = []
 
-    def __enter__(self) -> GuestLine:
+    def open(self) -> None:
+        """A folder for the sockets of one guest."""
         self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
+
+    def close(self) -> None:
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def __enter__(self) -> GuestLine:
+        self.open()
         self.thread = threading.Thread(target=self._serve, daemon=True)
         self.thread.start()
         return self
@@ -70,20 +77,23 @@ class GuestLine:
         channel = connect(self.directory / "line")
         with channel, channel.makefile("rw", newline="\n") as lines:
             for request in lines:
-                word = request.strip()
-                try:
-                    self.functions[word]()
-                    self.asked.append(word)
-                    answer = "ok"
-                except Exception as error:  # the guest's commands fail, and say so
-                    answer = f"{type(error).__name__}: {error}".replace("\n", " ")
-                    print(f"line: {word}: {answer}")
-                lines.write(answer + "\n")
+                lines.write(self.answer(request.strip()) + "\n")
                 lines.flush()
+
+    def answer(self, word: str) -> str:
+        """Do what the guest asked for: `ok`, or why that failed."""
+        try:
+            self.functions[word]()
+        except Exception as error:  # the guest's commands fail, and say so
+            answer = f"{type(error).__name__}: {error}".replace("\n", " ")
+            print(f"line: {word}: {answer}")
+            return answer
+        self.asked.append(word)
+        return "ok"
 
     def __exit__(self, *_) -> None:
         self.thread.join(1)  # ends with QEMU
-        shutil.rmtree(self.directory, ignore_errors=True)
+        self.close()
 
 
 def connect(path: Path) -> socket.socket:

@@ -56,6 +56,16 @@ def test_a_card_that_can_less_is_given_less(start_board, gateware):
         assert run.run_guest(board.socket, guest=guest, mps=512).mps == 128
 
 
+def test_qemu_is_told_that_the_board_has_a_client(start_board, gateware):
+    """It ends before the guest starts, with the reason."""
+    guest = run.prepare(headers=gateware / "include")
+    with start_board() as board:
+        board.connect()
+        with pytest.raises(GuestError, match="version reply: Device or resource busy"):
+            run.run_guest(board.socket, guest=guest)
+    assert "was refused: the board has a client, process" in board.output
+
+
 def test_a_board_that_dies_ends_the_guest(start_board, gateware):
     """The run does not wait for its time-out, and says why it ended."""
     guest = run.prepare(headers=gateware / "include")

@@ -19,6 +19,11 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
+P2PMEM = [
+    "rmmod litepcie; insmod /lib/modules/litepcie.ko p2pmem=1",
+    "[ ! -e /dev/litepcie0 ]; dmesg | grep -q 'p2pmem=1 needs a kernel with PCI_P2PDMA'",
+    "rmmod litepcie; insmod /lib/modules/litepcie.ko; stress cycle /dev/litepcie0 1",
+]
 # kmemleak looks twice: what is only young is no leak.
 LEAKS = (
     "sleep 6; for n in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 1; done",
@@ -160,10 +165,5 @@ def test_where_memory_is_refused_nothing_is_lost(start_board):
 @pytest.mark.soak
 def test_debian_s_kernels_cannot_offer_it(start_board):
     """The parameter ends in its own sentence, and the card works without it."""
-    commands = [
-        "rmmod litepcie; insmod /lib/modules/litepcie.ko p2pmem=1",
-        "[ ! -e /dev/litepcie0 ]; dmesg | grep -q 'p2pmem=1 needs a kernel with PCI_P2PDMA'",
-        "rmmod litepcie; insmod /lib/modules/litepcie.ko; stress cycle /dev/litepcie0 1",
-    ]
     with start_board() as board:
-        boot(board, commands)
+        boot(board, P2PMEM)

@@ -10,6 +10,53 @@ from sim.guest import run
 from sim.guest.machine import card_arguments
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
+USED = [
+    HELD,
+    "held 'echo 0000:01:00.0 >$driver/unbind'",
+    "echo 0000:01:00.0 >$driver/bind",
+    "held 'echo 1 >$card/remove'",
+    "echo 1 >/sys/bus/pci/rescan",
+    "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
+    "rm -f /tmp/flows; while [ ! -e /tmp/flows ]; do sleep 0.05; done",
+    "! rmmod litepcie 2>/dev/null",  # in use
+    "echo 0000:01:00.0 >$driver/unbind; wait $holder",
+    "rmmod litepcie && insmod /lib/modules/litepcie.ko",
+    "stress cycle /dev/litepcie0 5",
+]
+RESET = [
+    "stress reset /dev/litepcie0 /tmp/flows & user=$!",
+    "while [ ! -e /tmp/flows ]; do sleep 0.05; done",
+    # QEMU's root port does not report the link after a hot reset, and the kernel says so.
+    f"echo 1 >{CARD}/reset || true; wait $user",
+]
+TWO_CARDS = [
+    "test -c /dev/litepcie0 -a -c /dev/litepcie1",
+    "stress cycle /dev/litepcie0 8 & first=$!; stress cycle /dev/litepcie1 8; wait $first",
+    "stress hold /dev/litepcie1 /tmp/flows & holder=$!",
+    "while [ ! -e /tmp/flows ]; do sleep 0.05; done",
+    "second=$(readlink -f /sys/class/litepcie/litepcie1/device)",
+    "echo 1 >$second/remove; wait $holder",
+    "stress cycle /dev/litepcie0 4",
+    "echo 1 >/sys/bus/pci/rescan; stress cycle /dev/litepcie1 4",
+]
+BEHIND_IOMMU = [
+    HELD,
+    "[ -e $card/iommu_group ]",
+    "stress cycle /dev/litepcie0 4",
+    "held 'echo 1 >$card/remove'",
+    "echo 1 >/sys/bus/pci/rescan; stress cycle /dev/litepcie0 4",
+    "held 'echo 0000:01:00.0 >$driver/unbind'",
+]
+
+
+def race(rounds):
+    """The commands: threads that race, on two processors."""
+    return ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", f"stress race /dev/litepcie0 {rounds}"]
+
+
+def share(buffers):
+    """The commands: processes that have one file."""
+    return [f"stress share /dev/litepcie0 {buffers}"]
 
 
 @pytest.fixture(autouse=True)
@@ -24,21 +71,8 @@ def test_a_card_may_go_while_it_is_used(start_board, kernel):
     A reader, a poller, a writer of a mapped ring and DMA both ways are busy each time; the board
     would report a write to memory that is no longer the card's.
     """
-    commands = [
-        HELD,
-        "held 'echo 0000:01:00.0 >$driver/unbind'",
-        "echo 0000:01:00.0 >$driver/bind",
-        "held 'echo 1 >$card/remove'",
-        "echo 1 >/sys/bus/pci/rescan",
-        "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
-        "rm -f /tmp/flows; while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-        "! rmmod litepcie 2>/dev/null",  # in use
-        "echo 0000:01:00.0 >$driver/unbind; wait $holder",
-        "rmmod litepcie && insmod /lib/modules/litepcie.ko",
-        "stress cycle /dev/litepcie0 5",
-    ]
     with start_board("--pace", "400000") as board:
-        boot(board, commands, kernel)
+        boot(board, USED, kernel)
         assert board.stats()["unmapped"] == 0
 
 
@@ -63,46 +97,22 @@ def test_a_card_that_vanishes_is_noticed(start_board):
 
 def test_a_reset_stops_the_dma_and_the_card_goes_on(start_board):
     """Through sysfs, with DMA running: it stops with EIO, and starts again with the same file."""
-    commands = [
-        "stress reset /dev/litepcie0 /tmp/flows & user=$!",
-        "while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-        # QEMU's root port does not report the link after a hot reset, and the kernel says so.
-        f"echo 1 >{CARD}/reset || true; wait $user",
-    ]
     with start_board("--pace", "400000") as board:
-        boot(board, commands)
+        boot(board, RESET)
 
 
 def test_two_cards_are_two_devices(start_board, executable, tmp_path):
     """Each has its node and its data; one goes while the other works."""
-    commands = [
-        "test -c /dev/litepcie0 -a -c /dev/litepcie1",
-        "stress cycle /dev/litepcie0 8 & first=$!; stress cycle /dev/litepcie1 8; wait $first",
-        "stress hold /dev/litepcie1 /tmp/flows & holder=$!",
-        "while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-        "second=$(readlink -f /sys/class/litepcie/litepcie1/device)",
-        "echo 1 >$second/remove; wait $holder",
-        "stress cycle /dev/litepcie0 4",
-        "echo 1 >/sys/bus/pci/rescan; stress cycle /dev/litepcie1 4",
-    ]
     with start_board("--pace", "200000") as first, start_board("--pace", "200000") as second:
-        boot(first, commands, devices=tuple(card_arguments(second.socket, slot=2)))
+        boot(first, TWO_CARDS, devices=tuple(card_arguments(second.socket, slot=2)))
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_behind_an_iommu_nothing_is_written_after_the_end(start_board, kernel):
     """Every access to memory that is no longer the card's would be one to an unmapped address."""
-    commands = [
-        HELD,
-        "[ -e $card/iommu_group ]",
-        "stress cycle /dev/litepcie0 4",
-        "held 'echo 1 >$card/remove'",
-        "echo 1 >/sys/bus/pci/rescan; stress cycle /dev/litepcie0 4",
-        "held 'echo 0000:01:00.0 >$driver/unbind'",
-    ]
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board("--pace", "400000") as board:
-        boot(board, commands, kernel, append=("intel_iommu=on",), devices=iommu)
+        boot(board, BEHIND_IOMMU, kernel, append=("intel_iommu=on",), devices=iommu)
         assert board.stats()["unmapped"] == 0
 
 
@@ -112,13 +122,12 @@ def test_threads_that_race_do_no_harm(start_board):
     Behind an IOMMU, where a ring that was freed too early would be seen by the card.
     """
     devices = ("-smp", "2", "-device", "intel-iommu,intremap=on,caching-mode=on")
-    commands = ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", "stress race /dev/litepcie0 60"]
     with start_board() as board:
-        boot(board, commands, append=("intel_iommu=on",), devices=devices)
+        boot(board, race(60), append=("intel_iommu=on",), devices=devices)
         assert board.stats()["unmapped"] == 0
 
 
 def test_who_shares_a_file_gets_data(start_board):
     """Never 0, the end of a file, which would end a program: not even who comes second to news."""
     with start_board("--pace", "400000") as board:
-        boot(board, ["stress share /dev/litepcie0 400"], devices=("-smp", "2"))
+        boot(board, share(400), devices=("-smp", "2"))

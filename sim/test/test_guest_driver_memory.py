@@ -16,6 +16,31 @@ pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 
 PACE = ("--pace", "400000")  # rings go round whether software keeps up or not
 SECONDS = 300  # on a busy machine; 40 on one that is not
+OWN = [PINNED, "[ $(pinned) -eq 0 ]"]
+for part in ("shapes", "refuse", "charge", "leave"):
+    OWN += [f"memory {part} /dev/litepcie0 >>/out/memory", "[ $(pinned) -eq 0 ]"]
+QUIET = [
+    PINNED,
+    "driver=/sys/bus/pci/drivers/litepcie",
+    "begin() { rm -f /tmp/flows*; memory $1 /dev/litepcie0 /tmp/flows & user=$!; "
+    "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; [ $(pinned) -gt 0 ]; }",
+    "begin hold; echo 0000:01:00.0 >$driver/unbind; wait $user; [ $(pinned) -eq 0 ]",
+    "echo 0000:01:00.0 >$driver/bind",
+    f"begin hold; echo 1 >{CARD}/remove; wait $user; [ $(pinned) -eq 0 ]",
+    "echo 1 >/sys/bus/pci/rescan",
+    # The program ends while the card is being reset: its memory is let go of afterwards.
+    f"begin away; echo 1 >{CARD}/reset || true; wait $user; [ $(pinned) -eq 0 ]",
+    "begin hold; kill -9 $user; wait $user || true; [ $(pinned) -eq 0 ]",
+    "stress cycle /dev/litepcie0 4",
+]
+VANISHED = [
+    PINNED,
+    "memory hold /dev/litepcie0 /tmp/flows & user=$!",
+    "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; ask remove",
+    "wait $user; dmesg | grep -q 'the card answers no more'; [ $(pinned) -gt 0 ]",
+    f"echo 1 >{CARD}/remove; [ $(pinned) -eq 0 ]",
+    "[ ! -e /dev/litepcie0 ] && rmmod litepcie",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -30,14 +55,14 @@ def test_a_ring_lies_in_memory_of_the_program_s_own(start_board, kernel):
     What cannot be is refused, each with its error; what is pinned is charged; fork(), munmap() and
     a process that is killed while DMA runs do no harm, and nothing stays pinned.
     """
-    parts = ("shapes", "refuse", "charge", "leave")
-    commands = [PINNED, "[ $(pinned) -eq 0 ]"]
-    for part in parts:
-        commands += [f"memory {part} /dev/litepcie0 >>/out/memory", "[ $(pinned) -eq 0 ]"]
     with start_board(*PACE) as board:
-        result = boot(board, commands, kernel, ["memory"], timeout=SECONDS)
-        text = result.files["memory"].decode()
+        check_own(boot(board, OWN, kernel, ["memory"], timeout=SECONDS).files)
         assert board.stats()["unmapped"] == 0
+
+
+def check_own(files):
+    """Rings of four shapes were compared."""
+    text = files["memory"].decode()
     print(text)
     assert len(re.findall(r"bytes compared", text)) == 4
 
@@ -48,41 +73,19 @@ def test_the_memory_stays_pinned_until_the_card_is_quiet(start_board):
     The card is unbound or removed, or vanishes, with DMA in a program's own memory; the program
     lives on, or ends first, even while the card is away.
     """
-    commands = [
-        PINNED,
-        "driver=/sys/bus/pci/drivers/litepcie",
-        "begin() { rm -f /tmp/flows*; memory $1 /dev/litepcie0 /tmp/flows & user=$!; "
-        "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; [ $(pinned) -gt 0 ]; }",
-        "begin hold; echo 0000:01:00.0 >$driver/unbind; wait $user; [ $(pinned) -eq 0 ]",
-        "echo 0000:01:00.0 >$driver/bind",
-        f"begin hold; echo 1 >{CARD}/remove; wait $user; [ $(pinned) -eq 0 ]",
-        "echo 1 >/sys/bus/pci/rescan",
-        # The program ends while the card is being reset: its memory is let go of afterwards.
-        f"begin away; echo 1 >{CARD}/reset || true; wait $user; [ $(pinned) -eq 0 ]",
-        "begin hold; kill -9 $user; wait $user || true; [ $(pinned) -eq 0 ]",
-        "stress cycle /dev/litepcie0 4",
-    ]
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board(*PACE) as board:
-        boot(board, commands, programs=["memory", "stress"], append=("intel_iommu=on",),
+        boot(board, QUIET, programs=["memory", "stress"], append=("intel_iommu=on",),
              devices=iommu, timeout=SECONDS)  # fmt: skip
         assert board.stats()["unmapped"] == 0
 
 
 def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(start_board):
     """It may only seem so: what it could still write to is nobody else's before the removal."""
-    commands = [
-        SHELL + PINNED,
-        "memory hold /dev/litepcie0 /tmp/flows & user=$!",
-        "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; ask remove",
-        "wait $user; dmesg | grep -q 'the card answers no more'; [ $(pinned) -gt 0 ]",
-        f"echo 1 >{CARD}/remove; [ $(pinned) -eq 0 ]",
-        "[ ! -e /dev/litepcie0 ] && rmmod litepcie",
-    ]
     with start_board(*PACE) as board:
         functions = {"remove": functools.partial(board.command, "fault remove")}
         with GuestLine(functions) as line:
-            boot(board, commands, programs=["memory"], devices=line.devices)
+            boot(board, [SHELL, *VANISHED], programs=["memory"], devices=line.devices)
             assert line.asked == ["remove"]
 
 

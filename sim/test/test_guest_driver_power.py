@@ -16,6 +16,37 @@ from sim.guest import modules, run
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 
 COMPLETION_TIMEOUT = 1 << 14  # in Uncorrectable Error Status; not fatal
+NODE = "/sys/class/litepcie/litepcie0"
+FLOWS = "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done"
+COUNTS = " ".join(
+    f"$(cat {NODE}/${{way}}_{name})" for name in ("interrupts", "buffers", "interrupts_missed")
+)
+TOLD = [
+    "[ -e /sys/kernel/tracing/events ] || mount -t tracefs none /sys/kernel/tracing",
+    "cd /sys/kernel/tracing; echo >trace; echo 1 >events/litepcie/enable",
+    "stress cycle /dev/litepcie0 4",
+    f"echo 1 >{CARD}/reset || true",
+    "cat trace >/out/trace; echo 0 >events/litepcie/enable",
+    f"for name in {NODE}/*_* {NODE}/target {NODE}/source; do",
+    "echo ${name##*/} $(cat $name); done >/out/counts",
+    "ls -l /dev/litepcie0 >/out/node",
+]
+INTERRUPTS = [
+    "stress hold /dev/litepcie0 /tmp/flows & user=$!",
+    "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.05; done",
+    # Interrupts are counted from the probe on, and buffers from the start: time for a thousand.
+    f"while [ $(cat {NODE}/c2h_buffers) -lt 1200 ]; do kill -0 $user; sleep 0.1; done",
+    f"for way in h2c c2h; do echo $way {COUNTS}; done >/out/counts",
+    f"echo 1 >{CARD}/remove; wait $user",
+]
+KEXEC = [
+    "[ -z $second ] || stress cycle /dev/litepcie0 4",
+    FLOWS,
+    "[ -z $second ] || { sleep 1; exit 0; }",
+    "cd /; find . -xdev ! -path './vmlinuz' ! -path './tmp/*' ! -path './sys/*' "
+    "! -path './proc/*' | cpio -H newc -o >/tmp/initrd; rm -rf /out/*",
+    'kexec /vmlinuz /tmp/initrd "$(cat /proc/cmdline) second=1"',
+]
 
 
 @pytest.fixture(autouse=True)
@@ -34,20 +65,33 @@ def test_a_pcie_error_ends_in_recovery(start_board):
     Only errors that are not fatal: for the others the kernel resets the bus, which QEMU 11.1.3 does
     not survive; see the next.
     """
+    with start_board() as board:
+        files = boot(board, recovery(2), files=injector()).files
+        assert board.stats()["unmapped"] == 0
+    check_recovered(files, 2)
+
+
+def injector():
+    """What recovery() needs in the guest."""
     found = modules.ensure(guest_kernel.ensure(), "aer_inject")
-    files = [(path, f"more/{path.name}") for path in found]
-    files.append((injection(COMPLETION_TIMEOUT), "error"))
-    commands = [
+    files = [(path, f"more/{number}-{path.name}") for number, path in enumerate(found)]
+    return [*files, (injection(COMPLETION_TIMEOUT), "error")]
+
+
+def recovery(errors):
+    """The commands: so many errors, each with DMA running."""
+    return [
         STOPPED,
-        *(f"insmod /more/{path.name}" for path in found),
-        "stopped 'cat /error >/dev/aer_inject'; stopped 'cat /error >/dev/aer_inject'",
-        "[ $(dmesg | grep -c 'PCIe error: DMA is stopped') -eq 2 ]",
+        "for module in /more/*.ko; do insmod $module; done",
+        *["stopped 'cat /error >/dev/aer_inject'"] * errors,
+        f"[ $(dmesg | grep -c 'PCIe error: DMA is stopped') -eq {errors} ]",
         "stress cycle /dev/litepcie0 4",
     ]
-    with start_board() as board:
-        log = boot(board, commands, files=files).files["dmesg"].decode()
-        assert board.stats()["unmapped"] == 0
-    assert log.count("device recovery successful") == 2, log[-3000:]
+
+
+def check_recovered(files, errors):
+    log = files["dmesg"].decode()
+    assert log.count("device recovery successful") == errors, log[-3000:]
 
 
 def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_board):
@@ -55,26 +99,38 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_boar
 
     Which alone this does not prove. A card that cannot be saved stays, and is refused to all.
     """
-    commands = [
+    with start_board() as board:
+        with GuestLine(removal(board)) as line:
+            commands = [SHELL, *fatal(3)]
+            files = boot(board, commands, guest=faulty_guest(), devices=line.devices).files
+        assert board.stats()["unmapped"] == 0
+    check_fatal(files, 3)
+
+
+def removal(board):
+    """What the guest may ask for: the card is taken away, and put back."""
+    words = ("remove", "insert")
+    return {word: functools.partial(board.command, f"fault {word}") for word in words}
+
+
+def fatal(errors):
+    """The commands: so many errors that are recovered from, and one that is not."""
+    return [
         "flows() { rm -f /tmp/flows; stress reset /dev/litepcie0 /tmp/flows 2>/dev/null & user=$!",
         "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; }",
         # What the user sees depends on when it looks: ENODEV meanwhile, EIO afterwards.
-        f"for i in 1 2 3; do flows; echo frozen >{FAULTS}/fatal; kill $user 2>/dev/null || true",
-        "wait $user || true; stress cycle /dev/litepcie0 2; done",
+        f"for i in $(seq {errors}); do flows; echo frozen >{FAULTS}/fatal",
+        "kill $user 2>/dev/null || true; wait $user || true; stress cycle /dev/litepcie0 2; done",
         f"flows; ask remove; echo permanent >{FAULTS}/fatal; wait $user && exit 1",
         "! stress cycle /dev/litepcie0 1 2>/dev/null",
         f"echo 1 >{CARD}/remove; cat {FAULTS}/held >/out/held",
         "ask insert; echo 1 >/sys/bus/pci/rescan; stress cycle /dev/litepcie0 2",
     ]
-    with start_board() as board:
-        functions = {word: functools.partial(board.command, f"fault {word}")
-                     for word in ("remove", "insert")}  # fmt: skip
-        with GuestLine(functions) as line:
-            commands.insert(0, SHELL)
-            files = boot(board, commands, guest=faulty_guest(), devices=line.devices).files
-        assert board.stats()["unmapped"] == 0
+
+
+def check_fatal(files, errors):
     log = files["dmesg"].decode()
-    assert log.count("fault: fatal, recovered") == 3 and log.count("fatal, given up") == 1
+    assert log.count("fault: fatal, recovered") == errors and log.count("fatal, given up") == 1
     assert files["held"].strip() == b""
 
 
@@ -83,17 +139,9 @@ def test_another_kernel_finds_a_quiet_card(start_board):
 
     It ends with DMA running as well: the machine's power goes off under it.
     """
-    commands = [
-        "[ -z $second ] || stress cycle /dev/litepcie0 4",
-        "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-        "[ -z $second ] || { sleep 1; exit 0; }",
-        "cd /; find . -xdev ! -path './vmlinuz' ! -path './tmp/*' ! -path './sys/*' "
-        "! -path './proc/*' | cpio -H newc -o >/tmp/initrd; rm -rf /out/*",
-        'kexec /vmlinuz /tmp/initrd "$(cat /proc/cmdline) second=1"',
-    ]
     kernel = guest_kernel.ensure()
     with start_board() as board:
-        boot(board, commands, programs=["stress", "kexec"], files=[(kernel.image, "vmlinuz")])
+        boot(board, KEXEC, programs=["stress", "kexec"], files=[(kernel.image, "vmlinuz")])
         assert board.stats()["unmapped"] == 0
 
 
@@ -109,7 +157,7 @@ def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
     commands = [
         "if [ $(head -c 4 /dev/nvme0n1) = once ]; then stress cycle /dev/litepcie0 8; exit 0; fi",
         "echo once | dd of=/dev/nvme0n1 bs=512 conv=sync,fsync 2>/dev/null",
-        "stress hold /dev/litepcie0 /tmp/flows & while [ ! -e /tmp/flows ]; do sleep 0.05; done",
+        FLOWS,
         "reboot -f; sleep 100; exit 1",
     ]
     with start_board() as board:
@@ -120,19 +168,12 @@ def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
 
 def test_what_happens_is_told(start_board):
     """Tracepoints and counts in sysfs say what a reader of them would see happen."""
-    node = "/sys/class/litepcie/litepcie0"
-    commands = [
-        "mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing",
-        "echo 1 >events/litepcie/enable",
-        "stress cycle /dev/litepcie0 4",
-        f"echo 1 >{CARD}/reset || true",
-        "cat trace >/out/trace",
-        f"for name in {node}/*_* {node}/target {node}/source; do",
-        "echo ${name##*/} $(cat $name); done >/out/counts",
-        "ls -l /dev/litepcie0 >/out/node",
-    ]
     with start_board() as board:
-        files = boot(board, commands).files
+        check_told(boot(board, TOLD).files)
+
+
+def check_told(files):
+    """Four starts and stops each way, the reset, and every count in sysfs."""
     trace, counts = files["trace"].decode(), files["counts"].decode()
     for way in ("h2c", "c2h"):
         assert trace.count(f"litepcie0 {way} start error=0") == 4
@@ -151,16 +192,13 @@ def test_each_interrupt_is_taken_once(start_board):
 
     On a slow machine two may become one; none may be missed by more than the watchdog allows.
     """
-    node, names = "/sys/class/litepcie/litepcie0", ("interrupts", "buffers", "interrupts_missed")
-    told = " ".join(f"$(cat {node}/${{way}}_{name})" for name in names)
-    commands = [
-        "stress hold /dev/litepcie0 /tmp/flows & user=$!",
-        "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.05; done; sleep 3",
-        f"for way in h2c c2h; do echo $way {told}; done >/out/counts",
-        f"echo 1 >{CARD}/remove; wait $user",
-    ]
     with start_board("--pace", "400000") as board:
-        text = boot(board, commands).files["counts"].decode()
+        check_interrupts(boot(board, INTERRUPTS).files)
+
+
+def check_interrupts(files):
+    """One for every 32 buffers, or one for two such groups; none was missed."""
+    text = files["counts"].decode()
     print(text)
     for line in text.splitlines():
         interrupts, buffers, missed = map(int, line.split()[1:])

@@ -7,7 +7,7 @@ import re
 
 import pytest
 from board_builds import build_executable
-from driver_guest import CARD, boot, importer, kernels
+from driver_guest import CARD, DEBUGFS, boot, importer, kernels
 
 from lanebox import layouts
 from sim.guest import run
@@ -15,6 +15,38 @@ from sim.guest import run
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 
 PACE = ("--pace", "400000")  # rings go round whether software keeps up or not
+SHAPES = [f"rings {part} /dev/litepcie0 >>/out/rings"
+          for part in ("refuse", "event", "index", "shapes")]  # fmt: skip
+READ = "rings read /dev/litepcie0 {} >/out/rings"
+DISK = [
+    "pinned splice /dev/litepcie0",
+    "pinned uring /dev/litepcie0 /dev/nvme0n1 || { old=$?; uname -r | grep '^6.1[.]'; "
+    "[ $old -eq 3 ]; }",
+    "rings direct /dev/litepcie0 /dev/nvme0n1",
+]
+REGISTERS = [
+    f"chmod 1777 /tmp; {DEBUGFS}",
+    "rings bar /dev/litepcie0 /tmp/mapped & user=$!",
+    "while [ ! -e /tmp/mapped ]; do sleep 0.05; done",
+    "cp /sys/kernel/debug/x86/pat_memtype_list /out/pat",
+    f"head -n 1 {CARD}/resource >/out/bar0",
+    f"sleep 0.2; echo 1 >{CARD}/remove; wait $user",
+]
+CARD_MEMORY = [
+    DEBUGFS,
+    f"rings memory /dev/litepcie0 {layouts.CARD_MEMORY_BASE:#x} >/out/memory & user=$!",
+    "while [ ! -s /out/memory ]; do kill -0 $user; sleep 0.05; done",
+    "cp /sys/kernel/debug/x86/pat_memtype_list /out/pat",
+    f"sed -n 3p {CARD}/resource >/out/bar2; kill $user",
+]
+EXPORT = [
+    "insmod /root/litepcie_importer.ko",
+    "rings export /dev/litepcie0 /dev/litepcie_importer >/out/sum",
+    "cat /dev/litepcie_importer >>/out/sum",
+    f"echo 1 >{CARD}/remove",
+    "cat /dev/litepcie_importer >>/out/sum",
+    "! rmmod litepcie 2>/dev/null; rmmod litepcie_importer; rmmod litepcie",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -29,13 +61,27 @@ def test_rings_have_the_shape_that_was_asked_for(start_board, kernel):
     The fast path of `rings index` makes no system call while data flows. Arguments that cannot be
     are refused, each with its error.
     """
-    parts = ("refuse", "event", "index", "shapes")
-    commands = [f"rings {part} /dev/litepcie0 >>/out/rings" for part in parts]
     with start_board(*PACE) as board:
-        text = boot(board, commands, kernel, ["rings"]).files["rings"].decode()
+        check_compared(boot(board, SHAPES, kernel, ["rings"]).files, 7)
+
+
+def check_compared(files, times):
+    """Each part of `rings` compared some buffers."""
+    text = files["rings"].decode()
     compared = [int(number) for number in re.findall(r"(\d+) buffers compared", text)]
     print(text)
-    assert len(compared) == 7 and all(compared)
+    assert len(compared) == times and all(compared)
+
+
+@pytest.mark.parametrize("kernel", kernels())
+def test_read_gives_what_the_card_has_written(start_board, kernel):
+    """Every word of 400 buffers compared, and as many of them as the card has counted.
+
+    The data of a buffer differs from round to round, so one that is given too early shows.
+    """
+    with start_board(*PACE) as board:
+        files = boot(board, [READ.format(400)], kernel, ["rings"]).files
+        check_compared(files, 1)
 
 
 @pytest.mark.parametrize("kernel", kernels())
@@ -45,33 +91,28 @@ def test_a_ring_goes_to_a_disk_and_back_without_a_copy(start_board, tmp_path, ke
     io_uring's fixed buffers too, and vmsplice() into a pipe: what needs pages that can be pinned.
     """
     disk = tmp_path / "disk"
-    disk.write_bytes(bytes(4 << 20))
-    devices = ("-drive", f"file={disk},if=none,id=disk,format=raw")
-    devices += ("-device", "nvme,drive=disk,serial=1")
-    commands = [
-        "pinned splice /dev/litepcie0",
-        "pinned uring /dev/litepcie0 /dev/nvme0n1 || { old=$?; uname -r | grep '^6.1[.]'; "
-        "[ $old -eq 3 ]; }",
-        "rings direct /dev/litepcie0 /dev/nvme0n1",
-    ]
     with start_board(*PACE) as board:
-        boot(board, commands, kernel, ["rings", "pinned"], devices=devices)
+        boot(board, DISK, kernel, ["rings", "pinned"], devices=nvme(disk))
+    check_disk(disk)
+
+
+def nvme(disk):
+    """QEMU's arguments for an NVMe disk of 4 MiB, which is empty."""
+    disk.write_bytes(bytes(4 << 20))
+    return ("-drive", f"file={disk},if=none,id=disk,format=raw",
+            "-device", "nvme,drive=disk,serial=1")  # fmt: skip
+
+
+def check_disk(disk):
+    """The disk's file holds what was in the ring."""
     words = memoryview(disk.read_bytes()[: 2 << 20]).cast("I")
     assert all(words[i] == i * 2654435761 % 2**32 for i in range(0, len(words), 97))
 
 
 def test_registers_are_mapped_uncached_and_taken_away(start_board):
     """Bounds and privileges hold; a card that goes ends in SIGBUS, not in all ones."""
-    commands = [
-        "chmod 1777 /tmp; mount -t debugfs none /sys/kernel/debug",
-        "rings bar /dev/litepcie0 /tmp/mapped & user=$!",
-        "while [ ! -e /tmp/mapped ]; do sleep 0.05; done",
-        "cp /sys/kernel/debug/x86/pat_memtype_list /out/pat",
-        f"head -n 1 {CARD}/resource >/out/bar0",
-        f"sleep 0.2; echo 1 >{CARD}/remove; wait $user",
-    ]
     with start_board() as board:
-        files = boot(board, commands, programs=["rings"]).files
+        files = boot(board, REGISTERS, programs=["rings"]).files
     assert memory_types(files, "bar0") == {"uncached-minus"}
 
 
@@ -84,17 +125,13 @@ def memory_types(files, bar):
 
 def test_card_memory_is_mapped_write_combining(start_board):
     """BAR2 of the Lanebox endpoint: what seed 000 could not get; 4 KiB written and read back."""
-    offset = layouts.CARD_MEMORY_BASE
-    commands = [
-        "mount -t debugfs none /sys/kernel/debug",
-        f"rings memory /dev/litepcie0 {offset:#x} >/out/memory & user=$!",
-        "while [ ! -s /out/memory ]; do kill -0 $user; sleep 0.05; done",
-        "cp /sys/kernel/debug/x86/pat_memtype_list /out/pat",
-        f"sed -n 3p {CARD}/resource >/out/bar2; kill $user",
-    ]
     board = start_board("--bar2", layouts.BAR2_SIZE, program=build_executable("lanebox"))
     with board:
-        files = boot(board, commands, programs=["rings"]).files
+        files = boot(board, CARD_MEMORY, programs=["rings"]).files
+    check_card_memory(files)
+
+
+def check_card_memory(files):
     assert files["memory"] == b"memory: 4096 bytes\n"
     assert memory_types(files, "bar2") == {"write-combining"}
 
@@ -102,17 +139,13 @@ def test_card_memory_is_mapped_write_combining(start_board):
 @pytest.mark.parametrize("kernel", kernels())
 def test_another_device_reads_the_ring_in_place(start_board, kernel):
     """Through a dma-buf, which outlives the file, the card and the driver's interest in both."""
-    commands = [
-        "insmod /root/litepcie_importer.ko",
-        "rings export /dev/litepcie0 /dev/litepcie_importer >/out/sum",
-        "cat /dev/litepcie_importer >>/out/sum",
-        f"echo 1 >{CARD}/remove",
-        "cat /dev/litepcie_importer >>/out/sum",
-        "! rmmod litepcie 2>/dev/null; rmmod litepcie_importer; rmmod litepcie",
-    ]
     with start_board() as board:
         files = [(importer(kernel), "root/litepcie_importer.ko")]
-        result = boot(board, commands, kernel, ["rings"], files)
-    first, *later = result.files["sum"].decode().splitlines()
+        check_sums(boot(board, EXPORT, kernel, ["rings"], files).files)
+
+
+def check_sums(files):
+    """The importer read what was exported, before the card's end and after it."""
+    first, *later = files["sum"].decode().splitlines()
     wanted = re.search(r"2097152 bytes, sum (\d+)", first).group(1)
     assert later == [f"{wanted} {wanted}"] * 2

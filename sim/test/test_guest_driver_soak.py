@@ -33,6 +33,23 @@ counts() {
 }
 """
 
+# One round each.
+OPENED = "stress cycle /dev/litepcie0 10 >/dev/null"
+LOADED = """
+	held 'echo 0000:01:00.0 >$driver/unbind'
+	echo 0000:01:00.0 >$driver/bind
+	rmmod litepcie; insmod /lib/modules/litepcie.ko
+"""
+REMOVED = """
+	held 'ask remove' 'echo 1 >$card/remove'
+	ask insert; echo 1 >/sys/bus/pci/rescan
+"""
+EJECTED = [
+    HELD,
+    "held 'ask eject' 'while [ -e $card ]; do sleep 0.05; done'",
+    "rmmod litepcie; ! grep -q litepcie /proc/iomem",
+]
+
 
 @pytest.fixture(autouse=True)
 def place_below_tmp(monkeypatch, tmp_path):
@@ -44,22 +61,32 @@ def rounds(some, all_of_them):
     return all_of_them if FULL else some
 
 
-def soak(board, once, count, shell="", **choices):
-    """Run a shell function's text COUNT times, and compare memory before and after."""
-    commands = [
+def repeat(once, count, shell="", warm_up=WARM_UP):
+    """The commands: a shell function's text COUNT times, and memory before and after."""
+    return [
         shell + COUNTS + f"once() {{\n{once}\n}}",
-        f"for i in $(seq {WARM_UP}); do once; done; counts >/out/before",
+        f"for i in $(seq {warm_up}); do once; done; counts >/out/before",
         f"for i in $(seq {count}); do once; [ $((i % {count // 10 or 1})) -ne 0 ] || "
         f"echo round $i of {count}; done; counts >/out/after",
         "stress cycle /dev/litepcie0 2",
     ]
-    result = boot(board, commands, timeout=SECONDS, live=FULL, **choices)
-    before, after = (parse(result.files[name].decode()) for name in ("before", "after"))
+
+
+def soak(board, once, count, shell="", **choices):
+    """Run a shell function's text COUNT times, and compare memory before and after."""
+    result = boot(board, repeat(once, count, shell), timeout=SECONDS, live=FULL, **choices)
+    print(f"{count} rounds in {result.seconds:.0f} s")
+    check_memory(result.files, count)
+
+
+def check_memory(files, count):
+    """After so many rounds there is as much memory as before."""
+    before, after = (parse(files[name].decode()) for name in ("before", "after"))
     assert before.keys() == after.keys() and len(before) > 10
     grown = {name: after[name] - before[name] for name in before}
     # A processor keeps some of what is freed at hand, a whole ring among it.
     lost = -grown["nr_free_pages"] - grown["pages_at_hand"]
-    print(f"{count} rounds in {result.seconds:.0f} s: {lost} pages fewer are free")
+    print(f"{lost} pages fewer are free")
     print("grown:", {name: number for name, number in grown.items() if number})
     assert lost < PAGES
     # One object that is not freed each time is as many as there were rounds.
@@ -75,34 +102,25 @@ def test_opening_and_closing(start_board):
     """Opened, started both ways, stopped, closed, every other time by close() alone."""
     many = rounds(40, 10_000)
     with start_board() as board:
-        soak(board, "stress cycle /dev/litepcie0 10 >/dev/null", many // 10)
+        soak(board, OPENED, many // 10)
         assert board.stats()["unmapped"] == 0
 
 
 def test_loading_and_binding_under_traffic(start_board):
     """Module loaded, card unbound while DMA runs and files are open, bound, module unloaded."""
-    once = """
-	held 'echo 0000:01:00.0 >$driver/unbind'
-	echo 0000:01:00.0 >$driver/bind
-	rmmod litepcie; insmod /lib/modules/litepcie.ko
-    """
     with start_board() as board:
-        soak(board, once, rounds(8, 1000), HELD)
+        soak(board, LOADED, rounds(8, 1000), HELD)
         assert board.stats()["unmapped"] == 0
 
 
 def test_surprise_removals(start_board):
     """All ones and no completion from one moment to the next, with DMA running; then back."""
-    once = """
-	held 'ask remove' 'echo 1 >$card/remove'
-	ask insert; echo 1 >/sys/bus/pci/rescan
-    """
     many = rounds(6, 500)
     with start_board() as board:
         functions = {word: functools.partial(board.command, f"fault {word}")
                      for word in ("remove", "insert")}  # fmt: skip
         with GuestLine(functions) as line:
-            soak(board, once, many, SHELL + HELD, devices=line.devices)
+            soak(board, REMOVED, many, SHELL + HELD, devices=line.devices)
             assert line.asked.count("remove") == many + WARM_UP
         assert board.stats()["unmapped"] == 0
 
@@ -112,14 +130,9 @@ def test_orderly_ejects(start_board):
 
     A guest for each: QEMU 11.1.3 hangs now and then when the card is put back.
     """
-    commands = [
-        SHELL + HELD,
-        "held 'ask eject' 'while [ -e $card ]; do sleep 0.05; done'",
-        "rmmod litepcie; ! grep -q litepcie /proc/iomem",
-    ]
     for _ in range(rounds(1, 20)):
         with start_board() as board, GuestLine({}) as line:
             card = json.loads(card_arguments(board.socket)[-1])
             line.functions["eject"] = functools.partial(line.qmp, "device_del", id=card["id"])
-            boot(board, commands, devices=line.devices)
+            boot(board, [SHELL, *EJECTED], devices=line.devices)
             assert line.asked == ["eject"] and board.stats()["unmapped"] == 0

@@ -45,6 +45,14 @@ WHERE = {  # what must have been refused at least once
     "kvzalloc", "pin_user_pages_fast", "vm_insert_page", "alloc_chrdev_region",
     "__pci_register_driver",
 }  # fmt: skip
+REPLACED = [
+    SWEEP,
+    "echo 0000:01:00.0 >$driver/bind",
+    "unwind export /dev/litepcie0 /tmp/exported & user=$!",
+    "while [ ! -e /tmp/exported ]; do kill -0 $user; sleep 0.05; done",
+    "echo 1 >$card/remove; cat $p/held >/out/held",
+    "kill $user; wait $user || true; idle after",
+]
 
 
 @pytest.fixture(autouse=True)
@@ -58,37 +66,43 @@ def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
 
     Then the module itself; and the driver works as before.
     """
-    commands = [
-        SWEEP,
-        "dmesg -n 1; sweep 1; sweep 100000",
-        "rmmod litepcie",
-        "for n in 1 2; do ! insmod /lib/modules/litepcie.ko fail=$n 2>/dev/null; done",
-        "insmod /lib/modules/litepcie.ko; unwind all /dev/litepcie0 >/out/last",
-        "stress cycle /dev/litepcie0 2",
-    ]
+    commands = refusals("sweep 1; sweep 100000", "/lib/modules/litepcie.ko")
     with start_board() as board:
         result = boot(
             board, commands, programs=["unwind", "stress"], guest=faulty_guest(kernel),
             append=("log_buf_len=4M",), timeout=600,
         )  # fmt: skip
         assert board.stats()["unmapped"] == 0
-    print(result.files["sweeps"].decode())
-    refused = set(re.findall(r"fault: (\w+) is refused", result.files["dmesg"].decode()))
+    check_refusals(result.files)
+
+
+def refusals(sweeps, module):
+    """The commands: these sweeps, then the module's own requests."""
+    return [
+        SWEEP,
+        f"dmesg -n 1; {sweeps}",
+        "rmmod litepcie",
+        f"for n in 1 2; do ! insmod {module} fail=$n 2>/dev/null; done",
+        f"insmod {module}; unwind all /dev/litepcie0 >/out/last",
+        "stress cycle /dev/litepcie0 2",
+    ]
+
+
+def check_refusals(files):
+    """Each kind of request was refused, and in the end none."""
+    print(files["sweeps"].decode())
+    refused = set(re.findall(r"fault: (\w+) is refused", files["dmesg"].decode()))
     assert refused == WHERE
-    assert result.files["last"] == b"unwind: 0 calls failed\n"
+    assert files["last"] == b"unwind: 0 calls failed\n"
 
 
 def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(start_board):
     """An export keeps its pages, not their mapping, which would outlive the device that has it."""
-    commands = [
-        SWEEP,
-        "echo 0000:01:00.0 >$driver/bind",
-        "unwind export /dev/litepcie0 /tmp/exported & user=$!",
-        "while [ ! -e /tmp/exported ]; do kill -0 $user; sleep 0.05; done",
-        "echo 1 >$card/remove; cat $p/held >/out/held",
-        "kill $user; wait $user || true; idle after",
-    ]
     with start_board() as board:
-        files = boot(board, commands, programs=["unwind"], guest=faulty_guest(None)).files
+        check_replaced(boot(board, REPLACED, programs=["unwind"], guest=faulty_guest(None)).files)
+
+
+def check_replaced(files):
+    """The ring's pages are held, their mapping is not."""
     held = files["held"].decode().split()
     assert "pages" in held and "mapping" not in held, held

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * mmap() of the BARs: registers uncached, memory write-combining.
+ * mmap() of the BARs: registers uncached, memory write-combining.  Everybody may
+ * read all of them; rights.c says what may be written to.
  *
  * Page by page, on the first access: when the card is reset or goes, the pages
  * are taken away, and an access ends in SIGBUS instead of all ones.
@@ -12,35 +13,10 @@
 #include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 
 #include "card.h"
 #include "compat.h"
-
-/* Has the range registers that make the card write to memory, or reset it? */
-bool litepcie_bar_drives(struct litepcie *card, u64 offset, u64 size)
-{
-	for (unsigned int i = 0; i < card->block_count; i++) {
-		const struct litepcie_block *block = &card->blocks[i];
-		u64 start = block->offset, end = start + block->size;
-
-		if (block->bar)
-			continue;
-		switch (block->type) {
-		case LITEPCIE_BLOCK_CONTROL:
-			start += litepcie_parameter(block, LITEPCIE_CONTROL_RESET);
-			end = start + sizeof(u32);
-			break;
-		case LITEPCIE_BLOCK_DMA:
-		case LITEPCIE_BLOCK_INTERRUPTS:
-			break;
-		default:
-			continue;
-		}
-		if (offset < end && start < offset + size)
-			return true;
-	}
-	return false;
-}
 
 static bool is_memory(struct litepcie *card, unsigned int bar)
 {
@@ -67,10 +43,11 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 /* Between enter and exit, as the next. */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
-	u32 n = bar->bar;
+	u32 n;
 
-	if (n >= PCI_STD_NUM_BARS)
+	if (bar->bar >= PCI_STD_NUM_BARS)
 		return -EINVAL;
+	n = array_index_nospec(bar->bar, PCI_STD_NUM_BARS);
 	if (n && !card->memory[n])
 		return -ENODEV;
 	bar->write_combining = n && card->memory[n];
@@ -89,6 +66,7 @@ static vm_fault_t bar_fault(struct vm_fault *vmf)
 	u64 offset = place & (BIT_ULL(LITEPCIE_MMAP_SHIFT) - 1);
 	vm_fault_t result;
 
+	bar = array_index_nospec(bar, PCI_STD_NUM_BARS);
 	if (litepcie_enter(card))
 		return VM_FAULT_SIGBUS;
 	result = vmf_insert_pfn(vma, vmf->address,
@@ -112,7 +90,8 @@ int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		return err;
 	if (!(vma->vm_flags & VM_SHARED) || offset > info.size || size > info.size - offset)
 		return -EINVAL;
-	if (!bar && litepcie_bar_drives(card, offset, size) && !capable(CAP_SYS_RAWIO)) {
+	if (litepcie_right(card, bar, offset, size) != LITEPCIE_RIGHT_WRITE &&
+	    !capable(CAP_SYS_RAWIO)) {
 		if (vma->vm_flags & VM_WRITE)
 			return -EPERM;
 		vm_flags_clear(vma, VM_MAYWRITE);

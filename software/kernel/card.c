@@ -22,6 +22,7 @@ struct litepcie *litepcie_card_alloc(struct pci_dev *pdev)
 	init_rwsem(&card->live);
 	spin_lock_init(&card->irq_lock);
 	mutex_init(&card->files_lock);
+	mutex_init(&card->master_lock);
 	INIT_LIST_HEAD(&card->files);
 	card->pdev = pdev;
 	card->state = LITEPCIE_OFFLINE;

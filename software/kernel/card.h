@@ -16,7 +16,8 @@
  *   way->io		read() and write() among themselves, copies included
  *   (mmap_lock)
  *   card->live		held for reading by whoever needs the hardware
- *   way->mutex		owner, ring, start and stop
+ *   way->mutex		owner, rings, start and stop; h2c's before c2h's
+ *   card->master_lock	bus mastering
  *   way->wait.lock	counts
  *   card->irq_lock	which causes are enabled
  * card->files_lock and ring->lock stand for themselves.
@@ -31,6 +32,7 @@
 #include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/nospec.h>
 #include <linux/pci.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
@@ -70,16 +72,19 @@ struct litepcie_way {
 	u32			depth;		/* of the descriptor table */
 
 	struct mutex		io;		/* one read() or write() at a time */
-	struct mutex		mutex;		/* owner, ring, start and stop */
+	struct mutex		mutex;		/* owner, rings, start and stop */
 	struct litepcie_file	*owner;
-	struct litepcie_ring	*ring;
+	struct litepcie_ring	*ring;		/* the owner's, mapped for the card; or NULL */
+	struct litepcie_allowance *allowance;	/* LitePCIe's ring, for one file at a time */
+	char			irq_name[24];
 
 	/*
 	 * Its lock protects what follows, so that whoever changes that wakes
 	 * those who wait for it while holding it: one lock for an interrupt.
 	 */
 	wait_queue_head_t	wait;
-	struct litepcie_index_way *index;	/* ours of the index page */
+	struct litepcie_index_way *index;	/* in the owner's index page, or unowned */
+	struct litepcie_index_way unowned;
 	bool			running;
 	int			error;		/* why it was stopped, or 0 */
 	unsigned int		generation;	/* counts starts and stops */
@@ -102,7 +107,6 @@ struct litepcie_chan {
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;
-	struct litepcie_index	*index;		/* a page, shared with users */
 	struct litepcie_way	way[LITEPCIE_WAYS];
 };
 
@@ -138,6 +142,9 @@ struct litepcie {
 	unsigned int		messages;	/* that are requested, from vector 0 on */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 
+	struct mutex		master_lock;	/* protects unquiet, and bus mastering with it */
+	u32			unquiet;	/* causes of directions that do not stop */
+
 	struct mutex		files_lock;	/* protects files */
 	struct list_head	files;
 	void __iomem		*memory[PCI_STD_NUM_BARS];	/* write-combining BARs */
@@ -151,6 +158,8 @@ struct litepcie_file {
 	struct litepcie_chan	*chan;
 	struct file		*filp;
 	struct list_head	node;		/* in card->files */
+	struct litepcie_index	*index;		/* a page that its mappings share */
+	struct litepcie_ring	*ring[LITEPCIE_WAYS];	/* LitePCIe's; under way->mutex */
 };
 
 /* Way @n of all channels, or NULL. */
@@ -179,7 +188,9 @@ static inline bool litepcie_is_gone(const struct litepcie *card)
 /* Direction @id of the file's channel, or NULL. */
 static inline struct litepcie_way *litepcie_find_way(struct litepcie_file *file, u32 id)
 {
-	return id < LITEPCIE_WAYS ? &file->chan->way[id] : NULL;
+	if (id >= LITEPCIE_WAYS)
+		return NULL;
+	return &file->chan->way[array_index_nospec(id, LITEPCIE_WAYS)];
 }
 
 const char *litepcie_way_name(const struct litepcie_way *way);
@@ -200,6 +211,16 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card,
 						 u16 type, unsigned int nth);
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
 
+/* rights.c */
+enum litepcie_right {
+	LITEPCIE_RIGHT_NONE,
+	LITEPCIE_RIGHT_STEER,		/* through litepcie_owner_steer() only */
+	LITEPCIE_RIGHT_WRITE
+};
+
+enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size);
+u32 litepcie_steered(enum litepcie_direction id);
+
 /* irq.c */
 int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
@@ -208,18 +229,31 @@ void litepcie_cause_enable(struct litepcie_way *way, bool enable);
 
 /* dma.c */
 void litepcie_dma_init(struct litepcie_way *way);
-void litepcie_dma_halt(struct litepcie_way *way);
-int litepcie_dma_ring(struct litepcie_way *way);
-int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
-		       const struct litepcie_geometry *geometry, struct litepcie_memory *memory);
-int litepcie_dma_event(struct litepcie_way *way, struct litepcie_file *file,
-		       struct eventfd_ctx *event);
-int litepcie_dma_take(struct litepcie_way *way, struct litepcie_file *file);
+int litepcie_dma_halt(struct litepcie_way *way);
+int litepcie_dma_stop(struct litepcie_way *way);
 int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool run);
-void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
-void litepcie_dma_unmap(struct litepcie_way *way);
-void litepcie_dma_settle(struct litepcie_way *way);
+int litepcie_dma_settle(struct litepcie_way *way);
+
+/* owner.c */
+void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file);
+void litepcie_owner_forget(struct litepcie_way *way, bool live);
+int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file);
+int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file);
+int litepcie_owner_ring(struct litepcie_way *way);
+int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
+			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory);
+int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
+			 struct eventfd_ctx *event);
+void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live);
+void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live);
+void litepcie_owner_unmap(struct litepcie_way *way);
+void litepcie_owner_drop_orphan(struct litepcie_way *way);
+struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file);
+struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
+						 struct litepcie_file *file);
+int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
+			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
 /* progress.c */
 bool litepcie_dma_progress(struct litepcie_way *way);
@@ -242,7 +276,6 @@ enum litepcie_region {
 	LITEPCIE_REGION_BAR		/* and one for each BAR from here on */
 };
 
-bool litepcie_bar_drives(struct litepcie *card, u64 offset, u64 size);
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar);
 int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 		      struct vm_area_struct *vma);
@@ -254,7 +287,8 @@ void litepcie_bar_unmap_memory(struct litepcie *card);
 int litepcie_p2pmem_add(struct litepcie *card);
 
 /* dmabuf.c */
-struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags);
+struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
+				       u32 fd_flags);
 
 /* chrdev.c */
 int litepcie_chrdev_init(void);
@@ -270,6 +304,7 @@ int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *i
 
 /* ioctl.c, rw.c, mmap.c, sysfs.c */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
+long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
 ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from);
 int litepcie_mmap(struct file *file, struct vm_area_struct *vma);

@@ -22,18 +22,6 @@ static DEFINE_IDA(minors);
 
 /* Open files -------------------------------------------------------------- */
 
-static int make_rings(struct litepcie_chan *chan)
-{
-	int err = 0;
-
-	for (unsigned int n = 0; n < LITEPCIE_WAYS && !err; n++) {
-		mutex_lock(&chan->way[n].mutex);
-		err = litepcie_dma_ring(&chan->way[n]);
-		mutex_unlock(&chan->way[n].mutex);
-	}
-	return err;
-}
-
 static int litepcie_open(struct inode *inode, struct file *filp)
 {
 	struct litepcie_chan *chan = container_of(inode->i_cdev, struct litepcie_chan, cdev);
@@ -42,21 +30,25 @@ static int litepcie_open(struct inode *inode, struct file *filp)
 
 	if (!file)
 		return -ENOMEM;
+	file->index = (void *)get_zeroed_page(GFP_KERNEL_ACCOUNT);
+	if (!file->index) {
+		err = -ENOMEM;
+		goto free;
+	}
 	file->chan = chan;
 	file->filp = filp;
 	filp->private_data = file;
 	err = litepcie_enter(chan->card);
 	if (err)
-		goto free;
-	err = make_rings(chan);
+		goto put_index;
 	litepcie_exit(chan->card);
-	if (err)
-		goto free;
 	mutex_lock(&chan->card->files_lock);
 	list_add(&file->node, &chan->card->files);
 	mutex_unlock(&chan->card->files_lock);
 	return stream_open(inode, filp);
 
+put_index:
+	put_page(virt_to_page(file->index));
 free:
 	kfree(file);
 	return err;
@@ -69,21 +61,23 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 	bool live = !litepcie_enter(chan->card);
 
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
-		litepcie_dma_give(&chan->way[n], file, live);
+		litepcie_owner_leave(&chan->way[n], file, live);
 	if (live)
 		litepcie_exit(chan->card);
 	mutex_lock(&chan->card->files_lock);
 	list_del(&file->node);
 	mutex_unlock(&chan->card->files_lock);
+	put_page(virt_to_page(file->index));
 	kfree(file);
 	return 0;
 }
 
 /* There is news that the user has not seen: it said so in the index page. */
-static bool has_news(struct litepcie_way *way, enum litepcie_direction id)
+static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
+		     enum litepcie_direction id)
 {
 	u64 hardware = READ_ONCE(way->hw_count);
-	u64 software = READ_ONCE(way->index->software);
+	u64 software = READ_ONCE(file->index->way[id].software);
 
 	return id == LITEPCIE_C2H ? hardware > software :
 				    software < hardware + READ_ONCE(way->count) - 1;
@@ -98,32 +92,35 @@ static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 }
 
 /* Without the lock: whoever changes what is looked at here wakes us afterwards. */
-static __always_inline __poll_t poll_way(struct litepcie_chan *chan, struct file *filp,
+static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file *filp,
 					 poll_table *table, enum litepcie_direction id)
 {
-	struct litepcie_way *way = &chan->way[id];
+	struct litepcie_way *way = &file->chan->way[id];
 
 	poll_wait(filp, &way->wait, table);
 	if (READ_ONCE(way->error))
 		return EPOLLERR;
-	if (!(READ_ONCE(way->indexed) ? has_news(way, id) : has_enough(way, id)))
+	if (!(READ_ONCE(way->indexed) ? has_news(way, file, id) : has_enough(way, id)))
 		return 0;
 	return id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
 }
 
-/* Who asks for one direction waits for that alone, who asks for none waits for the end. */
+/*
+ * poll() on one direction wakes for that direction only.  Without any it wakes
+ * when the card goes away.
+ */
 static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table)
 {
-	struct litepcie_chan *chan = ((struct litepcie_file *)filp->private_data)->chan;
+	struct litepcie_file *file = filp->private_data;
 	__poll_t wanted = poll_requested_events(table);
 	bool c2h = wanted & (EPOLLIN | EPOLLRDNORM), h2c = wanted & (EPOLLOUT | EPOLLWRNORM);
 	__poll_t mask = 0;
 
 	if (c2h || !h2c)
-		mask |= poll_way(chan, filp, table, LITEPCIE_C2H);
+		mask |= poll_way(file, filp, table, LITEPCIE_C2H);
 	if (h2c || !c2h)
-		mask |= poll_way(chan, filp, table, LITEPCIE_H2C);
-	return litepcie_is_gone(chan->card) ? EPOLLHUP | EPOLLERR : mask;
+		mask |= poll_way(file, filp, table, LITEPCIE_H2C);
+	return litepcie_is_gone(file->chan->card) ? EPOLLHUP | EPOLLERR : mask;
 }
 
 static const struct file_operations litepcie_fops = {
@@ -131,6 +128,9 @@ static const struct file_operations litepcie_fops = {
 	.open		= litepcie_open,
 	.release	= litepcie_release,
 	.unlocked_ioctl	= litepcie_ioctl,
+#ifdef CONFIG_COMPAT
+	.compat_ioctl	= litepcie_compat_ioctl,
+#endif
 	.read_iter	= litepcie_read_iter,
 	.write_iter	= litepcie_write_iter,
 	.splice_read	= copy_splice_read,
@@ -142,16 +142,31 @@ static const struct file_operations litepcie_fops = {
 
 /* Channels ---------------------------------------------------------------- */
 
+static void put_allowances(struct litepcie_chan *chan)
+{
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		if (chan->way[n].allowance)
+			litepcie_allowance_put(chan->way[n].allowance);
+}
+
+static int make_allowances(struct litepcie_chan *chan)
+{
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {
+		chan->way[n].allowance = litepcie_allowance_alloc();
+		if (!chan->way[n].allowance)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /* The last user has gone: nobody but us knows the channel. */
 static void chan_release(struct device *dev)
 {
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
 
-	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
-		litepcie_ring_put(chan->way[n].ring);
+	put_allowances(chan);
 	ida_free(&minors, MINOR(dev->devt));
 	litepcie_card_put(chan->card);
-	put_page(virt_to_page(chan->index));
 	kfree(chan);
 }
 
@@ -164,7 +179,9 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->io);
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
-	way->index = &chan->index->way[id];
+	way->index = &way->unowned;
+	/* A file may write before it has a ring: it will be LitePCIe's. */
+	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
 }
 
@@ -176,14 +193,11 @@ struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 
 	if (!chan)
 		return ERR_PTR(-ENOMEM);
-	chan->index = (void *)get_zeroed_page(GFP_KERNEL);
-	if (!chan->index) {
-		kfree(chan);
-		return ERR_PTR(-ENOMEM);
-	}
-	minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL);
+	minor = make_allowances(chan);
+	if (!minor)
+		minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL);
 	if (minor < 0) {
-		free_page((unsigned long)chan->index);
+		put_allowances(chan);
 		kfree(chan);
 		return ERR_PTR(minor);
 	}
@@ -204,6 +218,9 @@ struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 		put_device(&chan->dev);
 		return ERR_PTR(-ENOMEM);
 	}
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		snprintf(chan->way[n].irq_name, sizeof(chan->way[n].irq_name), "%s-%s",
+			 dev_name(&chan->dev), litepcie_way_name(&chan->way[n]));
 	return chan;
 }
 

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * One direction of a channel: owner, ring, start and stop.
+ * One direction of a channel: start and stop.  Whose it is, owner.c says.
  *
  * The card goes round a table of descriptors, one for each buffer, until it is
  * stopped; progress.c says how far it is.
@@ -43,20 +43,58 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 
 /* Hardware ---------------------------------------------------------------- */
 
-/* Whatever the direction is doing, it makes no request when this returns. */
-void litepcie_dma_halt(struct litepcie_way *way)
+/*
+ * A direction that does not stop may write to its ring for ever: the card loses
+ * the right to make any request.  What it has sent so far arrives before its
+ * answer to this access, so the memory is nobody's but ours when this returns.
+ * It takes a reset, as a rule: the other direction cannot finish what it was at.
+ */
+static void master_off(struct litepcie_way *way)
+{
+	struct litepcie *card = litepcie_of(way);
+
+	mutex_lock(&card->master_lock);
+	card->unquiet |= BIT(way->cause);
+	pci_clear_master(card->pdev);
+	mutex_unlock(&card->master_lock);
+}
+
+/* It has stopped after all. */
+static void master_on(struct litepcie_way *way)
+{
+	struct litepcie *card = litepcie_of(way);
+
+	mutex_lock(&card->master_lock);
+	if (card->unquiet & BIT(way->cause)) {
+		card->unquiet &= ~BIT(way->cause);
+		if (!card->unquiet)
+			pci_set_master(card->pdev);
+	}
+	mutex_unlock(&card->master_lock);
+}
+
+/*
+ * Whatever the direction is doing, it makes no request when this returns: it has
+ * stopped (0), or the card may make none (-EIO), or the card is lost (-ENODEV).
+ */
+int litepcie_dma_halt(struct litepcie_way *way)
 {
 	u32 value;
 
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, 0);
 	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, 0);
 	if (readl_poll_timeout(way->regs + LITEPCIE_DMA_GROUP_ENABLE, value, value & ENABLE_IDLE,
-			       IDLE_POLL_US, IDLE_TIMEOUT_US))
-		dev_err(litepcie_dev(way), "%s does not stop (enable register %#x): is the link up?\n",
+			       IDLE_POLL_US, IDLE_TIMEOUT_US)) {
+		master_off(way);
+		dev_err(litepcie_dev(way), "%s does not stop (enable register %#x): bus mastering is off until the card is reset\n",
 			litepcie_way_name(way), value);
-	else if (value == ~0u)
-		litepcie_check_lost(litepcie_of(way));
+		return -EIO;
+	}
+	if (value == ~0u && litepcie_check_lost(litepcie_of(way)))
+		return -ENODEV;
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_RESET, 1);
+	master_on(way);
+	return 0;
 }
 
 static void write_descriptor(struct litepcie_way *way, u32 buffer)
@@ -92,6 +130,24 @@ static int fill_table(struct litepcie_way *way)
 
 /* Watchdog ---------------------------------------------------------------- */
 
+/* The card has gone on for two interrupts and more, of which none has come. */
+static bool interrupts_are_missing(struct litepcie_way *way)
+{
+	const struct litepcie_geometry *geometry = &way->ring->geometry;
+	bool missing;
+
+	spin_lock_irq(&way->wait.lock);
+	missing = geometry->mode == LITEPCIE_MODE_INTERRUPT &&
+		  way->interrupts == way->watched_interrupts &&
+		  way->hw_count - way->watched >= 2 * geometry->per_interrupt;
+	if (missing)
+		way->missed++;
+	way->watched = way->hw_count;
+	way->watched_interrupts = way->interrupts;
+	spin_unlock_irq(&way->wait.lock);
+	return missing;
+}
+
 /*
  * While a direction runs: notices interrupts that were lost and cards that are
  * gone, for those who only wait.
@@ -99,19 +155,12 @@ static int fill_table(struct litepcie_way *way)
 static void watch(struct work_struct *work)
 {
 	struct litepcie_way *way = container_of(work, struct litepcie_way, watchdog.work);
-	const struct litepcie_geometry *geometry = &way->ring->geometry;
-	u64 interrupts = way->interrupts;
 
 	if (litepcie_dma_progress(way))
 		litepcie_dma_news(way);
-	if (geometry->mode == LITEPCIE_MODE_INTERRUPT && interrupts == way->watched_interrupts &&
-	    READ_ONCE(way->hw_count) - way->watched >= 2 * geometry->per_interrupt) {
-		way->missed++;
+	if (interrupts_are_missing(way))
 		dev_warn_ratelimited(litepcie_dev(way), "%s: the card goes on, but interrupts do not come\n",
 				     litepcie_way_name(way));
-	}
-	way->watched = READ_ONCE(way->hw_count);
-	way->watched_interrupts = interrupts;
 	schedule_delayed_work(&way->watchdog, WATCH_INTERVAL);
 }
 
@@ -147,166 +196,37 @@ static void set_running(struct litepcie_way *way, bool running, int error)
 	trace_litepcie_run(way, running, error);
 }
 
-/* Ring -------------------------------------------------------------------- */
+/* Start and stop ---------------------------------------------------------- */
 
-/*
- * The card, which is quiet, has no use for this ring any more.  Others may, but
- * for its pages: a mapping must not outlive the device that it is for.
- */
-static void drop_ring(struct litepcie_way *way)
-{
-	lockdep_assert_held(&way->mutex);
-
-	if (way->ring)
-		litepcie_ring_unmap(way->ring);
-	litepcie_ring_put(way->ring);
-	way->ring = NULL;
-}
-
-static bool is_default(const struct litepcie_ring *ring)
-{
-	return !ring->memory &&
-	       !memcmp(&ring->geometry, &LITEPCIE_GEOMETRY_DEFAULT, sizeof(ring->geometry));
-}
-
-/*
- * The card is quiet: a ring goes whose owner has gone while the card was away,
- * and with it what it pins.
- */
-static void drop_orphan(struct litepcie_way *way)
-{
-	lockdep_assert_held(&way->mutex);
-
-	if (!way->owner && way->ring && !is_default(way->ring))
-		drop_ring(way);
-}
-
-/* @memory: a user's own, which the ring keeps unless it fails; NULL: the driver's. */
-static int set_ring(struct litepcie_way *way, const struct litepcie_geometry *geometry,
-		    struct litepcie_memory *memory)
-{
-	struct device *dev = &litepcie_of(way)->pdev->dev;
-	enum dma_data_direction direction =
-		way->id == LITEPCIE_H2C ? DMA_TO_DEVICE : DMA_FROM_DEVICE;
-	struct litepcie_ring *ring;
-
-	lockdep_assert_held(&way->mutex);
-
-	ring = memory ? litepcie_ring_wrap(dev, direction, geometry, memory) :
-			litepcie_ring_alloc(dev, direction, geometry);
-	if (IS_ERR(ring))
-		return PTR_ERR(ring);
-	drop_ring(way);
-	way->ring = ring;
-	WRITE_ONCE(way->margin, geometry->count / 2);
-	trace_litepcie_ring(way, ring);
-	return 0;
-}
-
-/* The ring is there when this returns 0.  Between enter and exit. */
-int litepcie_dma_ring(struct litepcie_way *way)
-{
-	lockdep_assert_held(&way->mutex);
-
-	return way->ring ? 0 : set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT, NULL);
-}
-
-/*
- * A ring of this shape, which is sound, for a direction that is @file's and
- * stopped, in @memory if that is not NULL.  Between enter and exit.
- */
-int litepcie_dma_setup(struct litepcie_way *way, struct litepcie_file *file,
-		       const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
+/* It counts as stopped even when this fails, and makes no request. */
+int litepcie_dma_stop(struct litepcie_way *way)
 {
 	int err;
 
-	mutex_lock(&way->mutex);
-	if (way->owner != file || way->running)
-		err = -EBUSY;
-	else
-		err = set_ring(way, geometry, memory);
-	mutex_unlock(&way->mutex);
-	return err;
-}
-
-/* Consumes @event, which may be NULL, unless it fails. */
-int litepcie_dma_event(struct litepcie_way *way, struct litepcie_file *file,
-		       struct eventfd_ctx *event)
-{
-	int err = -EBUSY;
-
-	mutex_lock(&way->mutex);
-	if (way->owner == file) {
-		spin_lock_irq(&way->wait.lock);
-		swap(way->event, event);
-		spin_unlock_irq(&way->wait.lock);
-		if (event)
-			eventfd_ctx_put(event);
-		err = 0;
-	}
-	mutex_unlock(&way->mutex);
-	return err;
-}
-
-/* What the next owner finds is LitePCIe's ring, as its programs expect. */
-static void forget_owner(struct litepcie_way *way, bool live)
-{
-	struct eventfd_ctx *event = NULL;
-
-	lockdep_assert_held(&way->mutex);
-
-	way->owner = NULL;
-	spin_lock_irq(&way->wait.lock);
-	swap(way->event, event);
-	spin_unlock_irq(&way->wait.lock);
-	if (event)
-		eventfd_ctx_put(event);
-	if (!live) {
-		/* Later, if the card can still reach it: it may not be quiet yet. */
-		if (way->ring && !way->ring->dev)
-			drop_orphan(way);
-	} else if (way->ring && !is_default(way->ring) &&
-		   set_ring(way, &LITEPCIE_GEOMETRY_DEFAULT, NULL)) {
-		drop_ring(way);		/* litepcie_dma_ring() tries again */
-	}
-}
-
-/* Start and stop ---------------------------------------------------------- */
-
-int litepcie_dma_take(struct litepcie_way *way, struct litepcie_file *file)
-{
-	int err = 0;
-
-	mutex_lock(&way->mutex);
-	if (way->owner)
-		err = -EBUSY;
-	else
-		way->owner = file;
-	mutex_unlock(&way->mutex);
-	return err;
-}
-
-static void stop_locked(struct litepcie_way *way)
-{
 	lockdep_assert_held(&way->mutex);
 
 	if (!way->running)
-		return;
+		return 0;
 	cancel_delayed_work_sync(&way->watchdog);
 	set_running(way, false, 0);
 	litepcie_moderation_stop(way);
-	litepcie_dma_halt(way);
+	err = litepcie_dma_halt(way);
 	litepcie_dma_news(way);
+	return err;
 }
 
+/* For its owner.  Between enter and exit. */
 static int start_locked(struct litepcie_way *way)
 {
-	int err = litepcie_dma_ring(way);
+	int err = litepcie_owner_ring(way);
 
-	if (err)
-		return err;
-	litepcie_dma_halt(way);
-	err = fill_table(way);
+	if (!err)
+		err = litepcie_dma_halt(way);
+	/* The other direction does not stop, and the card may make no request. */
+	if (!err && READ_ONCE(litepcie_of(way)->unquiet))
+		err = -EIO;
+	if (!err)
+		err = fill_table(way);
 	if (err)
 		return err;
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, 1);
@@ -334,32 +254,19 @@ int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool 
 		err = -EBUSY;
 		goto unlock;
 	}
-	if (run) {
+	if (!run) {
+		err = litepcie_dma_stop(way);
+	} else if (way->owner) {
 		err = start_locked(way);
-		if (!err)
-			way->owner = file;
 	} else {
-		stop_locked(way);
+		litepcie_owner_set(way, file);
+		err = start_locked(way);
+		if (err)
+			litepcie_owner_forget(way, true);
 	}
 unlock:
 	mutex_unlock(&way->mutex);
 	return err;
-}
-
-/*
- * Let others have the direction, stopped, if it is @file's.  @live: the caller
- * has entered.
- */
-void litepcie_dma_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
-{
-	mutex_lock(&way->mutex);
-	if (way->owner == file) {
-		if (live)
-			stop_locked(way);
-		/* One that was lost on the way may not have stopped. */
-		forget_owner(way, live && !litepcie_is_gone(litepcie_of(way)));
-	}
-	mutex_unlock(&way->mutex);
 }
 
 /*
@@ -378,21 +285,17 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 	litepcie_dma_news(way);
 }
 
-/* The card is quiet and leaves: take the memory away from it. */
-void litepcie_dma_unmap(struct litepcie_way *way)
+/*
+ * The card is back, and nobody has entered yet: whatever it does, it ends here,
+ * or the card is of no use.
+ */
+int litepcie_dma_settle(struct litepcie_way *way)
 {
-	mutex_lock(&way->mutex);
-	if (way->ring)
-		litepcie_ring_unmap(way->ring);
-	drop_orphan(way);
-	mutex_unlock(&way->mutex);
-}
+	int err;
 
-/* The card is back, and nobody has entered yet: whatever it does, it ends here. */
-void litepcie_dma_settle(struct litepcie_way *way)
-{
 	mutex_lock(&way->mutex);
-	litepcie_dma_halt(way);
-	drop_orphan(way);
+	err = litepcie_dma_halt(way);
+	litepcie_owner_drop_orphan(way);
 	mutex_unlock(&way->mutex);
+	return err;
 }

@@ -109,32 +109,29 @@ static const struct dma_buf_ops dmabuf_ops = {
 };
 
 /* Between enter and exit. */
-struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, u32 fd_flags)
+struct dma_buf *litepcie_dmabuf_export(struct litepcie_way *way, struct litepcie_file *file,
+				       u32 fd_flags)
 {
 	DEFINE_DMA_BUF_EXPORT_INFO(info);
+	struct litepcie_ring *ring;
 	struct dma_buf *dmabuf;
-	int err;
 
 	if (fd_flags & ~(u32)(O_CLOEXEC | O_ACCMODE))
 		return ERR_PTR(-EINVAL);
-	mutex_lock(&way->mutex);
-	err = litepcie_dma_ring(way);
-	if (!err && way->ring->memory)
-		err = -EADDRINUSE;
-	if (!err && way->ring->needs_sync)
-		err = -EOPNOTSUPP;
-	if (!err) {
-		info.priv = way->ring;
-		litepcie_ring_get(way->ring);
-	}
-	mutex_unlock(&way->mutex);
-	if (err)
-		return ERR_PTR(err);
+	ring = litepcie_owner_ring_of(way, file);
+	if (IS_ERR(ring))
+		return ERR_CAST(ring);
+	info.priv = ring;
 	info.ops = &dmabuf_ops;
-	info.size = litepcie_ring_bytes(info.priv);
+	info.size = litepcie_ring_bytes(ring);
 	info.flags = fd_flags;
-	dmabuf = dma_buf_export(&info);
+	if (ring->memory)
+		dmabuf = ERR_PTR(-EADDRINUSE);
+	else if (ring->needs_sync)
+		dmabuf = ERR_PTR(-EOPNOTSUPP);
+	else
+		dmabuf = dma_buf_export(&info);
 	if (IS_ERR(dmabuf))
-		litepcie_ring_put(info.priv);
+		litepcie_ring_put(ring);
 	return dmabuf;
 }

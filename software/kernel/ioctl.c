@@ -10,6 +10,7 @@
  */
 
 #include <linux/capability.h>
+#include <linux/compat.h>
 #include <linux/dma-buf.h>
 #include <linux/eventfd.h>
 #include <linux/file.h>
@@ -20,25 +21,49 @@
 
 /* Registers --------------------------------------------------------------- */
 
+/* The pattern lies between the user slot and the first channel's DMA. */
+static int write_register(struct litepcie_file *file, u32 addr, u32 value,
+			  enum litepcie_right right)
+{
+	const u32 acts_on[] = {
+		[LITEPCIE_H2C] = litepcie_steered(LITEPCIE_H2C),
+		[LITEPCIE_C2H] = litepcie_steered(LITEPCIE_C2H),
+	};
+	struct litepcie *card = file->chan->card;
+
+	if (right == LITEPCIE_RIGHT_STEER)
+		return litepcie_owner_steer(file, card->chan[0], card->bar0 + addr, value, acts_on);
+	writel(value, card->bar0 + addr);
+	return 0;
+}
+
+static int read_register(struct litepcie *card, struct litepcie_ioctl_reg *reg)
+{
+	reg->val = readl(card->bar0 + reg->addr);
+	return reg->val == ~0u && litepcie_check_lost(card) ? -ENODEV : 0;
+}
+
 static int ioctl_reg(struct litepcie_file *file, struct litepcie_ioctl_reg *reg)
 {
+	enum litepcie_right right = LITEPCIE_RIGHT_WRITE;
 	struct litepcie *card = file->chan->card;
 	int err;
 
 	if (reg->addr % sizeof(u32) || reg->addr >= card->bar0_size)
 		return -EINVAL;
-	if (reg->is_write && litepcie_bar_drives(card, reg->addr, sizeof(u32)) &&
-	    !capable(CAP_SYS_RAWIO))
+	if (reg->is_write)
+		right = litepcie_right(card, 0, reg->addr, sizeof(u32));
+	if (right != LITEPCIE_RIGHT_WRITE && capable(CAP_SYS_RAWIO))
+		right = LITEPCIE_RIGHT_WRITE;
+	if (right == LITEPCIE_RIGHT_NONE)
 		return -EPERM;
 	err = litepcie_enter(card);
 	if (err)
 		return err;
 	if (reg->is_write)
-		writel(reg->val, card->bar0 + reg->addr);
+		err = write_register(file, reg->addr, reg->val, right);
 	else
-		reg->val = readl(card->bar0 + reg->addr);
-	if (!reg->is_write && reg->val == ~0u && litepcie_check_lost(card))
-		err = -ENODEV;
+		err = read_register(card, reg);
 	litepcie_exit(card);
 	return err;
 }
@@ -47,14 +72,15 @@ static int ioctl_reg(struct litepcie_file *file, struct litepcie_ioctl_reg *reg)
 
 static int ioctl_loopback(struct litepcie_file *file, struct litepcie_ioctl_dma *dma)
 {
-	struct litepcie *card = file->chan->card;
-	int err = litepcie_enter(card);
+	static const u32 acts_on[LITEPCIE_WAYS] = { ~0u, ~0u };
+	struct litepcie_chan *chan = file->chan;
+	int err = litepcie_enter(chan->card);
 
 	if (err)
 		return err;
-	writel(!!dma->loopback_enable, file->chan->loopback);
-	litepcie_exit(card);
-	return 0;
+	err = litepcie_owner_steer(file, chan, chan->loopback, !!dma->loopback_enable, acts_on);
+	litepcie_exit(chan->card);
+	return err;
 }
 
 static int run(struct litepcie_file *file, enum litepcie_direction id, bool enable,
@@ -84,22 +110,13 @@ static int ioctl_reader(struct litepcie_file *file, struct litepcie_ioctl_dma_re
 	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
-static struct litepcie_geometry geometry_of(struct litepcie_way *way)
-{
-	struct litepcie_geometry geometry = LITEPCIE_GEOMETRY_DEFAULT;
-
-	mutex_lock(&way->mutex);
-	if (way->ring)
-		geometry = way->ring->geometry;
-	mutex_unlock(&way->mutex);
-	return geometry;
-}
-
+/* Of the rings that the file would map. */
 static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mmap_dma_info *info)
 {
-	struct litepcie_geometry h2c = geometry_of(&file->chan->way[LITEPCIE_H2C]);
-	struct litepcie_geometry c2h = geometry_of(&file->chan->way[LITEPCIE_C2H]);
+	struct litepcie_geometry h2c, c2h;
 
+	h2c = litepcie_owner_geometry(&file->chan->way[LITEPCIE_H2C], file);
+	c2h = litepcie_owner_geometry(&file->chan->way[LITEPCIE_C2H], file);
 	info->dma_tx_buf_offset = 0;
 	info->dma_tx_buf_size = h2c.size;
 	info->dma_tx_buf_count = h2c.count;
@@ -117,9 +134,9 @@ static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool 
 	u8 status = 1;
 
 	if (request)
-		status = !litepcie_dma_take(way, file);
+		status = !litepcie_owner_take(way, file);
 	if (release)
-		litepcie_dma_give(way, file, live);
+		litepcie_owner_give(way, file, live);
 	return status;
 }
 
@@ -137,7 +154,10 @@ static int ioctl_lock(struct litepcie_file *file, struct litepcie_ioctl_lock *lo
 	return 0;
 }
 
-/* Programs of LitePCIe move the count as they like, backwards as well. */
+/*
+ * Programs of LitePCIe move the count as they like, backwards as well.  That of a
+ * direction that is nobody's stays 0, for whoever has it next.
+ */
 static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
 {
 	struct litepcie_way *way = &file->chan->way[id];
@@ -150,7 +170,7 @@ static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw
 		err = -EBUSY;
 	else if (sw_count < 0)
 		err = -EINVAL;
-	if (!err) {
+	if (!err && way->owner) {
 		spin_lock_irq(&way->wait.lock);
 		way->sw_count = sw_count;
 		spin_unlock_irq(&way->wait.lock);
@@ -186,7 +206,7 @@ static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
 	if (IS_ERR(context))
 		return PTR_ERR(context);
 	err = litepcie_is_gone(file->chan->card) ? -ENODEV :
-						   litepcie_dma_event(way, file, context);
+						   litepcie_owner_event(way, file, context);
 	if (err && context)
 		eventfd_ctx_put(context);
 	return err;
@@ -233,7 +253,7 @@ static int ioctl_export(struct litepcie_file *file, struct litepcie_export __use
 	err = litepcie_enter(file->chan->card);
 	if (err)
 		return err;
-	dmabuf = litepcie_dmabuf_export(way, export.fd_flags);
+	dmabuf = litepcie_dmabuf_export(way, file, export.fd_flags);
 	litepcie_exit(file->chan->card);
 	if (IS_ERR(dmabuf))
 		return PTR_ERR(dmabuf);
@@ -329,3 +349,46 @@ long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 		return -EFAULT;
 	return 0;
 }
+
+/* 32-bit programs -------------------------------------------------------------- */
+
+#ifdef CONFIG_COMPAT
+/*
+ * LitePCIe's two structures that are not padded by hand: on x86 a 32-bit program
+ * aligns their counts to 4 bytes, and so has numbers of its own for these calls.
+ */
+struct compat_run {
+	__u8		enable;
+	compat_s64	hw_count;
+	compat_s64	sw_count;
+};
+
+#define COMPAT_DMA_WRITER	_IOWR(LITEPCIE_IOCTL, 21, struct compat_run)
+#define COMPAT_DMA_READER	_IOWR(LITEPCIE_IOCTL, 22, struct compat_run)
+
+static int compat_run(struct litepcie_file *file, enum litepcie_direction id,
+		      struct compat_run __user *user)
+{
+	struct compat_run argument;
+	__s64 hw_count, sw_count;
+	int err;
+
+	if (copy_from_user(&argument, user, sizeof(argument)))
+		return -EFAULT;
+	err = run(file, id, argument.enable, &hw_count, &sw_count);
+	if (err)
+		return err;
+	argument.hw_count = hw_count;
+	argument.sw_count = sw_count;
+	return copy_to_user(user, &argument, sizeof(argument)) ? -EFAULT : 0;
+}
+
+long litepcie_compat_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
+{
+	if (cmd == COMPAT_DMA_WRITER)
+		return compat_run(filp->private_data, LITEPCIE_C2H, compat_ptr(arg));
+	if (cmd == COMPAT_DMA_READER)
+		return compat_run(filp->private_data, LITEPCIE_H2C, compat_ptr(arg));
+	return compat_ptr_ioctl(filp, cmd, arg);
+}
+#endif

@@ -119,7 +119,7 @@ static void free_messages(struct litepcie *card)
 	pci_free_irq_vectors(card->pdev);
 }
 
-/* All of them, or none. */
+/* All of them, or none.  Their names in /proc/interrupts tell cards apart. */
 static int request_messages(struct litepcie *card, unsigned int count)
 {
 	struct pci_dev *pdev = card->pdev;
@@ -130,10 +130,10 @@ static int request_messages(struct litepcie *card, unsigned int count)
 		int irq = pci_irq_vector(pdev, n);
 
 		if (!pdev->msix_enabled)
-			err = request_irq(irq, litepcie_interrupt, 0, LITEPCIE_NAME, card);
+			err = request_irq(irq, litepcie_interrupt, 0, dev_name(&card->chan[0]->dev),
+					  card);
 		else if (way)
-			err = request_irq(irq, litepcie_way_interrupt, 0, litepcie_way_name(way),
-					  way);
+			err = request_irq(irq, litepcie_way_interrupt, 0, way->irq_name, way);
 		if (!err)
 			card->messages = n + 1;
 	}

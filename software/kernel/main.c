@@ -10,6 +10,11 @@
 
 #include "card.h"
 
+/* Counts of 64 bits are published at once, and mmap() has places above 1 TiB. */
+#ifndef CONFIG_64BIT
+#error "litepcie needs a 64-bit kernel; 32-bit programs on it are supported"
+#endif
+
 static int __init litepcie_init(void)
 {
 	int err = litepcie_chrdev_init();

@@ -13,20 +13,19 @@
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
 
-#include <linux/capability.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "charge.h"
 #include "memory.h"
 
 #define PIN_MOST	SZ_64K	/* pages at a time; others want the processor too */
 
 struct litepcie_memory {
-	struct mm_struct	*mm;		/* charged, and kept for that */
+	struct litepcie_charge	charge;
 	unsigned long		pages;
 	struct page		*page[];
 };
@@ -34,30 +33,6 @@ struct litepcie_memory {
 struct page *litepcie_memory_page(const struct litepcie_memory *memory, unsigned long n)
 {
 	return memory->page[n];
-}
-
-/* As RDMA's memory is: beside what is locked, with the same limit. */
-static int charge(struct litepcie_memory *memory)
-{
-	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	struct mm_struct *mm = current->mm;
-	u64 pinned = atomic64_add_return(memory->pages, &mm->pinned_vm);
-
-	if (pinned > limit && !capable(CAP_IPC_LOCK)) {
-		atomic64_sub(memory->pages, &mm->pinned_vm);
-		pr_debug("%s: %llu pages would be pinned, RLIMIT_MEMLOCK allows %llu: raise it, or have CAP_IPC_LOCK\n",
-			 current->comm, pinned, limit);
-		return -ENOMEM;
-	}
-	mmgrab(mm);
-	memory->mm = mm;
-	return 0;
-}
-
-static void discharge(struct litepcie_memory *memory)
-{
-	atomic64_sub(memory->pages, &memory->mm->pinned_vm);
-	mmdrop(memory->mm);
 }
 
 /* All of it, or none. */
@@ -115,7 +90,7 @@ struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 	if (!memory)
 		return ERR_PTR(-ENOMEM);
 	memory->pages = pages;
-	err = charge(memory);
+	err = litepcie_charge(&memory->charge, pages, NULL);
 	if (err)
 		goto free;
 	err = pin(memory, address);
@@ -129,7 +104,7 @@ struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 unpin:
 	unpin_user_pages(memory->page, pages);
 discharge:
-	discharge(memory);
+	litepcie_discharge(&memory->charge);
 free:
 	kvfree(memory);
 	return ERR_PTR(err);
@@ -139,7 +114,7 @@ free:
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
 	unpin_user_pages_dirty_lock(memory->page, memory->pages, true);
-	discharge(memory);
+	litepcie_discharge(&memory->charge);
 	kvfree(memory);
 }
 

@@ -6,7 +6,7 @@
  * mmap(): what lies where, and the rings, page by page.
  *
  * Real pages with reference counts, not bare frame numbers: they can be pinned
- * (O_DIRECT, io_uring, vmsplice), and a mapping outlives ring, file and card.
+ * (O_DIRECT, io_uring, vmsplice), and a mapping outlives file and card.
  */
 
 #include <linux/mm.h>
@@ -15,21 +15,41 @@
 #include "card.h"
 #include "compat.h"
 
-static int insert_chunk(struct vm_area_struct *vma, unsigned long address,
-			struct litepcie_ring *ring, size_t offset, size_t bytes)
+/* A mapping keeps the ring, and so the charge for its memory. */
+static void ring_vm_open(struct vm_area_struct *vma)
 {
-	for (size_t at = 0; at < bytes; at += PAGE_SIZE) {
-		int err = vm_insert_page(vma, address + at, litepcie_ring_page(ring, offset + at));
+	litepcie_ring_get(vma->vm_private_data);
+}
+
+static void ring_vm_close(struct vm_area_struct *vma)
+{
+	litepcie_ring_put(vma->vm_private_data);
+}
+
+static const struct vm_operations_struct ring_vm_ops = {
+	.open	= ring_vm_open,
+	.close	= ring_vm_close,
+};
+
+static int insert_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
+{
+	for (size_t at = 0; at < litepcie_ring_bytes(ring); at += PAGE_SIZE) {
+		int err = vm_insert_page(vma, vma->vm_start + at, litepcie_ring_page(ring, at));
 
 		if (err)
 			return err;
+		/* A ring may have a gigabyte. */
+		if (!(at % SZ_2M))
+			cond_resched();
 	}
 	return 0;
 }
 
 static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
-	/* Its owner has it where it wanted it. */
+	int err;
+
+	/* The pages belong to the process, which has them mapped. */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
@@ -41,60 +61,54 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 	if (ring->needs_sync)
 		return -EOPNOTSUPP;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	return insert_chunk(vma, vma->vm_start, ring, 0, litepcie_ring_bytes(ring));
+	err = insert_ring(vma, ring);
+	if (err)
+		return err;
+	vma->vm_private_data = ring;
+	vma->vm_ops = &ring_vm_ops;
+	ring_vm_open(vma);
+	return 0;
 }
 
 /* h2c lies at 0, c2h behind it: LITEPCIE_IOCTL_MMAP_DMA_INFO. */
-static struct litepcie_way *way_at(struct litepcie_chan *chan, u64 offset)
+static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 {
-	struct litepcie_way *h2c = &chan->way[LITEPCIE_H2C];
-	u64 end = 0;
+	struct litepcie_way *h2c = &file->chan->way[LITEPCIE_H2C];
+	struct litepcie_geometry geometry;
 
 	if (!offset)
 		return h2c;
-	mutex_lock(&h2c->mutex);
-	if (h2c->ring)
-		end = litepcie_ring_bytes(h2c->ring);
-	mutex_unlock(&h2c->mutex);
-	return offset == end ? &chan->way[LITEPCIE_C2H] : NULL;
+	geometry = litepcie_owner_geometry(h2c, file);
+	if (offset != (u64)geometry.size * geometry.count)
+		return NULL;
+	return &file->chan->way[LITEPCIE_C2H];
 }
 
-/* The ring with a reference; none: there is no memory. */
-static struct litepcie_ring *ring_of(struct litepcie_way *way)
+static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
+		    struct vm_area_struct *vma)
 {
-	struct litepcie_ring *ring = NULL;
-
-	mutex_lock(&way->mutex);
-	if (!litepcie_dma_ring(way)) {
-		ring = way->ring;
-		litepcie_ring_get(ring);
-	}
-	mutex_unlock(&way->mutex);
-	return ring;
-}
-
-static int mmap_way(struct litepcie_way *way, struct vm_area_struct *vma)
-{
-	struct litepcie_ring *ring = ring_of(way);
+	struct litepcie_ring *ring = litepcie_owner_ring_of(way, file);
 	int err;
 
-	if (!ring)
-		return -ENOMEM;
+	if (IS_ERR(ring))
+		return PTR_ERR(ring);
 	err = map_ring(vma, ring);
 	litepcie_ring_put(ring);
 	return err;
 }
 
-static int mmap_index(struct litepcie_chan *chan, struct vm_area_struct *vma)
+/* The file's own page, so that nobody else writes to it. */
+static int mmap_index(struct litepcie_file *file, struct vm_area_struct *vma)
 {
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	return vm_insert_page(vma, vma->vm_start, virt_to_page(chan->index));
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(file->index));
 }
 
-static int mmap_place(struct litepcie_chan *chan, struct vm_area_struct *vma)
+static int mmap_place(struct litepcie_file *file, struct vm_area_struct *vma)
 {
+	struct litepcie_chan *chan = file->chan;
 	u64 place = (u64)vma->vm_pgoff << PAGE_SHIFT;
 	u64 region = place >> LITEPCIE_MMAP_SHIFT;
 	u64 offset = place & (BIT_ULL(LITEPCIE_MMAP_SHIFT) - 1);
@@ -106,14 +120,14 @@ static int mmap_place(struct litepcie_chan *chan, struct vm_area_struct *vma)
 		return -EINVAL;
 	switch (region) {
 	case LITEPCIE_REGION_RINGS:
-		way = way_at(chan, offset);
-		return way ? mmap_way(way, vma) : -EINVAL;
+		way = way_at(file, offset);
+		return way ? mmap_way(way, file, vma) : -EINVAL;
 	case LITEPCIE_REGION_H2C:
-		return mmap_way(&chan->way[LITEPCIE_H2C], vma);
+		return mmap_way(&chan->way[LITEPCIE_H2C], file, vma);
 	case LITEPCIE_REGION_C2H:
-		return mmap_way(&chan->way[LITEPCIE_C2H], vma);
+		return mmap_way(&chan->way[LITEPCIE_C2H], file, vma);
 	case LITEPCIE_REGION_INDEX:
-		return mmap_index(chan, vma);
+		return mmap_index(file, vma);
 	default:
 		return -EINVAL;
 	}
@@ -126,7 +140,7 @@ int litepcie_mmap(struct file *filp, struct vm_area_struct *vma)
 
 	if (err)
 		return err;
-	err = mmap_place(file->chan, vma);
+	err = mmap_place(file, vma);
 	litepcie_exit(file->chan->card);
 	return err;
 }

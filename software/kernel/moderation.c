@@ -30,6 +30,22 @@ static void cause_on(struct litepcie_way *way)
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
+/*
+ * Look again after the interval, unless the direction is stopped.  Only under the
+ * lock: an interrupt on another processor starts the same timer, even while its
+ * callback runs.
+ */
+static void look_later(struct litepcie_way *way)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&way->wait.lock, flags);
+	if (way->running)
+		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
+	spin_unlock_irqrestore(&way->wait.lock, flags);
+}
+
+/* Never HRTIMER_RESTART, which is for timers that nobody else starts. */
 static enum hrtimer_restart look(struct hrtimer *timer)
 {
 	struct litepcie_way *way = container_of(timer, struct litepcie_way, timer);
@@ -45,10 +61,8 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 	}
 	if (news)
 		litepcie_dma_news(way);
-	if (!READ_ONCE(way->running))
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, interval(way));
-	return HRTIMER_RESTART;
+	look_later(way);
+	return HRTIMER_NORESTART;
 }
 
 void litepcie_moderation_init(struct litepcie_way *way)

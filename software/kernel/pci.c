@@ -123,18 +123,24 @@ static int set_dma_mask(struct litepcie *card)
 }
 
 /* The card may have run for whoever was there before us: a kernel before kexec. */
-static void halt_everything(struct litepcie *card)
+static int halt_everything(struct litepcie *card)
 {
 	struct litepcie_way *way;
+	int err = 0;
 
-	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
-		litepcie_dma_halt(way);
+	for (unsigned int n = 0; !err && (way = litepcie_nth_way(card, n)); n++)
+		err = litepcie_dma_halt(way);
+	return err;
 }
 
-/* After a reset: the same gateware, or another one, or nothing? */
-static int come_back(struct litepcie *card)
+/*
+ * After a reset: the same gateware, or another one, or nothing?  The card is
+ * ready when this returns 0, but nobody may enter yet.
+ */
+static int revive(struct litepcie *card)
 {
 	struct litepcie_way *way;
+	int err = 0;
 
 	if (!litepcie_capability_same(card)) {
 		dev_err(&card->pdev->dev, "another card or none after the reset: unbind and bind the driver\n");
@@ -143,11 +149,23 @@ static int come_back(struct litepcie *card)
 	}
 	WRITE_ONCE(card->lost, false);
 	writel(0, card->irq_enable);
-	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
-		litepcie_dma_settle(way);
+	for (unsigned int n = 0; !err && (way = litepcie_nth_way(card, n)); n++)
+		err = litepcie_dma_settle(way);
+	if (err) {
+		WRITE_ONCE(card->lost, true);
+		return err;
+	}
 	pci_set_master(card->pdev);
-	litepcie_set_state(card, LITEPCIE_LIVE);
 	return 0;
+}
+
+static int come_back(struct litepcie *card)
+{
+	int err = revive(card);
+
+	if (!err)
+		litepcie_set_state(card, LITEPCIE_LIVE);
+	return err;
 }
 
 /* Probe and remove -------------------------------------------------------- */
@@ -190,7 +208,7 @@ static void unmap_rings(struct litepcie *card)
 	struct litepcie_way *way;
 
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
-		litepcie_dma_unmap(way);
+		litepcie_owner_unmap(way);
 }
 
 static int bring_up(struct litepcie *card)
@@ -206,27 +224,28 @@ static int bring_up(struct litepcie *card)
 	err = make_channels(card);
 	if (err)
 		return err;
-	halt_everything(card);
-	err = set_dma_mask(card);
-	if (err)
-		goto put;
-	pci_set_master(card->pdev);
 	err = litepcie_irq_init(card);
 	if (err)
-		goto clear_master;
+		goto put;
+	err = halt_everything(card);
+	if (!err)
+		err = set_dma_mask(card);
+	if (err)
+		goto irq_exit;
+	pci_set_master(card->pdev);
 	pci_save_state(card->pdev);
 	litepcie_set_state(card, LITEPCIE_LIVE);
 	err = add_channels(card);
 	if (err)
-		goto irq_exit;
+		goto quiesce;
 	return 0;
 
-irq_exit:
+quiesce:
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
-	litepcie_irq_exit(card);
 	unmap_rings(card);	/* of whoever was quick to open a first channel */
-clear_master:
 	pci_clear_master(card->pdev);
+irq_exit:
+	litepcie_irq_exit(card);
 put:
 	put_channels(card);
 	return err;
@@ -263,7 +282,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 	struct litepcie *card = pci_get_drvdata(pdev);
 
 	/* Unplugged: waiting for answers would only take time. */
-	if (pci_dev_is_disconnected(pdev))
+	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
 	for (unsigned int n = 0; n < card->channels; n++)
@@ -318,12 +337,19 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
 
 	pci_restore_state(pdev);
 	pci_save_state(pdev);
-	return come_back(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+	return revive(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+}
+
+/* All that is on the bus has recovered: only now is there traffic again. */
+static void litepcie_error_resume(struct pci_dev *pdev)
+{
+	litepcie_set_state(pci_get_drvdata(pdev), LITEPCIE_LIVE);
 }
 
 static const struct pci_error_handlers litepcie_error_handlers = {
 	.error_detected	= litepcie_error_detected,
 	.slot_reset	= litepcie_slot_reset,
+	.resume		= litepcie_error_resume,
 	.reset_prepare	= litepcie_reset_prepare,
 	.reset_done	= litepcie_reset_done,
 };

@@ -100,6 +100,13 @@ static void free_pages_of(struct litepcie_ring *ring)
 	for (unsigned int i = 0; i < ring->chunks; i++)
 		if (ring->chunk[i].page)
 			put_page(ring->chunk[i].page);
+	litepcie_discharge(&ring->charge);
+}
+
+static int charge_pages_of(struct litepcie_ring *ring, struct litepcie_allowance *allowance)
+{
+	return litepcie_charge(&ring->charge, (unsigned long)ring->chunks << ring->chunk_order,
+			       allowance);
 }
 
 /* Compound pages: each of them can be mapped and pinned, and keeps the chunk. */
@@ -117,7 +124,8 @@ static int alloc_pages_of(struct litepcie_ring *ring, int node)
 	return 0;
 }
 
-static int map_pages_of(struct litepcie_ring *ring, struct device *dev)
+/* Let the card reach the memory. */
+int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev)
 {
 	unsigned int i;
 
@@ -187,17 +195,19 @@ static int largest_order(const struct litepcie_geometry *geometry)
 
 /*
  * Zeroed buffers near the card, in chunks as large as there are, or an error.
- * The geometry must be sound.
+ * The geometry must be sound.  The caller pays, unless @allowance is to be had.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
-					  const struct litepcie_geometry *geometry)
+					  const struct litepcie_geometry *geometry,
+					  struct litepcie_allowance *allowance)
 {
 	int order, smallest = get_order(geometry->size);
 
 	for (order = largest_order(geometry); order >= smallest; order--) {
 		struct litepcie_ring *ring = new_ring(direction, geometry, order);
 
-		if (ring && !alloc_pages_of(ring, dev_to_node(dev)) && !map_pages_of(ring, dev))
+		if (ring && !charge_pages_of(ring, allowance) &&
+		    !alloc_pages_of(ring, dev_to_node(dev)) && !litepcie_ring_map(ring, dev))
 			return ring;
 		litepcie_ring_put(ring);
 	}
@@ -215,7 +225,7 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
 		return NULL;
 	for (unsigned int i = 0; i < ring->chunks; i++)
 		ring->chunk[i].page = litepcie_memory_page(memory, (unsigned long)i << order);
-	if (map_pages_of(ring, dev)) {
+	if (litepcie_ring_map(ring, dev)) {
 		kfree(ring);
 		return NULL;
 	}

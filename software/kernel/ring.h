@@ -6,9 +6,10 @@
  * The buffers of one direction: ordinary pages, mapped for the card.
  *
  * They are the driver's, or a user's own (memory.c), which has them mapped.
- * The pages have struct pages and reference counts: user mappings and I/O under
- * way (O_DIRECT, io_uring) keep them for as long as they need them, whatever
- * becomes of the ring and the card.
+ * The pages have struct pages and reference counts: I/O under way (O_DIRECT,
+ * io_uring) keeps them for as long as it needs them, whatever becomes of the ring
+ * and the card.  User mappings and dma-bufs keep the ring itself, and so the
+ * charge for its memory.
  */
 #ifndef LITEPCIE_RING_H
 #define LITEPCIE_RING_H
@@ -18,6 +19,7 @@
 #include <linux/mm_types.h>
 #include <linux/spinlock.h>
 
+#include "charge.h"
 #include "memory.h"
 
 /* What a ring looks like; LitePCIe's is the default. */
@@ -46,18 +48,21 @@ struct litepcie_ring {
 	enum dma_data_direction		direction;
 	bool				needs_sync;
 	struct litepcie_memory		*memory;	/* a user's; NULL: ours */
+	struct litepcie_charge		charge;		/* for ours */
 	unsigned int			chunk_order;
 	unsigned int			chunks;
 	struct litepcie_chunk		chunk[];
 };
 
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
-					  const struct litepcie_geometry *geometry);
+					  const struct litepcie_geometry *geometry,
+					  struct litepcie_allowance *allowance);
 struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
 					 const struct litepcie_geometry *geometry,
 					 struct litepcie_memory *memory);
 void litepcie_ring_get(struct litepcie_ring *ring);
 void litepcie_ring_put(struct litepcie_ring *ring);
+int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev);
 void litepcie_ring_unmap(struct litepcie_ring *ring);
 
 size_t litepcie_ring_bytes(const struct litepcie_ring *ring);

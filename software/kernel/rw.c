@@ -68,24 +68,36 @@ static int wait_ready(struct litepcie_way *way, bool nonblock)
 	return READ_ONCE(way->error);
 }
 
-/* The ring stays while it is copied from or to, even if the direction does not. */
-static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
+static bool run_begun(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
-	int err = 0;
+	bool begun;
 
 	*run = (struct run){ .way = way };
 	mutex_lock(&way->mutex);
-	if (way->owner && way->owner != file) {
-		err = -EBUSY;
-	} else if (!way->ring) {
-		err = -ENOMEM;
-	} else {
+	begun = way->owner == file && way->ring;
+	if (begun) {
 		run->ring = way->ring;
 		run->generation = way->generation;
 		litepcie_ring_get(run->ring);
 	}
 	mutex_unlock(&way->mutex);
-	return err;
+	return begun;
+}
+
+/*
+ * The direction is the file's: nobody else sees what it writes, or is sent what
+ * it leaves.  The ring stays while it is copied from or to, even if the direction
+ * does not.
+ */
+static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
+{
+	while (!run_begun(run, way, file)) {
+		int err = litepcie_owner_begin(way, file);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static void run_end(struct run *run)

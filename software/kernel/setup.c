@@ -41,7 +41,7 @@ static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 
 	if (err)
 		return err;
-	err = litepcie_dma_setup(way, file, &geometry, memory);
+	err = litepcie_owner_setup(way, file, &geometry, memory);
 	litepcie_exit(file->chan->card);
 	return err;
 }
@@ -76,32 +76,47 @@ int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memor
 	return err;
 }
 
+static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometry *geometry)
+{
+	return (struct litepcie_ring_setup){
+		.way			= id,
+		.buffer_size		= geometry->size,
+		.buffer_count		= geometry->count,
+		.buffers_per_interrupt	= geometry->per_interrupt,
+		.mode			= geometry->mode,
+		.interval_us		= geometry->interval_us,
+		.flags			= geometry->flags,
+	};
+}
+
+/* Of the ring that the card has, whosever it is; else of the one that the file would have. */
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info)
 {
 	struct litepcie_way *way = litepcie_find_way(file, info->way);
+	const struct litepcie_geometry *geometry = &LITEPCIE_GEOMETRY_DEFAULT;
+	const struct litepcie_ring *ring;
+	u32 id = info->way;
 
 	if (!way || info->reserved)
 		return -EINVAL;
-	*info = (struct litepcie_ring_info){ .way = info->way };
+	*info = (struct litepcie_ring_info){
+		.way		= id,
+		.ring_offset	= (u64)(LITEPCIE_REGION_H2C + id) << LITEPCIE_MMAP_SHIFT,
+		.index_offset	= (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT,
+		.table_depth	= way->depth,
+	};
 	mutex_lock(&way->mutex);
-	if (way->ring) {
-		const struct litepcie_geometry *geometry = &way->ring->geometry;
-
-		info->setup.way = info->way;
-		info->setup.buffer_size = geometry->size;
-		info->setup.buffer_count = geometry->count;
-		info->setup.buffers_per_interrupt = geometry->per_interrupt;
-		info->setup.mode = geometry->mode;
-		info->setup.interval_us = geometry->interval_us;
-		info->setup.flags = geometry->flags;
-		if (way->ring->memory)
-			info->setup.flags |= LITEPCIE_RING_MEMORY;
-		info->ring_bytes = litepcie_ring_bytes(way->ring);
-		info->chunk_bytes = litepcie_chunk_bytes(way->ring);
+	ring = way->ring ? way->ring : file->ring[way->id];
+	if (ring) {
+		geometry = &ring->geometry;
+		info->chunk_bytes = litepcie_chunk_bytes(ring);
 	}
+	info->setup = setup_of(id, geometry);
+	info->ring_bytes = (u64)geometry->size * geometry->count;
+	if (ring && ring->memory)
+		info->setup.flags |= LITEPCIE_RING_MEMORY;
+	if (way->owner && way->owner != file)
+		info->setup.flags |= LITEPCIE_RING_BUSY;
 	mutex_unlock(&way->mutex);
-	info->ring_offset = (u64)(LITEPCIE_REGION_H2C + info->way) << LITEPCIE_MMAP_SHIFT;
-	info->index_offset = (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT;
-	info->table_depth = way->depth;
-	return info->ring_bytes ? 0 : -ENOMEM;
+	return 0;
 }

@@ -11,13 +11,17 @@
  *					the generator. WAY is one of
  *	abi	LitePCIe's zero copy: mapped ring, poll(), counts asked for and told by ioctl()
  *	read	LitePCIe's copy: read() of what there is
- *	index	ours: the count is looked up in the mapped index page, no call at all
- *	poll	ours: the same, and poll() when there is nothing
- *   cost calls WAY DEV REGISTER VALUE BUFFERS	how many system calls that makes, and bytes read
+ *	poll	as abi, but counts stand in the mapped index page, if the driver has one
+ *   cost calls WAY DEV REGISTER VALUE BUFFERS	how many system calls that makes, and bytes read;
+ *					also of the way `index`, which is poll without poll(): it looks
+ *					at the index page again and again. Its instructions are not
+ *					counted, since they are as many as the card takes time.
  *   cost disk DEV DISK			write a ring to a disk, see cost_disk.c
  *   cost run NAME CHUNK BYTES PROGRAM...	what another program costs that writes as much
  *
- * Busy time is what the clock says less what the kernel knows to have been idle.
+ * Busy time is what the clock says less what the kernel knows to have been idle, from the beginning
+ * of a way to its end: whatever the program does to wait is in it. `most` is how many buffers it ever
+ * found at once. A program that slept where nobody counts would find more than the ring has.
  * Exit status: 0 done, 1 could not, 2 usage.
  */
 #include <poll.h>
@@ -36,6 +40,8 @@
 #include "cost.h"
 
 static int fd;
+static struct litepcie_index_way *index_page;	/* c2h's; NULL: the driver has none */
+static uint64_t most;				/* buffers that were found at once */
 
 static void need(bool true_, const char *what)
 {
@@ -47,6 +53,12 @@ static void need(bool true_, const char *what)
 static void mark(void)
 {
 	syscall(SYS_getppid);
+}
+
+static void found(uint64_t buffers)
+{
+	if (buffers > most)
+		most = buffers;
 }
 
 /* Ways to take buffers ------------------------------------------------------------------------ */
@@ -62,6 +74,7 @@ static void take_abi(uint64_t buffers)
 
 		need(poll(&poller, 1, 20000) == 1, "poll");
 		need(!ioctl(fd, LITEPCIE_IOCTL_DMA_WRITER, &writer), "counts");
+		found((uint64_t)writer.hw_count - done);
 		done = (uint64_t)writer.hw_count;
 		update.sw_count = writer.hw_count;
 		need(!ioctl(fd, LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, &update), "update");
@@ -77,62 +90,67 @@ static void take_read(uint64_t buffers)
 		ssize_t got = read(fd, buffer, sizeof(buffer));
 
 		need(got > 0, "read");
+		found((uint64_t)got / BUFFER);
 		done += (uint64_t)got / BUFFER;
 	}
 }
 
-static struct litepcie_index *map_index(void)
+static struct litepcie_index_way *map_index(void)
 {
 	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
-	void *page;
+	struct litepcie_index *page;
 
 	need(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "ring info");
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)info.index_offset);
 	need(page != MAP_FAILED, "index page");
-	return page;
+	return &page->way[LITEPCIE_WAY_C2H];
 }
 
 /* One turn of a consumer without calls: false when there is nothing new. */
-static bool consume(struct litepcie_index_way *index, uint64_t *done, uint64_t most)
+static bool consume(uint64_t *done)
 {
-	uint64_t hardware = __atomic_load_n(&index->hardware, __ATOMIC_ACQUIRE);
+	uint64_t hardware = __atomic_load_n(&index_page->hardware, __ATOMIC_ACQUIRE);
 
 	if (hardware == *done)
 		return false;
-	*done = hardware - *done > most ? *done + most : hardware;
-	__atomic_store_n(&index->software, *done, __ATOMIC_RELEASE);
+	found(hardware - *done);
+	*done = hardware;
+	__atomic_store_n(&index_page->software, *done, __ATOMIC_RELEASE);
 	return true;
 }
 
 static void take_index(uint64_t buffers)
 {
-	struct litepcie_index_way *index = &map_index()->way[LITEPCIE_WAY_C2H];
 	uint64_t done = 0;
 
-	mark();
+	if (!index_page)
+		fail("index: this driver has no index page");
 	while (done < buffers)
-		consume(index, &done, BUFFERS_PER_INTERRUPT);
-	mark();
+		consume(&done);
 }
 
 static void take_poll(uint64_t buffers)
 {
-	struct litepcie_index_way *index = &map_index()->way[LITEPCIE_WAY_C2H];
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
 	uint64_t done = 0;
 
+	if (!index_page) {
+		take_abi(buffers);
+		return;
+	}
 	while (done < buffers)
-		if (!consume(index, &done, BUFFERS_PER_INTERRUPT))
+		if (!consume(&done))
 			need(poll(&poller, 1, 20000) == 1, "poll");
 }
 
 static const struct taking {
 	const char *name;
 	void (*take)(uint64_t buffers);
-	bool indexed;
+	bool indexed;		/* looks at the index page, if the driver has one */
+	bool waits;		/* sleeps until there is something */
 } takings[] = {
-	{ "abi", take_abi, false }, { "read", take_read, false },
-	{ "index", take_index, true }, { "poll", take_poll, true },
+	{ "abi", take_abi, false, true }, { "read", take_read, false, true },
+	{ "poll", take_poll, true, true }, { "index", take_index, true, false },
 };
 
 static const struct taking *find_taking(const char *name)
@@ -140,27 +158,23 @@ static const struct taking *find_taking(const char *name)
 	for (size_t i = 0; i < sizeof(takings) / sizeof(*takings); i++)
 		if (!strcmp(takings[i].name, name))
 			return &takings[i];
-	fail("%s: ways are abi, read, index and poll", name);
+	fail("%s: ways are abi, read, poll and index", name);
 }
 
 /* Instructions -------------------------------------------------------------------------------- */
 
-/*
- * Waiting in a loop costs what it waits, so the two shares of `index` are counted apart: the
- * kernel's while nobody waits, and the user's on a ring that has news.
- */
-static uint64_t cost_index(uint64_t buffers)
+/* A ring whose counts are in the index page; LitePCIe's driver does not know the call. */
+static void set_up_index(void)
 {
-	struct litepcie_index_way *index = &map_index()->way[LITEPCIE_WAY_C2H];
-	uint64_t begin = busy(), kernel, done = 0;
+	struct litepcie_ring_setup setup = {
+		.way = LITEPCIE_WAY_C2H, .buffer_size = BUFFER, .buffer_count = RING / BUFFER,
+		.buffers_per_interrupt = BUFFERS_PER_INTERRUPT, .flags = LITEPCIE_RING_INDEXED,
+	};
+	int rc = ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup);
 
-	while (__atomic_load_n(&index->hardware, __ATOMIC_ACQUIRE) < buffers)
-		sleep_ms(500);
-	kernel = busy() - begin;
-	begin = now();
-	while (done < buffers)
-		consume(index, &done, BUFFERS_PER_INTERRUPT);
-	return kernel + now() - begin;
+	need(!rc || errno == ENOTTY, "setup");
+	if (!rc)
+		index_page = map_index();
 }
 
 static void start(const struct taking *taking, const char *device, char **generator)
@@ -170,16 +184,12 @@ static void start(const struct taking *taking, const char *device, char **genera
 		.val = (uint32_t)strtoul(generator[1], NULL, 0), .is_write = 1,
 	};
 	struct litepcie_ioctl_lock lock = { .dma_writer_request = 1 };
-	struct litepcie_ring_setup setup = {
-		.way = LITEPCIE_WAY_C2H, .buffer_size = BUFFER, .buffer_count = RING / BUFFER,
-		.buffers_per_interrupt = BUFFERS_PER_INTERRUPT, .flags = LITEPCIE_RING_INDEXED,
-	};
 
 	fd = open_or_fail(device);
 	loopback(fd, 0);
 	need(!ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock) && lock.dma_writer_status, "lock");
 	if (taking->indexed)
-		need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
+		set_up_index();
 	need(!run_c2h(fd, 1, NULL), "start");
 	need(!ioctl(fd, LITEPCIE_IOCTL_REG, &reg), "generator");
 }
@@ -197,21 +207,19 @@ static void stop(char **generator)
 
 static int cost(const struct taking *taking, const char *device, char **generator)
 {
-	uint64_t buffers = strtoull(generator[2], NULL, 0), used, from;
+	uint64_t buffers = strtoull(generator[2], NULL, 0), begin, used, from;
 
+	if (!taking->waits)
+		fail("%s does not sleep: its instructions are as many as the card takes time",
+		     taking->name);
 	start(taking, device, generator);
 	from = now();
-	if (taking->take == take_index) {
-		used = cost_index(buffers);
-	} else {
-		uint64_t begin = busy();
-
-		taking->take(buffers);
-		used = busy() - begin;
-	}
-	printf("cost %s instructions=%llu nanoseconds=%llu bytes=%llu\n", taking->name,
+	begin = busy();
+	taking->take(buffers);
+	used = busy() - begin;
+	printf("cost %s instructions=%llu nanoseconds=%llu bytes=%llu most=%llu\n", taking->name,
 	       (unsigned long long)used, (unsigned long long)(now() - from),
-	       (unsigned long long)buffers * BUFFER);
+	       (unsigned long long)buffers * BUFFER, (unsigned long long)most);
 	stop(generator);
 	return 0;
 }
@@ -267,11 +275,9 @@ static int calls(const struct taking *taking, const char *device, char **generat
 		need(!ptrace(PTRACE_TRACEME, 0, 0, 0), "trace");
 		raise(SIGSTOP);
 		start(taking, device, generator);
-		if (taking->take != take_index)
-			mark();
+		mark();
 		taking->take(buffers);
-		if (taking->take != take_index)
-			mark();
+		mark();
 		stop(generator);
 		exit(0);
 	}
@@ -294,6 +300,6 @@ int main(int argc, char **argv)
 	if (argc == 7 && !strcmp(argv[1], "calls"))
 		return calls(find_taking(argv[2]), argv[3], argv + 4);
 	fprintf(stderr, "usage: cost clock | disk DEV DISK | run NAME CHUNK BYTES PROGRAM... |\n"
-		"       [calls] abi|read|index|poll DEV REGISTER VALUE BUFFERS\n");
+		"       [calls] abi|read|poll DEV REGISTER VALUE BUFFERS | calls index DEV ...\n");
 	return 2;
 }

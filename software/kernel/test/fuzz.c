@@ -19,6 +19,7 @@
  */
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "calls.h"
@@ -244,11 +245,14 @@ static void print_progress(unsigned long wanted)
 
 static int fuzz(unsigned long wanted)
 {
+	const struct rlimit limit = { 64u << 20, 64u << 20 };
+
 	for (int i = 0; i < FDS; i++) {
 		fds[i] = open_or_fail(device);
 		fcntl(fds[i], F_SETFL, O_NONBLOCK);
 	}
-	if (setuid(65534))
+	/* What the files and the mappings keep of rings, and not half a gigabyte. */
+	if (setrlimit(RLIMIT_MEMLOCK, &limit) || setuid(65534))
 		fail("setuid: %s", strerror(errno));
 	calls_init();
 	memory_init();

@@ -13,6 +13,8 @@
 
 #include "../uapi/litepcie.h"
 
+#define PATTERN_CONTROL	0x5000	/* of the default gateware */
+
 #define FDS	4	/* open files; the aimed calls use the first two */
 
 enum call {
@@ -87,6 +89,7 @@ void own_memory(void);
 void has_room(void);
 void has_no_room(void);
 void others_have_room(void);
+void second_steers(void);
 void has_data(void);
 void both_run(void);
 bool make(const struct branch *branch);

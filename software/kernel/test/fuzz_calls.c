@@ -76,20 +76,30 @@ static void set_count(unsigned long request, long long software)
 
 void has_room(void)
 {
-	nobodys();
+	first_owns();
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, 0);
 }
 
 void has_no_room(void)
 {
-	nobodys();
+	first_owns();
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, FAR);
 }
 
 void others_have_room(void)
 {
-	has_room();
+	nobodys();
 	lock_both(fds[1], true);
+}
+
+/* The second file's, with loopback and pattern off: the first may switch neither on. */
+void second_steers(void)
+{
+	struct litepcie_ioctl_reg pattern = { .addr = PATTERN_CONTROL, .is_write = 1 };
+
+	second_owns();
+	loopback(fds[1], 0);
+	ioctl(fds[1], LITEPCIE_IOCTL_REG, &pattern);
 }
 
 /* Runs for the first file, and its buffers are data again however many were read. */

@@ -8,6 +8,7 @@
  *   rings direct DEV DISK	write filled c2h and h2c rings to a disk with O_DIRECT, and compare
  *   rings shapes DEV		other buffer sizes, counts and modes; every word compared
  *   rings index DEV		loopback of 4 MiB without a system call while data flows
+ *   rings read DEV N		loopback by read(); N buffers compared, and none is given too early
  *   rings event DEV		eventfd and poll() as news come
  *   rings refuse DEV		arguments that must be refused, each with its error
  *   rings bar DEV FILE		map registers; make FILE and read on until SIGBUS
@@ -373,6 +374,8 @@ int main(int argc, char **argv)
 		return shapes();
 	if (argc == 3 && !strcmp(argv[1], "index"))
 		return busy_index();
+	if (argc == 4 && !strcmp(argv[1], "read"))
+		return read_buffers(strtoul(argv[3], NULL, 0));
 	if (argc == 3 && !strcmp(argv[1], "event"))
 		return event();
 	if (argc == 3 && !strcmp(argv[1], "refuse"))
@@ -384,6 +387,6 @@ int main(int argc, char **argv)
 	if (argc == 4 && !strcmp(argv[1], "export"))
 		return export(argv[3]);
 usage:
-	fprintf(stderr, "usage: rings direct|bar|export DEV FILE | memory DEV OFFSET | shapes|index|event|refuse DEV\n");
+	fprintf(stderr, "usage: rings direct|bar|export DEV FILE | memory DEV OFFSET | read DEV N | shapes|index|event|refuse DEV\n");
 	return 2;
 }

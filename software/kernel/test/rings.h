@@ -26,4 +26,7 @@ void compare(const uint32_t *got, const uint32_t *sent, size_t words, const char
 int bar(const char *flag);
 int memory(size_t offset);
 
+/* rings_read.c */
+int read_buffers(unsigned long buffers);
+
 #endif /* RINGS_H */

@@ -106,7 +106,8 @@ static int hold(const char *device, const char *flag)
 		fail("start: %s", strerror(errno));
 	for (int i = 0; i < 3; i++)
 		if (fork() == 0)
-			parts[i](i == 0 ? fd : open_or_fail(device));
+			/* The ring is its owner's alone to map. */
+			parts[i](parts[i] == hold_poller ? open_or_fail(device) : fd);
 	close(ready[1]);
 	for (int i = 0; i < 3; i++)
 		if (read(ready[0], &byte, 1) != 1)

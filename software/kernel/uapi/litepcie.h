@@ -21,9 +21,20 @@
 /* LitePCIe's ----------------------------------------------------------- */
 
 /*
- * Read or write the register at BAR0 + @addr, which is a multiple of 4.  The
- * registers that drive DMA and interrupts are the driver's: to write them
- * takes CAP_SYS_RAWIO.
+ * Read or write the register at BAR0 + @addr, which is a multiple of 4.
+ *
+ * Everybody may read all registers.  What everybody may write to is a list, by
+ * the types of block in the capability table (LITEPCIE_BLOCK_):
+ *
+ * CONTROL	the register "scratch"
+ * COUNTERS	the register "control"
+ * PATTERN	the register "control"; a bit that acts on a direction is its
+ *		owner's, -EBUSY to others
+ * MEMORY, USER, USER_WINDOW
+ *		all of the block
+ *
+ * All else, types that the driver does not know included, takes CAP_SYS_RAWIO:
+ * -EPERM without it.
  */
 struct litepcie_ioctl_reg {
 	__u32 addr;
@@ -31,7 +42,10 @@ struct litepcie_ioctl_reg {
 	__u8 is_write;
 };
 
-/* The loopback inside the DMA, h2c to c2h. */
+/*
+ * The loopback inside the DMA, h2c to c2h.  -EBUSY if that is a change and a
+ * direction is another open file's.
+ */
 struct litepcie_ioctl_dma {
 	__u8 loopback_enable;
 };
@@ -41,6 +55,8 @@ struct litepcie_ioctl_dma {
  * @hw_count: buffers that the card is done with, as of the last interrupt
  * @sw_count: buffers that software is done with
  * Starting takes the direction if nobody has it; -EBUSY if somebody else has.
+ * -EIO: the direction does not stop, or another does not.  The card may make no
+ * request until it is reset.
  */
 struct litepcie_ioctl_dma_writer {
 	__u8 enable;
@@ -54,7 +70,22 @@ struct litepcie_ioctl_dma_reader {
 	__s64 sw_count;
 };
 
-/* Where mmap() finds the rings.  tx is h2c, rx is c2h. */
+/*
+ * Where mmap() finds the rings.  tx is h2c, rx is c2h.
+ *
+ * Each open file has rings of its own, which no other file can map, export, read
+ * or write: -EBUSY while another file has the direction.  A file that maps a ring
+ * before it takes the direction maps the one that it will have.  A new ring is
+ * all zeros.  It is LitePCIe's until RING_SETUP or RING_MEMORY replaces it; once
+ * the direction is released the next ring is LitePCIe's again.
+ *
+ * The memory of rings cannot be swapped, and is charged as locked memory is: it
+ * is VmPin of the process, and all that a user's processes have together is at
+ * most RLIMIT_MEMLOCK (-ENOMEM), unless they have CAP_IPC_LOCK.  It is charged
+ * until nothing keeps it: no direction, no mapping, no descriptor of EXPORT.
+ * LitePCIe's ring is free of charge in each direction of the card, for one file
+ * at a time; a second file is charged for its own.
+ */
 struct litepcie_ioctl_mmap_dma_info {
 	__u64 dma_tx_buf_offset;
 	__u64 dma_tx_buf_size;
@@ -110,10 +141,13 @@ struct litepcie_ioctl_mmap_dma_update {
 /* Told by RING_INFO, not asked for: the ring lies in memory of a user's own. */
 #define LITEPCIE_RING_MEMORY	2u
 
+/* Told by RING_INFO: the direction is another open file's, and so is the ring. */
+#define LITEPCIE_RING_BUSY	4u
+
 /*
  * A ring of another shape for a direction that is the caller's and stopped.
  * When the direction is released it has LitePCIe's again.  Old mappings keep
- * the old memory.
+ * the old memory, and the charge for it.
  */
 struct litepcie_ring_setup {
 	__u32 way;
@@ -126,7 +160,10 @@ struct litepcie_ring_setup {
 	__u32 reserved;
 };
 
-/* What the direction has now; only @way and @reserved are read. */
+/*
+ * What the direction has now, whosever it is; only @way and @reserved are read.
+ * Of a direction that is nobody's: the ring that the caller would have.
+ */
 struct litepcie_ring_info {
 	__u32 way;
 	__u32 reserved;
@@ -135,14 +172,14 @@ struct litepcie_ring_info {
 	__u64 ring_bytes;
 	__u64 index_offset;		/* for mmap(): a page with struct litepcie_index */
 	__u32 table_depth;
-	__u32 chunk_bytes;		/* contiguous for the card */
+	__u32 chunk_bytes;		/* contiguous for the card; 0: not made yet */
 };
 
 /*
  * The same in memory of the caller's own, in which the caller finds it: in huge
  * pages it costs less to write to disks and sockets than a mapping of the
  * driver's, which is one of small pages.  @address and the bytes from there on
- * are pinned, and count against RLIMIT_MEMLOCK, until the direction is released
+ * are pinned, and charged as the driver's are, until the direction is released
  * or has another ring, and nobody copies from this one.  Until then the card
  * writes to these very pages: memory that is unmapped, discarded or, in the
  * child of a fork(), copied meanwhile shows nothing of it (MADV_DONTFORK keeps
@@ -173,8 +210,13 @@ struct litepcie_event {
 
 /*
  * A BAR for mmap().  Memory (prefetchable) is mapped write-combining, registers
- * uncached.  Pages with registers that drive DMA or interrupts can be written
- * with CAP_SYS_RAWIO only.  -ENODEV: there is no such BAR.
+ * uncached.  -ENODEV: there is no such BAR.
+ *
+ * All of a BAR may be mapped PROT_READ.  Without CAP_SYS_RAWIO a mapping that can
+ * be written to has whole blocks of the types MEMORY, USER and USER_WINDOW in it,
+ * and nothing else: their offsets and sizes are in the capability table, and are
+ * multiples of 4 KiB.  A page with a single register that REG may not write is
+ * refused: -EPERM.
  */
 struct litepcie_bar {
 	__u32 bar;
@@ -183,7 +225,10 @@ struct litepcie_bar {
 	__u64 size;			/* out: bytes */
 };
 
-/* A dma-buf of a ring, for other devices.  @fd_flags: O_CLOEXEC, O_RDWR. */
+/*
+ * A dma-buf of the caller's ring, for other devices.  @fd_flags: O_CLOEXEC,
+ * O_RDWR.  The ring's memory is charged until the last descriptor is closed.
+ */
 struct litepcie_export {
 	__u32 way;
 	__u32 fd_flags;
@@ -192,7 +237,8 @@ struct litepcie_export {
 };
 
 /*
- * One page that the driver and its user share.  The driver writes @hardware:
+ * One page that the driver and an open file share, with the directions that are
+ * the file's; those of others stay 0.  The driver writes @hardware:
  * all buffers below it are the user's (c2h) or have been fetched (h2c).  The
  * user writes @software.  Both count from the start of the direction and never
  * wrap.  Nothing that the user writes is trusted, poll() only compares it.

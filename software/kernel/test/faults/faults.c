@@ -12,17 +12,26 @@
 #include <linux/pci.h>
 
 #define FAULTS_THEMSELVES
+#include "card.h"
 #include "faults.h"
 
 #define HELD_MAX	512
+#define LOCKS_MAX	64
 
 struct held {
 	const char		*what;
 	const void	*key;
 };
 
+struct taken {
+	const char		*name, *function;
+	const void		*lock;
+	const struct task_struct *task;
+};
+
 static DEFINE_SPINLOCK(lock);	/* protects what follows */
 static struct held held[HELD_MAX];
+static struct taken taken[LOCKS_MAX];
 static unsigned int wrong;	/* given back, but not held; or held, but too many */
 
 static int fail;
@@ -88,6 +97,59 @@ void faults_drop(const char *what, const void *key)
 		pr_err("fault: %s %p is given back, but was not held\n", what, key);
 }
 
+/* The entry of a lock that this task has, or a free one for no lock. */
+static struct taken *find_taken(const void *key, const struct task_struct *task)
+{
+	for (unsigned int i = 0; i < LOCKS_MAX; i++)
+		if (taken[i].lock == key && (!key || taken[i].task == task))
+			return &taken[i];
+	return NULL;
+}
+
+/* A task that waits for itself waits for ever: better the machine ends with a sentence. */
+void faults_want_lock(const char *name, const char *function, const void *key)
+{
+	struct taken *place;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	place = find_taken(key, current);
+	spin_unlock_irqrestore(&lock, flags);
+	if (place)
+		panic("fault: lock %s is wanted in %s() by its holder since %s()\n", name,
+		      function, place->function);
+}
+
+void faults_take_lock(const char *name, const char *function, const void *key)
+{
+	struct taken *place;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	place = find_taken(NULL, NULL);
+	if (place)
+		*place = (struct taken){ name, function, key, current };
+	else
+		wrong++;
+	spin_unlock_irqrestore(&lock, flags);
+}
+
+void faults_leave_lock(const char *name, const void *key)
+{
+	struct taken *place;
+	unsigned long flags;
+
+	spin_lock_irqsave(&lock, flags);
+	place = find_taken(key, current);
+	if (place)
+		place->lock = NULL;
+	else
+		wrong++;
+	spin_unlock_irqrestore(&lock, flags);
+	if (!place)
+		pr_err("fault: lock %s is left by a task that does not have it\n", name);
+}
+
 /* What is held, by name, and how much went wrong. */
 static int held_get(char *buffer, const struct kernel_param *param)
 {
@@ -98,6 +160,11 @@ static int held_get(char *buffer, const struct kernel_param *param)
 		if (held[i].key)
 			length += scnprintf(buffer + length, PAGE_SIZE - length, "%s ",
 					    held[i].what);
+	for (unsigned int i = 0; i < LOCKS_MAX; i++)
+		if (taken[i].lock)
+			length += scnprintf(buffer + length, PAGE_SIZE - length,
+					    "lock %s since %s() ", taken[i].name,
+					    taken[i].function);
 	if (wrong)
 		length += scnprintf(buffer + length, PAGE_SIZE - length, "wrong %u ", wrong);
 	spin_unlock_irq(&lock);
@@ -108,32 +175,69 @@ static const struct kernel_param_ops held_ops = { .get = held_get };
 module_param_cb(held, &held_ops, NULL, 0444);
 MODULE_PARM_DESC(held, "what has not been given back");
 
-/* A fatal error, as the kernel tells drivers of it, but for the reset of the bus between. */
-static int fatal_set(const char *value, const struct kernel_param *param)
+bool faults_stuck;
+module_param_named(stuck, faults_stuck, bool, 0644);
+MODULE_PARM_DESC(stuck, "no direction stops, as far as the driver can see");
+
+/* All cards of the driver, one after the other, each with its lock held. */
+static void for_each_card(void (*call)(struct pci_dev *pdev, const char *value),
+			  const char *value)
 {
-	const struct pci_error_handlers *handlers = litepcie_pci_driver.err_handler;
-	bool permanent = sysfs_streq(value, "permanent");
 	struct pci_dev *pdev = NULL;
 
 	while ((pdev = pci_get_device(PCI_VENDOR_ID_XILINX, PCI_ANY_ID, pdev))) {
-		pci_channel_state_t state = permanent ? pci_channel_io_perm_failure :
-							pci_channel_io_frozen;
-		pci_ers_result_t result;
-
 		device_lock(&pdev->dev);
-		if (pdev->driver == &litepcie_pci_driver) {
-			result = handlers->error_detected(pdev, state);
-			if (!permanent)
-				result = handlers->slot_reset(pdev);
-			pr_info("fault: fatal, %s\n",
-				result == PCI_ERS_RESULT_RECOVERED ? "recovered" :
-				result == PCI_ERS_RESULT_DISCONNECT ? "given up" : "neither");
-		}
+		if (pdev->driver == &litepcie_pci_driver)
+			call(pdev, value);
 		device_unlock(&pdev->dev);
 	}
+}
+
+static void tell_fatal(struct pci_dev *pdev, const char *value)
+{
+	const struct pci_error_handlers *handlers = litepcie_pci_driver.err_handler;
+	bool permanent = sysfs_streq(value, "permanent");
+	pci_ers_result_t result = PCI_ERS_RESULT_RECOVERED;
+
+	if (!sysfs_streq(value, "resume")) {
+		result = handlers->error_detected(pdev, permanent ? pci_channel_io_perm_failure :
+								    pci_channel_io_frozen);
+		if (!permanent)
+			result = handlers->slot_reset(pdev);
+	}
+	if (result == PCI_ERS_RESULT_RECOVERED && !sysfs_streq(value, "reset"))
+		handlers->resume(pdev);
+	pr_info("fault: fatal, %s\n",
+		result == PCI_ERS_RESULT_RECOVERED ? "recovered" :
+		result == PCI_ERS_RESULT_DISCONNECT ? "given up" : "neither");
+}
+
+/* A fatal error, as the kernel tells drivers of it, but for the reset of the bus between. */
+static int fatal_set(const char *value, const struct kernel_param *param)
+{
+	for_each_card(tell_fatal, value);
 	return 0;
 }
 
 static const struct kernel_param_ops fatal_ops = { .set = fatal_set };
 module_param_cb(fatal, &fatal_ops, NULL, 0200);
-MODULE_PARM_DESC(fatal, "the cards have a fatal error: frozen, or permanent");
+MODULE_PARM_DESC(fatal, "the cards have a fatal error: frozen, or permanent; reset: up to the reset, resume: what is left of it");
+
+static void change_type(struct pci_dev *pdev, const char *value)
+{
+	struct litepcie *card = pci_get_drvdata(pdev);
+	unsigned int n, type;
+
+	if (sscanf(value, "%u %u", &n, &type) == 2 && n < card->block_count)
+		card->blocks[n].type = type;
+}
+
+static int plant_set(const char *value, const struct kernel_param *param)
+{
+	for_each_card(change_type, value);
+	return 0;
+}
+
+static const struct kernel_param_ops plant_ops = { .set = plant_set };
+module_param_cb(plant, &plant_ops, NULL, 0200);
+MODULE_PARM_DESC(plant, "a block's number in the capability table, and the type that it has from now on");

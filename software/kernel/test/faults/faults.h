@@ -9,6 +9,8 @@
  * Debian's kernels have no fault injection. Here every request of the driver's
  * is a wrapper of the same name, which fails when its turn has come, and keeps
  * a list of what is held by name and key. Locks that must be held are looked at.
+ * Mutexes and rwsems are on the list while they are held, which no call may do
+ * any more once it has come back.
  */
 #ifndef LITEPCIE_FAULTS_H
 #define LITEPCIE_FAULTS_H
@@ -21,16 +23,24 @@
 #include <linux/gfp.h>
 #include <linux/idr.h>
 #include <linux/interrupt.h>
+#include <linux/iopoll.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/pci.h>
+#include <linux/rwsem.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 extern struct pci_driver litepcie_pci_driver;
 
+extern bool faults_stuck;
+
 bool faults_strike(const char *what);
 void faults_hold(const char *what, const void *key);
 void faults_drop(const char *what, const void *key);
+void faults_want_lock(const char *name, const char *function, const void *lock);
+void faults_take_lock(const char *name, const char *function, const void *lock);
+void faults_leave_lock(const char *name, const void *lock);
 
 #ifndef FAULTS_THEMSELVES
 
@@ -62,6 +72,38 @@ void faults_drop(const char *what, const void *key);
 		faults_drop(_what, _key);					\
 		_name(__VA_ARGS__);						\
 	}
+
+/* How a lock is taken, and how it is left again. */
+#define WATCHED_LOCK(_type, _take, _leave)						\
+	static inline void __maybe_unused faulty_##_take(_type *lock, const char *name,	\
+							 const char *function)		\
+	{										\
+		faults_want_lock(name, function, lock);					\
+		_take(lock);								\
+		faults_take_lock(name, function, lock);					\
+	}										\
+	static inline void __maybe_unused faulty_##_leave(_type *lock, const char *name)	\
+	{										\
+		faults_leave_lock(name, lock);						\
+		_leave(lock);								\
+	}
+
+WATCHED_LOCK(struct mutex, mutex_lock, mutex_unlock)
+WATCHED_LOCK(struct rw_semaphore, down_read, up_read)
+WATCHED_LOCK(struct rw_semaphore, down_write, up_write)
+
+static inline int __maybe_unused faulty_mutex_lock_interruptible(struct mutex *lock,
+								 const char *name,
+								 const char *function)
+{
+	int err;
+
+	faults_want_lock(name, function, lock);
+	err = mutex_lock_interruptible(lock);
+	if (!err)
+		faults_take_lock(name, function, lock);
+	return err;
+}
 
 #define NUMBER(_n)	((void *)(unsigned long)(_n))
 
@@ -206,6 +248,17 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #undef pci_request_mem_regions
 #undef pci_release_mem_regions
 #undef pci_register_driver
+#undef mutex_lock
+#undef mutex_lock_interruptible
+
+#define mutex_lock(_lock)	faulty_mutex_lock(_lock, #_lock, __func__)
+#define mutex_lock_interruptible(_lock) \
+	faulty_mutex_lock_interruptible(_lock, #_lock, __func__)
+#define mutex_unlock(_lock)	faulty_mutex_unlock(_lock, #_lock)
+#define down_read(_lock)	faulty_down_read(_lock, #_lock, __func__)
+#define down_write(_lock)	faulty_down_write(_lock, #_lock, __func__)
+#define up_read(_lock)		faulty_up_read(_lock, #_lock)
+#define up_write(_lock)		faulty_up_write(_lock, #_lock)
 
 #define kzalloc			faulty_kzalloc
 #define kmalloc			faulty_kmalloc
@@ -254,6 +307,12 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define alloc_chrdev_region(...)	REFUSED(alloc_chrdev_region, -EBUSY, __VA_ARGS__)
 #define pci_register_driver(_driver) \
 	REFUSED(__pci_register_driver, -ENOMEM, _driver, THIS_MODULE, KBUILD_MODNAME)
+
+/* A bit that does not come. */
+#undef readl_poll_timeout
+#define readl_poll_timeout(_address, _value, _condition, _sleep, _timeout)		\
+	(faults_stuck ? ((_value) = readl(_address), -ETIMEDOUT) :			\
+	 readx_poll_timeout(readl, _address, _value, _condition, _sleep, _timeout))
 
 /* Held by anybody, which is little, but Debian's kernels say nothing at all. */
 #undef lockdep_assert_held

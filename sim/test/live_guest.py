@@ -1,0 +1,201 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A guest that stays up while tests send their commands into it, one after the other.
+
+Promises: a test's files in /out and its kernel log are its own; after each test the card is bound,
+every lock of the driver can be taken, and the card has broken no rule. A test that fails, panics
+or hangs ends its guest and board, so the next one gets new ones.
+
+Limit: a task that waits for a lock must get it within 30 to 60 s (PATIENCE). If it does not, the
+kernel panics, and its trace says which task waits where.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import tarfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+
+from board_builds import build_executable, register_map
+from board_process import TOLERATED, WatchedBoard
+from driver_guest import check_text, program
+from guest_line import GuestLine, connect
+
+from sim.guest import run
+from sim.guest.supervise import GuestError
+
+PATIENCE = 30  # seconds that a task may sleep without a turn before the kernel calls it hung
+STEP_SECONDS = 200  # of one test's commands; on an idle machine the longest takes ten
+GUEST_SECONDS = 1800  # of all of them
+LAST_WORDS = 5  # seconds in which a guest that panics says so
+LOCKS = "locks /dev/litepcie0"
+
+# Runs each script that comes on the line in a shell of its own, and sends back its /out.
+AGENT = f"""
+stty -F /dev/ttyS2 raw -echo; exec 3<>/dev/ttyS2
+echo {PATIENCE} >/proc/sys/kernel/hung_task_timeout_secs
+echo 1 >/proc/sys/kernel/hung_task_panic
+cp /out/guest /facts; echo up >&3
+while read -r size <&3 && [ "$size" -gt 0 ]; do
+	head -c "$size" <&3 >/step.sh
+	rm -rf /out /tmp; mkdir /out /tmp
+	status=0; (cd /root && exec sh -e /step.sh) || status=$?
+	dmesg -c >/out/dmesg; tar -c -f /result.tar -C /out .
+	echo "done $status $(stat -c %s /result.tar)" >&3; cat /result.tar >&3
+done
+mv /facts /out/guest
+"""
+# `ask remove` runs a function of the test's, as with guest_line.SHELL.
+ASK = """
+ask() { echo "ask $*" >&3; read -r answer <&3; [ "$answer" = ok ]; }
+"""
+
+
+Functions = Callable[[WatchedBoard], dict[str, Callable[[], object]]]
+
+
+class LiveGuest:
+    """`with LiveGuest(programs=["stress"]) as guest: files = guest.run(["stress cycle ..."])`
+
+    options  the board's
+    files    pairs (path or bytes, guest path), as run_guest() takes them
+    choices  run_guest()'s: append, devices, memory
+    The guest is booted for the first command.
+    """
+
+    def __init__(self, options=(), programs=(), files=(), **choices):
+        self.options = [str(option) for option in options]
+        self.files = [(program(name), f"bin/{name}") for name in ("locks", *programs)]
+        self.files += files
+        self.choices = choices
+        self.line = GuestLine({})
+        self.board: WatchedBoard | None = None  # while the guest runs
+        self.boots = 0
+
+    def __enter__(self) -> LiveGuest:
+        return self
+
+    def __exit__(self, *_) -> None:
+        if self.board:
+            self.power_off()
+
+    def run(
+        self,
+        commands: Iterable[str],
+        functions: Functions = lambda board: {},
+        then: str = LOCKS,
+        restarts: bool = False,
+    ) -> dict[str, bytes]:
+        """Run commands in the guest; what they left in /out, by name.
+
+        functions  of the board: what the guest may ask for while they run, by name
+        then       the check that follows them, or nothing where the card has gone
+        restarts   the commands end in another boot of the guest, which hands over no files
+        """
+        if not self.board:
+            self._boot()
+        self.line.functions, self.line.asked = functions(self.board), []
+        script = "\n".join([ASK, *commands, then]).encode() + b"\n"
+        with self._or_its_end():
+            self.channel.sendall(b"%d\n" % len(script) + script)
+            files = self._follow(restarts)
+            stats = self.board.stats()
+            assert stats["unmapped"] == 0
+            assert set(stats["violations"]) <= TOLERATED, stats["violations"]
+        return files
+
+    def power_off(self) -> None:
+        """The guest ends with whatever runs in it; its card must have broken no rule by then."""
+        with self._or_its_end():
+            self.channel.sendall(b"0\n")
+            self.thread.join(STEP_SECONDS)
+            assert self.ended, "the guest does not end"
+            check_text(self.ended.files["dmesg"].decode())
+            assert self.board.stats()["unmapped"] == 0
+        self._close(None)
+
+    # Boot and end ------------------------------------------------------------------------------
+
+    def _boot(self) -> None:
+        self.line.open()
+        self.reason = self.ended = self.error = self.channel = None
+        self.guest = run.prepare()  # what must be built first has time of its own
+        self.board = WatchedBoard(build_executable(), register_map(), self.options, None)
+        self.board.__enter__()
+        self.thread = threading.Thread(target=self._run_guest, daemon=True)
+        self.thread.start()
+        with self._or_its_end():
+            self.channel = connect(self.line.directory / "line")
+            self.lines = self.channel.makefile("rb")
+            self._follow(restarts=True)
+        self.boots += 1
+
+    def _run_guest(self) -> None:
+        devices = (*self.line.devices, *self.choices.get("devices", ()))
+        try:
+            self.ended = run.run_guest(
+                self.board.socket, AGENT, self.files, guest=self.guest, timeout=GUEST_SECONDS,
+                alive=lambda: self.reason, **{**self.choices, "devices": devices},
+            )  # fmt: skip
+        except Exception as error:  # _or_its_end() raises it in the test
+            self.error = error
+
+    @contextlib.contextmanager
+    def _or_its_end(self) -> Iterator[None]:
+        """What fails ends the guest; the error then says that, and what the guest printed last."""
+        try:
+            yield
+        except BaseException as error:
+            if isinstance(error, GuestLost):
+                self.thread.join(LAST_WORDS)  # it may be panicking, and has its own reason then
+            self.reason = f"{type(error).__name__}: {error}"
+            self.thread.join(STEP_SECONDS)
+            self._close(error)
+            if not isinstance(error, Exception):
+                raise
+            console = self.ended.console.encode() if self.ended else b""
+            raise (self.error or GuestError(self.reason, console)) from error
+
+    def _close(self, error: BaseException | None) -> None:
+        board, self.board = self.board, None
+        if self.channel:
+            self.channel.close()
+        self.line.close()
+        board.__exit__(type(error) if error else None, error, None)
+
+    # The line ----------------------------------------------------------------------------------
+
+    def _follow(self, restarts: bool) -> dict[str, bytes]:
+        """Answer the guest until its script is over."""
+        deadline = time.monotonic() + STEP_SECONDS
+        while True:
+            self.channel.settimeout(max(deadline - time.monotonic(), 0.1))
+            line = self.lines.readline()
+            if not line:
+                raise GuestLost("the guest has left its line")
+            word, *rest = line.decode().split()
+            if word == "ask":
+                self.channel.sendall(self.line.answer(" ".join(rest)).encode() + b"\n")
+            elif word == "up" and restarts:
+                return {}
+            elif word == "done" and not restarts:
+                return self._result(*map(int, rest))
+            else:
+                raise GuestLost(f"the guest says `{line.decode().strip()}`, which is not due")
+
+    def _result(self, status: int, size: int) -> dict[str, bytes]:
+        with tarfile.open(fileobj=io.BytesIO(self.lines.read(size))) as archive:
+            members = [member for member in archive if member.isfile()]
+            files = {m.name[len("./") :]: archive.extractfile(m).read() for m in members}
+        log = files["dmesg"].decode()
+        check_text(log)
+        assert status == 0, f"the commands ended with status {status}\n{log[-3000:]}"
+        return files
+
+
+class GuestLost(RuntimeError):
+    """The guest is not where it should be."""

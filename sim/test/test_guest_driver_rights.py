@@ -1,0 +1,197 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a member of the group that has the card may do with it, and to whom.
+
+In two guests: one with the driver as it is, one with faults (software/kernel/test/faults).
+"""
+
+import re
+import subprocess
+
+import pytest
+from board_builds import build_executable, register_map
+from driver_guest import CARD, FAULTS, boot, faulty_guest, program
+
+from lanebox import layouts
+from lanebox.capability import BLOCK_TYPES
+from sim import artefacts
+from sim.guest import driver, run
+from sim.guest import kernel as guest_kernel
+
+MEMBER = "chown 0:1000 /dev/litepcie0; chmod 660 /dev/litepcie0"
+PAGE = 4096
+
+# What users may write to, beside memories, by register: all else is refused.
+REGISTERS = ("ctrl_scratch", "pcie_counters_control", "pattern_control")
+# And by type, of blocks that are theirs as a whole.
+WHOLE = {"memory", "user", "user_window"}
+# What a memory is said to be: it has none of the parameters that a type with registers needs, so
+# that of such a type no register is allowed.
+PLANTED = [*BLOCK_TYPES, "unknown"]
+MEMORY_BLOCK = 8  # of the default gateware: its number in the capability table
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+def ranges(text, what):
+    """The lines of `member registers` or `member pages` for one way of access."""
+    words = [line.split() for line in text.splitlines()]
+    return [(int(start, 16), int(end, 16)) for name, start, end in words if name == what]
+
+
+def merged(places):
+    """(start, end) pairs in order, neighbours as one."""
+    found = []
+    for start, end in sorted(places):
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+def memories(size=layouts.MEMORY_SIZE, bases=layouts.MEMORY_BASES):
+    return [(base, base + size) for base in bases]
+
+
+def registers(msix=False):
+    """The registers that users may write to one by one."""
+    csr = register_map(msix=msix)["csr_registers"]
+    return [(csr[name]["addr"], csr[name]["addr"] + 4) for name in REGISTERS]
+
+
+CARD_MEMORY = (
+    layouts.CARD_MEMORY_BASE,
+    layouts.CARD_MEMORY_BASE + layouts.CARD_MEMORY_SIZE,
+)
+
+
+def start_with_memory(start_board, **choices):
+    return start_board("--pace", "400000", "--bar2", layouts.BAR2_SIZE, **choices)
+
+
+@pytest.mark.guest
+def test_a_member_of_the_group_keeps_to_what_is_its_own(start_board):
+    """Every register and page is tried; then a second open beside a stream, leftovers, memory.
+
+    What may be written to is the list above and nothing else. A second open sees and changes
+    nothing of the first's. Memory is limited and charged, whatever keeps it. 32-bit programs get
+    the answers of others.
+    """
+    # leftovers write to a card that no file has had a ring of yet.
+    parts = ("registers", "pages", "leftovers", "beside", "charge", "compat")
+    commands = [MEMBER, "ulimit -n 1000"]
+    commands += [f"member {part} /dev/litepcie0 >/out/{part}" for part in parts]
+    commands += ["member charge /dev/litepcie0; cat /proc/interrupts >/out/interrupts"]
+    with start_with_memory(start_board, program=build_executable("lanebox")) as board:
+        files = boot(board, commands, programs=["member"], timeout=240).files
+        assert board.stats()["unmapped"] == 0
+    assert ranges(files["registers"].decode(), "ioctl") == merged(registers() + memories())
+    pages = files["pages"].decode()
+    assert ranges(pages, "bar0") == memories()
+    assert ranges(pages, "bar2") == [CARD_MEMORY]
+    for part in parts[2:]:
+        assert files[part].decode() == f"{part}: ok\n"
+    assert re.search(r" litepcie0$", files["interrupts"].decode(), re.MULTILINE)
+
+
+@pytest.mark.guest
+def test_a_member_of_the_group_has_the_tools(start_board, gateware):
+    """Ours and LitePCIe's own, with the limit on locked memory that some systems have."""
+    tools = [(artefacts.utility(gateware / "include", static=True), "bin/litepcie_util"),
+             (artefacts.stock_utility(gateware / "include"), "bin/stock")]  # fmt: skip
+    commands = [MEMBER, "ulimit -l 64"]
+    commands += [
+        f"member as litepcie_util {command} >/out/{command.split()[0]}"
+        for command in ("info", "scratch_test", "peek ctrl_scratch", "dma_bench --size 4M",
+                        "dma_test --direction loopback --size 2M", "mmio_bench --all --count 16")
+    ]  # fmt: skip
+    commands += ["member as stock scratch_test >/out/stock_scratch",
+                 "member as stock -z -t 2 dma_test >/out/stock_dma || true"]  # fmt: skip
+    with start_board("--pace", "200000") as board:
+        files = boot(board, commands, programs=["member"], files=tools, timeout=240).files
+    # The card's memory in BAR2 is mapped for it: loads and stores of the program's own reach it.
+    for way in (rb"read_mapped/8", rb"write_mapped/8"):
+        assert re.search(rb"^  " + way + rb" +[\d.]+ +[\d.]+ ", files["mmio_bench"], re.M), way
+    assert b"0 wrong c2h buffers, 0 wrong h2c beats, 0 lost" in files["dma_test"]
+    assert b"Read: 0xdeadbeef" in files["stock_scratch"]
+    # Its last row has buffers that came, and no errors.
+    row = [line.split() for line in files["stock_dma"].decode().splitlines() if "." in line][-1]
+    assert int(row[2]) > 32 and int(row[4]) == 0, row
+
+
+@pytest.mark.guest
+def test_types_of_block_that_are_not_in_the_list_are_refused(start_board):
+    """A memory's block gets each type in turn, and one that no driver knows.
+
+    By ioctl and by mapping only whole blocks of users stay; a block with one register that is
+    allowed has no page. With the same faults: a direction that does not stop takes the right to
+    make requests from the card, and a card that is being recovered cannot be opened before the
+    whole bus has recovered.
+    """
+    commands = [MEMBER, f"p={FAULTS}"]
+    first, _ = memories()
+    for name in PLANTED:
+        kind = BLOCK_TYPES[name].number if name in BLOCK_TYPES else 999
+        commands += [f"echo {MEMORY_BLOCK} {kind} >$p/plant",
+                     f"member part /dev/litepcie0 {first[0]} {first[1]} >/out/{name}"]  # fmt: skip
+    commands += [
+        f"echo {MEMORY_BLOCK} {BLOCK_TYPES['memory'].number} >$p/plant",
+        f"member stuck /dev/litepcie0 $p/stuck {CARD}/config >/out/stuck",
+        "dmesg | grep -q 'c2h does not stop .*bus mastering is off'",
+        "echo reset >$p/fatal; ! member compat /dev/litepcie0 2>/out/reset",
+        "echo resume >$p/fatal; member compat /dev/litepcie0 >/out/resumed",
+    ]
+    with start_with_memory(start_board, program=build_executable("lanebox")) as board:
+        files = boot(
+            board, commands, programs=["member"], guest=faulty_guest(), timeout=240,
+        ).files  # fmt: skip
+        assert board.stats()["unmapped"] == 0
+    for name in PLANTED:
+        text = files[name].decode()
+        wanted = [first] if name in WHOLE else []
+        assert ranges(text, "ioctl") == ranges(text, "bar0") == wanted, (name, text)
+    assert files["stuck"] == b"stuck: ok\n" and files["resumed"] == b"compat: ok\n"
+    assert b"Input/output error" in files["reset"]
+
+
+@pytest.mark.guest
+@pytest.mark.soak
+def test_the_table_of_msix_is_nobodys(start_msix):
+    """Its vectors are addresses that the card writes to; each direction's message has a name."""
+    commands = [MEMBER]
+    commands += [f"member {part} /dev/litepcie0 >/out/{part}" for part in ("registers", "pages")]
+    commands += ["member charge /dev/litepcie0", "cat /proc/interrupts >/out/interrupts"]
+    with start_msix("--bar2", layouts.BAR2_SIZE) as board:
+        files = boot(board, commands, programs=["member"]).files
+    found = ranges(files["registers"].decode(), "ioctl")
+    assert found == merged(registers(msix=True) + memories())
+    assert ranges(files["pages"].decode(), "bar0") == memories()
+    names = re.findall(r"(\S+)$", files["interrupts"].decode(), re.MULTILINE)
+    assert {"litepcie0-h2c", "litepcie0-c2h"} <= set(names)
+
+
+def test_no_place_of_an_interrupt_breaks_the_timer():
+    """An interrupt or a stop at each place of its callback: no warning, and news still come."""
+    done = subprocess.run([program("timer")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "timer: ok\n"
+
+
+# Functions with an index that a user chose, and what bounds it under speculation on x86.
+INDEXED = ("litepcie_setup_ring", "litepcie_setup_memory", "litepcie_setup_info",
+           "litepcie_bar_info", "bar_fault")  # fmt: skip
+
+
+@pytest.mark.guest
+def test_indices_of_users_are_clamped():
+    """array_index_nospec() is a `sbb` of a register with itself, in each function with an index."""
+    module = driver.ensure(guest_kernel.ensure())
+    done = subprocess.run(["objdump", "-d", module], capture_output=True, text=True, check=True)
+    functions = dict(re.findall(r"^[0-9a-f]+ <(\w+)>:\n(.*?)(?=^$|\Z)", done.stdout, re.M | re.S))
+    for name in INDEXED:
+        assert re.search(r"\bsbb\s+%(\w+),%\1\b", functions[name]), name

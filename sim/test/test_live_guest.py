@@ -1,0 +1,30 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""live_guest.py: a test that goes wrong ends its guest, says why, and the next has a new one."""
+
+import live_guest
+import pytest
+from live_guest import LiveGuest
+
+from sim.guest import run
+from sim.guest.supervise import GuestError
+
+pytestmark = [pytest.mark.guest, pytest.mark.soak]  # a boot for each thing that goes wrong
+
+
+def test_what_goes_wrong_ends_the_guest(monkeypatch, tmp_path):
+    """Commands that hang or fail, and a card that is not there for the next test any more."""
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+    with LiveGuest() as guest:
+        assert guest.run(["echo this >/out/that"])["that"] == b"this\n"
+        assert "that" not in guest.run(["true"]) and guest.boots == 1
+        with monkeypatch.context() as patch, pytest.raises(GuestError, match="timed out"):
+            patch.setattr(live_guest, "STEP_SECONDS", 5)
+            guest.run(["sleep 1000"])
+        with pytest.raises(GuestError, match="status 3"):
+            guest.run(["exit 3"])
+        with pytest.raises(GuestError, match="locks: /dev/litepcie0: No such file"):
+            guest.run(["echo 0000:01:00.0 >/sys/bus/pci/drivers/litepcie/unbind"])
+        guest.run(["true"])
+        assert guest.boots == 4

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Who pays for the memory of a ring, and how much one user may have.
+ *
+ * Memory that cannot be swapped is charged as io_uring's and RDMA's is: to the
+ * process, which shows it as VmPin, and to the user, whose processes together
+ * stay within RLIMIT_MEMLOCK.  A process that hands its descriptors on and ends
+ * so gains nothing.  The charge lasts as long as the memory.
+ */
+
+#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
+
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/kref.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/user.h>
+#include <linux/slab.h>
+
+#include "charge.h"
+
+/* For one ring at a time nobody pays.  It lives as long as the ring that has it. */
+struct litepcie_allowance {
+	struct kref	kref;
+	atomic_t	taken;
+};
+
+struct litepcie_allowance *litepcie_allowance_alloc(void)
+{
+	struct litepcie_allowance *allowance = kzalloc(sizeof(*allowance), GFP_KERNEL);
+
+	if (allowance)
+		kref_init(&allowance->kref);
+	return allowance;
+}
+
+static void allowance_release(struct kref *kref)
+{
+	kfree(container_of(kref, struct litepcie_allowance, kref));
+}
+
+void litepcie_allowance_put(struct litepcie_allowance *allowance)
+{
+	kref_put(&allowance->kref, allowance_release);
+}
+
+static int over_limit(u64 pages, u64 limit)
+{
+	if (pages <= limit)
+		return 0;
+	pr_debug("%s: %llu pages would be locked, RLIMIT_MEMLOCK allows %llu: raise it, or have CAP_IPC_LOCK\n",
+		 current->comm, pages, limit);
+	return -ENOMEM;
+}
+
+static int charge_user(struct litepcie_charge *charge, u64 limit)
+{
+	charge->user = get_current_user();
+	return over_limit(atomic_long_add_return(charge->pages, &charge->user->locked_vm), limit);
+}
+
+/* Beside what others, as RDMA, have pinned of the same process. */
+static int charge_process(struct litepcie_charge *charge, u64 limit)
+{
+	charge->mm = current->mm;
+	mmgrab(charge->mm);
+	return over_limit(atomic64_add_return(charge->pages, &charge->mm->pinned_vm), limit);
+}
+
+/* To the caller, unless the memory may have @allowance, which may be NULL. */
+int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
+		    struct litepcie_allowance *allowance)
+{
+	u64 limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	bool limited;
+	int err = 0;
+
+	*charge = (struct litepcie_charge){ .pages = pages };
+	if (allowance && !atomic_cmpxchg(&allowance->taken, 0, 1)) {
+		kref_get(&allowance->kref);
+		charge->allowance = allowance;
+		return 0;
+	}
+	if (!current->mm)
+		return -ENOMEM;
+	limited = !capable(CAP_IPC_LOCK);
+	if (limited)
+		err = charge_user(charge, limit);
+	if (!err)
+		err = charge_process(charge, limited ? limit : U64_MAX);
+	if (err)
+		litepcie_discharge(charge);
+	return err;
+}
+
+void litepcie_discharge(struct litepcie_charge *charge)
+{
+	if (charge->allowance) {
+		atomic_set(&charge->allowance->taken, 0);
+		litepcie_allowance_put(charge->allowance);
+	}
+	if (charge->mm) {
+		atomic64_sub(charge->pages, &charge->mm->pinned_vm);
+		mmdrop(charge->mm);
+	}
+	if (charge->user) {
+		atomic_long_sub(charge->pages, &charge->user->locked_vm);
+		free_uid(charge->user);
+	}
+	*charge = (struct litepcie_charge){ };
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Show that no lock of the driver is held while nobody uses the card, for the tests in sim/test.
+ *
+ *   locks DEV		make a call for each lock, in a process of its own; each must come back
+ *
+ * A process that waits for a mutex cannot be killed, so its parent waits for it and says which call
+ * it is in. The spinlocks are taken on these ways too; a guest in which one is held stands still.
+ *
+ * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ */
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+#define PATIENCE_MS	10000
+
+static const char *volatile *stage;	/* the call that the child is in; shared with it */
+
+static void need(bool true_, const char *call)
+{
+	if (!true_)
+		fail("%s: %s", call, strerror(errno));
+}
+
+/* A call that may have nothing to do, which is no matter as long as it comes back. */
+static void ends(long rc, int error, const char *call)
+{
+	need(rc >= 0 || errno == error, call);
+}
+
+/* way->mutex, of which ring and owner are asked; card->live. */
+static void way_mutex(int fd, uint32_t way)
+{
+	struct litepcie_ring_info info = { .way = way };
+	struct litepcie_event event = { .way = way, .fd = -1 };
+	struct litepcie_export export = { .way = way, .fd_flags = O_CLOEXEC };
+	void *ring;
+
+	*stage = "RING_INFO";
+	need(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "RING_INFO");
+	*stage = "EVENT";
+	need(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &event), "EVENT");
+	*stage = "mmap() of a ring";
+	ring = mmap(NULL, info.ring_bytes, PROT_READ, MAP_SHARED, fd, (off_t)info.ring_offset);
+	need(ring != MAP_FAILED && !munmap(ring, info.ring_bytes), "mmap() of a ring");
+	*stage = "EXPORT";
+	need(!ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export) && !close(export.fd), "EXPORT");
+}
+
+/* way->io and way->wait.lock: whole buffers, without waiting. */
+static void way_io(int fd)
+{
+	static char buffer[BUFFER];
+	struct pollfd poller = { .fd = fd, .events = POLLIN | POLLOUT };
+
+	*stage = "read()";
+	ends(read(fd, buffer, sizeof(buffer)), EAGAIN, "read()");
+	*stage = "write()";
+	ends(write(fd, buffer, sizeof(buffer)), EAGAIN, "write()");
+	*stage = "poll()";
+	need(poll(&poller, 1, 0) >= 0, "poll()");
+}
+
+static void every_call(const char *device)
+{
+	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
+	int fd;
+
+	*stage = "open()";	/* card->live, way->mutex, card->files_lock */
+	fd = open(device, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	need(fd >= 0, device);
+	*stage = "LOCK";
+	need(!ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock), "LOCK");
+	need(lock.dma_reader_status && lock.dma_writer_status, "LOCK: a direction has an owner");
+	way_mutex(fd, LITEPCIE_WAY_H2C);
+	way_mutex(fd, LITEPCIE_WAY_C2H);
+	way_io(fd);
+	*stage = "start, with card->irq_lock";
+	need(!small_ring(fd, LITEPCIE_WAY_C2H) && !run_c2h(fd, 1, NULL), "start");
+	need(!small_ring(fd, LITEPCIE_WAY_H2C) && !run_h2c(fd, 1, NULL), "start");
+	*stage = "close(), which stops the DMA";
+	close(fd);
+	exit(0);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+	pid_t child;
+
+	if (argc != 2) {
+		fprintf(stderr, "usage: locks DEV\n");
+		return 2;
+	}
+	stage = mmap(NULL, sizeof(*stage), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
+	need(stage != MAP_FAILED, "shared memory");
+	child = fork();
+	if (child == 0)
+		every_call(argv[1]);
+	for (int i = 0; waitpid(child, &status, WNOHANG) == 0; i++) {
+		if (i == PATIENCE_MS)
+			fail("%s does not come back: a lock is held", *stage);
+		usleep(1000);
+	}
+	return status ? 1 : 0;
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The calls of a 32-bit program, and a direction that does not stop.
+ */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "member.h"
+
+/* compat -------------------------------------------------------------------------------------- */
+
+/* struct litepcie_ioctl_dma_writer, and reader, as i386 lays it out. */
+struct run32 {
+	uint8_t		enable;
+	int64_t		hw_count __attribute__((packed, aligned(4)));
+	int64_t		sw_count __attribute__((packed, aligned(4)));
+};
+
+_Static_assert(sizeof(struct run32) == 20, "i386 aligns a long long to 4 bytes");
+
+#define WRITER32	_IOWR(LITEPCIE_IOCTL, 21, struct run32)
+#define READER32	_IOWR(LITEPCIE_IOCTL, 22, struct run32)
+
+/* ioctl() as a 32-bit program calls it; @argument lies below 4 GiB. */
+static int ioctl32(int fd, unsigned long request, void *argument)
+{
+	long rc = 54;	/* ioctl of i386 */
+
+	__asm__ volatile("int $0x80" : "+a"(rc)
+			 : "b"((long)fd), "c"(request), "d"(argument)
+			 : "memory", "r8", "r9", "r10", "r11");
+	if ((int)rc < 0)
+		errno = -(int)rc;
+	return (int)rc < 0 ? -1 : 0;
+}
+
+static void same_for_both(int fd, unsigned long request, void *low, size_t size, const char *what)
+{
+	char wide[128];
+
+	memset(low, 0, size);
+	memset(wide, 0, sizeof(wide));
+	need(!ioctl(fd, request, wide), what);
+	need(!ioctl32(fd, request, low), what);
+	if (memcmp(wide, low, size))
+		fail("%s: 32-bit programs get another answer", what);
+}
+
+int compat(const char *device)
+{
+	void *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
+			 -1, 0);
+	struct run32 *run = low;
+	int fd = open_or_fail(device);
+
+	need(low != MAP_FAILED, "memory below 4 GiB");
+	same_for_both(fd, LITEPCIE_IOCTL_REG, low, sizeof(struct litepcie_ioctl_reg), "REG");
+	same_for_both(fd, LITEPCIE_IOCTL_MMAP_DMA_INFO, low,
+		      sizeof(struct litepcie_ioctl_mmap_dma_info), "MMAP_DMA_INFO");
+	same_for_both(fd, LITEPCIE_IOCTL_RING_INFO, low, sizeof(struct litepcie_ring_info),
+		      "RING_INFO");
+	same_for_both(fd, LITEPCIE_IOCTL_BAR, low, sizeof(struct litepcie_bar), "BAR");
+	for (int way = 0; way < 2; way++) {
+		*run = (struct run32){ .enable = 1, .hw_count = -1, .sw_count = -1 };
+		need(!ioctl32(fd, way ? WRITER32 : READER32, run), "start by a 32-bit program");
+		if (run->hw_count < 0 || run->sw_count < 0)
+			fail("a 32-bit program gets no counts");
+		*run = (struct run32){ .enable = 0 };
+		need(!ioctl32(fd, way ? WRITER32 : READER32, run), "stop by a 32-bit program");
+	}
+	printf("compat: ok\n");
+	return 0;
+}
+
+/* stuck --------------------------------------------------------------------------------------- */
+
+static void say(const char *parameter, const char *value)
+{
+	int fd = open(parameter, O_WRONLY);
+
+	need(fd >= 0 && write(fd, value, strlen(value)) > 0, parameter);
+	close(fd);
+}
+
+/* Bus mastering, in the command register. */
+static bool is_master(const char *config)
+{
+	int fd = open(config, O_RDONLY);
+	unsigned char command;
+
+	need(fd >= 0 && pread(fd, &command, 1, 4) == 1, config);
+	close(fd);
+	return command & 4;
+}
+
+/* While a direction may still write, the card may make no request; it may when both have stopped. */
+int stuck(const char *device, const char *parameter, const char *config)
+{
+	int fd = open_or_fail(device);
+	struct litepcie_index *index = map_index(fd);
+
+	need(!run_c2h(fd, 1, NULL) && !run_h2c(fd, 1, NULL), "start");
+	need(is_master(config), "bus mastering of a card that runs");
+	/* One that has requests to make could not stop once the card may make none. */
+	need(!run_h2c(fd, 0, NULL), "stop of h2c");
+	say(parameter, "1");
+	refused(run_c2h(fd, 0, NULL), EIO, "stop of c2h");
+	if (is_master(config))
+		fail("the card may still write to memory");
+	refused(run_c2h(fd, 1, NULL), EIO, "start of what does not stop");
+	refused(run_h2c(fd, 1, NULL), EIO, "start of the other, which does not stop either");
+	say(parameter, "0");
+	refused(run_c2h(fd, 1, NULL), EIO, "start of c2h while h2c may still read");
+	if (is_master(config))
+		fail("the card may make requests, though h2c has not stopped");
+	need(!run_h2c(fd, 1, NULL) && is_master(config), "start of h2c when both have stopped");
+	need(!run_c2h(fd, 1, NULL), "start of c2h when both have stopped");
+	while (__atomic_load_n(&index->way[1].hardware, __ATOMIC_ACQUIRE) < 40)
+		usleep(1000);
+	printf("stuck: ok\n");
+	return 0;
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Which registers and pages a member of the group may write to: tried one by one.
+ */
+#include <sys/mman.h>
+
+#include "member.h"
+
+#define PAGE	4096u
+
+/* Neighbours that are allowed are one line: what, start, end. */
+static struct {
+	const char	*what;
+	uint64_t	start, end;
+} line;
+
+static void print_line(void)
+{
+	if (line.what)
+		printf("%s %#llx %#llx\n", line.what, (unsigned long long)line.start,
+		       (unsigned long long)line.end);
+	line.what = NULL;
+}
+
+static void allowed(const char *what, uint64_t start, uint64_t size)
+{
+	if (!line.what || line.end != start) {
+		print_line();
+		line.what = what;
+		line.start = start;
+	}
+	line.end = start + size;
+}
+
+static uint64_t bar_of(int fd, unsigned int number, uint64_t *size)
+{
+	struct litepcie_bar bar = { .bar = number };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), "BAR");
+	*size = bar.size;
+	return bar.offset;
+}
+
+/* 0 into all that may be written to: nothing of the card runs. */
+static void try_registers(int fd, uint64_t start, uint64_t end)
+{
+	for (uint64_t at = start; at < end; at += 4) {
+		struct litepcie_ioctl_reg reg = { .addr = (uint32_t)at, .is_write = 1 };
+
+		if (!ioctl(fd, LITEPCIE_IOCTL_REG, &reg))
+			allowed("ioctl", at, 4);
+		else if (errno != EPERM)
+			fail("register %#llx: %s", (unsigned long long)at, strerror(errno));
+	}
+	print_line();
+}
+
+/* Nothing is written, only mapped. */
+static void try_pages(int fd, unsigned int number, const char *what, uint64_t start, uint64_t end)
+{
+	uint64_t size, offset = bar_of(fd, number, &size);
+	char *all = map_or_null(fd, offset, size, PROT_READ);
+	bool before = false;
+
+	need(all, "the BAR to read");
+	for (uint64_t at = start; at < end && at < size; at += PAGE) {
+		void *page = map_or_null(fd, offset + at, PAGE, PROT_READ | PROT_WRITE);
+
+		if (page) {
+			allowed(what, at, PAGE);
+			munmap(page, PAGE);
+		} else if (errno != EPERM) {
+			fail("page %#llx: %s", (unsigned long long)at, strerror(errno));
+		}
+		if (at > start && !page != !before)
+			refused(map_or_null(fd, offset + at - PAGE, 2 * PAGE,
+					    PROT_READ | PROT_WRITE) ? 0 : -1, EPERM,
+				"a page that is refused, mapped with its neighbour");
+		before = page;
+		refused(mprotect(all + at, PAGE, PROT_READ | PROT_WRITE), EACCES,
+			"a page that was mapped to read, made writable");
+	}
+	print_line();
+	munmap(all, size);
+}
+
+int registers(const char *device)
+{
+	int fd = open_or_fail(device);
+	uint64_t size;
+
+	bar_of(fd, 0, &size);
+	try_registers(fd, 0, size);
+	return 0;
+}
+
+int pages(const char *device)
+{
+	int fd = open_or_fail(device);
+
+	try_pages(fd, 0, "bar0", 0, UINT64_MAX);
+	try_pages(fd, 2, "bar2", 0, UINT64_MAX);
+	return 0;
+}
+
+/* A part of BAR0, in both ways. */
+int part(const char *device, uint64_t start, uint64_t end)
+{
+	int fd = open_or_fail(device);
+
+	try_registers(fd, start, end);
+	try_pages(fd, 0, "bar0", start, end);
+	return 0;
+}

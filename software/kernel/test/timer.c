@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * moderation.c with a kernel of nothing but one timer: an interrupt on another
+ * processor, or a stop, comes at each place of the timer's callback in turn.
+ *
+ * The kernel warns when a callback moves its own timer on while that is queued,
+ * as an interrupt may have done meanwhile.  Afterwards a direction that runs must
+ * have its cause switched on or its timer queued, or it would never hear again;
+ * one that is stopped must have neither.
+ *
+ * Exit status: 0 as it should be, 1 not so (with a sentence).
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LITEPCIE_CARD_H
+#define LITEPCIE_COMPAT_H
+
+typedef uint64_t u64;
+typedef int64_t ktime_t;
+
+enum hrtimer_restart { HRTIMER_NORESTART, HRTIMER_RESTART };
+enum { CLOCK_MONOTONIC_, HRTIMER_MODE_REL };
+enum { LITEPCIE_MODE_INTERRUPT, LITEPCIE_MODE_ADAPTIVE, LITEPCIE_MODE_POLL };
+
+#define CLOCK_MONOTONIC		CLOCK_MONOTONIC_
+#define NSEC_PER_USEC		1000
+#define READ_ONCE(_x)		(_x)
+#define container_of(_pointer, _type, _member) \
+	((_type *)((char *)(_pointer) - __builtin_offsetof(_type, _member)))
+
+struct hrtimer {
+	bool	queued;
+	ktime_t	expires;
+};
+
+struct litepcie_ring {
+	struct { unsigned int interval_us; } geometry;
+};
+
+struct litepcie_way {
+	struct hrtimer		timer;
+	struct litepcie_ring	*ring;
+	struct { bool lock; } wait;
+	bool			running, cause, news;
+	unsigned int		mode;
+};
+
+static struct litepcie_ring ring = { { 10 } };
+static struct litepcie_way way = { .ring = &ring };
+static ktime_t now;
+static unsigned int place, strike_at;
+static void (*strike)(void);
+static unsigned int seen;	/* what the callback is told, one bit for each look */
+
+void litepcie_moderation_interrupt(struct litepcie_way *way);
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "timer: mode %u, answers %#x, place %u: %s\n", way.mode, seen, strike_at,
+		what);
+	exit(1);
+}
+
+/* What is done elsewhere is done between two steps of the callback, unless it has the lock. */
+static void step(void)
+{
+	if (!way.wait.lock && place++ == strike_at && strike)
+		strike();
+}
+
+#define spin_lock_irqsave(_lock, _flags)	(step(), *(_lock) = true, (void)((_flags) = 0))
+#define spin_unlock_irqrestore(_lock, _flags)	(*(_lock) = false, (void)(_flags), step())
+
+static ktime_t ns_to_ktime(u64 ns)
+{
+	return (ktime_t)ns;
+}
+
+static void hrtimer_setup(struct hrtimer *timer, enum hrtimer_restart (*function)(struct hrtimer *),
+			  int clock, int mode)
+{
+	(void)function, (void)clock, (void)mode;
+	timer->queued = false;
+}
+
+static void hrtimer_start(struct hrtimer *timer, ktime_t delay, int mode)
+{
+	(void)mode;
+	timer->queued = true;
+	timer->expires = now + delay;
+}
+
+/* WARN_ON(timer->state & HRTIMER_STATE_ENQUEUED), of one whose time has come. */
+__attribute__((unused))
+static void hrtimer_forward_now(struct hrtimer *timer, ktime_t delay)
+{
+	step();
+	if (now < timer->expires)
+		return;
+	if (timer->queued)
+		fail("a queued timer is moved on, and the kernel warns");
+	timer->expires = now + delay;
+}
+
+static void hrtimer_cancel(struct hrtimer *timer)
+{
+	timer->queued = false;
+}
+
+static void litepcie_cause_enable(struct litepcie_way *way, bool enable)
+{
+	way->cause = enable;
+	step();
+}
+
+static bool litepcie_dma_progress(struct litepcie_way *way)
+{
+	bool news;
+
+	step();
+	news = seen & 1;
+	seen >>= 1;
+	step();
+	return news && way->running;
+}
+
+static void litepcie_dma_news(struct litepcie_way *way)
+{
+	(void)way;
+	step();
+}
+
+#include "../moderation.c"
+
+/* Long enough after it that the timer that it starts is due before the callback ends. */
+static void interrupt_elsewhere(void)
+{
+	strike = NULL;
+	if (!way.cause)
+		return;
+	litepcie_moderation_interrupt(&way);
+	now += 1000000;
+}
+
+static void stop_elsewhere(void)
+{
+	strike = NULL;
+	way.running = false;
+}
+
+static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhere)(void))
+{
+	for (strike_at = 0; strike_at < 16; strike_at++) {
+		place = 0;
+		strike = elsewhere;
+		seen = answers;
+		way.mode = mode;
+		way.running = true;
+		way.cause = false;
+		way.timer.queued = false;	/* as the kernel does before it calls */
+		if (look(&way.timer) == HRTIMER_RESTART)
+			way.timer.queued = true;
+		if (way.running && !way.cause && !way.timer.queued)
+			fail("neither an interrupt nor the timer will come");
+		/* The stop goes on behind the callback, as hrtimer_cancel() waits for it. */
+		if (!way.running) {
+			litepcie_moderation_stop(&way);
+			if (way.cause || way.timer.queued)
+				fail("a direction that is stopped still listens");
+		}
+	}
+}
+
+int main(void)
+{
+	litepcie_moderation_init(&way);
+	for (unsigned int mode = LITEPCIE_MODE_ADAPTIVE; mode <= LITEPCIE_MODE_POLL; mode++)
+		for (unsigned int answers = 0; answers < 4; answers++) {
+			run_callback(mode, answers, interrupt_elsewhere);
+			run_callback(mode, answers, stop_elsewhere);
+		}
+	litepcie_moderation_start(&way);
+	printf("timer: ok\n");
+	return 0;
+}
