@@ -34,6 +34,7 @@ FAULTS = {
     "stuck": 0,  # bits of the scratch register that read 1
     "table": None,  # (word, value): the capability table has this there, its checksum being right
     "checksum": 0,  # what the table's checksum is wrong by
+    "done_before": 0,  # what a direction's count of descriptors is after a flush, in place of 0
     "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
 }
 
@@ -98,10 +99,10 @@ def capability_place(word):
 class Channel:
     """One direction of the DMA: its table and what it has done."""
 
-    def __init__(self, base):
+    def __init__(self, base, done):
         self.base = base
         self.table = deque()
-        self.done = 0  # since the last flush, what loop_status shows
+        self.done = done  # loop_status shows the lower 32 bits
         self.moved = 0  # bytes, ever
         self.cleared = 0  # of these, when the counters were cleared
 
@@ -117,8 +118,10 @@ class CardStandin:
         self.word = {**dict(words), registers.address["ctrl_scratch"]: SCRATCH_RESET,
             **capability_table(registers, fault)}
         self.raised = 0  # causes, as the vector register shows them
-        self.h2c = Channel(registers.address["pcie_dma0_reader_enable"])
-        self.c2h = Channel(registers.address["pcie_dma0_writer_enable"])
+        self.h2c = Channel(registers.address["pcie_dma0_reader_enable"],
+            fault["done_before"])
+        self.c2h = Channel(registers.address["pcie_dma0_writer_enable"],
+            fault["done_before"])
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
         self.snapshot = {}
         self.first_buffer = None  # what the first h2c buffer held
@@ -214,7 +217,7 @@ class CardStandin:
                 assert len(channel.table) <= 256, "the descriptor table overflows"
             elif offset == channel.base + TABLE["flush"]:
                 channel.table.clear()
-                channel.done = 0
+                channel.done = self.fault["done_before"]
         if offset == self.registers.address["pcie_counters_control"] and value & 1:
             self.snapshot = {
                 "pcie_counters_time": self.time,

@@ -35,6 +35,12 @@ def stock_build(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def msix_build(tmp_path_factory):
+    """The folder with MSI-X in it."""
+    return build(tmp_path_factory, "--msix")
+
+
+@pytest.fixture(scope="session")
 def built():
     """The C library and litepcie_util, with the gateware's headers they were built for."""
     return build_software()

@@ -13,8 +13,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from card_standin import BAR0, BAR0_SIZE, FAULTS, CardStandin, Registers
 from repository import ROOT
-from software_build import TIMEOUT, build_software
+from software_build import TIMEOUT, build_software, build_unchecked
 from vfio_user_standin import Standin
 
 LIBRARY = ROOT / "software" / "user" / "liblitepcie"
@@ -36,11 +37,65 @@ def load_layout():
 def _run(program, *arguments):
     result = subprocess.run([program, *arguments], capture_output=True, text=True, timeout=TIMEOUT)
     assert result.returncode == 0, result.stdout + result.stderr
+    return result.stdout
+
+
+@pytest.fixture(scope="session")
+def raced():
+    """The test programs with checks for data races, of which the first ends a program."""
+    return build_unchecked("SANITIZE=thread") / "test"
 
 
 def test_rings_hand_out_only_what_is_theirs(built):
     """software/user/test/rings.c: the rings over a back end of the test's own."""
     _run(built.out / "test" / "rings")
+
+
+def test_the_rings_counts_are_free_of_races(raced):
+    """The same, with a thread that reads the counts, under a checker of data races."""
+    _run(raced / "rings")
+
+
+@pytest.mark.parametrize("checks", ["built", "raced"])
+def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks):
+    """software/user/test/waits.c: each blocking call sleeps, and says why it was ended."""
+    found = request.getfixturevalue(checks)
+    program = (found.out / "test" if checks == "built" else found) / "waits"
+    with Standin(tmp_path / "s", built.csr_json) as standin:
+        text = _run(program, f"sim:{tmp_path / 's'}", hex(standin.registers.bell))
+        assert standin.quiet()
+    assert text.count("waits: ") == 8
+
+
+@pytest.fixture(scope="module")
+def bar0(built, tmp_path_factory):
+    """BAR0 of the card's stand-in, as a file."""
+    registers = Registers(built.csr_json)
+    card = CardStandin(registers, FAULTS)
+    path = tmp_path_factory.mktemp("bar0") / "image"
+    path.write_bytes(b"".join(card.read(at, BAR0, 4) for at in range(0, BAR0_SIZE, 4)))
+    return path, registers.memory0
+
+
+def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
+    """software/user/test/driver: BAR0 for root and users, others' rings, counts near a wrap."""
+    path, memory = bar0
+    _run(built.out / "test" / "calls", path, hex(memory))
+
+
+def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
+    """software/user/test/stamps.c: what was not found has no place."""
+    with Standin(tmp_path / "s", built.csr_json):
+        _run(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
+
+
+@pytest.mark.parametrize("ahead", [(1 << 16) - 32, (1 << 31) - 48, (1 << 32) - 48, (1 << 32) - 16,
+    (7 << 32) - 32, 1 << 40], ids=hex)
+def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead):
+    """software/user/test/wraps.c: both directions begin right before a wrap of the card's count."""
+    with Standin(tmp_path / "s", built.csr_json, done_before=ahead):
+        text = _run(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
+    assert text.count("wraps: ") == 3
 
 
 def test_two_threads_move_buffers(built, tmp_path):
@@ -94,23 +149,47 @@ def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
     assert (installed / "lib" / "liblitepcie.so.1").resolve().name == "liblitepcie.so.1.0.0"
 
 
-@pytest.mark.parametrize("link", ["shared", "static"])
-def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
-    """By pkg-config's own words, as strict C11 and as C++; it runs on a card that behaves."""
+def words_of_pkg_config(installed):
+    """What the installed .pc file says a program needs, to compile and to link."""
     pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
     values = dict(re.findall(r"^(\w+)=(.*)$", pc, re.MULTILINE), prefix=str(installed))
     flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
     flags = re.sub(r"\$\{(\w+)\}", lambda m: values[m.group(1)], flags)
-    flags = flags.replace("${prefix}", str(installed)).split()
+    return flags.replace("${prefix}", str(installed)).split()
+
+
+@pytest.mark.parametrize("link", ["shared", "static"])
+def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
+    """By pkg-config's own words, as strict C11; it runs on a card that behaves."""
     source = LIBRARY.parent / "test" / "csr.c"
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
     command = ["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror", source, "-o", program]
-    subprocess.run([*command, *flags, *more], check=True)
-    subprocess.run(["g++", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-x", "c++",
-        installed / "include" / "liblitepcie.h"], check=True)
+    subprocess.run([*command, *words_of_pkg_config(installed), *more], check=True)
     with Standin(tmp_path / "s", built.csr_json):
         _run(program, f"sim:{tmp_path / 's'}", built.csr_json)
+
+
+@pytest.mark.parametrize("options", [["-std=c++11", "-pedantic", "-Wextra"],
+    ["-std=gnu++17", "-DSTOCK"]], ids=["own", "stock"])
+@pytest.mark.parametrize("link", ["shared", "static"])
+def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
+    """The library's names are C's, in its own header and in those for LitePCIe's programs."""
+    program = tmp_path / "program"
+    more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
+    command = ["g++", *options, "-Wall", "-Werror", LIBRARY.parent / "test" / "cplusplus.cpp",
+        "-o", program]
+    subprocess.run([*command, *words_of_pkg_config(installed), *more], check=True)
+    with Standin(tmp_path / "s", built.csr_json):
+        _run(program, f"sim:{tmp_path / 's'}")
+
+
+def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(installed):
+    """A declaration outside of `extern "C"` would have another name there."""
+    for header in (installed / "include").rglob("*.h"):
+        text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
+        declares = re.search(r"^\w[\w \*]*\b\w+\([^;{]*\)\s*[;{]", text, re.MULTILINE)
+        assert not declares or 'extern "C" {' in text, header.name
 
 
 @pytest.mark.parametrize("name", ["litepcie_test", "litepcie_util"])

@@ -19,6 +19,7 @@
 
 #define BUFFERS		16	/* sent and compared for each shift */
 #define TIMEOUT_MS	10000
+#define WRONG		1	/* the card answered, with another word than it should */
 
 static uint32_t word(uint64_t buffer, size_t index)
 {
@@ -49,11 +50,12 @@ static int compare(const uint32_t *data, size_t words, uint64_t buffer, unsigned
 			continue;
 		fprintf(stderr, "buffer %llu, word %zu: expected %08x, got %08x\n",
 			(unsigned long long)buffer, i, expected, data[i]);
-		return -EIO;
+		return WRONG;
 	}
 	return 0;
 }
 
+/* Returns 0, WRONG or -errno. */
 static int compare_ring(struct litepcie *dev, unsigned int shift)
 {
 	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);
@@ -91,6 +93,16 @@ static int run(struct litepcie *dev, unsigned int shift)
 	return rc;
 }
 
+/* A call of the library that failed left a sentence; a wait that was in vain, and a word, did not. */
+static const char *sentence(struct litepcie *dev, int rc)
+{
+	if (rc == WRONG)
+		return "the card answers, but its logic does not do what it should";
+	if (rc == -ETIMEDOUT)
+		return "nothing came back in time: does the logic pass its stream on?";
+	return litepcie_why(dev);
+}
+
 int main(int argc, char **argv)
 {
 	static const unsigned int shifts[] = { 0, 1, 13, 31 };
@@ -110,7 +122,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < sizeof(shifts) / sizeof(*shifts) && !rc; i++) {
 		rc = run(dev, shifts[i]);
 		if (rc)
-			fprintf(stderr, "shift %u: %s\n", shifts[i], litepcie_strerror(rc));
+			fprintf(stderr, "shift %u: %s\n", shifts[i], sentence(dev, rc));
 		else
 			printf("shift %2u: %d buffers right\n", shifts[i], BUFFERS);
 	}

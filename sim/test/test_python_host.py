@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 import time
 import tracemalloc
 
@@ -273,6 +274,150 @@ def test_a_buffer_costs_no_more_than_thirty_microseconds(card):
             costs.append((time.process_time() - before) / count * 1e6)
     print(f"us per buffer: {[round(cost, 1) for cost in costs]}")
     assert costs[-1] <= COST_US
+
+
+# What outlives what ------------------------------------------------------------------------------
+
+# Each runs behind BEFORE in a process of its own, which a failure would end.
+OUTLIVES = {
+    "the card's close": """
+        with card.loopback(limit=4) as stream:
+            kept = [*stream.free()[:2]]
+            stream.submit(4)
+            kept += stream.take()
+            stream.release(4)
+            card.close()
+            touch(kept)
+            try:
+                stream.take()
+            except ValueError as error:
+                print(error)
+            try:
+                stream.__exit__(None, None, None)
+            except ValueError:
+                os._exit(0)
+    """,
+    "the card's block": """
+        with card:
+            with card.receive(pattern=True, limit=4) as stream:
+                for buffer in stream:
+                    pass
+        touch([buffer])
+        with Card(card.name) as again:  # nothing keeps the board
+            touch([buffer])
+    """,
+    "a ring of another shape": """
+        with card.receive(pattern=True, limit=16) as stream:
+            kept = stream.take()
+        card.ring = (4096, 32)
+        with card.receive(pattern=True, limit=16) as stream:
+            kept += stream.take()
+        card.ring = (65536, 16)
+        touch(kept)
+    """,
+    "every name": """
+        with card.receive(pattern=True, limit=4) as stream:
+            kept = stream.take()
+        card.close()
+        del card, stream
+        gc.collect()
+        touch(kept)
+        place = kept[0].ctypes.data
+        assert mapped(place)
+        del kept
+        gc.collect()
+        assert not mapped(place), "the last array takes the mapping along"
+    """,
+    "the interpreter": """
+        class Late:
+            def __del__(self, kept=None, touch=touch):
+                touch(self.kept)
+                print("touched last", flush=True)
+
+        with card.receive(pattern=True, limit=4) as stream:
+            late = Late()
+            late.kept = stream.take()
+        atexit.register(lambda kept=late.kept: touch(kept))
+        sys.modules["late"] = late  # goes after this module's own names
+    """,
+    "a loop that goes on": """
+        seen = 0
+        with card.receive(pattern=True) as stream:
+            try:
+                for buffer in stream:
+                    seen += 1
+                    if seen == 3:
+                        card.close()
+            except ValueError as error:
+                print(error)
+            touch([buffer])
+            os._exit(0 if seen == 3 else 1)
+    """,
+    "a wait of another thread": """
+        with card.receive() as stream:
+            found = []
+            def wait():
+                try:
+                    stream.take(timeout=-1)
+                except (OSError, ValueError) as error:
+                    found.append(error)
+            thread = threading.Thread(target=wait)
+            thread.start()
+            time.sleep(0.5)
+            assert not found
+            card.close()
+            thread.join(10)
+            assert found and isinstance(found[0], OSError) and found[0].errno == errno.ECANCELED
+            os._exit(0)
+    """,
+    "every use of a closed card": """
+        streams = card.receive(), card.send(), card.loopback()
+        card.close()
+        uses = [lambda: card.registers["ctrl_scratch"], lambda: list(card.registers),
+                lambda: card.info, lambda: card.ring, lambda: card.counters, lambda: card.time,
+                lambda: card.backend, lambda: card.bar_size(0), lambda: card.read(0),
+                lambda: card.pattern, lambda: card.reset(), lambda: card.wait_user(1)]
+        uses += [stream.__enter__ for stream in streams]
+        uses += [lambda s=stream: s.stats for stream in streams]
+        uses += [lambda: streams[0].take(), lambda: streams[1].submit(1)]
+        uses += [lambda: streams[1].drain()]
+        for use in uses:
+            try:
+                use()
+            except ValueError:
+                continue
+            raise SystemExit("no exception")
+    """,
+}
+BEFORE = """
+import atexit, errno, gc, os, sys, threading, time
+import numpy as np
+from lanebox_host import Card
+
+def touch(arrays):
+    for array in arrays:
+        array[:] = (array.astype(np.uint32).sum() + 1) % 256
+
+def mapped(place):
+    for line in open("/proc/self/maps"):
+        first, last = (int(word, 16) for word in line.split()[0].split("-"))
+        if first <= place < last:
+            return True
+    return False
+
+card = Card(sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("name", OUTLIVES)
+def test_nothing_that_outlives_a_card_crashes(host, board, tmp_path, name):
+    """Arrays stay memory until the last goes; every use of a closed card is an exception."""
+    program = tmp_path / "program.py"
+    program.write_text(BEFORE + textwrap.dedent(OUTLIVES[name]))
+    done = run(board, program, "DEVICE")
+    assert done.returncode == 0 and not done.stderr, (done.returncode, done.stdout, done.stderr)
+    if name == "the interpreter":
+        assert done.stdout == "touched last\n"
 
 
 # Programs -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 
 import pytest
-from board_builds import build_executable
+from board_builds import ROOT, build_executable
 from software_build import TIMEOUT, build_software, build_unchecked
 
 from lanebox import layouts
@@ -68,6 +68,22 @@ def test_a_program_written_for_litepcies_library_runs(start_board, built):
         assert "300 buffers compared, 0 words wrong" in run(built, board, "stock_style", "300")
 
 
+def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path):
+    """The default user slot shifts nothing: the card answers, and what it answers is wrong."""
+    (tmp_path / "csr.h").write_text("#define CSR_USER_SHIFT_ADDR 4 /* the scratch register */\n")
+    client = tmp_path / "client"
+    subprocess.run(["gcc", "-Wall", "-Werror", f"-I{tmp_path}",
+        f"-I{ROOT / 'software/user/liblitepcie'}", ROOT / "examples/scale/client.c", "-o", client,
+        build_unchecked() / "liblitepcie.a", "-pthread"], check=True)
+    with start_board() as board:
+        done = subprocess.run([client, f"sim:{board.socket}"], capture_output=True, text=True,
+            timeout=TIMEOUT)
+    assert (done.returncode, done.stdout) == (1, "shift  0: 16 buffers right\n"), done.stderr
+    assert "shift 1: the card answers, but its logic does not do what it should" in done.stderr
+    done = subprocess.run([client, "sim:/none"], capture_output=True, text=True, timeout=TIMEOUT)
+    assert done.returncode == 1 and "/none: No such file" in done.stderr
+
+
 def test_a_card_is_opened_a_hundred_times(start_board, built):
     """No descriptor, mapping or byte is left behind, whatever was under way; resets between."""
     with start_board() as board:
@@ -96,3 +112,18 @@ def test_another_user_is_told_whose_socket_it_is(start_board):
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **other)
         os.remove(command[0])
     assert done.returncode == 1 and "be the user who started the board" in done.stderr, done.stderr
+
+
+def test_a_second_program_is_told_that_the_board_has_a_client(start_board):
+    """At once, in a sentence, and not by a time-out; when the first has left it gets the card."""
+    program = build_unchecked() / "test" / "cycles"
+    with start_board() as board:
+        command = [program, f"sim:{board.socket},timeout=600", "1"]
+        first = board.card()
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert f"{board.socket}: the board has a client: one at a time" in done.stderr
+        assert first.read("ctrl_scratch") == 0x12345678
+        first.close()
+        board._clients.remove(first)
+        subprocess.run(command, check=True, timeout=TIMEOUT)

@@ -230,6 +230,24 @@ def test_a_board_is_reset_and_answers_again(card):
     assert report["address"] is None and "anebox" in report["identifier"]
 
 
+@pytest.mark.parametrize("writes", [0, 1, 2])
+def test_refused_writes_of_registers_are_named(card, writes):
+    """Bytes written to a register are lost: doctor says how many dwords, and what would do.
+
+    A client of its own would not do here: the board resets the card between two clients. So some of
+    the utility's own writes reach the card without their last byte.
+    """
+    faults = ["--fault=wrong-be:1", "--fault=hole-be:2"][:writes]
+    report = card(["doctor"], *faults)
+    assert report["refused_writes"] == writes
+    assert ("registers" in keys(report, "note")) is (writes > 0)
+    if writes:
+        found = finding(report, "registers")
+        count = "1 write" if writes == 1 else "2 writes"
+        assert found["what"].startswith(f"{count} of less than 4 bytes to registers")
+        assert "write all four" in found["lift"]
+
+
 def test_info_says_what_the_build_has(card):
     """Out of the card's own table, and the same as in the build's csr.json."""
     found = card(["info"])["endpoint"]

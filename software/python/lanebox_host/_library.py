@@ -9,7 +9,10 @@ A test compares every field's place with the compiler's.
 from __future__ import annotations
 
 import ctypes
+import math
 import os
+import threading
+import time
 from ctypes import (
     POINTER,
     Structure,
@@ -31,6 +34,7 @@ from lanebox_host.errors import fail
 
 WHY_SIZE = 320
 H2C, C2H = 1, 2
+LONGEST = (1 << 31) - 1  # milliseconds of a time-out that ends
 
 
 class CardFields(Structure):
@@ -99,6 +103,7 @@ STATUS = {  # 0 or a count, or -errno
     "user_enable": (HANDLE, c_bool),
     "user_wait": (HANDLE, c_int),
     "ring_setup": (HANDLE, c_size_t, c_uint),
+    "ring_keep": (HANDLE, c_uint, POINTER(HANDLE)),
     "dma_start": (HANDLE, POINTER(DmaConfigFields)),
     "dma_stop": (HANDLE,),
     "dma_wait": (HANDLE, c_uint, c_int),
@@ -111,6 +116,7 @@ STATUS = {  # 0 or a count, or -errno
 }
 PLAIN = {
     "close": (None, HANDLE),
+    "ring_drop": (None, HANDLE),
     "backend": (c_char_p, HANDLE),
     "why": (c_char_p, HANDLE),
     "strerror": (c_char_p, c_int),
@@ -151,10 +157,23 @@ def _declare(library: ctypes.CDLL, name: str, result, arguments) -> None:
 LIBRARY = load()
 
 
+def milliseconds(seconds: float) -> int:
+    """A time-out as the library has it: a negative one, or infinity, is for ever."""
+    if seconds < 0 or math.isinf(seconds):
+        return -1
+    return min(math.ceil(seconds * 1000), LONGEST)
+
+
 class Handle:
-    """An open card: `call("time", ...)` is litepcie_time(handle, ...), or an exception."""
+    """An open card: `call("time", ...)` is litepcie_time(handle, ...), or an exception.
+
+    A call of a closed card is a ValueError, also where another thread closes it at the same time: a
+    thread enters its number before it looks whether the card is open, and close() frees nothing
+    while a number is there.
+    """
 
     def __init__(self, name: str) -> None:
+        self._inside: set[int] = set()  # threads that may be in the library
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
         code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why)
@@ -162,26 +181,57 @@ class Handle:
             self._handle = HANDLE()
             fail(-code, why.value.decode(errors="replace"))
 
-    @property
-    def pointer(self) -> c_void_p:
-        """For calls without a status; a closed card has none."""
-        if not self._handle:
-            raise ValueError("the card is closed")
-        return self._handle
+    def plain(self, name: str, *arguments):
+        """What a call without a status returned."""
+        function = getattr(LIBRARY, "litepcie_" + name)
+        thread = threading.get_ident()
+        try:
+            self._inside.add(thread)
+            handle = self._handle
+            if not handle:
+                raise ValueError("the card is closed")
+            return function(handle, *arguments)
+        finally:
+            self._inside.discard(thread)
 
     def call(self, name: str, *arguments) -> int:
         """What the call returned, 0 or a count."""
-        return self.check(getattr(LIBRARY, "litepcie_" + name)(self.pointer, *arguments))
-
-    def check(self, code: int) -> int:
-        """`code` itself, unless it is an error."""
+        code = self.plain(name, *arguments)
         if code < 0:
-            why = LIBRARY.litepcie_why(self._handle) or LIBRARY.litepcie_strerror(code)
+            why = LIBRARY.litepcie_why(None) or LIBRARY.litepcie_strerror(code)
             fail(-code, why.decode(errors="replace"))
         return code
 
     def close(self) -> None:
-        """Closing again does nothing."""
+        """Closing again does nothing. A call of another thread that waits is ended first."""
         handle, self._handle = self._handle, HANDLE()
-        if handle:
-            LIBRARY.litepcie_close(handle)
+        if not handle:
+            return
+        own = {threading.get_ident()}
+        if self._inside - own:
+            LIBRARY.litepcie_dma_stop(handle)
+            LIBRARY.litepcie_user_enable(handle, False)
+        while self._inside - own:
+            time.sleep(0.001)
+        LIBRARY.litepcie_close(handle)
+
+
+class Ring:
+    """The memory of one direction's ring, by NumPy's array interface.
+
+    Arrays of it keep it, and it keeps the library's mapping: it stays valid memory for as long as
+    one of them is there, whatever becomes of stream and card.
+    """
+
+    def __init__(self, handle: Handle, way: int) -> None:
+        self._memory = HANDLE()
+        handle.call("ring_keep", way, byref(self._memory))
+        place = handle.plain("h2c_buffer" if way == H2C else "c2h_buffer", 0)
+        shape = handle.plain("buffer_count"), handle.plain("buffer_size")
+        self.__array_interface__ = {
+            "version": 3, "typestr": "|u1", "shape": shape, "data": (place, False),
+        }  # fmt: skip
+
+    # The default keeps the function when the interpreter ends and clears this module.
+    def __del__(self, drop=LIBRARY.litepcie_ring_drop) -> None:
+        drop(self._memory)

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from lanebox_host._library import (
-    LIBRARY,
     CardFields,
     ConditionsFields,
     CountersFields,
     Handle,
     PatternFields,
     RegisterFields,
+    milliseconds,
 )
 from lanebox_host.counters import Counters
 from lanebox_host.dma import Loopback, Receive, Send
@@ -136,7 +136,7 @@ class Card:
         return f"Card({self.name!r})"
 
     def close(self) -> None:
-        """Stop what runs and let go. Arrays of its rings must not be touched any more."""
+        """Stop what runs and let go. Arrays of its rings stay memory, with anything in it."""
         self._handle.close()
 
     def reset(self) -> None:
@@ -148,13 +148,13 @@ class Card:
     @property
     def backend(self) -> str:
         """How it is reached: "kernel", "vfio" or "sim"."""
-        return LIBRARY.litepcie_backend(self._handle.pointer).decode()
+        return self._handle.plain("backend").decode()
 
     @property
     def info(self) -> Info:
         """What it says of itself."""
         fields = CardFields()
-        LIBRARY.litepcie_card(self._handle.pointer, byref(fields))
+        self._handle.plain("card", byref(fields))
         values = _fields(fields)
         return Info(**{name: values[name] for name in Info.__dataclass_fields__})
 
@@ -197,14 +197,17 @@ class Card:
         self._handle.call("user_enable", on)
 
     def wait_user(self, timeout: float = 10.0) -> bool:
-        """Whether that logic raised one within so many seconds, or has since the last True."""
-        return bool(self._handle.call("user_wait", int(timeout * 1000)))
+        """Whether that logic raised one within so many seconds, or has since the last True.
+
+        A negative time-out waits for ever.
+        """
+        return bool(self._handle.call("user_wait", milliseconds(timeout)))
 
     # Memory ---------------------------------------------------------------------------------------
 
     def bar_size(self, bar: int) -> int:
         """Bytes, 0: it has none there."""
-        return LIBRARY.litepcie_bar_size(self._handle.pointer, bar)
+        return self._handle.plain("bar_size", bar)
 
     def read(self, offset: int, size: int = 4, bar: int = 0) -> bytes:
         """One access of 1, 2, 4, 8, 16, 32 or 64 bytes."""
@@ -222,8 +225,7 @@ class Card:
     @property
     def ring(self) -> tuple[int, int]:
         """Bytes of a buffer, and how many there are each way."""
-        pointer = self._handle.pointer
-        return (LIBRARY.litepcie_buffer_size(pointer), LIBRARY.litepcie_buffer_count(pointer))
+        return (self._handle.plain("buffer_size"), self._handle.plain("buffer_count"))
 
     @ring.setter
     def ring(self, shape: tuple[int, int]) -> None:
@@ -231,7 +233,7 @@ class Card:
 
     def receive(self, **options) -> Receive:
         """The card's stream to the host. Options: pattern, limit (buffers), interrupt_every,
-        batch, timeout (seconds)."""
+        batch, timeout (seconds; negative: for ever)."""
         return Receive(self._handle, **options)
 
     def send(self, **options) -> Send:

@@ -4,7 +4,8 @@
 """The card's streams as NumPy arrays that lie in the DMA's own rings: nothing is copied.
 
 An array is the card's again when the loop goes on, or when its block ends: copy() what is kept for
-longer. When the card is closed its rings are gone, and with them what every array showed.
+longer. It stays valid memory for as long as it is there, also when the card is closed, but what it
+shows then is anything: nothing, old data, or that of a later run.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from types import TracebackType
 
 import numpy as np
 
-from lanebox_host._library import C2H, H2C, LIBRARY, DmaConfigFields, Handle, StatsFields
+from lanebox_host._library import (
+    C2H,
+    H2C,
+    DmaConfigFields,
+    Handle,
+    Ring,
+    StatsFields,
+    milliseconds,
+)
 from lanebox_host.errors import WaitTimeout
 
 TIMEOUT = 10.0  # seconds without a buffer
@@ -48,7 +57,10 @@ class Run:
         self._handle.call("dma_start", ctypes.byref(self._config))
         self._running = True
         # Where they are is known from the start on; a view for each, made once.
-        self._views = {way: self._ring(way) for way in (H2C, C2H) if self.directions & way}
+        self._views = {
+            way: list(np.asarray(Ring(self._handle, way)))
+            for way in (H2C, C2H) if self.directions & way
+        }  # fmt: skip
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
@@ -60,29 +72,19 @@ class Run:
             if error is None:  # a card that is gone has been told of by the first error
                 raise
 
-    def _ring(self, way: int) -> list[np.ndarray]:
-        place = LIBRARY.litepcie_h2c_buffer if way == H2C else LIBRARY.litepcie_c2h_buffer
-        pointer = self._handle.pointer
-        size = LIBRARY.litepcie_buffer_size(pointer)
-        memory = ctypes.c_uint8 * size
-        return [
-            np.frombuffer(memory.from_address(place(pointer, number)), np.uint8)
-            for number in range(LIBRARY.litepcie_buffer_count(pointer))
-        ]
-
     def _look(self, call: str, timeout: float | None) -> tuple[int, int]:
-        """How many buffers are ours, and the first of them; waits for one."""
+        """How many buffers are ours, and the first of them; waits for one, for ever if negative."""
         first = ctypes.c_uint64()
-        milliseconds = int(1000 * (self._timeout if timeout is None else timeout))
+        longest = milliseconds(self._timeout if timeout is None else timeout)
         if not self._running:
             raise ValueError("the DMA does not run: use it inside its `with` block")
-        return self._handle.call(call, ctypes.byref(first), milliseconds), first.value
+        return self._handle.call(call, ctypes.byref(first), longest), first.value
 
     @property
     def stats(self) -> dict[str, int]:
         """The library's counts since the start, by name; they stay after the end."""
         fields = StatsFields()
-        LIBRARY.litepcie_stats(self._handle.pointer, ctypes.byref(fields))
+        self._handle.plain("stats", ctypes.byref(fields))
         return {name: getattr(fields, name) for name, _ in fields._fields_}
 
 
@@ -106,11 +108,10 @@ class Receive(Run):
     def __iter__(self) -> Iterator[np.ndarray]:
         """Until the limit, if the run has one; each buffer goes back when the loop goes on."""
         limit, taken = self._config.c2h_limit, 0
-        release, pointer = LIBRARY.litepcie_c2h_release, self._handle.pointer
         while not limit or taken < limit:
             for buffer in self.take():
                 yield buffer
-                self._handle.check(release(pointer, 1))
+                self._handle.call("c2h_release", 1)
                 taken += 1
 
 
@@ -148,8 +149,8 @@ class Send(Run):
     def drain(self, timeout: float | None = None) -> None:
         """Wait until the card has received all that was submitted."""
         self._handle.call("dma_flush", self.directions)
-        milliseconds = int(1000 * (self._timeout if timeout is None else timeout))
-        self._handle.call("h2c_drain", milliseconds)
+        longest = milliseconds(self._timeout if timeout is None else timeout)
+        self._handle.call("h2c_drain", longest)
 
 
 class Loopback(Receive, Send):

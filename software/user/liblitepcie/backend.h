@@ -27,16 +27,24 @@
 #define LITEPCIE_BUFFER_SIZE	8192u
 #define LITEPCIE_BUFFER_COUNT	256u
 
+/* A mapping, which is unmapped when nobody needs it any more. */
+struct litepcie_memory {
+	_Atomic unsigned int	users;
+	void			*base;
+	size_t			size;
+};
+
 /*
  * One direction. Buffer numbers never wrap in software: 64 bits of 8 KiB last for ever. @sw and
  * @handed belong to the one thread that uses the direction; @hw is written under the handle's lock.
  */
 struct litepcie_ring {
-	uint8_t		*base;
+	struct litepcie_memory *memory;	/* the back end's; NULL: the ring has none yet */
+	uint8_t		*base;		/* in that memory */
 	_Atomic uint64_t hw;	/* c2h: filled by the card; h2c: fetched, may be written again */
 	_Atomic uint64_t sw;	/* c2h: given back by the user; h2c: submitted */
 	uint64_t	handed;	/* of sw, what the card has been told */
-	bool		active;
+	_Atomic bool	active;	/* changed under the lock; calls without a lock look at it */
 };
 
 /* A write of 4 or 8 bytes to BAR0, one of many in order. */
@@ -110,8 +118,12 @@ struct litepcie_backend {
 	/* One access at a time: the way to the card is shared. */
 	bool serial;
 
-	/* For table.c: memory for both rings, reached by the card at @iova; it replaces the last. */
-	int (*memory)(struct litepcie *dev, size_t bytes, uint8_t **base, uint64_t *iova);
+	/*
+	 * For table.c: memory for both rings, reached by the card at @iova; it replaces the last,
+	 * and stays the back end's.
+	 */
+	int (*memory)(struct litepcie *dev, size_t bytes, struct litepcie_memory **memory,
+		      uint64_t *iova);
 	/*
 	 * Sleep until the card's message: 1, adding how many came to stats.interrupts,
 	 * or until the time is over: 0.
@@ -178,6 +190,8 @@ struct litepcie {
 	pthread_mutex_t			lock;
 	pthread_cond_t			woken;		/* the one that slept for all has news */
 	bool				sleeper;	/* there is one */
+	bool				stopping;	/* a thread is in litepcie_dma_stop() */
+	unsigned int			stops;		/* runs that have ended, for threads that wait */
 	void				*priv;
 	char				*name;
 	unsigned int			channel;	/* of DMA */
@@ -252,6 +266,9 @@ void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int
  */
 int litepcie_pattern_set(struct litepcie *dev, bool on);
 
+/* Take over a mapping. NULL, with a sentence: there is no memory, and it has been unmapped. */
+struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, size_t size);
+
 /* One access of the CPU to a mapped BAR, of 1 to 64 bytes. -EOPNOTSUPP with a sentence. */
 int litepcie_load(struct litepcie *dev, const uint8_t *from, void *data, size_t size);
 int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t size);
@@ -259,10 +276,16 @@ int litepcie_store(struct litepcie *dev, uint8_t *to, const void *data, size_t s
 /* Milliseconds of a clock that nobody sets. */
 int64_t litepcie_now_ms(void);
 
+/* When a wait of @timeout_ms ends, by that clock; a negative one never does. */
+int64_t litepcie_deadline(int timeout_ms);
+
+/* Milliseconds to sleep before the next look at the card; 0: the deadline has passed. */
+int litepcie_slice(int64_t deadline);
+
 static inline uint8_t *litepcie_ring_buffer(const struct litepcie *dev,
 					    const struct litepcie_ring *ring, uint64_t number)
 {
-	return ring->base + number % dev->buffer_count * dev->buffer_size;
+	return ring->base ? ring->base + number % dev->buffer_count * dev->buffer_size : NULL;
 }
 
 #endif /* LITEPCIE_BACKEND_H */

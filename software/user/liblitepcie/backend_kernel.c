@@ -8,8 +8,8 @@
  * The "kernel" back end: LitePCIe's driver, or Lanebox's, behind /dev/litepcieN.
  *
  * Registers go through the driver, which is sure to have the right card. Where a BAR can be mapped,
- * MMIO goes that way, in accesses of 4 and 8 bytes and without a system call
- * for each.
+ * MMIO goes that way, in accesses of 4 and 8 bytes and without a system call for each. A page that is
+ * mapped for reading only is written through the driver.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -87,6 +87,7 @@ static int kernel_open(struct litepcie *dev)
 		return -ENOMEM;
 	dev->priv = kernel;
 	kernel->fd = kernel->event = -1;
+	kernel->interrupts_before = -1;
 	rc = open_device(dev);
 	if (rc < 0)
 		kernel_close(dev);
@@ -118,6 +119,12 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 	return base ? (uint8_t *)base + offset : NULL;
 }
 
+/* NULL: it is not mapped for writing. */
+static uint8_t *place_to_write(struct litepcie *dev, unsigned int bar, uint64_t offset)
+{
+	return kernel_bar_writable(kernel_of(dev), bar, offset) ? place(dev, bar, offset) : NULL;
+}
+
 static int refuse(struct litepcie *dev)
 {
 	return litepcie_fail(dev, -EOPNOTSUPP, "the driver makes 4-byte accesses to BAR0 only, "
@@ -135,7 +142,7 @@ static int kernel_post(struct litepcie *dev, const struct litepcie_post *posts, 
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
-		uint8_t *to = place(dev, 0, posts[i].offset);
+		uint8_t *to = place_to_write(dev, 0, posts[i].offset);
 
 		if (to)
 			rc = litepcie_store(dev, to, &posts[i].value, posts[i].size);
@@ -166,7 +173,7 @@ static int kernel_bar_read(struct litepcie *dev, unsigned int bar, uint64_t offs
 static int kernel_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset,
 			    const void *data, size_t size)
 {
-	uint8_t *to = place(dev, bar, offset);
+	uint8_t *to = place_to_write(dev, bar, offset);
 	uint32_t word;
 
 	if (to)

@@ -77,8 +77,7 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 
 static void free_memory(struct sim *sim)
 {
-	if (sim->memory)
-		munmap(sim->memory, sim->memory_size);
+	litepcie_ring_drop(sim->memory);
 	sim->memory = NULL;
 }
 
@@ -91,23 +90,23 @@ static int no_memory(struct litepcie *dev, size_t size)
  * Memory that a card can reach is there: without this each page would be found at its first use, in
  * the middle of a run. A ring of very many pages gets them as it goes.
  */
-static int sim_memory(struct litepcie *dev, size_t size, uint8_t **base, uint64_t *iova)
+static int sim_memory(struct litepcie *dev, size_t size, struct litepcie_memory **memory,
+		      uint64_t *iova)
 {
 	struct sim *sim = sim_of(dev);
 	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = vfio_user_unmap(&sim->vu);
 	int populate = size <= PREPARED_BYTES ? MAP_POPULATE : 0;
-	void *memory = MAP_FAILED;
+	void *base = MAP_FAILED;
 
 	free_memory(sim);
 	if (rc == 0 && fd >= 0 && ftruncate(fd, (off_t)size) == 0)
-		memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, fd, 0);
-	if (rc == 0 && memory == MAP_FAILED)
+		base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, fd, 0);
+	if (rc == 0 && base == MAP_FAILED)
 		rc = no_memory(dev, size);
 	if (rc == 0) {
-		sim->memory = *base = memory;
-		sim->memory_size = size;
+		sim->memory = *memory = litepcie_memory_new(dev, base, size);
 		*iova = SIM_IOVA;
-		rc = vfio_user_map(&sim->vu, fd, memory, SIM_IOVA, size);
+		rc = *memory ? vfio_user_map(&sim->vu, fd, base, SIM_IOVA, size) : -ENOMEM;
 	}
 	if (fd >= 0)
 		close(fd);

@@ -93,20 +93,27 @@ static void give_up(struct litepcie *dev)
 {
 	dev->h2c.active = false;
 	dev->c2h.active = false;
+	dev->stops++;
 }
 
+/* The lock is given up on the way: a second thread that stops waits for the first. */
 static int stop(struct litepcie *dev)
 {
 	int rc, error = 0;
 
+	while (dev->stopping)
+		pthread_cond_wait(&dev->woken, &dev->lock);
 	if (!dev->h2c.active && !dev->c2h.active)
 		return 0;
+	dev->stopping = true;
 	rc = dev->backend->engine->stop(dev);
 	if (dev->pattern)
 		error = litepcie_pattern_set(dev, false);
 	if (dev->backend->engine->give)
 		dev->backend->engine->give(dev);
 	give_up(dev);
+	dev->stopping = false;
+	pthread_cond_broadcast(&dev->woken);
 	return rc < 0 ? rc : error;
 }
 
@@ -213,8 +220,10 @@ static void skip_lost(struct litepcie *dev)
 	if (hw - sw <= dev->buffer_count - freerun_guard(dev))
 		return;
 	resume = hw - dev->buffer_count / 4;
+	litepcie_lock(dev);
 	dev->stats.c2h_lost += resume - sw;
 	litepcie_count_set(&c2h->sw, resume);
+	litepcie_unlock(dev, 0);
 }
 
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
@@ -286,8 +295,10 @@ static void skip_late(struct litepcie *dev)
 
 	if (hw <= sw)
 		return;
+	litepcie_lock(dev);
 	dev->stats.h2c_late += hw + freerun_guard(dev) - sw;
 	litepcie_count_set(&h2c->sw, hw + freerun_guard(dev));
+	litepcie_unlock(dev, 0);
 }
 
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
@@ -343,7 +354,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
  */
 static int drain(struct litepcie *dev, int timeout_ms)
 {
-	int64_t deadline = litepcie_now_ms() + timeout_ms;
+	int64_t deadline = litepcie_deadline(timeout_ms);
 	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->buffer_size, received = 0;
 	int rc = litepcie_hand_over(dev, LITEPCIE_H2C);
 
@@ -364,10 +375,10 @@ int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms)
 {
 	int rc = litepcie_check_active(dev, LITEPCIE_H2C);
 
+	if (rc == 0 && dev->backend->engine->freerunning)
+		return litepcie_fail(dev, -EOPNOTSUPP, "a free-running card never comes to an end");
 	if (rc < 0)
 		return rc;
-	if (dev->backend->engine->freerunning)
-		return litepcie_fail(dev, -EOPNOTSUPP, "a free-running card never comes to an end");
 	litepcie_lock(dev);
 	return litepcie_unlock(dev, drain(dev, timeout_ms));
 }

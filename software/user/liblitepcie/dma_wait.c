@@ -28,18 +28,21 @@ static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 	       (directions & LITEPCIE_C2H ? litepcie_count(&dev->c2h.hw) : 0);
 }
 
-/* Tell the card of what has been held back. The lock is held. */
+/*
+ * Tell the card of what has been held back, unless another thread has stopped the direction
+ * meanwhile: its table is empty then and must stay so. The lock is held.
+ */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 {
 	uint64_t c2h = litepcie_count(&dev->c2h.sw), h2c = litepcie_count(&dev->h2c.sw);
 	int rc = 0;
 
-	if (directions & LITEPCIE_C2H && c2h != dev->c2h.handed) {
+	if (directions & LITEPCIE_C2H && dev->c2h.active && c2h != dev->c2h.handed) {
 		rc = dev->backend->engine->c2h_release(dev);
 		dev->c2h.handed = c2h;
 		dev->stats.batches++;
 	}
-	if (rc == 0 && directions & LITEPCIE_H2C && h2c != dev->h2c.handed) {
+	if (rc == 0 && directions & LITEPCIE_H2C && dev->h2c.active && h2c != dev->h2c.handed) {
 		rc = dev->backend->engine->h2c_submit(dev);
 		dev->h2c.handed = h2c;
 		dev->stats.batches++;
@@ -102,29 +105,40 @@ int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeo
 	return rc < 0 ? rc : woken;
 }
 
+/* The direction may run again by now; this thread waited for a run that has ended. */
+static int stopped(struct litepcie *dev)
+{
+	return litepcie_fail(dev, -ECANCELED, "another thread stopped the DMA while this one waited "
+			     "for it");
+}
+
 /*
  * Sleep first: an interrupt that came earlier is still there, and looking at a card costs it time.
  * The sleep is cut into slices, and the card's count is read after each: an interrupt that was lost
- * costs a slice, not the run. The lock is held.
+ * costs a slice, not the run, and so does a stop by another thread. The lock is held.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)
 {
-	int64_t deadline = litepcie_now_ms() + timeout_ms;
-	int rc = hand_over_early(dev, directions);
+	int64_t deadline = litepcie_deadline(timeout_ms);
+	unsigned int stops = dev->stops;
+	int rc = litepcie_check_active(dev, directions);
 
+	if (rc == 0)
+		rc = hand_over_early(dev, directions);
 	while (rc >= 0) {
-		int64_t left = deadline - litepcie_now_ms();
-		int slice = left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
+		int slice = litepcie_slice(deadline);
 
 		if (finished(dev, directions) != before)
 			return 1;
-		rc = litepcie_sleep_once(dev, directions, slice > 0 ? slice : 0);
+		rc = litepcie_sleep_once(dev, directions, slice);
+		if (dev->stops != stops)
+			return stopped(dev);
 		if (rc >= 0 && finished(dev, directions) != before) {
 			dev->stats.woken_by_timeout += !rc;
 			return 1;
 		}
-		if (left <= 0)
+		if (!slice)
 			break;
 	}
 	return rc < 0 ? rc : 0;
@@ -132,13 +146,9 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
-	int rc = litepcie_check_active(dev, directions);
-
-	if (rc < 0)
-		return rc;
 	litepcie_lock(dev);
 	return litepcie_unlock(dev, litepcie_wait_for(dev, directions, finished(dev, directions),
-					     timeout_ms));
+						      timeout_ms));
 }
 
 /* For one direction that has nothing to offer: what came since that was found is news, too. */

@@ -5,29 +5,103 @@
  */
 
 /*
- * The BARs of the "kernel" back end. Lanebox's driver maps them itself, memory write-combining; with
- * LitePCIe's there is sysfs, for BAR0.
+ * The BARs of the "kernel" back end. Lanebox's driver maps them itself, memory write-combining;
+ * with LitePCIe's there is sysfs, for BAR0.
+ *
+ * What could make the card write to foreign memory takes CAP_SYS_RAWIO. To a user without it the
+ * driver maps a whole BAR for reading, and for writing those pages in which everything is a user's.
+ * Which these are is asked of the driver: it decides by the card's capability table.
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "kernel.h"
 #include "litepcie_capability.h"
 
-/* A user without the right to write to the card's DMA registers may still look at them. */
+static void *map(const struct kernel *kernel, uint64_t offset, size_t size, int protection)
+{
+	return mmap(NULL, size, protection, MAP_SHARED, kernel->fd, (off_t)offset);
+}
+
+/* Put a mapping for writing in the place of the one for reading. */
+static bool make_writable(const struct kernel *kernel, uint64_t offset, uint8_t *place,
+			  size_t size)
+{
+	void *found = map(kernel, offset, size, PROT_READ | PROT_WRITE);
+
+	if (found == MAP_FAILED)
+		return false;
+	if (mremap(found, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED)
+		return true;
+	munmap(found, size);
+	return false;
+}
+
+/*
+ * Make writable what may be, of @pages from page @first of the BAR that lies at @base on. The
+ * driver refuses a mapping as a whole, so a part that is refused is tried again in halves: a BAR of
+ * gigabytes with a few blocks in it takes some dozens of calls.
+ */
+static void map_writable_parts(const struct kernel *kernel, const struct litepcie_bar *bar,
+			       uint8_t *base, size_t first, size_t pages)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE), at = first * page, half = pages / 2;
+
+	if (make_writable(kernel, bar->offset + at, base + at, pages * page))
+		return;
+	if (pages == 1) {
+		kernel->read_only[bar->bar][first] = true;
+		return;
+	}
+	map_writable_parts(kernel, bar, base, first, half);
+	map_writable_parts(kernel, bar, base, first + half, pages - half);
+}
+
+/* All of a BAR to read, and what may be written to write. MAP_FAILED: not even that. */
+static void *map_for_user(struct kernel *kernel, const struct litepcie_bar *bar)
+{
+	size_t pages = bar->size / (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *base = map(kernel, bar->offset, bar->size, PROT_READ);
+
+	if (base == MAP_FAILED)
+		return base;
+	kernel->read_only[bar->bar] = calloc(pages + 1, sizeof(bool));
+	if (!kernel->read_only[bar->bar]) {
+		munmap(base, bar->size);
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	map_writable_parts(kernel, bar, base, 0, pages);
+	snprintf(kernel->bar_why, sizeof(kernel->bar_why),
+		 "it maps this page without CAP_SYS_RAWIO for reading only");
+	return base;
+}
+
+bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t offset)
+{
+	const bool *read_only = kernel->read_only[bar];
+
+	return kernel->bar[bar].base &&
+	       !(read_only && read_only[offset / (uint64_t)sysconf(_SC_PAGESIZE)]);
+}
+
 static void map_bar(struct litepcie *dev, const struct litepcie_bar *bar)
 {
 	struct kernel *kernel = kernel_of(dev);
-	void *base = mmap(NULL, bar->size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel->fd,
-			  (off_t)bar->offset);
+	void *base = map(kernel, bar->offset, bar->size, PROT_READ | PROT_WRITE);
 
 	dev->bar_size[bar->bar] = bar->size;
+	if (base == MAP_FAILED && errno == EPERM)
+		base = map_for_user(kernel, bar);
 	if (base != MAP_FAILED)
 		kernel->bar[bar->bar] = (struct litepcie_window) {
 			.base = base, .size = bar->size, .write_combining = bar->write_combining,
+			.partial = kernel->read_only[bar->bar],
 		};
 	else
 		snprintf(kernel->bar_why, sizeof(kernel->bar_why),
@@ -57,7 +131,9 @@ void kernel_unmap_bars(struct litepcie *dev)
 {
 	struct litepcie_window *bar = kernel_of(dev)->bar;
 
-	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
+	for (unsigned int n = 0; n < LITEPCIE_BARS; n++) {
 		if (bar[n].base)
 			munmap((void *)bar[n].base, bar[n].size);
+		free(kernel_of(dev)->read_only[n]);
+	}
 }

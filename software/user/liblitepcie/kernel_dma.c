@@ -5,7 +5,7 @@
  */
 
 /*
- * The engine of the "kernel" back end: the rings of LitePCIe's driver, or Lanebox's, mapped.
+ * The engine of the "kernel" back end: runs over the rings of LitePCIe's driver, or Lanebox's.
  *
  * Both put the descriptor table in "loop" mode: once enabled, the card goes round the 256
  * buffers for ever and waits for nobody. Software must stay ahead (h2c) or behind (c2h); dma.c
@@ -21,141 +21,11 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "kernel.h"
 
-#define PARTS			8u	/* interrupts a round: DMA_BUFFER_PER_IRQ in the driver */
 #define INTERRUPT_GRACE_MS	100	/* for one that may be on its way */
-
-/* Rings --------------------------------------------------------------------------------------- */
-
-static uint8_t *map_ring(struct litepcie *dev, uint64_t offset, uint64_t size)
-{
-	void *ring = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel_of(dev)->fd,
-			  (off_t)offset);
-
-	if (ring == MAP_FAILED) {
-		litepcie_fail(dev, -errno, "%s: the driver's DMA buffers cannot be mapped: %s",
-			      dev->name, strerror(errno));
-		return NULL;
-	}
-	return ring;
-}
-
-static void unmap_ring(struct litepcie_ring *ring, size_t *bytes)
-{
-	if (ring->base)
-		munmap(ring->base, *bytes);
-	ring->base = NULL;
-	*bytes = 0;
-}
-
-static int check_rings(struct litepcie *dev, const struct litepcie_ioctl_mmap_dma_info *rings)
-{
-	if (rings->dma_tx_buf_size == rings->dma_rx_buf_size &&
-	    rings->dma_tx_buf_count == rings->dma_rx_buf_count &&
-	    rings->dma_tx_buf_size && rings->dma_tx_buf_count >= LITEPCIE_BUFFERS_FEWEST)
-		return 0;
-	return litepcie_fail(dev, -EPROTO, "%s: rings of %llu x %llu (h2c) and %llu x %llu bytes "
-			     "(c2h); they must be equal, of %u buffers or more", dev->name,
-			     (unsigned long long)rings->dma_tx_buf_count,
-			     (unsigned long long)rings->dma_tx_buf_size,
-			     (unsigned long long)rings->dma_rx_buf_count,
-			     (unsigned long long)rings->dma_rx_buf_size, LITEPCIE_BUFFERS_FEWEST);
-}
-
-/* Lanebox's driver has a page with its counts, which saves asking. */
-static void map_index(struct litepcie *dev)
-{
-	struct kernel *kernel = kernel_of(dev);
-	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
-	void *page;
-
-	if (ioctl(kernel->fd, LITEPCIE_IOCTL_RING_INFO, &info) < 0)
-		return;
-	page = mmap(NULL, sizeof(struct litepcie_index), PROT_READ, MAP_SHARED, kernel->fd,
-		    (off_t)info.index_offset);
-	kernel->shapes = true;
-	if (page != MAP_FAILED)
-		kernel->index = page;
-}
-
-int kernel_dma_map(struct litepcie *dev)
-{
-	struct kernel *kernel = kernel_of(dev);
-	struct litepcie_ioctl_mmap_dma_info rings = { 0 };
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_INFO, &rings, "size of the DMA rings");
-
-	if (rc == 0)
-		rc = check_rings(dev, &rings);
-	if (rc < 0)
-		return rc;
-	dev->buffer_size = rings.dma_tx_buf_size;
-	dev->buffer_count = (unsigned int)rings.dma_tx_buf_count;
-	kernel->h2c_bytes = kernel->c2h_bytes = dev->buffer_size * dev->buffer_count;
-	dev->h2c.base = map_ring(dev, rings.dma_tx_buf_offset, kernel->h2c_bytes);
-	dev->c2h.base = map_ring(dev, rings.dma_rx_buf_offset, kernel->c2h_bytes);
-	map_index(dev);
-	return dev->h2c.base && dev->c2h.base ? 0 : -ENOMEM;
-}
-
-void kernel_dma_unmap(struct litepcie *dev)
-{
-	struct kernel *kernel = kernel_of(dev);
-
-	unmap_ring(&dev->h2c, &kernel->h2c_bytes);
-	unmap_ring(&dev->c2h, &kernel->c2h_bytes);
-	if (kernel->index)
-		munmap(kernel->index, sizeof(*kernel->index));
-}
-
-/* The driver takes a shape from a direction's owner, so it gets it at the start. */
-static int kernel_setup(struct litepcie *dev, size_t size, unsigned int count)
-{
-	if (!kernel_of(dev)->shapes && (size != dev->buffer_size || count != dev->buffer_count))
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: LitePCIe's driver has rings of %u "
-				     "buffers of %zu bytes and no others; Lanebox's has any",
-				     dev->name, dev->buffer_count, dev->buffer_size);
-	kernel_of(dev)->shaped = true;
-	dev->buffer_size = size;
-	dev->buffer_count = count;
-	return 0;
-}
-
-/* A direction that was given up has lost its shape: new memory, each time. */
-static int shape(struct litepcie *dev, unsigned int way, struct litepcie_ring *ring, size_t *bytes)
-{
-	struct litepcie_ring_setup setup = {
-		.way = way, .buffer_size = (uint32_t)dev->buffer_size,
-		.buffer_count = dev->buffer_count,
-		.buffers_per_interrupt = dev->buffer_count / PARTS,
-	};
-	struct litepcie_ring_info info = { .way = way };
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &setup, "shape of a DMA ring");
-
-	if (rc == 0)
-		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "shape of a DMA ring");
-	if (rc < 0)
-		return rc;
-	unmap_ring(ring, bytes);
-	ring->base = map_ring(dev, info.ring_offset, info.ring_bytes);
-	*bytes = info.ring_bytes;
-	return ring->base ? 0 : -ENOMEM;
-}
-
-static int shape_all(struct litepcie *dev)
-{
-	struct kernel *kernel = kernel_of(dev);
-	int rc = 0;
-
-	if (kernel->shaped && dev->h2c.active)
-		rc = shape(dev, LITEPCIE_WAY_H2C, &dev->h2c, &kernel->h2c_bytes);
-	if (rc == 0 && kernel->shaped && dev->c2h.active)
-		rc = shape(dev, LITEPCIE_WAY_C2H, &dev->c2h, &kernel->c2h_bytes);
-	return rc;
-}
 
 /* Event --------------------------------------------------------------------------------------- */
 
@@ -198,43 +68,6 @@ static void clear_event(const struct kernel *kernel)
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-static int kernel_give(struct litepcie *dev)
-{
-	struct litepcie_ioctl_lock unlock = {
-		.dma_reader_release = dev->h2c.active, .dma_writer_release = dev->c2h.active,
-	};
-
-	return kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &unlock, "DMA unlock");
-}
-
-static int kernel_take(struct litepcie *dev)
-{
-	struct litepcie_ioctl_lock lock = {
-		.dma_reader_request = dev->h2c.active, .dma_writer_request = dev->c2h.active,
-	};
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &lock, "DMA lock");
-
-	if (rc < 0)
-		return rc;
-	if ((dev->h2c.active && !lock.dma_reader_status) ||
-	    (dev->c2h.active && !lock.dma_writer_status)) {
-		/* Give back the one that was taken, and only that: it is this user's. */
-		struct litepcie_ioctl_lock release = {
-			.dma_reader_release = dev->h2c.active && lock.dma_reader_status,
-			.dma_writer_release = dev->c2h.active && lock.dma_writer_status,
-		};
-
-		kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &release, "DMA unlock");
-		return litepcie_fail(dev, -EBUSY,
-				     "%s: another process runs %s; let it finish first", dev->name,
-				     lock.dma_reader_status ? "c2h" : "h2c");
-	}
-	rc = shape_all(dev);
-	if (rc < 0)
-		kernel_give(dev);
-	return rc;
-}
-
 static int set_direction(struct litepcie *dev, unsigned long request, bool enable)
 {
 	struct litepcie_ioctl_dma_writer direction = { .enable = enable };
@@ -255,7 +88,8 @@ static int kernel_start(struct litepcie *dev, const struct litepcie_dma_config *
 	int rc;
 
 	kernel->h2c_enabled = false;
-	kernel->interrupts_before = procfs_interrupts();
+	kernel->counts = sysfs_interrupts(dev) >= 0 ? sysfs_interrupts : procfs_interrupts;
+	kernel->interrupts_before = kernel->counts(dev);
 	rc = set_loopback(dev, config->loopback);
 	if (rc == 0 && dev->c2h.active)
 		rc = set_direction(dev, LITEPCIE_IOCTL_DMA_WRITER, true);
@@ -265,11 +99,14 @@ static int kernel_start(struct litepcie *dev, const struct litepcie_dma_config *
 static int kernel_stop(struct litepcie *dev)
 {
 	struct kernel *kernel = kernel_of(dev);
-	int64_t now = procfs_interrupts();
+	int64_t before = kernel->interrupts_before, now;
 	int rc = 0;
 
-	if (now >= 0 && kernel->interrupts_before >= 0)
-		dev->stats.interrupts = now - kernel->interrupts_before;
+	if (before >= 0) {	/* else it was not started, or cannot be known */
+		now = kernel->counts(dev);
+		dev->stats.interrupts = now >= 0 ? now - before : -1;
+	}
+	kernel->interrupts_before = -1;
 	if (dev->h2c.active && kernel->h2c_enabled)
 		rc = set_direction(dev, LITEPCIE_IOCTL_DMA_READER, false);
 	if (dev->c2h.active && rc == 0)
@@ -326,7 +163,8 @@ static int kernel_poll(struct litepcie *dev)
 
 /*
  * The card's own count in loop mode: index and rounds, 24 bits of buffers, carried on from what is
- * known. Used only when the driver's count stands still.
+ * known. Used only when the driver's count stands still. A card that is gone reads all ones, whose
+ * index lies outside of every ring.
  */
 static int read_card(struct litepcie *dev, const struct litepcie_dma_registers *registers,
 		     uint64_t known, uint64_t *count)
@@ -335,11 +173,17 @@ static int read_card(struct litepcie *dev, const struct litepcie_dma_registers *
 	uint32_t status = 0;
 	int rc = litepcie_get(dev, registers->loop_status, &status);
 
+	if (rc < 0)
+		return rc;
+	if ((status & 0xffff) >= dev->buffer_count)
+		return litepcie_fail(dev, -EIO, "the card says it is at buffer %u of a ring of %u "
+				     "(loop_status 0x%08x); it is gone, or has lost its state",
+				     status & 0xffff, dev->buffer_count, status);
 	low = (uint64_t)(status >> 16) * dev->buffer_count + (status & 0xffff);
 	*count = known - known % period + low;
 	if (*count < known)
 		*count += period;
-	return rc;
+	return 0;
 }
 
 /* Interrupts ---------------------------------------------------------------------------------- */
@@ -390,13 +234,14 @@ static int sleep_for_news(struct litepcie *dev, unsigned int directions, int tim
 static int look_for_lost(struct litepcie *dev, unsigned int direction, struct litepcie_ring *ring,
 			 const struct litepcie_dma_registers *registers)
 {
+	unsigned int stops = dev->stops;
 	uint64_t count = 0;
 	int rc = read_card(dev, registers, ring->hw, &count);
 
-	if (rc < 0 || count - ring->hw <= dev->buffer_count / PARTS)
+	if (rc < 0 || count - ring->hw <= dev->buffer_count / KERNEL_PARTS)
 		return rc;
 	rc = sleep_for_news(dev, direction, INTERRUPT_GRACE_MS);
-	if (rc)
+	if (rc || dev->stops != stops)
 		return rc;
 	dev->stats.interrupts_missed++;
 	advance(ring, count);
@@ -405,6 +250,7 @@ static int look_for_lost(struct litepcie *dev, unsigned int direction, struct li
 
 static int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
+	unsigned int stops = dev->stops;
 	int rc;
 
 	if (!kernel_of(dev)->h2c_enabled)
@@ -412,9 +258,10 @@ static int kernel_wait(struct litepcie *dev, unsigned int directions, int timeou
 	rc = ask_for_news(dev, directions);
 	if (rc == 0)
 		rc = sleep_for_news(dev, directions, timeout_ms);
-	if (rc == 0 && directions & LITEPCIE_C2H)
+	/* Of a direction that was stopped meanwhile the card's count says nothing. */
+	if (rc == 0 && dev->stops == stops && directions & LITEPCIE_C2H)
 		rc = look_for_lost(dev, LITEPCIE_C2H, &dev->c2h, &dev->map.c2h);
-	if (rc == 0 && directions & LITEPCIE_H2C)
+	if (rc == 0 && dev->stops == stops && directions & LITEPCIE_H2C)
 		rc = look_for_lost(dev, LITEPCIE_H2C, &dev->h2c, &dev->map.h2c);
 	return rc;
 }

@@ -108,6 +108,7 @@
 	R(LITEPCIE_BLOCK_MMIO, 0x030, 1, true, "mmio_select") \
 	R(LITEPCIE_BLOCK_MMIO, 0x034, 1, false, "mmio_latency_count") \
 	R(LITEPCIE_BLOCK_MMIO, 0x038, 1, false, "mmio_size_count") \
+	R(LITEPCIE_BLOCK_MMIO, 0x03c, 1, false, "mmio_writes_refused") \
 	R(LITEPCIE_BLOCK_STAMPS, 0x000, 1, false, "stamps_doorbell") \
 	R(LITEPCIE_BLOCK_STAMPS, 0x004, 1, false, "stamps_interrupt") \
 	R(LITEPCIE_BLOCK_STAMPS, 0x008, 1, false, "stamps_waiting")

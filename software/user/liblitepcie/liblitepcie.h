@@ -14,8 +14,15 @@
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence.
  * Nothing is printed, no signal is touched, no thread is made. Every call that can block takes a
- * timeout or ends within the one of the device string. A signal ends a wait with -EINTR, never a
- * register access.
+ * timeout or ends within the one of the device string.
+ *
+ * A timeout is in milliseconds, as poll()'s: 0 is a look without waiting, a negative one waits for
+ * ever. A wait, for ever or not, also ends
+ *   with -ECANCELED  within a fifth of a second after another thread has stopped the DMA, by
+ *                    litepcie_dma_stop(), or switched the user's interrupt off
+ *   with -EINTR      when a signal is handled by the thread that sleeps: of several threads that
+ *                    wait on one handle only one does, and one that is not asleep yet misses it.
+ *                    A signal never ends a register access.
  *
  * Handles are independent of each other. On one handle each call says who may be in it:
  *   Threads: any.       at any time, from any number of threads
@@ -27,7 +34,8 @@
  *               from a wait, VFIO wants it back: whoever unbinds or removes it waits for our close
  *   -EIO        the card does not answer: it reads all ones, or reports the impossible
  *   -ETIMEDOUT  nothing came in time
- *   -EBUSY      somebody else owns this DMA direction
+ *   -ECANCELED  another thread ended what this one waited for
+ *   -EBUSY      another program, or another handle, runs this DMA direction
  *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
  *   -EOPNOTSUPP this back end cannot make this access
  *   -ENOENT     the card has no such block, register or BAR
@@ -39,6 +47,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 #define LITEPCIE_WHY_SIZE	320	/* of a sentence, the longest path included */
 
@@ -56,6 +68,7 @@
 #define LITEPCIE_BUFFERS_FEWEST		16u
 
 struct litepcie;
+struct litepcie_memory;
 
 /* What the card was built from and for, by its capability table. */
 struct litepcie_card {
@@ -98,6 +111,7 @@ struct litepcie_window {
 	volatile void	*base;
 	size_t		size;
 	bool		write_combining;	/* else each access is a TLP of its own */
+	bool		partial;	/* of some pages: a store there ends in SIGSEGV */
 };
 
 /* What was negotiated, as the card sees it. */
@@ -382,8 +396,12 @@ int litepcie_bar_write(struct litepcie *dev, unsigned int bar, uint64_t offset, 
 /*
  * The whole BAR as memory of this process, until the handle is closed. Lanebox's driver maps memory
  * write-combining and registers uncached; VFIO maps everything uncached, and LitePCIe's driver
- * leaves BAR0 to sysfs, uncached. A simulated board has nothing to map. Returns 0 or -errno;
- * -EOPNOTSUPP: it cannot be mapped this way. Threads: any.
+ * leaves BAR0 to sysfs, uncached. A simulated board has nothing to map.
+ *
+ * To a user without CAP_SYS_RAWIO Lanebox's driver maps for writing only those pages that belong to
+ * memories and to the user slot, and @window says that it is partial: a store to another page ends
+ * in SIGSEGV, and litepcie_writel() reaches the other registers that are allowed. Returns 0 or
+ * -errno; -EOPNOTSUPP: it cannot be mapped this way. Threads: any.
  */
 int litepcie_bar_map(struct litepcie *dev, unsigned int bar, struct litepcie_window *window);
 
@@ -397,15 +415,17 @@ const char *litepcie_mmio_path(const struct litepcie *dev);
 /*
  * Let the interrupts of the logic in the user slot through, or no more. What was raised before is
  * forgotten; a reset switches them off. Returns 0 or -errno; -ENOENT: its table names none,
- * since what is in the slot has no registers, -EOPNOTSUPP: the kernel driver hands none out. Threads: any.
+ * since what is in the slot has no registers, -EOPNOTSUPP: the kernel driver hands none out.
+ * Threads: any.
  */
 int litepcie_user_enable(struct litepcie *dev, bool on);
 
 /*
- * Wait up to @timeout_ms until the user's logic raises its interrupt, or has since the last return
- * of 1. Several that came in between count as one, and end the wait of one thread. A direction of
- * the DMA may run at the same time. Returns 1, 0 when none came in time, or -errno; -EINVAL: they
- * are not enabled. Threads: any.
+ * Wait up to @timeout_ms, for ever if it is negative, until the user's logic raises its interrupt,
+ * or has since the last return of 1. Several that came in between count as one, and end the wait of
+ * one thread. A direction of the DMA may run at the same time. Returns 1, 0 when none came in time,
+ * or -errno; -EINVAL: they are not enabled, -ECANCELED: another thread has switched them off.
+ * Threads: any.
  */
 int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 
@@ -420,8 +440,8 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 /*
  * Give the rings another shape: @count buffers of @size bytes each way, both powers of two, within
  * the LITEPCIE_BUFFER limits. What is in them is lost, and where they are is known from the next
- * start on. No direction may run. Returns 0 or -errno; -EOPNOTSUPP: LitePCIe's driver has one shape
- * only. Threads: alone.
+ * start on. No direction may run. After an error the next start has rings of the shape before.
+ * Returns 0 or -errno; -EOPNOTSUPP: LitePCIe's driver has one shape only. Threads: alone.
  */
 int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count);
 
@@ -436,14 +456,32 @@ size_t litepcie_buffer_size(const struct litepcie *dev);
 unsigned int litepcie_buffer_count(const struct litepcie *dev);
 
 /*
- * Where h2c buffer @number is. Threads: any.
+ * Where h2c buffer @number is. Behind Lanebox's driver a ring belongs to the program that runs it,
+ * so each start says anew where it is. Returns NULL before the first. Threads: any.
  */
 void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
 
 /*
- * Where c2h buffer @number is. Threads: any.
+ * Where c2h buffer @number is, as litepcie_h2c_buffer() says it. Returns NULL before the first
+ * start. Threads: any.
  */
 void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
+
+/*
+ * Keep the memory of one direction's ring mapped for this process, over the end of the run, a ring
+ * of another shape and litepcie_close(), until litepcie_ring_drop() of @memory. The device file
+ * counts as used until then. LitePCIe's driver has one ring for everybody, so that data which
+ * another user receives later shows in it; Lanebox's driver gives each open file a ring of its own.
+ * Returns 0 or -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
+ */
+int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
+		       struct litepcie_memory **memory);
+
+/*
+ * Give up memory that litepcie_ring_keep() returned. It is unmapped when nobody keeps it and the
+ * library needs it no longer; the card may have been closed before. NULL is allowed. Threads: any.
+ */
+void litepcie_ring_drop(struct litepcie_memory *memory);
 
 /*
  * Whether the card goes round its rings on its own and cannot be held, as with the kernel driver.
@@ -454,23 +492,24 @@ bool litepcie_dma_freerunning(const struct litepcie *dev);
 
 /*
  * Take the directions of @config and start c2h. h2c starts with the first submit: a free-running
- * card should find its whole ring filled by then. Returns 0 or -errno; -EBUSY: one of them is
- * taken. Threads: alone.
+ * card should find its whole ring filled by then. Returns 0 or -errno; -EBUSY: another program runs
+ * one of them, and litepcie_why() names those that have the card open. Threads: alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
 /*
- * Stop all directions. What is in the rings is lost; litepcie_stats() stays. Returns 0 or -errno.
- * Threads: alone.
+ * Stop all directions. Data in the rings is lost; litepcie_stats() stays. Another thread that
+ * waits for a buffer hears of it: its call ends with -ECANCELED. Returns 0 or -errno. Threads: any.
  */
 int litepcie_dma_stop(struct litepcie *dev);
 
 /*
- * Wait up to @timeout_ms until the card has finished a further buffer in one of @directions. What
- * was kept back for a batch in these goes to the card first when it would run short; in others it
- * stays. A lost interrupt costs less than a second here. Returns 1, or 0 when the time is over, or
- * -errno: -ENODEV through VFIO also where the kernel wants the card back; then stop and close it,
- * for which somebody waits. Threads: one way.
+ * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
+ * in one of @directions. Buffers that these kept back for a batch go to the card first when it
+ * would run short; those of other directions stay. A lost interrupt costs less than a second here.
+ * Returns 1, or 0 when the time is over, or -errno: -ECANCELED after a stop by another thread, -ENODEV through
+ * VFIO also where the kernel wants the card back; then stop and close it, for which somebody waits.
+ * Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
@@ -488,10 +527,10 @@ int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
 int litepcie_dma_fd(struct litepcie *dev);
 
 /*
- * Look for filled c2h buffers, waiting up to @timeout_ms for the first. With a timeout of 0 the
- * card is not asked again: this is what the last wait found. Buffers lost to a free-running card
- * are skipped and counted. Returns their number and the first in @first, 0 for none, or -errno.
- * Threads: one way.
+ * Look for filled c2h buffers, waiting up to @timeout_ms for the first, for ever if that is
+ * negative. With a timeout of 0 the card is not asked again: this is what the last wait found.
+ * Buffers lost to a free-running card are skipped and counted. Returns their number and the first
+ * in @first, 0 for none, or -errno. Threads: one way.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
@@ -503,8 +542,8 @@ int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
 /*
- * Look for free h2c buffers, waiting up to @timeout_ms for the first. Returns their number and the
- * first in @first, 0 for none, or -errno. Threads: one way.
+ * Look for free h2c buffers, waiting up to @timeout_ms for the first, for ever if that is negative.
+ * Returns their number and the first in @first, 0 for none, or -errno. Threads: one way.
  */
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
@@ -514,9 +553,10 @@ int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
 /*
- * Wait up to @timeout_ms until the card has received the data of every submitted h2c buffer, by its
- * own count of received bytes; that it has asked for them would not do. Returns 0 or -errno;
- * -ETIMEDOUT: not yet, -EOPNOTSUPP: it has no meaning on a free-running card. Threads: one way.
+ * Wait up to @timeout_ms, for ever if it is negative, until the card has received the data of every
+ * submitted h2c buffer, by its own count of received bytes; that it has asked for them would not
+ * do. Returns 0 or -errno; -ETIMEDOUT: not yet, -EOPNOTSUPP: it has no meaning on a free-running
+ * card. Threads: one way.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 
@@ -524,5 +564,9 @@ int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
  * Counts since the last start, kept after a stop. Threads: any.
  */
 void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* LIBLITEPCIE_H */

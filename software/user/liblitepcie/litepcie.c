@@ -48,6 +48,20 @@ int64_t litepcie_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+int64_t litepcie_deadline(int timeout_ms)
+{
+	return timeout_ms < 0 ? INT64_MAX : litepcie_now_ms() + timeout_ms;
+}
+
+int litepcie_slice(int64_t deadline)
+{
+	int64_t left = deadline - litepcie_now_ms();
+
+	if (left <= 0)
+		return 0;
+	return left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
+}
+
 /* Device -------------------------------------------------------------------------------------- */
 
 /* Who is there is asked before anything is written: it may be another card than was thought. */
@@ -190,11 +204,13 @@ const char *litepcie_strerror(int error)
 	case ETIMEDOUT:
 		return "nothing came in time";
 	case EBUSY:
-		return "this DMA direction belongs to somebody else";
+		return "another program runs this DMA direction";
 	case EPROTO:
 		return "the peer does not speak the protocol";
 	case EOPNOTSUPP:
 		return "this back end cannot make this access";
+	case ECANCELED:
+		return "another thread ended what this one waited for";
 	case EOVERFLOW:
 		return "the card was faster than the software: data may be overwritten";
 	default:

@@ -27,8 +27,8 @@ int litepcie_check_active(struct litepcie *dev, unsigned int directions);
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
 /*
- * Wait until more buffers than @before are finished. Returns 1 then, 0 after @timeout_ms. The lock
- * is held.
+ * Wait until more buffers than @before are finished. Returns 1 then, 0 after @timeout_ms, which is
+ * never if that is negative, or -ECANCELED after a stop by another thread. The lock is held.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms);

@@ -22,8 +22,7 @@ struct sim {
 	char			*path;
 	unsigned int		mps, mrrs;	/* wanted, 0: not said */
 	int			msi;		/* eventfd */
-	uint8_t			*memory;	/* both rings: h2c, then c2h */
-	size_t			memory_size;
+	struct litepcie_memory	*memory;	/* both rings: h2c, then c2h */
 	unsigned int		msi_cap, pcie_cap;	/* offsets in configuration space */
 };
 

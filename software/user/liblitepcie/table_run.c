@@ -32,12 +32,12 @@
 
 int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
+	struct litepcie_memory *memory = NULL;
 	uint64_t iova = 0;
-	uint8_t *base = NULL;
 	int rc;
 
 	litepcie_table_free(dev);
-	rc = dev->backend->memory(dev, 2 * size * count, &base, &iova);
+	rc = dev->backend->memory(dev, 2 * size * count, &memory, &iova);
 	if (rc < 0)
 		return rc;
 	dev->h2c_table.asks = calloc(count, sizeof(bool));
@@ -46,8 +46,9 @@ int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
 		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
 	dev->buffer_size = size;
 	dev->buffer_count = count;
-	dev->h2c.base = base;
-	dev->c2h.base = base + size * count;
+	dev->h2c.memory = dev->c2h.memory = memory;
+	dev->h2c.base = memory->base;
+	dev->c2h.base = dev->h2c.base + size * count;
 	dev->h2c_table.iova = iova;
 	dev->c2h_table.iova = iova + size * count;
 	return 0;
@@ -59,6 +60,7 @@ void litepcie_table_free(struct litepcie *dev)
 	free(dev->c2h_table.asks);
 	dev->h2c_table = dev->c2h_table = (struct litepcie_table) { 0 };
 	dev->h2c.base = dev->c2h.base = NULL;
+	dev->h2c.memory = dev->c2h.memory = NULL;
 }
 
 /* Interrupts ---------------------------------------------------------------------------------- */
@@ -81,12 +83,13 @@ static int64_t interrupts_due(const struct litepcie *dev)
 static int look_for_lost(struct litepcie *dev)
 {
 	uint64_t asked = dev->h2c_table.asked + dev->c2h_table.asked;
+	unsigned int stops = dev->stops;
 	int rc = litepcie_table_poll(dev);
 
 	if (rc < 0 || dev->h2c_table.asked + dev->c2h_table.asked == asked)
 		return rc;
 	rc = dev->backend->sleep(dev, INTERRUPT_GRACE_MS);
-	if (rc == 0)
+	if (rc == 0 && dev->stops == stops)
 		dev->stats.interrupts_missed++;
 	return rc;
 }
@@ -154,7 +157,7 @@ static int table_wait(struct litepcie *dev, unsigned int directions, int timeout
  */
 static int settle_interrupts(struct litepcie *dev)
 {
-	int64_t due = interrupts_due(dev), deadline = litepcie_now_ms() + INTERRUPT_GRACE_MS;
+	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
 	int rc = dev->backend->sleep(dev, 0);
 
 	if (dev->backend->merges) {
@@ -162,11 +165,12 @@ static int settle_interrupts(struct litepcie *dev)
 		return rc < 0 ? rc : 0;
 	}
 	while (rc >= 0 && dev->stats.interrupts < due) {
-		int64_t left = deadline - litepcie_now_ms();
+		/* In slices: another thread that waits may take the interrupt, and count it. */
+		int slice = litepcie_slice(deadline);
 
-		if (left <= 0)
+		if (!slice)
 			break;
-		rc = dev->backend->sleep(dev, (int)left);
+		rc = dev->backend->sleep(dev, slice);
 	}
 	dev->stats.interrupts_expected = due;
 	if (due - dev->stats.interrupts > (int64_t)dev->stats.interrupts_missed)
@@ -281,11 +285,19 @@ static void reset_table(struct litepcie_table *table, bool silent)
 	};
 }
 
+/* A litepcie_ring_setup() that failed has left no rings: they are made in the last shape again. */
+static int ensure_rings(struct litepcie *dev)
+{
+	return dev->h2c.memory ? 0 : litepcie_table_setup(dev, dev->buffer_size, dev->buffer_count);
+}
+
 /* The card is quiet since it was opened, or since the last stop. */
 static int table_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
-	int rc;
+	int rc = ensure_rings(dev);
 
+	if (rc < 0)
+		return rc;
 	reset_table(&dev->h2c_table, config->loopback);
 	reset_table(&dev->c2h_table, false);
 	dev->c2h_limit = config->c2h_limit;

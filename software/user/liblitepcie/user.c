@@ -38,16 +38,18 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 /* A message that was lost, or came before the first sleep, is found in the card's register. */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
-	int64_t deadline = litepcie_now_ms() + timeout_ms;
+	int64_t deadline = litepcie_deadline(timeout_ms);
 	int rc = dev->backend->engine->user_look(dev);
 
 	while (rc >= 0 && !dev->user_raised) {
-		int64_t left = deadline - litepcie_now_ms();
-		int slice = left < LITEPCIE_WAIT_SLICE_MS ? (int)left : LITEPCIE_WAIT_SLICE_MS;
+		int slice = litepcie_slice(deadline);
 
-		if (left <= 0)
+		if (!slice)
 			return 0;
 		rc = litepcie_sleep_once(dev, 0, slice);
+		if (rc >= 0 && !dev->user_enabled)
+			return litepcie_fail(dev, -ECANCELED, "another thread switched the user's "
+					     "interrupt off while this one waited for it");
 		if (rc == 0)
 			rc = dev->backend->engine->user_look(dev);
 	}

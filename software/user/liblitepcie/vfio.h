@@ -49,8 +49,7 @@ struct vfio {
 	int			message[VFIO_MESSAGES];	/* eventfd of each vector, or -1 */
 	unsigned int		messages;	/* vectors that are on */
 	unsigned int		delivery;	/* VFIO's index of MSI-X or MSI */
-	uint8_t			*memory;	/* both rings: h2c, then c2h */
-	size_t			memory_size;	/* rounded up to whole pages */
+	struct litepcie_memory	*memory;	/* both rings: h2c, then c2h; whole pages */
 	bool			gone;
 };
 
@@ -76,7 +75,8 @@ void vfio_list_others(const struct vfio *vfio, char *names, size_t size);
 int vfio_device_number(const struct vfio *vfio);
 
 /* Memory for the card at @iova; it replaces the last. */
-int vfio_memory(struct litepcie *dev, size_t bytes, uint8_t **base, uint64_t *iova);
+int vfio_memory(struct litepcie *dev, size_t bytes, struct litepcie_memory **memory,
+		uint64_t *iova);
 void vfio_memory_free(struct litepcie *dev);
 
 int vfio_irq_enable(struct litepcie *dev);

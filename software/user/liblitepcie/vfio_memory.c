@@ -46,23 +46,26 @@ static int map_failed(struct litepcie *dev, size_t size, int error)
 	return litepcie_fail(dev, -error, "%zu bytes of DMA memory: %s", size, strerror(error));
 }
 
-int vfio_memory(struct litepcie *dev, size_t bytes, uint8_t **base, uint64_t *iova)
+int vfio_memory(struct litepcie *dev, size_t bytes, struct litepcie_memory **memory,
+		uint64_t *iova)
 {
 	struct vfio *vfio = vfio_of(dev);
-	void *memory;
+	void *base;
 	int rc;
 
 	vfio_memory_free(dev);
-	memory = get_pages(&bytes);
-	if (memory == MAP_FAILED)
+	base = get_pages(&bytes);
+	if (base == MAP_FAILED)
 		return map_failed(dev, bytes, errno);
-	rc = vfio->interface->map(dev, memory, bytes, IOVA);
+	*memory = litepcie_memory_new(dev, base, bytes);
+	if (!*memory)
+		return -ENOMEM;
+	rc = vfio->interface->map(dev, base, bytes, IOVA);
 	if (rc < 0) {
-		munmap(memory, bytes);
+		litepcie_ring_drop(*memory);
 		return map_failed(dev, bytes, -rc);
 	}
-	vfio->memory = *base = memory;
-	vfio->memory_size = bytes;
+	vfio->memory = *memory;
 	*iova = IOVA;
 	return 0;
 }
@@ -73,7 +76,7 @@ void vfio_memory_free(struct litepcie *dev)
 
 	if (!vfio->memory)
 		return;
-	vfio->interface->unmap(dev, vfio->memory_size, IOVA);
-	munmap(vfio->memory, vfio->memory_size);
+	vfio->interface->unmap(dev, vfio->memory->size, IOVA);
+	litepcie_ring_drop(vfio->memory);
 	vfio->memory = NULL;
 }

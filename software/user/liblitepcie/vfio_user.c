@@ -41,6 +41,9 @@ static int handshake(struct vfio_user *vu)
 
 	if (rc == 0)
 		rc = vfio_user_receive(vu, CMD_VERSION, reply, sizeof(reply) - 1);
+	if (rc == -EBUSY)
+		return vfio_user_fail(vu, rc, "%s: the board has a client: one at a time; try "
+				      "again when that one has closed the card", vu->path);
 	if (rc < 0)
 		return rc;
 	memcpy(&major, reply, sizeof(major));

@@ -7,6 +7,7 @@
 /*
  * doctor: what limits this card in this machine, and what would lift it.
  */
+#include <errno.h>
 #include <getopt.h>
 #include <math.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 
 #define SIZE		(4u << 20)	/* two rings: the least that has a steady state */
 #define TIMEOUT_S	30
+#define REFUSED		"mmio_writes_refused"
 
 static const char *const weights[] = { "binds", "costs", "note" };
 
@@ -147,6 +149,7 @@ static void print_json(struct json *json, const void *result)
 	json_string(json, "target", doctor->card.target);
 	json_string(json, "gateware", doctor->card.digest);
 	json_number(json, "round_trip_ns", doctor->rates.reads.rtt_ns);
+	json_unsigned(json, "refused_writes", doctor->refused_writes);
 	json_begin_array(json, "rows");
 	for (int way = 0; way < RATES_WAYS; way++) {
 		const struct rate *rate = &doctor->rates.rate[way];
@@ -187,6 +190,19 @@ static unsigned int boundary(const struct doctor_host *host)
 	return host->steps ? host->path[host->steps - 1].express.rcb : 0;
 }
 
+/* LitePCIe's endpoint has no such counter: it does not refuse these writes. */
+static void count_refused(struct util *util, struct doctor *doctor)
+{
+	struct litepcie_register found;
+	int rc = litepcie_register_find(util->dev, REFUSED, &found);
+
+	if (rc == -ENOENT)
+		return;
+	if (rc == 0)
+		rc = litepcie_register_read(util->dev, REFUSED, &doctor->refused_writes);
+	util_check(util, rc, "counting refused writes");
+}
+
 static int examine(struct util *util, const char *address, bool measure)
 {
 	static struct doctor doctor;
@@ -205,6 +221,7 @@ static int examine(struct util *util, const char *address, bool measure)
 	doctor.rates.forgive_late = true;	/* it is a finding */
 	if (measure)
 		rates_measure(util, &doctor.rates, SIZE, TIMEOUT_S);
+	count_refused(util, &doctor);
 	doctor_judge(&doctor);
 	return util_finish(util, &doctor, print_text, print_json);
 }

@@ -48,6 +48,7 @@ struct doctor {
 	struct doctor_host	host;
 	struct litepcie_card	card;
 	struct rates		rates;
+	uint64_t		refused_writes;	/* of registers; 0 where the card has no counter */
 	struct doctor_finding	finding[DOCTOR_FINDINGS];
 	unsigned int		findings;
 };

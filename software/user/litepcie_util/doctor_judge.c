@@ -238,6 +238,19 @@ static void judge_software(struct doctor *doctor)
 	     "waits (litepcie_util vfio bind)");
 }
 
+/* Software that writes bytes of a register loses these writes, and is told nowhere else. */
+static void judge_registers(struct doctor *doctor)
+{
+	if (!doctor->refused_writes)
+		return;
+	lift(add(doctor, DOCTOR_NOTE, "registers", "%llu write%s of less than 4 bytes to registers "
+		 "%s refused: registers take whole dwords",
+		 (unsigned long long)doctor->refused_writes,
+		 doctor->refused_writes == 1 ? "" : "s",
+		 doctor->refused_writes == 1 ? "was" : "were"),
+	     "read the register, change its bytes, and write all four");
+}
+
 /* What costs ---------------------------------------------------------------------------------- */
 
 static void judge_path(struct doctor *doctor)
@@ -324,6 +337,7 @@ void doctor_judge(struct doctor *doctor)
 	judge_completions(doctor);
 	judge_host(doctor);
 	judge_software(doctor);
+	judge_registers(doctor);
 	judge_path(doctor);
 	judge_iommu(doctor);
 	judge_cpu(doctor);

@@ -29,7 +29,8 @@ static int find(struct litepcie *dev, const char *side, const char *name, uint32
 
 	snprintf(full, sizeof(full), "%s_%s", side, name);
 	rc = litepcie_register_find(dev, full, &found);
-	*offset = found.offset;
+	if (rc == 0)
+		*offset = found.offset;
 	return rc;
 }
 

@@ -9,7 +9,9 @@
  * a transfer of a few buffers without copies, a second run on the same handle.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "check.h"
 #include "liblitepcie.h"
@@ -41,6 +43,8 @@ static void bad_accesses_are_refused_with_a_sentence(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_mmio_read(dev, 4, 8, &value), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_read(dev, 0x20000, 4, &value), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_read(dev, 0xfffffffc, 4, &value), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_write(dev, 0x20000, 4, 0), -EINVAL);
+	CHECK_EQUAL(litepcie_mmio_write(dev, 0x20000, 8, 0), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0x1fff8, 4, 4, &value, 3), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, &value, SIZE_MAX), -EINVAL);
 	CHECK_EQUAL(litepcie_mmio_write_burst(dev, 0, 4, 4, NULL, 0), 0);
@@ -93,6 +97,23 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
 	CHECK(stats.woken_by_timeout <= buffers / 4);	/* a busy machine may be that slow */
 	CHECK_EQUAL(stats.interrupts_missed, 0);
+}
+
+/* A simulated board's rings are a file in memory, and here it may not be that long. */
+static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
+{
+	struct rlimit before, little;
+	size_t size = litepcie_buffer_size(dev);
+
+	CHECK_EQUAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+	little = (struct rlimit) { .rlim_cur = 1 << 20, .rlim_max = before.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &little), 0);
+	CHECK_EQUAL(litepcie_ring_setup(dev, 1 << 20, 16), -EFBIG);
+	CHECK(strstr(litepcie_why(dev), "33554432 bytes of DMA memory") != NULL);
+	CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+	CHECK_EQUAL(litepcie_buffer_size(dev), size);
+	single_buffers_come_back(dev, 5);
 }
 
 /* The data itself is compared by dma_test; here the counts that the card gives. */
@@ -243,6 +264,8 @@ int main(int argc, char **argv)
 		single_buffers_come_back(dev, 40);
 		the_pattern_is_checked_by_the_card(dev);
 	}
+	if (strcmp(litepcie_backend(dev), "sim") == 0)
+		rings_that_cannot_be_had_leave_the_shape(dev);
 	time_goes_on(dev);
 	every_error_has_words();
 	a_close_in_the_middle_is_allowed(dev);

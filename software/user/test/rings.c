@@ -284,6 +284,36 @@ static void a_card_that_runs_free_sends_what_is_not_filled_in_time(void)
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -EOPNOTSUPP);
 }
 
+static atomic_bool counted;
+
+static void *count_for_ever(void *unused)
+{
+	while (!atomic_load(&counted))
+		CHECK(stats().c2h_lost + stats().h2c_late < UINT64_MAX / 2);
+	return unused;
+}
+
+/* What a free-running card overtook is counted while another thread reads the counts. */
+static void counts_are_read_by_any_thread(void)
+{
+	pthread_t reader;
+	uint64_t first;
+
+	begin(true);
+	atomic_store(&counted, false);
+	pthread_create(&reader, NULL, count_for_ever, NULL);
+	for (int i = 0; i < 200; i++) {
+		card.c2h += COUNT;
+		card.h2c += COUNT;
+		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C | LITEPCIE_C2H, 0), 1);
+		CHECK(litepcie_c2h_peek(&dev, &first, 0) > 0);
+		CHECK(litepcie_h2c_get(&dev, &first, 0) > 0);
+	}
+	atomic_store(&counted, true);
+	pthread_join(reader, NULL);
+	CHECK(stats().c2h_lost > 0 && stats().h2c_late > 0);
+}
+
 /* The card hears of a whole batch, or of everything that is held back, never of less. */
 static void batches_are_handed_over_together(void)
 {
@@ -349,5 +379,6 @@ int main(void)
 	a_card_that_runs_free_loses_what_is_not_taken_in_time();
 	what_was_overwritten_while_in_use_proves_nothing();
 	a_card_that_runs_free_sends_what_is_not_filled_in_time();
+	counts_are_read_by_any_thread();
 	return failed_checks != 0;
 }

@@ -22,6 +22,10 @@
 
 #include "litepcie_helpers.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* LitePCIe's driver has these built in, and programs count with them. */
 #define DMA_BUFFER_SIZE		8192
 #define DMA_BUFFER_COUNT	256
@@ -96,7 +100,7 @@ static inline int litepcie_dma_init(struct litepcie_dma_ctrl *dma, const char *d
 	struct litepcie_dma_config config = {
 		.directions = (dma->use_reader ? LITEPCIE_H2C : 0) |
 			      (dma->use_writer ? LITEPCIE_C2H : 0),
-		.loopback = dma->loopback,
+		.loopback = dma->loopback != 0,
 	};
 	const char *other = getenv("LITEPCIE_DEVICE");
 	char why[LITEPCIE_WHY_SIZE];
@@ -208,5 +212,9 @@ static inline char *litepcie_dma_next_write_buffer(struct litepcie_dma_ctrl *dma
 	dma->usr_write_buf_offset = (unsigned)((dma->next_write + 1) % DMA_BUFFER_COUNT);
 	return (char *)litepcie_h2c_buffer(dma->dev, dma->next_write++);
 }
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* LITEPCIE_STOCK_DMA_H */

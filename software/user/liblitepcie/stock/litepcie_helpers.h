@@ -23,6 +23,10 @@
 #include "../liblitepcie.h"
 #include "litepcie.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define checked_ioctl(...)	litepcie_stock_check(ioctl(__VA_ARGS__), __FILE__, __LINE__)
 
 static inline void litepcie_stock_check(int status, const char *file, int line)
@@ -59,5 +63,9 @@ static inline void litepcie_stock_writel(int fd, uint32_t addr, uint32_t value)
 
 #define litepcie_readl	litepcie_stock_readl
 #define litepcie_writel	litepcie_stock_writel
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* LITEPCIE_STOCK_HELPERS_H */

@@ -1,0 +1,57 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""liblitepcie behind Lanebox's driver in a guest: waits without an end, and other programs."""
+
+import re
+
+import pytest
+from user_guest import BIND, IOMMU, boot, interrupted
+
+from sim import artefacts
+from sim.endpoints import DEFAULT
+from sim.guest import run
+
+pytestmark = pytest.mark.guest
+
+# A program that runs c2h, and a shell that goes on once it does.
+BUSY = (
+    "streams /dev/litepcie0 1000000 >/dev/null 2>&1 & user=$!; "
+    f"until {interrupted('litepcie')}; do kill -0 $user; sleep 0.1; done"
+)
+USER = "echo 'member:x:1000:1000::/:/bin/sh' >/etc/passwd; chmod 666 /dev/litepcie0"
+
+
+@pytest.fixture(autouse=True)
+def place_below_tmp(monkeypatch, tmp_path):
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+
+
+@pytest.mark.soak
+def test_a_wait_for_ever_ends_through_vfio(start_board):
+    """By a stop, a signal or data, for each blocking call."""
+    commands = [BIND, "waits vfio:01:00.0 >/out/waits"]
+    with start_board() as board:
+        result = boot(board, commands, ("waits",), append=("intel_iommu=on",), devices=IOMMU)
+    assert result.files["waits"].decode().count("waits: ") == 7
+
+
+def test_a_wait_ends_and_a_look_works_beside_a_stream(start_board):
+    """Each wait for ever ends by a stop, a signal or data; then, beside somebody's stream, root and
+    an ordinary user look at the card, and only a start is refused, with that program's name.
+    """
+    look = "litepcie_util info >/dev/null && litepcie_util peek ctrl_scratch"
+    commands = [
+        "waits /dev/litepcie0 >/out/waits", USER, BUSY, f"{look} >/out/root",
+        f"su member -c '{look}' >/out/member",
+        "litepcie_util dma_test --direction c2h --size 1M 2>/out/why && false || [ $? = 1 ]",
+        "kill -9 $user; wait $user || true",
+    ]  # fmt: skip
+    util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)
+    with start_board("--pace", "400000", "--rules", "warn", violations=None) as board:
+        result = boot(board, commands, ("waits", "streams"), vfio=False,
+            files=[(util, "bin/litepcie_util")])
+    assert result.files["waits"].decode().count("waits: ") == 3
+    assert result.files["root"] == result.files["member"] != b""
+    assert re.search(r"c2h is in use; the device is open in streams \(process \d+\)",
+        result.files["why"].decode())

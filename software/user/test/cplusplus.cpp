@@ -1,0 +1,52 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A C++ program against the installed headers: it links, and reaches the card named by the
+ * argument. With -DSTOCK it includes the headers for LitePCIe's own programs, and calls those
+ * instead.
+ */
+#include <cstdio>
+#include <cstring>
+
+#ifdef STOCK
+#include "litepcie-stock/liblitepcie.h"
+
+static bool works(const char *device) {
+    struct litepcie_dma_ctrl dma = {};
+    bool found;
+
+    dma.use_reader = dma.use_writer = dma.loopback = 1;
+    if (litepcie_dma_init(&dma, device, 1) < 0) return false;
+    found = dma.buf_rd && dma.buf_wr;
+    litepcie_dma_cleanup(&dma);
+    return found && get_time_ms() > 0;
+}
+#else
+#include <liblitepcie.h>
+#include <litepcie_capability.h>
+
+static bool works(const char *device) {
+    struct litepcie_block memory;
+    char why[LITEPCIE_WHY_SIZE];
+    struct litepcie *dev;
+    uint64_t value = 0;
+
+    if (litepcie_open(&dev, device, why) < 0) {
+        std::fprintf(stderr, "%s\n", why);
+        return false;
+    }
+    litepcie_register_write(dev, "ctrl_scratch", 0x600dcafe);
+    litepcie_register_read(dev, "ctrl_scratch", &value);
+    if (litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 0, &memory) < 0) value = 0;
+    litepcie_close(dev);
+    return value == 0x600dcafe && std::strlen(litepcie_strerror(-5)) > 0;
+}
+#endif
+
+int main(int argc, char **argv) {
+    return argc == 2 && works(argv[1]) ? 0 : 1;
+}

@@ -1,0 +1,368 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The "kernel" back end over a driver of the test's own (driver.h), which has the BAR0 of the file
+ * that is the first argument, with a card's capability table in it. The card's memory is at the
+ * second argument, as an offset.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../check.h"
+#include "backend.h"
+#include "driver.h"
+
+#define ROUND	65536ull	/* of a ring, after which the card's own count begins again */
+
+static uint32_t memory0;
+
+static struct litepcie *open_card(void)
+{
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+
+	if (litepcie_open(&dev, DRIVER_DEVICE, why) < 0) {
+		fprintf(stderr, "%s\n", why);
+		exit(1);
+	}
+	return dev;
+}
+
+static bool says(struct litepcie *dev, const char *words)
+{
+	return strstr(litepcie_why(dev), words) != NULL;
+}
+
+/* BAR0 ---------------------------------------------------------------------------------------- */
+
+static void root_has_all_of_bar0(void)
+{
+	struct litepcie_window window;
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	CHECK_EQUAL(litepcie_bar_map(dev, 0, &window), 0);
+	CHECK(window.size == DRIVER_BAR0 && !window.partial);
+	driver.writes = 0;
+	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 - 8, 8, 0x1122334455667788), 0);
+	CHECK_EQUAL(driver.writes, 0);
+	CHECK_EQUAL(*driver_register(memory0 - 8), 0x55667788);
+	litepcie_close(dev);
+}
+
+/* The stride counts between writes only: behind the last one there may be nothing. */
+static void a_burst_may_end_with_bar0(void)
+{
+	const uint64_t words[2] = { 0x11111111, 0x22222222 };
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, DRIVER_BAR0 - 68, 4, 64, words, 2), 0);
+	CHECK_EQUAL(*driver_register(DRIVER_BAR0 - 68), 0x11111111);
+	CHECK_EQUAL(*driver_register(DRIVER_BAR0 - 4), 0x22222222);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, DRIVER_BAR0 - 64, 4, 64, words, 2), -EINVAL);
+	litepcie_close(dev);
+}
+
+/* Reads go through the mapping, writes where the driver allows it, and else through the driver. */
+static void a_user_reads_all_and_writes_its_own(void)
+{
+	uint64_t wide = 0, words[2] = { 5, 6 };
+	struct litepcie_window window;
+	struct litepcie *dev;
+
+	driver_reset();
+	driver.user = true;
+	driver.allowed[memory0 / DRIVER_PAGE] = true;
+	dev = open_card();
+	CHECK(strcmp(litepcie_mmio_path(dev), "bar") == 0);
+	CHECK_EQUAL(litepcie_bar_map(dev, 0, &window), 0);
+	CHECK(window.size == DRIVER_BAR0 && window.partial);
+
+	*driver_register(memory0 - 8) = 0x01020304;
+	*driver_register(memory0 - 4) = 0x05060708;
+	driver.reads = driver.writes = 0;
+	CHECK_EQUAL(litepcie_mmio_read(dev, memory0 - 8, 8, &wide), 0);
+	CHECK(wide == 0x0506070801020304);
+	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 + 16, 8, wide), 0);
+	CHECK_EQUAL(litepcie_mmio_write_burst(dev, memory0, 4, 4, words, 2), 0);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 + 24, &wide, 2), 0);
+	CHECK_EQUAL(driver.reads + driver.writes, 0);
+	CHECK_EQUAL(*driver_register(memory0 + 20), 0x05060708);
+	CHECK_EQUAL(*driver_register(memory0 + 4), 6);
+
+	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 - 4, 4, 77), 0);
+	CHECK_EQUAL(litepcie_bar_write(dev, 0, memory0 - 8, &words, 4), 0);
+	CHECK_EQUAL(driver.writes, 2);
+	CHECK(*driver_register(memory0 - 4) == 77 && *driver_register(memory0 - 8) == 5);
+	CHECK_EQUAL(litepcie_mmio_write(dev, memory0 - 8, 8, 78), -EOPNOTSUPP);
+	CHECK(says(dev, "4-byte accesses") && says(dev, "reading only"));
+	CHECK_EQUAL(*driver_register(memory0 - 8), 5);
+	litepcie_close(dev);
+}
+
+/* Runs of one page and of several, at an edge of BAR0 and inside: each page has its own right. */
+static void every_page_is_written_as_it_may_be(void)
+{
+	static const uint32_t runs[][2] = { { 0, 1 }, { 5, 7 }, { 13, 3 }, { 31, 1 } };
+	struct litepcie *dev;
+
+	driver_reset();
+	driver.user = true;
+	for (size_t n = 0; n < sizeof(runs) / sizeof(*runs); n++)
+		for (uint32_t page = 0; page < runs[n][1]; page++)
+			driver.allowed[runs[n][0] + page] = true;
+	dev = open_card();
+	for (uint32_t page = 0; page < DRIVER_BAR0 / DRIVER_PAGE; page++) {
+		driver.writes = 0;
+		CHECK_EQUAL(litepcie_mmio_write(dev, page * DRIVER_PAGE + 4092, 4, page), 0);
+		CHECK(driver.writes == !driver.allowed[page]);
+		CHECK_EQUAL(*driver_register(page * DRIVER_PAGE + 4092), page);
+	}
+	litepcie_close(dev);
+}
+
+/* Rings --------------------------------------------------------------------------------------- */
+
+/* Another program: the device open, until it is killed. */
+static pid_t hold_device(void)
+{
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	if (pipe(ready) < 0)
+		exit(2);
+	child = fork();
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (open(DRIVER_DEVICE, O_RDWR) < 0 || write(ready[1], "x", 1) != 1)
+			_exit(2);
+		for (;;)
+			pause();
+	}
+	CHECK_EQUAL(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
+	return child;
+}
+
+/* Whatever another program has there, the card can be looked at; only its direction is its own. */
+static void a_look_works_beside_a_stream(void)
+{
+	static const struct litepcie_dma_config c2h = { .directions = LITEPCIE_C2H },
+						h2c = { .directions = LITEPCIE_H2C };
+	pid_t other = hold_device();
+	struct litepcie *dev;
+	uint64_t value = 0;
+	char who[64];
+
+	driver_reset();
+	driver.taken[1] = true;
+	driver.count[1] = 32;
+	driver.foreign = true;
+	dev = open_card();
+	CHECK_EQUAL(litepcie_register_read(dev, "ctrl_scratch", &value), 0);
+	CHECK_EQUAL(value, 0x12345678);
+	CHECK(!litepcie_c2h_buffer(dev, 3));
+	CHECK_EQUAL(litepcie_dma_start(dev, &c2h), -EBUSY);
+	snprintf(who, sizeof(who), "(process %d)", (int)other);
+	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
+	printf("driver: %s\n", litepcie_why(dev));
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &h2c), 0);	/* its ring is ours now */
+	CHECK_EQUAL(driver.count[0], 256);
+	CHECK(litepcie_h2c_buffer(dev, 0) != NULL);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK(!driver.owned[0] && !driver.owned[1]);
+	kill(other, SIGKILL);
+	waitpid(other, NULL, 0);
+	litepcie_close(dev);
+}
+
+/* A ring that somebody else had in between has moved, and the shape is this handle's again. */
+static void each_start_finds_its_ring(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 64), 0);
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+		CHECK(driver.size[1] == 4096 && driver.count[1] == 64);
+		memset(litepcie_c2h_buffer(dev, 0), 0, 4096 * 64);
+		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+		driver.size[1] = 65536;
+		driver.count[1] = 16;
+	}
+	litepcie_close(dev);
+}
+
+/* The directions are free again, though nothing was started that could be stopped. */
+static void a_start_that_fails_is_undone(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	driver.silent = true;
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EIO);
+	CHECK(!driver.owned[0] && !driver.owned[1]);
+	driver.silent = false;
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	litepcie_close(dev);
+}
+
+static void litepcies_rings_are_there_from_the_start(void)
+{
+	struct litepcie *dev;
+	char why[LITEPCIE_WHY_SIZE];
+
+	driver_reset();
+	driver.stock = true;
+	dev = open_card();
+	CHECK(litepcie_c2h_buffer(dev, 0) && litepcie_h2c_buffer(dev, 0));
+	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 64), -EOPNOTSUPP);
+	litepcie_close(dev);
+	driver.count[1] = 32;
+	CHECK_EQUAL(litepcie_open(&dev, DRIVER_DEVICE, why), -EPROTO);
+}
+
+/* Counts -------------------------------------------------------------------------------------- */
+
+static int64_t interrupts_of_a_run(unsigned int directions, const char *after)
+{
+	const struct litepcie_dma_config config = { .directions = directions };
+	struct litepcie *dev = open_card();
+	struct litepcie_stats stats;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	driver.interrupts[0] += 5;
+	driver.interrupts[1] += 70;
+	driver.lines = after;
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_stats(dev, &stats);
+	litepcie_close(dev);
+	return stats.interrupts;
+}
+
+/* By the driver's own counters, whatever its handlers are called; LitePCIe's has no counters. */
+static void interrupts_are_the_drivers_own_count(void)
+{
+	driver_reset();
+	driver.counts = true;
+	driver.interrupts[0] = 1000;
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H, " 30: 9 PCI-MSIX c2h\n"), 70);
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C, NULL), 5);
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C | LITEPCIE_C2H, NULL), 75);
+	driver_reset();
+	driver.stock = true;
+	driver.lines = " 30:   40   2   PCI-MSI 524288-edge   litepcie\n";
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H,
+					" 30:   45   4   PCI-MSI 524288-edge   litepcie\n"), 7);
+	driver.lines = NULL;
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H, NULL), -1);
+}
+
+/* The card's own count when @done buffers are: the place of the last one, and the rounds. */
+static uint32_t loop_status(uint64_t done, unsigned int count)
+{
+	return (uint32_t)(done / count << 16 | done % count);
+}
+
+/*
+ * No interrupt comes, and the card goes on: the library carries on its count of 16 bits of rounds
+ * from what the driver knew, also where that begins again in between.
+ */
+static void a_lost_interrupt_is_found_at(unsigned int direction, uint64_t known, uint64_t more)
+{
+	const struct litepcie_dma_config config = { .directions = direction };
+	int way = direction == LITEPCIE_C2H;
+	volatile uint32_t *status;
+	struct litepcie_stats stats;
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	status = driver_register(way ? dev->map.c2h.loop_status : dev->map.h2c.loop_status);
+	*status = 0;
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	if (direction == LITEPCIE_H2C)
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+	driver.hardware[way] = (int64_t)known;
+	CHECK(litepcie_dma_wait(dev, direction, 0) >= 0);
+	*status = loop_status(known + more, 256);
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, known + more);
+	CHECK_EQUAL(stats.interrupts_missed, 1);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_close(dev);
+}
+
+/* A card without a link reads all ones, which is no place in a ring and no count. */
+static void all_ones_are_no_count(unsigned int direction)
+{
+	const struct litepcie_dma_config config = { .directions = direction };
+	int way = direction == LITEPCIE_C2H;
+	struct litepcie_stats stats;
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	if (direction == LITEPCIE_H2C)
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+	*driver_register(way ? dev->map.c2h.loop_status : dev->map.h2c.loop_status) = UINT32_MAX;
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), -EIO);
+	CHECK(says(dev, "loop_status 0xffffffff"));
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.c2h_done + stats.h2c_done, 0);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_close(dev);
+}
+
+int main(int argc, char **argv)
+{
+	static const uint64_t from[] = {
+		0, 256 * ROUND - 300, 256 * ROUND - 1, 256 * ROUND, 5 * 256 * ROUND - 40,
+		(1ull << 32) - 50, (1ull << 40) - 50,
+	};
+
+	if (argc != 3 || !driver_load(argv[1])) {
+		fprintf(stderr, "usage: driver BAR0 MEMORY\n");
+		return 2;
+	}
+	memory0 = (uint32_t)strtoul(argv[2], NULL, 0);
+	root_has_all_of_bar0();
+	a_burst_may_end_with_bar0();
+	a_user_reads_all_and_writes_its_own();
+	every_page_is_written_as_it_may_be();
+	a_look_works_beside_a_stream();
+	each_start_finds_its_ring();
+	a_start_that_fails_is_undone();
+	litepcies_rings_are_there_from_the_start();
+	interrupts_are_the_drivers_own_count();
+	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
+		a_lost_interrupt_is_found_at(LITEPCIE_C2H, from[i], 100);
+		a_lost_interrupt_is_found_at(LITEPCIE_H2C, from[i], 100);
+	}
+	all_ones_are_no_count(LITEPCIE_C2H);
+	all_ones_are_no_count(LITEPCIE_H2C);
+	return failed_checks != 0;
+}

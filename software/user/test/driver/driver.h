@@ -1,0 +1,49 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A driver of the test's own: the calls of /dev/litepcieN that the library makes, answered in this
+ * process for DRIVER_DEVICE, a device file that every machine has and hardly a program opens. The
+ * linker puts it in the place of ioctl(), mmap(), poll() and fopen().
+ */
+#ifndef LITEPCIE_TEST_DRIVER_H
+#define LITEPCIE_TEST_DRIVER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define DRIVER_DEVICE	"/dev/full"
+#define DRIVER_PAGE	4096u
+#define DRIVER_BAR0	0x20000u
+
+struct driver {
+	bool		stock;		/* LitePCIe's: LitePCIe's calls, no other */
+	bool		user;		/* without CAP_SYS_RAWIO */
+	bool		taken[2];	/* h2c, c2h: another program runs it */
+	bool		owned[2];	/* the library does */
+	bool		foreign;	/* rings are in memory of the other program's own */
+	uint32_t	size[2], count[2];	/* of the rings */
+	int64_t		hardware[2];	/* counts as of the last interrupt */
+	int64_t		interrupts[2];	/* as sysfs has them */
+	bool		counts;		/* sysfs has them at all */
+	const char	*lines;		/* of /proc/interrupts */
+	bool		silent;		/* the card does not answer */
+	unsigned int	reads, writes;	/* of registers, by ioctl */
+	bool		allowed[DRIVER_BAR0 / DRIVER_PAGE];	/* a user may write to this page */
+};
+
+extern struct driver driver;
+
+/* Take the contents of BAR0 from a file. False: it cannot be read. */
+bool driver_load(const char *path);
+
+/* BAR0 as the card has it. */
+volatile uint32_t *driver_register(uint32_t offset);
+
+/* As after power-on: Lanebox's driver, root, nobody there. */
+void driver_reset(void);
+
+#endif /* LITEPCIE_TEST_DRIVER_H */

@@ -1,0 +1,116 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A run whose counts are near a wrap of the card's 32 bits, through the card's loopback: every
+ * word that came back is compared, and all counts are right behind the wrap. The card, which is the
+ * first argument, begins each run with its count of descriptors at AHEAD (second argument); the
+ * library is told of so many buffers that had been there before.
+ */
+#include <stdlib.h>
+
+#include "backend.h"
+#include "check.h"
+#include "ring.h"
+
+#define SIZE	4096u
+#define COUNT	16u
+#define WAIT_MS	20000
+
+static uint32_t expected(uint64_t buffer, size_t word)
+{
+	return (uint32_t)(buffer * 2654435761u) ^ (uint32_t)word;
+}
+
+/* As if this direction had moved @ahead buffers in this run, all of them seen by the user. */
+static void advance(struct litepcie_ring *ring, struct litepcie_table *table, uint64_t ahead)
+{
+	litepcie_count_set(&ring->hw, ahead);
+	litepcie_count_set(&ring->sw, ahead);
+	ring->handed = ahead;
+	table->posted += ahead;
+	table->done += ahead;
+}
+
+static void begin(struct litepcie *dev, uint64_t ahead)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 4,
+	};
+
+	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	advance(&dev->h2c, &dev->h2c_table, ahead);
+	advance(&dev->c2h, &dev->c2h_table, ahead);
+	dev->received_before -= ahead * SIZE;
+}
+
+static void send(struct litepcie *dev, uint64_t number)
+{
+	uint64_t first = 0;
+	uint32_t *data;
+
+	CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+	CHECK(first == number);
+	data = litepcie_h2c_buffer(dev, first);
+	for (size_t i = 0; i < SIZE / 4; i++)
+		data[i] = expected(number, i);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+}
+
+static void receive(struct litepcie *dev, uint64_t number)
+{
+	const uint32_t *data;
+	uint64_t first = 0, wrong = 0;
+
+	CHECK(litepcie_c2h_peek(dev, &first, WAIT_MS) > 0);
+	CHECK(first == number);
+	data = litepcie_c2h_buffer(dev, first);
+	for (size_t i = 0; i < SIZE / 4; i++)
+		wrong += data[i] != expected(number, i);
+	CHECK_EQUAL(wrong, 0);
+	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+}
+
+/* @deep buffers are under way at a time, from one to all of the ring. */
+static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
+{
+	uint64_t end = ahead + 5 * COUNT, sent = ahead;
+	struct litepcie_stats stats;
+
+	begin(dev, ahead);
+	for (uint64_t seen = ahead; seen < end && !failed_checks; seen++) {
+		for (; sent < end && sent < seen + deep; sent++)
+			send(dev, sent);
+		receive(dev, seen);
+	}
+	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	litepcie_stats(dev, &stats);
+	CHECK(stats.h2c_submitted == end && stats.h2c_done == end);
+	CHECK(stats.c2h_done == end && stats.c2h_released == end);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.interrupts_missed, 0);
+	printf("wraps: from %llu, %u deep\n", (unsigned long long)ahead, deep);
+}
+
+int main(int argc, char **argv)
+{
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+	uint64_t ahead;
+
+	if (argc != 3 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 3 ? "usage: wraps DEVICE AHEAD" : why);
+		return 2;
+	}
+	ahead = strtoull(argv[2], NULL, 0);
+	cross(dev, ahead, 1);
+	cross(dev, ahead, COUNT / 2);
+	cross(dev, ahead, COUNT);
+	litepcie_close(dev);
+	return failed_checks != 0;
+}
