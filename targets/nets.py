@@ -11,8 +11,11 @@ Standard library only, so that --help and the table need no environment.
 from dataclasses import dataclass
 
 HIGH     = "high"     # Somebody has seen it work, or the package leaves no choice.
+REPORTED = "reported" # One owner of the card has published it; nobody else has repeated it yet.
 INFERRED = "inferred" # Follows from what is known, but nobody has said that it works.
 UNKNOWN  = "unknown"  # Not to be used; `advice` says what is known and how to find out.
+
+CONFIDENCES = (HIGH, REPORTED, INFERRED, UNKNOWN)
 
 @dataclass(frozen=True)
 class Net:

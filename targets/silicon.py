@@ -25,7 +25,7 @@ from pathlib import Path
 
 import programming
 from environment import ROOT, enter_environment
-from nets import INFERRED, constraints
+from nets import HIGH, constraints
 from vivado import core_script, find_vivado, place_and_route
 
 CORE_LANES  = 8 # The core is always the x8 one; the link trains down to the lanes that are there.
@@ -176,10 +176,10 @@ def say_what_differs(board, lanes):
         print(f"\nThe core's {layouts.DATA_WIDTH} bits come at {board.clock/1e6:.0f} MHz on this "
             f"board, not at {layouts.SYS_CLK_FREQ/1e6:.0f}: a tick of device time is "
             f"{1e9/board.clock:.0f} ns, as the capability table says.")
-    if lanes > 1 and any(net.confidence == INFERRED for net in board.nets
-            if net.name.startswith("pcie.")):
-        print(f"\nLanes 1 to {lanes - 1} are inferred, nobody has seen them work; `--lanes 1` uses "
-            "proven pins only.")
+    weaker = {net.confidence for net in board.nets if net.name.startswith("pcie.")} - {HIGH}
+    if lanes > 1 and weaker:
+        print(f"\nThe pins of lanes 1 to {lanes - 1} are {' and '.join(sorted(weaker))} only, see "
+            "targets/README.md; `--lanes 1` uses proven pins.")
 
 def synthesise(board, output):
     """Report, table and the sentences about what must not be."""

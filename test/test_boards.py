@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT/"targets"))
 
 import nets  # noqa: E402
 import silicon  # noqa: E402
+from ffvb676 import BANKS, HIGH_DENSITY  # noqa: E402
 
 BOARDS = [importlib.import_module(f"{name}_platform").BOARD
     for name in ("ku5p", "as02mc04", "rk_xcku5p")]
@@ -41,7 +42,7 @@ def test_no_pin_has_two_nets(board):
 def test_every_net_says_where_it_is_from(board):
     """A source for each; an unknown one has no pins, and says what is known instead."""
     for net in board.nets:
-        assert net.confidence in (nets.HIGH, nets.INFERRED, nets.UNKNOWN) and net.source
+        assert net.confidence in nets.CONFIDENCES and net.source
         if net.confidence == nets.UNKNOWN:
             assert not net.pins and net.advice
 
@@ -59,7 +60,7 @@ def test_the_halves_of_a_pair_are_neighbours(board, lanes):
 
 
 def test_one_lane_uses_proven_pins_only():
-    """x1 of the KU5P card is what was seen to work; more lanes are inferred."""
+    """x1 of the KU5P card is what was seen to work; one owner alone reports the other lanes."""
     proven = {pin for net in KU5P.nets if net.confidence == nets.HIGH for pin in net.pins.split()}
     def used(lanes):
         return {pin for _, pins, _ in KU5P.resources(lanes) for pin in pins}
@@ -69,8 +70,8 @@ def test_one_lane_uses_proven_pins_only():
 
 
 @pytest.mark.parametrize("net, words", [
-    ("system clock", "user clock"), ("qsfp.sidebands", "ModPrsL"), ("qsfp.refclk", "K7/K6"),
-    ("flash", "STARTUPE3"),
+    ("user_led1", "D26.* D25"), ("qsfp.quads", "226 and 227"), ("driven from outside", "AC13"),
+    ("flash", "MT25QU256"),
 ])
 def test_an_unknown_net_is_refused_with_what_is_known(net, words):
     """By the table and by LiteX's request alike: a sentence, not a missing key."""
@@ -78,6 +79,44 @@ def test_an_unknown_net_is_refused_with_what_is_known(net, words):
         KU5P.net(net)
     with pytest.raises(LookupError, match=f"KU5P card: {net} cannot be used.*{words}"):
         silicon.make_platform(KU5P, 8).request(net)
+
+
+# As reported by the owner of a KU5P card; the bank of a pin decides its level.
+REPORTED = {
+    "clk100": "K22", "qsfp.refclk_p": "H7", "qsfp.refclk_n": "H6",
+    "qsfp_a.modsel_n": "AF14", "qsfp_a.reset_n": "AE15", "qsfp_a.scl": "B14", "qsfp_a.sda": "A14",
+    "qsfp_a.modprs_n": "C14", "qsfp_a.int_n": "AD15", "qsfp_a.lpmode": "AF15",
+    "qsfp_b.modsel_n": "B9", "qsfp_b.reset_n": "A10", "qsfp_b.scl": "B11", "qsfp_b.sda": "B12",
+    "qsfp_b.modprs_n": "A13", "qsfp_b.int_n": "A12", "qsfp_b.lpmode": "A9",
+}
+
+
+@pytest.mark.parametrize("net", REPORTED)
+def test_what_an_owner_reports_is_marked_as_that(net):
+    """A reported net has its pin, a level that its bank can have, and the report's file."""
+    found = KU5P.net(net)
+    assert (found.pins, found.confidence) == (REPORTED[net], nets.REPORTED)
+    assert "62ee167" in found.source or net.endswith("_n") and "other half" in found.source
+    bank = next((bank for bank, pins in BANKS.items() if found.pins in "".join(pins).split()), None)
+    assert found.standard == ("" if bank is None else
+        "LVCMOS33" if bank in HIGH_DENSITY else "LVCMOS18")
+
+
+def test_the_contradiction_about_an_led_is_stated_and_not_resolved():
+    """Two sources name different pins for the second LED, so no net has either of them."""
+    used = {pin for net in KU5P.nets for pin in net.pins.split()}
+    assert not {"D25", "D26"} & used
+    advice = next(net.advice for net in KU5P.nets if net.name == "user_led1")
+    assert all(word in advice for word in ("pins.xdc", "D26", "qsfp_control_signals.xdc", "D25"))
+    assert [port for port, _, _ in KU5P.resources(8) if "led" in port] == ["user_led0"]
+
+
+def test_weaker_pins_are_said_in_the_report(capsys):
+    """A build of more than the proven lane ends with how sure its pins are."""
+    silicon.say_what_differs(KU5P, 8)
+    assert "pins of lanes 1 to 7 are reported only" in capsys.readouterr().out
+    silicon.say_what_differs(KU5P, 1)
+    assert not capsys.readouterr().out
 
 
 def test_a_net_of_another_board_is_refused():
