@@ -27,7 +27,7 @@ SCALA := $(if $(filter litepcie,$(ENDPOINT)),$(if $(filter spinal%,$(EXAMPLE)),s
 
 help:
 	@echo "make sim     the real driver's benchmarks in a guest, the board plugged in (VM=0: without a guest)"
-	@echo "make test    every test"
+	@echo "make test    the tests of every part; the README says what it leaves to make soak"
 	@echo "make bench   the whole benchmark set, without a guest (VM=1: what the driver costs, in one)"
 	@echo "make shell   an interactive guest with the board plugged in"
 	@echo "make soak    the longer campaigns (SOAK=full: the driver's in full length, hours)"

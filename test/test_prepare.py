@@ -40,9 +40,11 @@ def apt(monkeypatch, tmp_path):
         'case "$*" in\n'
         "*--print-uris*) echo \"'http://m.example/w.deb' w.deb 1500000 SHA256:0\" ;;\n"
         "*' update'*) echo update >> calls; [ -e news ] && cat news >> known; rm -f stale ;;\n"
-        "*) echo \"$*\" >> calls; [ ! -e stale ] || { echo '404 Not Found'; exit 100; } ;;\n"
+        "*) echo \"$*\" >> calls; [ ! -e half ] || { cat half; exit 100; }\n"
+        "  [ ! -e stale ] || { echo '404 Not Found'; exit 100; } ;;\n"
         "esac\nexit 0",
     )
+    program("dpkg", 'echo "dpkg $*" >> calls; rm -f half')
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setattr(prepare, "privilege", lambda: [])
     (folder / "calls").touch()
@@ -76,6 +78,14 @@ def test_indexes_out_of_date_are_updated_once(apt):
     (apt / "stale").touch()
     prepare.install([WIDGET])
     assert calls(apt) == [INSTALL, "update", INSTALL]
+
+
+def test_an_interrupted_installation_is_ended_first(apt):
+    """After Ctrl-C in apt, dpkg wants its `--configure -a` before it does anything else."""
+    words = "you must manually run 'sudo dpkg --configure -a' to correct the problem."
+    (apt / "half").write_text(f"E: dpkg was interrupted, {words}\n")
+    prepare.install([WIDGET])
+    assert calls(apt) == [INSTALL, "dpkg --configure -a", INSTALL]
 
 
 def test_a_package_that_does_not_exist_is_an_error(apt):
@@ -117,12 +127,14 @@ def test_nothing_is_installed_when_nothing_is_missing(monkeypatch):
     prepare.meet(["sim"])
 
 
-def test_what_stays_missing_is_an_error(monkeypatch):
-    """An old Verilator first in PATH, for example."""
+def test_what_stays_missing_is_an_error(apt, monkeypatch):
+    """An old Verilator first in PATH, for example; the package that did not help is named."""
     monkeypatch.setattr(prepare, "missing", lambda groups: [WIDGET])
-    monkeypatch.setattr(prepare, "install", lambda needs: None)
-    with pytest.raises(prepare.PrepareError, match=r"still missing.*widget.*PATH"):
+    with pytest.raises(
+        prepare.PrepareError, match=r"still missing.*widget \(package widget-dev\).*PATH"
+    ):
         prepare.meet(["sim"])
+    assert calls(apt) == [INSTALL, INSTALL]
 
 
 def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
@@ -279,6 +291,15 @@ def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
     monkeypatch.setattr(prepare, "meet", fail)
     assert prepare.main(["sim"]) == 1
     assert "error: apt: widget-dev: exit status 100" in capsys.readouterr().err
+
+
+def test_a_checkout_that_cannot_be_written_is_no_traceback(monkeypatch, tmp_path, capsys):
+    """Exit status 1, and the folder that has to be given to the user; here it is a file."""
+    (tmp_path / "build").touch()
+    monkeypatch.setattr(prepare, "ROOT", tmp_path)
+    assert prepare.main(["sim"]) == 1
+    error = capsys.readouterr().err
+    assert f"error: {tmp_path}/build cannot be written" in error and "Give the folder" in error
 
 
 # The lock file ------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ installed in another way counts; the questions of all groups together take well 
 Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL;
 `readers` are programs that others wrote, which tests ask what they make of our output; `synthesis`
 brings Python packages, too (tools/requirements-synthesis.lock); `card` speaks to a board;
-`kernels` builds kernels for the guest that Debian has not (sim/guest/built.py).
+`kernels` builds kernels for the guest that Debian has not (sim/guest/built.py); `root` installs a
+fresh Debian into a folder (tools/fresh_root.py).
 """
 
 from __future__ import annotations
@@ -33,9 +34,9 @@ BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-c
 PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
-def programs(*names: str) -> Callable[[], bool]:
-    """Look for programs, all of which must be there."""
-    return lambda: all(shutil.which(name) for name in names)
+def program(name: str) -> Callable[[], bool]:
+    """Look for one program: each program is a need of its own, with a package of its own."""
+    return lambda: bool(shutil.which(name))
 
 
 def any_program(*names: str) -> Callable[[], bool]:
@@ -125,61 +126,73 @@ def debian_keyring() -> bool:
 
 @dataclass(frozen=True)
 class Need:
-    """Something that must be there; the first of `packages` that apt knows brings it.
+    """Something that must be there, and the one package that brings it.
 
+    `one_of` are that package's names in different releases: the first that apt knows is installed.
+    Two things that come in two packages are two needs. With one need for both, the second package
+    would never be installed.
     `optional`: where apt knows none (Ubuntu has browsers as snaps only), its tests are skipped.
     """
 
     what: str
     probe: Callable[[], bool]
-    packages: tuple[str, ...]
+    one_of: tuple[str, ...]
     optional: bool = False
 
 
 NEEDS = {
     "sim": [
-        Need("make", programs("make"), ("make",)),
-        Need("C++ compiler", programs("gcc", "g++", "strip"), ("g++",)),
+        Need("make", program("make"), ("make",)),
+        Need("C compiler", program("gcc"), ("gcc",)),
+        Need("C++ compiler", program("g++"), ("g++",)),
+        Need("strip", program("strip"), ("binutils",)),
         Need("C library", header("stdio.h"), ("libc6-dev",)),
         Need("Verilator >= 5.006", verilator, ("verilator",)),
         Need("zlib for waveforms", header("zlib.h"), ("zlib1g-dev",)),
         Need("lz4 for waveforms", waveform_compression, ("liblz4-dev",)),
-        Need("ccache", programs("ccache"), ("ccache",)),
+        Need("ccache", program("ccache"), ("ccache",)),
         Need("Python's venv", python_modules, ("python3-venv",)),
     ],
     "guest": [
-        Need("C compiler", programs("gcc", "strip"), ("gcc",)),
+        Need("C compiler", program("gcc"), ("gcc",)),
+        Need("strip", program("strip"), ("binutils",)),
         Need("libelf for kbuild", library("libelf.so.1"), ("libelf1t64", "libelf1")),
-        Need("apt and dpkg", programs("apt-get", "dpkg-deb"), ()),
+        Need("apt-get", program("apt-get"), ()),
+        Need("dpkg-deb", program("dpkg-deb"), ()),
         Need("Debian's keyring", debian_keyring, ("debian-archive-keyring",)),
     ],
     "kernels": [
-        Need("flex", programs("flex"), ("flex",)),
-        Need("bison", programs("bison"), ("bison",)),
-        Need("bc", programs("bc"), ("bc",)),
-        Need("xz", programs("xz"), ("xz-utils",)),
+        Need("flex", program("flex"), ("flex",)),
+        Need("bison", program("bison"), ("bison",)),
+        Need("bc", program("bc"), ("bc",)),
+        Need("xz", program("xz"), ("xz-utils",)),
         Need("libelf's header", header("libelf.h"), ("libelf-dev",)),
     ],
     "spinal": [
         Need("Java compiler >= 17", java_compiler, ("default-jdk-headless",)),
-        Need("Maven", programs("mvn"), ("maven",)),
+        Need("Maven", program("mvn"), ("maven",)),
     ],
     "readers": [
-        Need("tshark", programs("tshark"), ("tshark",)),
-        Need("lspci", programs("lspci"), ("pciutils",)),
-        Need("groff", programs("groff"), ("groff-base",)),
-        Need("jq", programs("jq"), ("jq",)),
-        Need("valgrind, strace", programs("valgrind", "strace"), ("valgrind", "strace")),
-        Need("sparse", programs("sparse"), ("sparse",)),
+        Need("tshark", program("tshark"), ("tshark",)),
+        Need("lspci", program("lspci"), ("pciutils",)),
+        Need("groff", program("groff"), ("groff-base",)),
+        Need("jq", program("jq"), ("jq",)),
+        Need("valgrind", program("valgrind"), ("valgrind",)),
+        Need("strace", program("strace"), ("strace",)),
+        Need("sparse", program("sparse"), ("sparse",)),
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],
     "python": [],
     "synthesis": [
-        Need("Tcl, to check the vendor tool's scripts", programs("tclsh"), ("tcl",)),
+        Need("Tcl, to check the vendor tool's scripts", program("tclsh"), ("tcl",)),
     ],
     "card": [
-        Need("OpenOCD, to load a card", programs("openocd"), ("openocd",)),
+        Need("OpenOCD, to load a card", program("openocd"), ("openocd",)),
+    ],
+    "root": [
+        Need("debootstrap", program("debootstrap"), ("debootstrap",)),
+        Need("Debian's keyring", debian_keyring, ("debian-archive-keyring",)),
     ],
 }
 

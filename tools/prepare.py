@@ -58,8 +58,8 @@ def known_to_apt(names: list[str]) -> set[str]:
 
 def select(needs: list[Need]) -> tuple[list[str], list[str]]:
     """The packages that meet these needs, and the needs that no package meets."""
-    known = known_to_apt([name for need in needs for name in need.packages])
-    chosen = {need.what: next((p for p in need.packages if p in known), None) for need in needs}
+    known = known_to_apt([name for need in needs for name in need.one_of])
+    chosen = {need.what: next((p for p in need.one_of if p in known), None) for need in needs}
     packages = sorted({name for name in chosen.values() if name})
     return packages, [what for what, name in chosen.items() if not name]
 
@@ -113,18 +113,29 @@ def install(needs: list[Need]) -> None:
         )
     try:
         install_packages(prefix, packages)
-    except StepError:
-        if updated:
+    except StepError as problem:
+        if "dpkg --configure -a" in str(problem):
+            # Ctrl-C in an earlier installation: dpkg must end that one first.
+            finish_interrupted(prefix)
+        elif updated:
             raise
-        # Indexes that are out of date name files that the archive no longer has.
-        apt(prefix, "update", what="apt: package indexes")
+        else:
+            # Indexes that are out of date name files that the archive no longer has.
+            apt(prefix, "update", what="apt: package indexes")
         install_packages(prefix, packages)
+
+
+def finish_interrupted(prefix: list[str]) -> None:
+    """Let dpkg set up the packages that an interrupted installation had only unpacked."""
+    settings = ["DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"]
+    command = [*prefix, "env", *settings, "dpkg", "--configure", "-a"]
+    run(command, "dpkg: end an interrupted installation")
 
 
 def ask_for_root(needs: list[Need]) -> None:
     """Say what root would have to do, and end."""
     packages, unmet = select(needs)
-    packages += [need.packages[-1] for need in needs if need.what in unmet and need.packages]
+    packages += [need.one_of[-1] for need in needs if need.what in unmet and need.one_of]
     print(
         f"Missing on this machine: {', '.join(need.what for need in needs)}.\n"
         "Installing needs root's rights. Let root run this, then run the same command again:\n\n"
@@ -163,9 +174,15 @@ def meet(groups: list[str]) -> None:
     lacking = within_reach(missing(groups))
     if lacking:
         raise PrepareError(
-            f"still missing after the installation: {', '.join(need.what for need in lacking)}. Is "
+            f"still missing after the installation: {', '.join(map(with_package, lacking))}. Is "
             "another version first in PATH?"
         )
+
+
+def with_package(need: Need) -> str:
+    """A need, and the package whose installation did not meet it."""
+    packages, _ = select([need])
+    return f"{need.what} (package {packages[0]})" if packages else need.what
 
 
 # The Python environment ---------------------------------------------------------------------------
@@ -280,6 +297,19 @@ def refuse_what_cannot_work(groups: list[str]) -> None:
         )
 
 
+def build_lock():
+    """The open file that a set-up locks, in build/; an error where nothing can be made there."""
+    lock = ROOT / "build" / ".prepare.lock"
+    try:
+        lock.parent.mkdir(exist_ok=True)
+        return open(lock, "w")
+    except OSError as problem:
+        raise PrepareError(
+            f"{lock.parent} cannot be written ({problem.strerror}), and everything that is built "
+            "goes there. Give the folder to your user, or clone the repository to another place."
+        ) from problem
+
+
 def check(groups: list[str]) -> bool:
     """Say what is there and what is missing; true when nothing is."""
     complete = True
@@ -287,7 +317,7 @@ def check(groups: list[str]) -> bool:
         for need in NEEDS[group]:
             found = need.probe()
             complete = complete and found
-            hint = f"  (package {need.packages[-1]})" if need.packages and not found else ""
+            hint = f"  (package {need.one_of[-1]})" if need.one_of and not found else ""
             print(f"{'ok' if found else 'missing':8} {group:7} {need.what}{hint}")
     ready = all(stamped(*stamp) for stamp in wanted_stamps(groups).items()) and venv_runs()
     print(f"{'ok' if ready else 'missing':8} {'python':7} .venv as the lock files in tools/ say")
@@ -308,8 +338,7 @@ def main(argv: list[str] | None = None) -> int:
         refuse_what_cannot_work(groups)
         if options.check:
             return 0 if check(groups) else 1
-        (ROOT / "build").mkdir(exist_ok=True)
-        with open(ROOT / "build" / ".prepare.lock", "w") as handle:
+        with build_lock() as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)  # a second `make` waits here
             meet(groups)
             make_venv(groups)

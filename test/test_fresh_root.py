@@ -1,0 +1,291 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""tools/fresh_root.py: what a fresh Debian gets of this machine, and that nothing of it stays.
+
+That a whole root works is proven by .ci/run, which runs every test in one. Here a root is a folder
+with this machine's /usr in it.
+"""
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from sim.guest import SetupError
+from tools import fresh_root
+from tools.prepare import PrepareError
+from tools.progress import StepError
+
+ROOT = Path(__file__).resolve().parents[1]
+FRONT = ROOT / "tools" / "fresh_root.sh"
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.fixture
+def machine(monkeypatch):
+    """A Debian 12 whose apt has these mirrors."""
+    monkeypatch.delenv("DEBIAN_MIRROR", raising=False)
+    monkeypatch.delenv("DEBIAN_SUITE", raising=False)
+    pairs = [
+        ("http://m.example/debian", "bookworm"),
+        ("http://m.example/debian", "bookworm-updates"),
+        ("http://m.example/debian-security", "bookworm-security"),
+    ]
+    monkeypatch.setattr(fresh_root.mirror, "configured", lambda: pairs)
+    release = {"ID": "debian", "VERSION_CODENAME": "bookworm"}
+    monkeypatch.setattr(fresh_root.mirror, "os_release", lambda: release)
+    return pairs
+
+
+def test_the_archive_is_the_machines_own(machine):
+    """With the suite's name exchanged, updates and security among them."""
+    assert fresh_root.archive("12") == machine
+    assert fresh_root.archive("13") == [
+        (url, name.replace("bookworm", "trixie")) for url, name in machine
+    ]
+
+
+def test_a_named_mirror_overrides(machine, monkeypatch):
+    """DEBIAN_MIRROR, as for the guest; a machine that is no Debian has no other."""
+    monkeypatch.setenv("DEBIAN_MIRROR", "http://near.example/debian/")
+    assert fresh_root.archive("13") == [("http://near.example/debian", "trixie")]
+
+
+def test_apt_learns_how_the_archive_is_reached_and_no_more():
+    """Checks of dates and proxies; a proxy of the environment, which sudo would not pass on."""
+    dump = 'Acquire::Check-Date "false";\nAPT::Sandbox "x";\nAcquire::https::Proxy "http://p:1";\n'
+    environment = {"http_proxy": "http://q:2", "https_proxy": "http://q:2"}
+    assert fresh_root.apt_settings(dump, environment).splitlines() == [
+        'Acquire::Check-Date "false";',
+        'Acquire::https::Proxy "http://p:1";',
+        'Acquire::http::Proxy "http://q:2";',
+    ]
+
+
+def test_of_the_environment_only_package_clients_settings_are_kept(tmp_path):
+    """And of these none that names a file which the root has not."""
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc" / "ca.crt").touch()
+    given = {
+        "https_proxy": "http://p:1", "NO_PROXY": "localhost", "PIP_INDEX_URL": "http://i/simple",
+        "PIP_CERT": "/etc/ca.crt", "SSL_CERT_FILE": "/opt/own.crt", "PIP_FIND_LINKS": "/opt/wheels",
+        "HOME": "/root", "LANEBOX_SEED": "1", "PYTHONPATH": "/x", "MAKEFLAGS": "-j",
+    }  # fmt: skip
+    kept = fresh_root.client_environment(given, tmp_path)
+    assert kept.keys() == {"https_proxy", "NO_PROXY", "PIP_INDEX_URL", "PIP_CERT"}
+
+
+def test_a_folder_of_somebody_elses_is_left_alone(tmp_path):
+    """Only what this program has made is removed."""
+    (tmp_path / "thesis.tex").touch()
+    fresh_root.remove(tmp_path)
+    with pytest.raises(fresh_root.RootError, match="not empty"):
+        fresh_root.make_folder(tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+@pytest.fixture(autouse=True)
+def signals():
+    """The program under test changes them for its own process, which here is pytest's."""
+    before = {number: signal.getsignal(number) for number in SIGNALS}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize(
+    ("step", "problem"),
+    [
+        ("run", StepError("debootstrap: Debian 12: exit status 1")),
+        ("archive", SetupError("apt on this machine has no mirror of Debian's bookworm")),
+        ("meet", PrepareError("this machine's apt has no package for: debootstrap")),
+    ],
+)
+def test_where_no_root_can_be_made_the_reason_is_said(
+    machine, monkeypatch, tmp_path, capsys, step, problem
+):
+    """Status 1, which no caller takes for a pass, and nothing half-made stays."""
+
+    def fail(*arguments, **options):
+        raise problem
+
+    monkeypatch.setattr(fresh_root.os, "geteuid", lambda: 0)
+    monkeypatch.setattr(fresh_root, "KEPT", tmp_path / "kept")
+    monkeypatch.setattr(fresh_root.prepare, "meet", lambda groups: None)
+    monkeypatch.setattr(fresh_root.prepare if step == "meet" else fresh_root, step, fail)
+    assert fresh_root.main(["--in", str(tmp_path / "root"), "12", "true"]) == 1
+    assert f"error: no fresh root: {problem}" in capsys.readouterr().err
+    assert not (tmp_path / "root").exists()
+
+
+def test_the_folder_for_roots_is_the_callers(monkeypatch, tmp_path):
+    """It is there before sudo is called: a build/ made by root would stop the caller's make."""
+    monkeypatch.setattr(fresh_root.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(fresh_root, "KEPT", tmp_path / "build" / "fresh")
+    monkeypatch.setattr(fresh_root, "as_root", lambda argv: 0 if fresh_root.KEPT.is_dir() else 1)
+    assert fresh_root.main(["13", "true"]) == 0
+
+
+def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
+    """Nor is there a traceback."""
+    monkeypatch.setattr(fresh_root.os, "geteuid", lambda: 1000)
+    monkeypatch.setattr(fresh_root.prepare, "privilege", lambda: None)
+    assert fresh_root.main(["13", "true"]) == 1
+    assert "root's rights" in capsys.readouterr().err
+
+
+def test_under_sudo_it_has_its_settings_and_hears_ctrl_c(monkeypatch, tmp_path, capfd):
+    """What sudo would drop is given: the caller's home and its package clients' variables."""
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, sys\n"
+        "heard = signal.getsignal(signal.SIGINT) is signal.default_int_handler\n"
+        "print(heard, os.environ.get('PIP_CERT'), os.environ.get('TOKEN'), sys.argv[1:])\n"
+        "sys.exit(9)\n"
+    )
+    monkeypatch.setattr(fresh_root, "__file__", str(script))
+    monkeypatch.setattr(fresh_root.prepare, "privilege", lambda: ["env", "-i"])
+    monkeypatch.setenv("PIP_CERT", "/etc/ca.crt")
+    monkeypatch.setenv("TOKEN", "secret")
+    monkeypatch.setenv("HOME", "/home/me")
+    assert fresh_root.as_root(["13", "true"]) == 9
+    expected = "True /etc/ca.crt None ['--home=/home/me', '13', 'true']\n"
+    assert capfd.readouterr().out == expected
+
+
+@pytest.mark.parametrize(("commits", "release"), [(1, "13"), (2, "12"), (3, "13")])
+def test_ci_takes_either_release_by_the_number_of_commits(tmp_path, commits, release):
+    """Over two commits both are proven; the status is that of the command in the root."""
+    for folder, name in ((".ci", "run"), ("tools", "fresh_root.sh")):
+        (tmp_path / folder).mkdir()
+        shutil.copy(ROOT / folder / name, tmp_path / folder)
+    (tmp_path / "tools" / "fresh_root.sh").write_text('#!/bin/sh\necho "$@"\nexit 3\n')
+    git = ["git", "-C", tmp_path, "-c", "user.name=a", "-c", "user.email=a@b.example"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    for _ in range(commits):
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+    done = subprocess.run([tmp_path / ".ci" / "run"], capture_output=True, text=True)
+    assert done.returncode == 3
+    assert done.stdout.split()[0] == release and ".ci/as_a_reader" in done.stdout
+
+
+@pytest.mark.parametrize("line", [["11", "true"], ["13"], []])
+def test_a_wrong_command_line_is_a_usage_error(line):
+    """Status 2 with a usage; --help shows examples and where the root is put."""
+    done = subprocess.run([FRONT, *line], capture_output=True, text=True)
+    assert done.returncode == 2 and "usage: tools/fresh_root.sh" in done.stderr
+    text = subprocess.run([FRONT, "--help"], capture_output=True, text=True, check=True).stdout
+    assert "tools/fresh_root.sh 13 make test" in text and "--keep" in text
+
+
+# In namespaces ------------------------------------------------------------------------------------
+
+CODE = """
+import os, signal, sys
+sys.path.insert(0, {repository!r})
+from tools import fresh_root
+open({pid!r}, "w").write(str(os.getpid()))
+signal.signal(signal.SIGTERM, fresh_root.interrupt)
+mounted = "mount --bind /usr {root}/usr; exec {enter} {root} bash -c \\"$1\\""
+sys.exit(fresh_root.call([*fresh_root.NAMESPACES, "bash", "-ec", mounted, "test", {command!r}]))
+"""
+
+
+class Root:
+    """A folder with this machine's programs and nothing else, and root's rights to enter it."""
+
+    def __init__(self, folder):
+        self.folder, self.pid = folder / "root", folder / "pid"
+        for name in ("proc", "sys", "dev", "run", "mnt", "tmp", "usr"):
+            (self.folder / name).mkdir(parents=True)
+        for name in ("bin", "sbin", "lib", "lib64"):
+            (self.folder / name).symlink_to(f"usr/{name}")
+        self.prefix = fresh_root.prepare.privilege()
+        if self.prefix is None:
+            pytest.skip("needs root's rights")
+
+    def start(self, command):
+        code = CODE.format(
+            repository=str(ROOT), pid=str(self.pid), enter=fresh_root.ENTER, root=self.folder,
+            command=command,
+        )  # fmt: skip
+        line = [*self.prefix, sys.executable, "-c", code]
+        return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run(self, command):
+        process = self.start(command)
+        output, errors = process.communicate(timeout=30)
+        return process.returncode, output, errors
+
+    def kill(self, number):
+        line = f"kill -{number} {self.pid.read_text()}"  # a small Debian has it in the shell only
+        subprocess.run([*self.prefix, "sh", "-c", line], check=True)
+
+
+@pytest.fixture
+def root(tmp_path):
+    return Root(tmp_path)
+
+
+def running(word):
+    """Whether a process has this word in its command line."""
+    lines = Path("/proc").glob("[0-9]*/cmdline")
+    for line in lines:
+        try:
+            if word.encode() in line.read_bytes().split(b"\0"):
+                return True
+        except OSError:  # it has ended
+            continue
+    return False
+
+
+def wait_for(condition, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("true", 0), ("kill -9 $$", 137)])
+def test_the_status_is_the_commands(root, command, status):
+    """A command that was killed has failed, too, as in a shell."""
+    assert root.run(command)[0] == status
+
+
+def test_the_machine_is_not_seen(root):
+    """Neither its files nor its processes; devices are the plain ones, terminals can be made."""
+    status, output, errors = root.run(
+        "ls / | xargs; ls /proc | grep -c ^[0-9]; mount | grep -c /mnt;"
+        "echo lost >/dev/null; head -c 1 /dev/urandom | wc -c; script -qc 'echo pty' /dev/null"
+    )
+    names, processes, machine, one, pty = output.split("\n")[:5]
+    assert names == "bin dev lib lib64 mnt proc run sbin sys tmp usr", errors
+    assert int(processes) < 10 and (machine, one, pty.strip()) == ("0", "1", "pty")
+
+
+def test_mounts_and_processes_end_with_the_command(root):
+    """A daemon that it leaves behind, too; the machine's mounts are what they were."""
+    before = Path("/proc/mounts").read_text()
+    seconds = f"4{time.time_ns() % 10**9}"
+    status, _, _ = root.run(f"setsid sleep {seconds} >/dev/null 2>&1 & ")
+    assert status == 0 and not running(seconds)
+    assert Path("/proc/mounts").read_text() == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_an_interrupted_command_leaves_nothing(root, number):
+    """Ctrl-C, a time-out of CI's, and a kill that no program can answer."""
+    before = Path("/proc/mounts").read_text()
+    seconds = f"4{time.time_ns() % 10**9}"
+    process = root.start(f"trap '' INT TERM; setsid sleep {seconds} & sleep {seconds}")
+    wait_for(lambda: running(seconds))
+    root.kill(int(number))
+    process.communicate(timeout=20)
+    assert process.returncode != 0
+    wait_for(lambda: not running(seconds))
+    assert Path("/proc/mounts").read_text() == before

@@ -1,0 +1,335 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run a command on a fresh Debian 12 or 13, as a reader of the README has it.
+
+    tools/fresh_root.sh 13 make test
+    tools/fresh_root.sh --keep 12 sh -c 'make sim VM=0 && make test'
+
+Debian is installed into a folder (debootstrap, its smallest variant) with git, make, python3 and
+sudo, which is what the README asks for. An ordinary user there has sudo without a password and a
+clone of this repository's HEAD: nothing uncommitted, no build/, no .venv. The command runs as that
+user, in the clone. Its output is shown as it comes, and its exit status is returned.
+
+Of this machine the root gets what its package clients need, and nothing else: apt's mirror of
+Debian and how to reach it, CA certificates, settings of pip, Maven and sbt, proxies, resolv.conf.
+The mirror is the one in this machine's apt configuration, or DEBIAN_MIRROR.
+
+Needs root's rights (sudo will do), util-linux, git and debootstrap, which is installed if it is
+missing. Mounts and processes end with the command, whatever ends it. The installed Debian is kept
+as build/fresh/*.tar, so that the next root takes seconds; what a command does starts fresh.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+# The root is known only now: a script's own folder is what Python looks in.
+from sim.guest import SetupError, mirror  # noqa: E402
+from tools import needs, prepare  # noqa: E402
+from tools.progress import StepError, run, tied  # noqa: E402
+
+SUITES = {"12": "bookworm", "13": "trixie"}
+# What the README says that a reader has, and the CA certificates that git recommends.
+PACKAGES = ("git", "make", "python3", "sudo", "ca-certificates")
+USER = "reader"
+HOME = f"/home/{USER}"
+CLONE = f"{HOME}/lanebox"
+KEPT = ROOT / "build" / "fresh"
+MARK = ".lanebox-fresh-root"  # in a folder that this program may remove
+NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--")
+ENTER = ROOT / "tools" / "enter_root.sh"
+
+# Settings of package clients: how to reach a registry, which one, and whom to trust.
+CLIENT_VARIABLES = re.compile(
+    r"(?i:(https?|ftp|all|no)_proxy)|PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|PROXY|CERT)"
+    r"|PIP_(DEFAULT_TIMEOUT|RETRIES)|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE"
+    r"|JAVA_TOOL_OPTIONS|MAVEN_(OPTS|ARGS)|SBT_OPTS|COURSIER_REPOSITORIES"
+)
+APT_SETTINGS = re.compile(r"Acquire::(Check-|https?::|Retries|ForceIPv)")
+SYSTEM_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
+CERTIFICATES = "/usr/local/share/ca-certificates"
+USER_FILES = (
+    ".config/pip/pip.conf", ".pip/pip.conf", ".m2/settings.xml", ".mavenrc", ".sbt/repositories",
+)  # fmt: skip
+
+
+class RootError(RuntimeError):
+    """No root can be made; the text says why, and what to do."""
+
+
+# Debian -------------------------------------------------------------------------------------------
+
+
+def archive(release: str) -> list[tuple[str, str]]:
+    """Pairs (mirror, suite) of a release: this machine's own, with the suite's name exchanged."""
+    suite = SUITES[release]
+    own = {mirror.suite(), "stable", "oldstable"}
+    pairs = []
+    for url, name in mirror.sources():
+        stem, dash, part = name.partition("-")
+        pairs.append((url, (suite if stem in own else stem) + dash + part))
+    return pairs
+
+
+def apt_settings(dump: str, environment: dict[str, str]) -> str:
+    """Of `apt-config dump`, how Debian's archive is reached; proxies of the environment included.
+
+    The root's sudo passes no proxy on to apt, so that apt must have it in a file.
+    """
+    kept = [line for line in dump.splitlines() if APT_SETTINGS.match(line)]
+    for scheme in ("http", "https"):
+        name = f"Acquire::{scheme}::Proxy"
+        proxy = environment.get(f"{scheme}_proxy")
+        if proxy and not any(line.startswith(f"{name} ") for line in kept):
+            kept.append(f'{name} "{proxy}";')
+    return "".join(line + "\n" for line in kept)
+
+
+def debootstrap(release: str, folder: Path) -> None:
+    """Install the smallest Debian with PACKAGES into an empty folder."""
+    keyring = os.environ.get("DEBIAN_KEYRING", needs.KEYRING)
+    if not Path(keyring).exists():
+        raise RootError(f"{keyring}, the keys of Debian's archive, is missing on this machine")
+    url = archive(release)[0][0]
+    options = ["--variant=minbase", f"--include={','.join(PACKAGES)}", f"--keyring={keyring}"]
+    command = ["debootstrap", *options, "--force-check-gpg", SUITES[release], folder, url]
+    # In namespaces of its own: an interrupted debootstrap leaves mounts and processes.
+    what = f"debootstrap: Debian {release}"
+    run([*NAMESPACES, *command], what, tie=True, note=lambda line: line.removeprefix("I: "))
+
+
+def base(release: str, folder: Path) -> None:
+    """A Debian in `folder`: unpacked from the one that an earlier call has kept, or installed."""
+    recipe = repr((archive(release)[0], PACKAGES, "minbase"))
+    name = f"debian-{release}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}.tar"
+    kept = KEPT / name
+    if kept.exists():
+        run(["tar", "-C", folder, "--numeric-owner", "-xpf", kept], f"unpack {kept.name}", tie=True)
+        return
+    debootstrap(release, folder)
+    part = kept.with_suffix(".part")
+    command = ["tar", "-C", folder, "--numeric-owner", f"--exclude=./{MARK}", "-cf", part, "."]
+    run(command, f"keep {kept.name}", tie=True)
+    part.rename(kept)
+
+
+# What the root gets -------------------------------------------------------------------------------
+
+
+def client_environment(environment: dict[str, str], folder: Path) -> dict[str, str]:
+    """The variables of package clients; none that names a file which the root does not have."""
+    kept = {name: value for name, value in environment.items() if CLIENT_VARIABLES.fullmatch(name)}
+    return {
+        name: value
+        for name, value in kept.items()
+        if not value.startswith("/") or (folder / value.lstrip("/")).exists()
+    }
+
+
+def give(source: Path, target: Path) -> None:
+    """Copy a file, or a folder's files, where there is one; links are followed."""
+    if source.is_dir():
+        shutil.copytree(source, target, dirs_exist_ok=True)
+    elif source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.unlink(missing_ok=True)
+        shutil.copy(source, target)
+
+
+def give_client_settings(release: str, folder: Path, home: Path) -> None:
+    """Write and copy what the package clients in the root need."""
+    apt = folder / "etc" / "apt"
+    lines = [f"deb {url} {suite} main\n" for url, suite in archive(release)]
+    (apt / "sources.list").write_text("".join(lines))
+    dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True).stdout
+    (apt / "apt.conf.d" / "90lanebox").write_text(apt_settings(dump, dict(os.environ)))
+    for name in (*SYSTEM_FILES, CERTIFICATES):
+        give(Path(name), folder / name.lstrip("/"))
+    for name in USER_FILES:
+        give(home / name, folder / HOME.lstrip("/") / name)
+
+
+def give_clone(folder: Path) -> None:
+    """Clone this repository's HEAD, with its history, into the user's home."""
+    # The repository may belong to another user than root, which git otherwise refuses.
+    settings = folder / "tmp" / "gitconfig"
+    settings.write_text("[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n")
+    environment = {**os.environ, "GIT_CONFIG_GLOBAL": str(settings)}
+    target = folder / CLONE.lstrip("/")
+    command = ["git", "clone", "--quiet", "--no-local", ROOT, target]
+    run(command, "clone HEAD", tie=True, env=environment)
+    run(["git", "-C", target, "remote", "remove", "origin"], "", patience=60, env=environment)
+    settings.unlink()
+
+
+def fill(release: str, folder: Path, home: Path) -> None:
+    """Make the user, its clone and the package clients' settings."""
+    command = ["useradd", "--create-home", "--uid", "1000", "--shell", "/bin/bash", USER]
+    run(["chroot", folder, *command], "", patience=60)
+    (folder / "etc" / "sudoers.d" / USER).write_text(f"{USER} ALL=(ALL) NOPASSWD: ALL\n")
+    give_client_settings(release, folder, home)
+    run(["chroot", folder, "update-ca-certificates"], "CA certificates", patience=10)
+    give_clone(folder)
+    run(["chroot", folder, "chown", "-R", f"{USER}:{USER}", HOME], "", patience=60)
+
+
+# Running in it ------------------------------------------------------------------------------------
+
+
+def inside(folder: Path, command: list[str], environment: dict[str, str]) -> list[str]:
+    """The command line that runs `command` in the root, as the user, in the clone."""
+    variables = {
+        "HOME": HOME, "USER": USER, "LOGNAME": USER, "SHELL": "/bin/bash", "LANG": "C.UTF-8",
+        "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": environment.get("TERM", "dumb"),
+        **client_environment(environment, folder),
+    }  # fmt: skip
+    user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups"]
+    clean = ["env", "-i", f"--chdir={CLONE}", *(f"{k}={v}" for k, v in variables.items())]
+    return [*NAMESPACES, str(ENTER), str(folder), *user, *clean, *command]
+
+
+def first_process(unshare: int) -> int | None:
+    """The first process in the namespaces that this `unshare` has made."""
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split()
+        return int(words[0]) if words else None
+    return None
+
+
+def call(command: list[str]) -> int:
+    """Run a command in namespaces; its exit status. No process in them outlives this function."""
+    child = subprocess.Popen(tied(command))
+    try:
+        status = child.wait()
+    finally:
+        if child.poll() is None:
+            # Its end is the end of all processes in its namespace, which unshare waits for.
+            first = first_process(child.pid)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(first or child.pid, signal.SIGKILL)
+            child.wait()
+    return status if status >= 0 else 128 - status
+
+
+def remove(folder: Path) -> None:
+    """Remove a root that this program has made; mounts there are none outside its namespaces."""
+    if (folder / MARK).exists():
+        subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
+
+
+def make_folder(folder: Path) -> None:
+    """An empty folder for a root; an earlier root in the same place is removed."""
+    remove(folder)
+    if folder.exists() and any(folder.iterdir()):
+        raise RootError(f"{folder} is not empty, and no root of this program's. Name another --in")
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).touch()
+
+
+# Command line -------------------------------------------------------------------------------------
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="tools/fresh_root.sh", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("release", choices=SUITES, metavar="RELEASE", help="12 or 13")
+    place = "where the root is put; default build/fresh/debian-RELEASE"
+    parser.add_argument("--in", dest="folder", type=Path, metavar="DIR", help=place)
+    parser.add_argument("--keep", action="store_true", help="do not remove the root afterwards")
+    again = "run in the root that --keep left there, as it was left; keeps it, too"
+    parser.add_argument("--again", action="store_true", help=again)
+    # How the program, called as an ordinary user, tells itself under sudo whose settings to take.
+    parser.add_argument("--home", type=Path, default=Path.home(), help=argparse.SUPPRESS)
+    what = "what to run in it, e.g. make test; options stand before RELEASE"
+    parser.add_argument("command", nargs=argparse.REMAINDER, help=what)
+    options = parser.parse_args(argv)
+    if not options.command:
+        parser.error("no command to run, e.g. `make test`")
+    options.folder = (options.folder or KEPT / f"debian-{options.release}").resolve()
+    return options
+
+
+def as_root(argv: list[str]) -> int:
+    """Call this program again by sudo; its environment would be lost, so that it is given."""
+    prefix = prepare.privilege()
+    if prefix is None:
+        raise RootError("a root is made with root's rights, and sudo gives none here")
+    names = ("TERM", "DEBIAN_MIRROR", "DEBIAN_SUITE", "DEBIAN_KEYRING")
+    kept = [f"{name}={value}" for name, value in os.environ.items()
+            if name in names or CLIENT_VARIABLES.fullmatch(name)]  # fmt: skip
+    own = [sys.executable, __file__, f"--home={Path.home()}", *argv]
+    # Ctrl-C reaches the program under sudo through the terminal, and that one cleans up. Here a
+    # handler does nothing: a signal that is ignored would be ignored there, too.
+    signal.signal(signal.SIGINT, lambda number, frame: None)
+    child = subprocess.Popen([*prefix, "env", *kept, *tied(own)])
+    try:
+        return child.wait()
+    except KeyboardInterrupt:  # by another signal, which has reached this process alone
+        # The shell's own kill: a small Debian has no program of that name.
+        subprocess.run([*prefix, "sh", "-c", f"kill {child.pid}"])
+        child.wait()
+        raise
+
+
+def run_in_fresh_root(options: argparse.Namespace) -> int:
+    """Make the root, run the command in it, and remove the root."""
+    folder = options.folder
+    if options.again and not (folder / MARK).exists():
+        raise RootError(f"there is no root in {folder}: --keep leaves one")
+    keep = options.keep or options.again
+    try:
+        if not options.again:
+            prepare.meet(["root"])
+            make_folder(folder)
+            base(options.release, folder)
+            fill(options.release, folder, options.home)
+        return call(inside(folder, options.command, dict(os.environ)))
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)  # a second Ctrl-C must not stop the removal
+        if not keep:
+            remove(folder)
+        else:
+            print(f"The root is kept in {folder}; remove it as root.", file=sys.stderr)
+
+
+def interrupt(number: int, frame) -> None:
+    """End by the same way as Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+def main(argv: list[str]) -> int:
+    options = arguments(argv)
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGHUP, interrupt)
+    try:
+        # By the caller, before sudo: a build/ that belongs to root would stop the caller's make.
+        KEPT.mkdir(parents=True, exist_ok=True)
+        if os.geteuid() != 0:
+            return as_root(argv)
+        return run_in_fresh_root(options)
+    except (RootError, SetupError, prepare.PrepareError, StepError) as problem:
+        print(f"error: no fresh root: {problem}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
