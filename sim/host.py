@@ -5,7 +5,8 @@
 
 Instructions, system calls and copied bytes are counted, since a guest's time says nothing of a
 machine's: QEMU runs with -icount, where one instruction takes one nanosecond of the guest's clock.
-What an idle guest does anyway and what the measurement costs by itself are taken off.
+What an idle guest does anyway and what the measurement costs by itself are taken off. How a program
+waits for data belongs to what it costs, and both drivers are counted by the same programs.
 """
 
 from __future__ import annotations
@@ -34,12 +35,20 @@ from sim.results import RESULTS, Row, merge, row, table
 from tools.progress import StepError
 
 BUFFERS = 2048  # of 8 KiB: 64 interrupts
+RING_BUFFERS = 256
+TIMES = 3  # each way: on a busy machine several interrupts may become one, which costs less
 SECONDS = 900
 DISK_BYTES = 128 << 20  # as the ring in software/kernel/test/cost_disk.c
 MEMORY = 1024  # MiB: the ring, four bounce buffers of 32 MiB, fio with its libraries
 GIGABYTE = 1e9
 CLOCK_ERROR = 0.02  # how far a loop of known length may be off
-WAYS = {"lanebox": ("abi", "read", "index", "poll"), "stock": ("abi", "read")}
+# By way of taking buffers: what the rows say of it. All of them sleep while there is nothing.
+WAYS = {
+    "abi": "mapped ring, poll(), counts by ioctl()",
+    "poll": "mapped ring, poll(), counts in the index page where the driver has one",
+    "read": "read()",
+}
+SPINNING = "index"  # looks at the index page and never sleeps: only its calls are counted
 
 # fio at its cheapest: no clock for each write, nothing done to the data between two. Its memory is
 # as large as the ring, so many buffers.
@@ -61,7 +70,7 @@ TRACE = """
 mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing
 echo x86-tsc >trace_clock
 echo 'id==7' >events/raw_syscalls/sys_exit/filter
-echo 'name=="litepcie"' >events/irq/irq_handler_entry/filter
+echo 'name ~ "litepcie*"' >events/irq/irq_handler_entry/filter
 echo 1 >events/raw_syscalls/sys_exit/enable; echo 1 >events/irq/irq_handler_entry/enable
 {traced} >/dev/null; echo 0 >tracing_on; cat trace >/out/trace; cd /root
 """
@@ -87,8 +96,10 @@ def generator(gateware: Path) -> str:
 def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
     """What is counted in a guest with this driver."""
     rest = f"/dev/litepcie0 {generator(gateware)} {buffers}"
-    counted = [f"cost {way} {rest}; cost calls {way} {rest}" for way in WAYS[driver]]
+    counted = [f"cost {way} {rest}" for way in WAYS] * TIMES
+    counted += [f"cost calls {way} {rest}" for way in WAYS]
     if driver == "lanebox":
+        counted.append(f"cost calls {SPINNING} {rest}")
         counted += [NO_REP, "cost disk /dev/litepcie0 /dev/nvme0n1", *fio_commands()]
     lines = ["{", "cost clock", *counted, "} >/out/cost"]
     return [*lines, TRACE.format(traced=f"cost abi {rest}")]
@@ -154,8 +165,16 @@ class Counted:
         return used / int(found["bytes"]) * GIGABYTE
 
     def taking(self, way: str) -> float:
-        """Instructions for each gigabyte taken this way."""
-        return self.instructions(self._one("cost", way))
+        """Instructions for each gigabyte taken this way, waiting included: the median."""
+        found = self._all("cost", way)
+        for line in found:
+            most = line.get("most", "an unknown number of")
+            if not most.isdigit() or not 0 < int(most) <= RING_BUFFERS:
+                raise TestFailed(
+                    f"cost {way}: it found {most} buffers at once, and the ring has "
+                    f"{RING_BUFFERS}. It slept where nobody counted."
+                )
+        return statistics.median(map(self.instructions, found))
 
     def calls(self, way: str) -> tuple[float, float]:
         """System calls and bytes copied by them, for each gigabyte taken this way."""
@@ -180,26 +199,30 @@ class Counted:
 def rows(ours: Counted, stock: Counted) -> list[Row]:
     """All rows, ours with LitePCIe's beside it."""
     found = [
-        _compared("host/insn_per_gb", "insn/GB", ours.taking("index"), stock.taking("abi"),
-                  path="index page, no call", stock_path="mapped ring, poll() and ioctl()"),
-        _compared("host/insn_per_gb/poll", "insn/GB", ours.taking("poll"), stock.taking("abi"),
-                  path="index page, poll()", stock_path="mapped ring, poll() and ioctl()"),
-        _compared("host/insn_per_gb/abi", "insn/GB", ours.taking("abi"), stock.taking("abi"),
-                  path="as LitePCIe's", stock_path="mapped ring, poll() and ioctl()"),
-        _compared("host/insn_per_gb/read", "insn/GB", ours.taking("read"), stock.taking("read"),
-                  path="read()", stock_path="read()"),
+        _compared(f"host/insn_per_gb/{way}", "insn/GB", ours.taking(way), stock.taking(way),
+                  path=f"{path}; waiting included")
+        for way, path in WAYS.items()
+    ]  # fmt: skip
+    found += [
         _compared("host/wakeup_insn", "insn", ours.wakeup(), stock.wakeup(),
                   path="interrupt handler to return from poll()"),
-    ]  # fmt: skip
-    calls, copied = ours.calls("index")
-    stock_calls, _ = stock.calls("abi")
-    _, stock_copied = stock.calls("read")
-    found += [
-        row("host/syscalls_per_gb", calls, "/GB", conditions={"stock": stock_calls}),
-        row("host/copied_per_gb", copied, "B/GB", conditions={"stock_read": stock_copied}),
+        *_without_calls(ours, stock),
         *o_direct(ours),
-    ]
+    ]  # fmt: skip
     return found + [ladder(ours, rung) for rung in ours.disk("bounce") + ours.disk("direct")]
+
+
+def _without_calls(ours: Counted, stock: Counted) -> list[Row]:
+    """What calls and copies the driver's fastest way needs, and how many others make."""
+    calls, copied = ours.calls(SPINNING)
+    others = {way: ours.calls(way)[0] for way in WAYS}
+    path = "index page, looked at again and again: it never sleeps"
+    return [
+        row("host/syscalls_per_gb", calls, "/GB",
+            conditions={"path": path, "stock": stock.calls("abi")[0], "that_sleep": others}),
+        row("host/copied_per_gb", copied, "B/GB",
+            conditions={"path": path, "stock_read": stock.calls("read")[1]}),
+    ]  # fmt: skip
 
 
 def _compared(name: str, unit: str, value: float, stock: float, **conditions) -> Row:
