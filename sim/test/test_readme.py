@@ -31,6 +31,7 @@ INTERACTIVE = {"make shell"}
 IN_THE_TEXT = {
     "DEBIAN_MIRROR=... make sim": "sim/test/test_guest_mirror.py::test_a_named_mirror_overrides",
     "make bench VM=1": "sim/test/test_host.py::test_the_driver_costs_less_than_litepcie_s",
+    "make soak": "test/test_campaigns.py::test_every_soak_test_is_in_one_campaign",
     "make soak SOAK=full": "sim/test/test_guest_driver_soak.py::test_surprise_removals",
     "make soak SOAK=kernels": "sim/test/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
     "make -C software/kernel": "sim/test/test_readme.py::test_the_driver_is_built_by_its_makefile",
@@ -42,9 +43,13 @@ IN_THE_TEXT = {
     "targets/ku5p.py --compat seed000":
         "sim/test/test_compat.py::test_the_memories_are_where_the_seed_has_them",
     "./targets/ku5p.py --synth-only": "test/test_silicon.py::test_the_default_build_fits",
+    "python3 tools/campaigns.py":
+        "test/test_campaigns.py::test_the_program_says_what_it_would_run_and_why",
+    "tools/fresh_root.sh 13 make test":
+        "test/test_fresh_root.py::test_ci_takes_either_release_by_the_number_of_commits",
 }  # fmt: skip
-SPOKEN = r"`((?:DEBIAN_MIRROR=\S+ )?(?:make|man|pip|python|sudo) [^`]+|(?:\./)?targets/\S+ -[^`]+"
-SPOKEN += r"|lanebox-live)`"
+SPOKEN = r"`((?:DEBIAN_MIRROR=\S+ )?(?:make|man|pip|python3?|sudo) [^`]+|(?:\./)?targets/\S+ -[^`]+"
+SPOKEN += r"|tools/[^`\s]+ [^`]+|lanebox-live)`"
 
 
 def commands() -> list[str]:
