@@ -138,7 +138,7 @@ static const char help[] =
 	"  -n, --count N  transfers in each row, 1 to 1000000 (200)\n"
 	"\n"
 	"example:\n"
-	"  litepcie_util -d sim:build/board.sock latency --count 1000\n";
+	"  litepcie_util -d sim:build/board.sock latency --count 100\n";
 
 const struct command cmd_latency = {
 	.name = "latency",
