@@ -33,9 +33,9 @@ DMA_CHANNELS    = 1
 DMA_TABLE_DEPTH = 256   # Descriptors per direction.
 DMA_BUFFER_SIZE = 8192  # Bytes buffered per direction between the DMA and the user slot.
 
-# The DMA's room for reads: as much as the endpoint has in flight, 32 KiB, and what is on its way
-# through the card meanwhile.
-DMA_STORE_SIZE = READ_TAGS*LARGEST_PAYLOAD + 8192
+# The DMA's room for reads: as much as the endpoint has in flight, 32 KiB, what is on its way
+# through the card meanwhile, and one request that is not known of yet when room is looked for.
+DMA_STORE_SIZE = READ_TAGS*LARGEST_PAYLOAD + 8192 + LARGEST_PAYLOAD
 
 MSI_WIDTH       = 32    # Interrupt causes behind the one MSI.
 

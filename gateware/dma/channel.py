@@ -5,7 +5,7 @@
 """A DMA channel: both directions, loopback, and a buffer each towards the user slot.
 
 Either endpoint's channel has LitePCIe's registers and streams. With the stock endpoint it is
-LitePCIe's; with ours its h2c engine is ours and the other parts are LitePCIe's.
+LitePCIe's; with ours both engines are ours.
 """
 
 from functools import reduce
@@ -15,13 +15,13 @@ from litepcie.frontend.dma import (
     LitePCIeDMA,
     LitePCIeDMABuffering,
     LitePCIeDMALoopback,
-    LitePCIeDMAWriter,
 )
 from litex.gen import *
 from litex.soc.interconnect import stream
 from migen import *
 
 from lanebox import layouts
+from lanebox.dma.c2h import C2h
 from lanebox.dma.h2c import H2c
 
 
@@ -35,7 +35,7 @@ def _add_doorbell(channel):
     ]))
 
 class DmaChannel(LiteXModule):
-    """LitePCIeDMA with our h2c engine. Its parts have LitePCIe's names, since registers do."""
+    """LitePCIeDMA with our engines. Its parts have LitePCIe's names, since registers do."""
     h2c_settled = True # An h2c descriptor counts as done when its data is here.
 
     def __init__(self, endpoint):
@@ -44,11 +44,7 @@ class DmaChannel(LiteXModule):
 
         # # #
 
-        self.writer = LitePCIeDMAWriter(endpoint,
-            port          = endpoint.crossbar.get_master_port(write_only=True),
-            table_depth   = layouts.DMA_TABLE_DEPTH,
-            address_width = layouts.ADDRESS_WIDTH,
-        )
+        self.writer    = C2h(endpoint, endpoint.crossbar.get_master_port(write_only=True))
         self.reader    = H2c(endpoint, endpoint.crossbar.get_master_port(read_only=True))
         self.loopback  = LitePCIeDMALoopback(layouts.DATA_WIDTH)
         self.buffering = LitePCIeDMABuffering(layouts.DATA_WIDTH,

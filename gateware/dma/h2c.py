@@ -8,44 +8,24 @@ A descriptor is done when its data is here, whatever the round trip: only then d
 the interrupt say so, and software may fill its buffer anew. LitePCIe's own engine says so when it
 has asked for the data, and so may have no more in flight than its software keeps its hands off.
 
-Table, registers and the cutting of descriptors are LitePCIe's: its software sees no difference.
-A descriptor's data begins on a beat of its own; what stands beside it in an incomplete last dword
-or beat is not defined. Data that the host fails to give is zero, and counted by the endpoint.
+Data that the host fails to give is zero, and counted by the endpoint.
 """
 
-from litepcie.frontend.dma import LitePCIeDMADescriptorSplitter, LitePCIeDMAScatterGather
 from litex.gen import *
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
 from lanebox import layouts
+from lanebox.dma.descriptors import (
+    BEAT_BYTES,
+    PIECE_BEATS,
+    DescriptorCutter,
+    SettledTable,
+    owner_layout,
+)
 
-BEAT_BYTES    = layouts.DATA_WIDTH//8
-REQUEST_BEATS = layouts.LARGEST_PAYLOAD//BEAT_BYTES
 MOST_REQUESTS = 2*layouts.READ_TAGS # In flight, with those that wait for a tag or for delivery.
-
-# Table --------------------------------------------------------------------------------------------
-
-class SettledTable(LitePCIeDMAScatterGather):
-    """LitePCIe's table of descriptors, with a loop status that others decide on."""
-    def __init__(self, depth, address_width):
-        LitePCIeDMAScatterGather.__init__(self, depth, address_width)
-        width        = self.loop_status.size
-        self.issued  = Signal(width) # o, LitePCIe's own: of descriptors that were handed out.
-        self.settled = Signal(width) # i, what software reads.
-        self.flush   = Signal()      # o, software empties the table.
-
-        # # #
-
-        fields = self.loop_status.fields
-        self.comb += [
-            self.issued.eq(Cat(fields.index, fields.count)),
-            self.flush.eq(self.reset.re & self.reset.storage),
-        ]
-        self.loop_status.status = self.settled # Of which LiteX makes the register in the end.
-
-# Engine -------------------------------------------------------------------------------------------
 
 class H2c(LiteXModule):
     """Reads through `port`, one of the endpoint's master ports, what the table says.
@@ -79,11 +59,12 @@ class H2c(LiteXModule):
             If(~self.enable, resting.eq(1)).Elif(self.idle, resting.eq(0)),
             self._enable.storage[1].eq(self.idle),
         ]
+        self.cutter = DescriptorCutter(self.table)
 
         # Requests in flight, in the order in which the endpoint delivers their data. `first` and
-        # `last` are of their descriptor, `status` is what software shall read when that is done.
+        # `last` are of their descriptor; `tail`: they bring a beat more than they fill.
         self.flight = stream.SyncFIFO([
-            ("irq", 1), ("status", len(self.table.issued)),
+            ("shift", 2), ("tail", 1), *owner_layout(),
         ], MOST_REQUESTS)
 
         # Room in it is claimed with the request: data that the endpoint holds never waits for the
@@ -97,102 +78,86 @@ class H2c(LiteXModule):
 
     def add_requests(self, phy, port):
         """From the table to `port.source`: a request when there is room for all of its data."""
-        splitter = LitePCIeDMADescriptorSplitter(phy.max_request_size, layouts.ADDRESS_WIDTH)
-        self.splitter = splitter = ResetInserter()(splitter)
-        self.comb += self.table.source.connect(splitter.sink)
-
-        # A request is cut at least a cycle before it is made: time to size it.
-        piece  = splitter.source
-        dwords = Signal(max=layouts.LARGEST_PAYLOAD//4 + 1)
-        beats  = Signal(max=REQUEST_BEATS + 1)
-        room   = Signal()
-        self.sync += [
-            dwords.eq((piece.length[:bits_for(layouts.LARGEST_PAYLOAD)] + 3) >> 2),
-            beats.eq((piece.length[:bits_for(layouts.LARGEST_PAYLOAD)] + BEAT_BYTES - 1)
-                >> log2_int(BEAT_BYTES)),
-            # LitePCIe's ports take 0 for 1024 dwords.
-            If(piece.length == 0, dwords.eq(1), beats.eq(1)),
-        ]
-        self.comb += room.eq(
-            (self.claimed <= self.depth - REQUEST_BEATS) &
-            (self.flight.level < MOST_REQUESTS - 1) # The last one may not be in it yet.
-        )
-
-        self.fsm = fsm = FSM(reset_state="IDLE")
-        fsm.act("IDLE",
-            If(~self.run,
-                splitter.reset.eq(1)
-            ).Elif(piece.valid & room,
-                NextState("REQUEST")
-            )
-        )
-        fsm.act("REQUEST",
-            port.source.valid.eq(1),
-            If(port.source.ready,
-                piece.ready.eq(1),
-                NextState("IDLE")
-            )
-        )
+        piece, request, flight = self.cutter.source, port.source, self.flight.sink
+        beats, room, begins    = Signal(len(piece.beats)), Signal(), Signal()
+        offered                = Signal() # A request that was shown is not taken back.
         self.comb += [
-            port.source.channel.eq(port.channel),
-            port.source.user_id.eq(piece.user_id),
-            port.source.first.eq(1),
-            port.source.last.eq(1),
-            port.source.adr.eq(piece.address),
-            port.source.len.eq(dwords),
-            port.source.req_id.eq(phy.id),
-        ]
-
-        # The table's status counts a descriptor from the cycle after its last request on.
-        issued, in_flight = Signal(), self.flight.sink
-        self.comb += [
-            issued.eq(port.source.valid & port.source.ready),
-            in_flight.status.eq(self.table.issued),
-            self.idle.eq(fsm.ongoing("IDLE") & ~in_flight.valid & ~self.flight.source.valid),
+            beats.eq(Mux(piece.beats == 0, 1, piece.beats)),
+            request.valid.eq(piece.valid & (offered | (self.run & room))),
+            begins.eq(request.valid & request.ready),
+            piece.ready.eq(begins),
+            request.channel.eq(port.channel),
+            request.first.eq(1),
+            request.last.eq(1),
+            request.adr.eq(Cat(Signal(2), piece.address[2:])),
+            request.len.eq(piece.dwords),
+            request.req_id.eq(phy.id),
+            request.with_be.eq(1),
+            request.first_be.eq(piece.first_be),
+            request.last_be.eq(piece.last_be),
+            flight.valid.eq(begins),
+            flight.first.eq(piece.first),
+            flight.last.eq(piece.last),
+            flight.shift.eq(piece.address[:2]),
+            flight.tail.eq(piece.tail),
+            [getattr(flight, name).eq(getattr(piece, name)) for name, _ in owner_layout()],
+            self.idle.eq(~offered & ~self.flight.source.valid),
+            self.cutter.run.eq(self.run),
+            self.cutter.hold.eq(offered),
         ]
         self.sync += [
-            in_flight.valid.eq(issued),
-            in_flight.first.eq(piece.first),
-            in_flight.last.eq(piece.last),
-            in_flight.irq.eq(~piece.irq_disable),
+            offered.eq(request.valid & ~request.ready),
+            # Seen a cycle late: another request may have begun.
+            room.eq((self.claimed <= self.depth - 2*PIECE_BEATS) &
+                (self.flight.level < MOST_REQUESTS - 1)),
         ]
 
         # While nothing is run nothing is stored.
         left = self.store.source.valid & self.store.source.ready
         self.sync += [
-            self.claimed.eq(self.claimed + Mux(issued, beats, 0) - left),
+            self.claimed.eq(self.claimed + Mux(begins, beats, 0) - left),
             If(~self.run, self.claimed.eq(0)),
         ]
 
     def add_data(self, port):
-        """From `port.sink` to `source`; what comes while there is no run is dropped."""
-        store = self.store
+        """From `port.sink` to `source`, turned so that a descriptor begins in lane 0.
+
+        What comes while there is no run is dropped. A beat waits for the next one where it needs
+        the beginning of it.
+        """
+        store, sink, flight = self.store, port.sink, self.flight.source
+        held   = stream.Endpoint(layouts.stream_layout())
+        shift  = Signal(2)
+        window = Signal(layouts.DATA_WIDTH + 24) # With the beginning of the next beat.
         self.comb += [
+            sink.ready.eq(1), # The store has room.
             store.reset.eq(~self.run),
-            store.sink.data.eq(port.sink.dat),
-            store.sink.first.eq(port.sink.first & self.flight.source.first),
-            If(self.run,
-                port.sink.connect(store.sink, keep={"valid", "ready"})
-            ).Else(
-                port.sink.ready.eq(1)
-            ),
+            store.sink.valid.eq(held.valid & (held.last | sink.valid | (shift == 0))),
+            store.sink.first.eq(held.first),
+            window.eq(Cat(held.data, sink.dat[:24])),
+            Case(shift, {n: store.sink.data.eq(window[8*n:8*n + layouts.DATA_WIDTH])
+                for n in range(4)}),
             store.source.connect(self.source),
+        ]
+        self.sync += [
+            If(store.sink.valid, held.valid.eq(0)),
+            If(sink.valid,
+                # Of the tail the beat before takes all that is wanted.
+                held.valid.eq(~(sink.last & flight.tail)),
+                held.first.eq(sink.first & flight.first),
+                held.last.eq(sink.last),
+                held.data.eq(sink.dat),
+                shift.eq(flight.shift)
+            ),
+            If(~self.run, held.valid.eq(0)),
         ]
 
     def add_counts(self, port):
         """A descriptor is done with the last beat of its last request."""
-        ended, done = Signal(), Signal()
-        request     = self.flight.source
+        request, table = self.flight.source, self.table
         self.comb += [
-            ended.eq(port.sink.valid & port.sink.ready & port.sink.last),
-            request.ready.eq(ended),
-            done.eq(ended & request.last & self.run),
+            request.ready.eq(port.sink.valid & port.sink.ready & port.sink.last),
+            table.done.eq(request.ready & request.last & self.run),
+            [getattr(table.owner, name).eq(getattr(request, name)) for name, _ in owner_layout()],
         ]
-        self.sync += [
-            self.irq.eq(done & request.irq),
-            If(self.table.flush,
-                self.table.settled.eq(0)
-            ).Elif(done,
-                self.table.settled.eq(request.status)
-            ),
-        ]
+        self.sync += self.irq.eq(table.irq)

@@ -4,7 +4,7 @@
 """DMA moves the right bytes to the right places, whatever sizes, latency and stalls it meets.
 
 Stock LitePCIe neither splits at 4 KiB nor takes lengths that are no multiple of its 32-byte word,
-so descriptors here are kind to it; test_stock_defects.py is not.
+so descriptors here are kind to it; test_stock_defects.py and test_board_bytes.py are not.
 """
 
 import random

@@ -43,13 +43,6 @@ def stock_defect(reason):
     return pytest.mark.parametrize("endpoint", params, indirect=True)
 
 
-def dma_defect(reason):
-    """The same for what is LitePCIe's DMA and no endpoint can mend: it fails behind each."""
-    known = pytest.mark.xfail(raises=Defect, strict=True, reason=reason)
-    params = [pytest.param(e, marks=known) for e in ENDPOINTS]
-    return pytest.mark.parametrize("endpoint", params, indirect=True)
-
-
 def judge(seen, right, known):
     """Pass when `seen` is `right`, raise Defect when it is the `known` wrong, fail otherwise."""
     if seen == right:
@@ -295,7 +288,7 @@ def test_h2c_from_an_unaligned_address(endpoint, length):
     judge(moved(endpoint, 4, length, "h2c"), (True, True), (False, True))
 
 
-@dma_defect("a length is cut to whole 32-byte words")
+@stock_defect("a length is cut to whole 32-byte words")
 @pytest.mark.parametrize("length", [4, 36, 72])
 def test_a_length_of_any_dwords(endpoint, length):
     """A descriptor may have any number of dwords, and all of them are moved."""

@@ -1,0 +1,72 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Buffers of any number of bytes at any address, both ways, and what lies around them.
+
+Memory is compared as a whole with a model of it, so that a byte too many shows.
+"""
+
+import random
+
+import pytest
+from board_client import HIGH_MEMORY, assert_same, wait_until
+from seeds import each_seed
+
+LOW_MEMORY = 0x1000_0000
+PAGE = 4096
+SLOT = 4 * PAGE  # of memory for a buffer
+COUNT = 64  # buffers of a run
+UNTOUCHED = 0x5A
+LENGTHS = (1, 3, 4, 31, 32, 33, 64, 96, 127, 128, 255, 256, 508, 511, 512, 513, 1504, 4096, 4097)
+
+
+def places(rng, base):
+    """Addresses with any low bits, weighted to the ends of pages."""
+    for n in range(COUNT):
+        inside = rng.choice([rng.randrange(PAGE), PAGE - rng.randrange(1, 40), rng.randrange(4)])
+        yield base + n * SLOT + inside
+
+
+@pytest.mark.parametrize("stall", [0, 30])
+@each_seed(10)
+def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
+    """Through the DMA's own loopback, by descriptors of the same lengths at other addresses."""
+    rng = random.Random(seed)
+    mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512])
+    options = ["--seed", seed, "--stall", stall, "--rcb", rng.choice([64, 128]),
+               "--read-latency", rng.choice([0, 600])]  # fmt: skip
+    lengths = [rng.choice(LENGTHS) for _ in range(COUNT)]
+    print(f"mps {mps} mrrs {mrrs} lengths {lengths}", *options)
+    with start_board(*options) as board:
+        card = board.card(mps=mps, mrrs=mrrs)
+        source = card.memory(HIGH_MEMORY, COUNT * SLOT)
+        sink = card.memory(LOW_MEMORY, COUNT * SLOT)
+        source.data[:] = rng.randbytes(source.size)
+        expected = bytearray([UNTOUCHED]) * sink.size
+        sink.data[:] = expected
+        h2c = list(zip(places(rng, source.address), lengths, strict=True))
+        c2h = list(zip(places(rng, sink.address), lengths, strict=True))
+        for (start, length), (address, _) in zip(h2c, c2h, strict=True):
+            at, to = start - source.address, address - sink.address
+            expected[to : to + length] = source.data[at : at + length]
+        card.write("pcie_dma0_loopback_enable", 1)
+        card.program("h2c", h2c)
+        card.program("c2h", c2h)
+        card.start("c2h", "h2c")
+        wait_until(lambda: card.read("pcie_dma0_writer_table_loop_status") == COUNT, "the end")
+        assert_same(sink.data[:], bytes(expected))
+        assert board.stats()["unmapped"] == 0
+
+
+def test_a_buffer_of_no_bytes_counts_and_writes_nothing(start_board):
+    """Between two others: they get what the stream brings, without a gap."""
+    with start_board() as board:
+        card = board.card()
+        source, sink = card.memory(HIGH_MEMORY, PAGE), card.memory(LOW_MEMORY, PAGE)
+        source.data[:] = random.Random(1).randbytes(PAGE)
+        card.write("pcie_dma0_loopback_enable", 1)
+        card.program("h2c", [(source.address, 64), (source.address + 64, 64)])
+        card.program("c2h", [(sink.address, 64), (sink.address + 256, 0), (sink.address + 64, 64)])
+        card.start("c2h", "h2c")
+        wait_until(lambda: card.read("pcie_dma0_writer_table_loop_status") == 3, "the end")
+        assert_same(sink.data[:], source.data[:128] + bytes(PAGE - 128))
