@@ -42,9 +42,10 @@ case class TagVisit() extends Bundle {
   * A beat is one step, also when one completion ends and the next begins in it. It is two where two
   * descriptors or two endings meet, or where the rest of the first needs the cycle: that takes a
   * completion of one dword or none, or one of 8n + 1. Another cycle goes to tiny completions of one
-  * tag in a row. The FIFO takes these up: the link is slower than the pins by more than they cost.
+  * tag in a row. The backlog has room for all that may be outstanding meanwhile, so that RC is
+  * never held off.
   */
-case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
+case class RcUnpacker(tagWidth: Int) extends Component {
   val io = new Bundle {
     val rc    = slave(HardBlock.Rc())
     val probe = slave(Stream(UInt(tagWidth bits)))
@@ -76,9 +77,9 @@ case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
     beat.cut := io.rc.discontinue
     beat
   }
-  val fifo = new StreamFifo(Framed(), depth, withAsyncRead = true)
-  fifo.io.push << framed
-  val beat = fifo.io.pop
+  val backlog = RcBacklog(Framed())
+  backlog.io.push << framed
+  val beat = backlog.io.pop
 
   // What the beat is ------------------------------------------------------------------------------
   val inside     = RegInit(False) // A completion goes on from the beat before,
@@ -123,15 +124,18 @@ case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
     when(step.first || step.head)(insideHigh := step.high || step.head)
   }
 
-  // The table needs a cycle between two visits to the same tag.
+  // The table needs a cycle between two visits to the same tag. A completion waits for that cycle
+  // behind another completion. A probe in front of it is given up instead: the walk comes again.
   val visited    = RegInit(False)
+  val isProbe    = RegInit(False)           // What is visited.
   val again      = Reg(Bool())              // What is next has the tag that is visited.
   val visitedTag = Reg(UInt(8 bits))
   val waited     = Reg(UInt(3 bits)) init 0 // Probes pass in between, at the latest after these.
   val urgent     = RegNext(waited === waited.maxValue) init False
   val probed     = io.probe.payload.resize(8 bits)
 
-  val hold  = visited && next.begins && again || urgent && (next.begins || next.step.last)
+  val close = next.begins && again
+  val hold  = visited && !isProbe && close || urgent && (next.begins || next.step.last)
   val takes = next.valid && !hold
   moves := !next.valid || !hold
 
@@ -155,6 +159,7 @@ case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
   visit.probe  := probes
   when(turn) { visit.header.tag := probed }
   visited    := probes || takes && next.begins
+  isProbe    := probes
   visitedTag := visit.header.tag
 
   // Compared while the next one is loaded; one that is held can only have a probe before it.
@@ -163,6 +168,6 @@ case class RcUnpacker(tagWidth: Int, depth: Int = 32) extends Component {
 
   io.step.valid    := RegNext(takes) init False
   io.step.payload  := RegNext(next.step)
-  io.visit.valid   := visited
+  io.visit.valid   := visited && !(isProbe && next.valid && close)
   io.visit.payload := RegNext(visit)
 }

@@ -11,7 +11,9 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** A read's timeout may strike at any time, but not in the middle of that read's completion. */
+/** A read's timeout may strike at any time, but not in the middle of that read's completion, and
+  * no completion waits for it.
+  */
 class RcUnpackerTest extends AnyFunSuite {
   val tagCount = 4
 
@@ -85,4 +87,33 @@ class RcUnpackerTest extends AnyFunSuite {
         if (share > 0) assert(watch.pauses > 100, s"${watch.pauses} probes in pauses")
       }
     }
+
+  test(s"no completion waits for a probe of its own tag, seed ${Seed.value}") {
+    compiled.doSim("probes", Seed.value) { dut =>
+      val random = new Random(Seed.value)
+      val pins   = new RcPins(dut.io.rc, straddle = true)
+      dut.io.rc.valid #= false
+      dut.io.probe.valid #= false
+      dut.clockDomain.forkStimulus(10)
+      dut.clockDomain.waitSampling(5)
+      var probes = 0
+
+      /** Whether there is a step in this cycle. */
+      def cycle(): Boolean = {
+        dut.clockDomain.waitSampling()
+        if (dut.io.visit.valid.toBoolean && dut.io.visit.probe.toBoolean) probes += 1
+        pins.cycle { _ =>
+          val payload = Seq.fill(64)(random.nextInt())
+          Some(RcCompletion(random.nextInt(tagCount), 0, 256, 64, payload, done = true))
+        }
+        dut.io.probe.valid #= true
+        dut.io.probe.payload #= random.nextInt(tagCount)
+        dut.io.step.valid.toBoolean
+      }
+      for (_ <- 0 until 20) cycle()
+      val pauses = (0 until 20000).count(_ => !cycle())
+      assert(pauses == 0, s"$pauses cycles without a step, of beats that never pause")
+      assert(probes > 2000, s"$probes probes")
+    }
+  }
 }

@@ -48,6 +48,50 @@ class ReturnThroughputTest extends AnyFunSuite {
     requestBytes = 512
   ))
 
+  /** What clients ask for, and how the host answers. */
+  case class Mix(name: String, latency: Int, piece: Option[Int] = Some(64))(
+      val request: ReturnBench => Option[TestRequest]
+  )
+
+  private def strided(bench: ReturnBench, bytes: Int): Option[TestRequest] = {
+    val at = bench.random.nextInt(ReturnHost.Dwords * 4 / bytes) * bytes
+    Some(TestRequest(at, bytes / 4, 15, 15, 0))
+  }
+
+  /** Two dwords with a boundary of 64 B between them: two completions of a dword each. */
+  private def split(bench: ReturnBench): Option[TestRequest] =
+    Some(TestRequest((1 + bench.random.nextInt(ReturnHost.Dwords / 16 - 1)) * 64 - 4, 2, 15, 15, 0))
+
+  /** A completion of one more dword than fills its beats. */
+  private def uneven(bench: ReturnBench): Option[TestRequest] = {
+    val dwords = 8 * (1 + bench.random.nextInt(15)) + 1
+    Some(TestRequest(bench.random.nextInt(ReturnHost.Dwords / 128) * 512, dwords, 15, 15, 0))
+  }
+
+  val mixes = Seq(
+    Mix("256 B", latency = 60, piece = Some(256))(strided(_, 256)),
+    Mix("96 B", latency = 60)(strided(_, 96)),
+    Mix("4 KiB with jitter", latency = 450, piece = Some(256))(strided(_, 4096)),
+    Mix("any size", latency = 300, piece = None)(_.anyRequest(160)),
+    Mix("a few bytes", latency = 100)(_.anyRequest(8)),
+    Mix("two dwords apart", latency = 30)(split),
+    Mix("8n + 1 dwords", latency = 200, piece = Some(512))(uneven)
+  )
+
+  /** A beat in each cycle, as no link of this width brings it. */
+  for (mix <- mixes; straddle <- Seq(true, false))
+    test(s"${mix.name} at the pins' own rate never hold RC up, straddle $straddle, " +
+      s"seed ${Seed.value}") {
+      val timing = HostTiming(latency = 30L + _.nextInt(mix.latency), piece = mix.piece, mps = 512)
+      ReturnBench("own rate", ReturnRun(Seed.value, timing, straddle)) { bench =>
+        bench.clients.request = _ => mix.request(bench)
+        bench.until("completions")(bench.host.shown >= 8000)
+        bench.finish()
+        info(f"${bench.pins.beats.toDouble / bench.now}%.3f beats per cycle")
+        assert(bench.pins.backPressure == 0, s"tready was low for ${bench.pins.backPressure}")
+      }
+    }
+
   val link = timing.copy(link = Some(ReturnHost.Gen3x8))
 
   /** First and last pieces have odd sizes: some of them take a cycle more than the pins. */

@@ -1,0 +1,56 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** Beats of RC that wait for the unpacker: room for all that outstanding reads may bring.
+  *
+  * Few beats wait as a rule, and these stand in a short queue of LUTRAM. When that is full, beats
+  * go to a long queue of UltraRAM, until it is empty again. Completion space is given back only
+  * when the unpacker has taken a completion's first beat. So no more than `Most` beats and the rest
+  * of one completion can wait, however the host splits its answers and however many steps the
+  * unpacker needs for them. Completions that no read waits for come on top of that; the long queue
+  * has room for some hundreds of beats more.
+  */
+case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
+  import RcBacklog._
+  val io = new Bundle {
+    val push = slave(Stream(payloadType()))
+    val pop  = master(Stream(payloadType()))
+  }
+  val near = new StreamFifo(payloadType(), Near, withAsyncRead = true)
+  val far  = new StreamFifo(payloadType(), Far)
+  far.logic.ram.addAttribute("ram_style", "ultra")
+  io.pop << near.io.pop
+
+  // Beats keep their order: while one is in the long queue, all others go there as well.
+  val back   = far.io.pop.m2sPipe()
+  val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // In the long queue and behind it.
+  val behind = RegInit(False)                         // This is not zero.
+  count := count + far.io.push.fire.asUInt - back.fire.asUInt
+  when(back.fire && count === 1) { behind := False }
+  when(far.io.push.fire) { behind := True }
+
+  near.io.push.valid   := behind ? back.valid | io.push.valid
+  near.io.push.payload := behind ? back.payload | io.push.payload
+  back.ready           := near.io.push.ready
+  far.io.push.valid    := io.push.valid && (behind || !near.io.push.ready)
+  far.io.push.payload  := io.push.payload
+  io.push.ready        := far.io.push.ready
+}
+
+object RcBacklog {
+  val Near = 32
+  val Far  = 2048
+
+  /** A completion with n data credits has at most 4n dwords and three in front of them. Its last
+    * beat may hold one dword alone.
+    */
+  val Most = (4 * CompletionCredits.Data + 10 * CompletionCredits.Headers) / HardBlock.Dwords
+
+  require(Far >= Most, s"$Far beats: outstanding reads may bring $Most")
+}
