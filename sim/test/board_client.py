@@ -25,6 +25,7 @@ MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 CAP_POWER, CAP_MSI, CAP_EXPRESS = 0x01, 0x05, 0x10
 MSI_CONTROL, MSI_ENABLE = 2, 0x1
 DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL = 4, 8, 16
+EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8  # of these two
 
 IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # in a descriptor's upper dword
 TABLE_DEPTH = 256
@@ -94,12 +95,18 @@ class Card:
         return found
 
     def enumerate(self, mps=256, mrrs=512, msi=True, bus_master=True):
-        """What a BIOS and a driver do before the card may be used."""
+        """What a BIOS, a kernel and a driver do before the card may be used.
+
+        A kernel enables extended tags where Device Capabilities offer them.
+        """
         self.config_write(BAR0_REGISTER, BAR0_ADDRESS)
-        capabilities = self.capabilities()
-        control = capabilities[CAP_EXPRESS] + DEVICE_CONTROL
+        express = self.capabilities()[CAP_EXPRESS]
+        offered = self.config_read(express + DEVICE_CAPABILITIES) & EXTENDED_TAGS_OFFERED
+        tags = EXTENDED_TAGS if offered else 0
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
-        self.config_write(control, self.config_read(control, 2) & ~0x70E0 | sizes, 2)
+        control = express + DEVICE_CONTROL
+        value = self.config_read(control, 2) & ~(0x70E0 | EXTENDED_TAGS)
+        self.config_write(control, value | sizes | tags, 2)
         if msi:
             self.client.set_eventfd(self.eventfd)
             self.set_msi(True)

@@ -22,7 +22,7 @@ TOTAL = 1 << 20  # of a round; an eighth of it where reads wait for the timeout
 SECONDS = 60  # of wall time for one round, which takes a fraction of one
 TIMEOUT_CYCLES = 5000
 DEVICE_CONTROL_2, TIMEOUT_DISABLE = 40, 0x10  # from the start of the capability
-EXPRESS, EXTENDED_TAGS = 0x10, 0x100
+EXPRESS = 0x10
 
 # By what strikes: the chance of it at each read, and the counter that goes up by it.
 LOST = {"drop-completion", "malformed-completion"}  # nothing comes of these
@@ -48,8 +48,6 @@ class Round:
         self.board, self.total = board, total
         self.card = card = board.card(mps=READ, mrrs=READ)
         express = card.capabilities()[EXPRESS]
-        control = card.config_read(express + 8, 2)
-        card.config_write(express + 8, control | EXTENDED_TAGS, 2)
         card.config_write(express + DEVICE_CONTROL_2, TIMEOUT_DISABLE, 2)
         card.write("pcie_endpoint_timeout", TIMEOUT_CYCLES)
         self.source = card.memory(HIGH_MEMORY, total)
