@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim import area, artefacts, idle_reads, measure, model, paced, peer
+from sim import area, artefacts, idle_reads, measure, model, paced, peer, streams
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
@@ -24,8 +24,9 @@ from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import Recording, record
 from sim.results import RESULTS, Row, beyond, merge, row, table
+from sim.streams import Job
 
-SIZE = "16M"  # compared in each direction, eight times round the ring
+C2H, H2C, BOTH = Job(("c2h",)), Job(("h2c",)), Job(("c2h", "h2c"))
 BOTH_WAYS = ("dma_test", "--direction", "both", "--duration", "5")
 IDLE_SECONDS = 2.0
 COST_SECONDS = "2"
@@ -60,15 +61,14 @@ class Bench:
 
 
 def rows_of(bench: Bench) -> Iterator[Row]:
-    """One board for each MPS; what only the Lanebox endpoint has comes behind."""
+    """Streams, one board each, then what software does; what only Lanebox has comes behind."""
     for mps in (128, 256, 512):
-        with bench.card(mps=mps) as card:
-            yield measure.c2h(*_run(card, "dma_test", "--direction", "c2h", "--size", SIZE))
-            if mps == 256:
-                yield from _at_mps_256(card)
-            if mps == 512:
-                yield _h2c(card, 512)
+        yield measure.c2h(*_stream(bench, C2H, mps=mps))
+    for mps, completion in ((256, 64), (256, 128), (256, 256), (512, 512)):
+        yield measure.h2c(*_stream(bench, H2C, mps=mps, completion_size=completion))
+    yield measure.duplex(*_stream(bench, BOTH))
     yield from ideal_reads(bench)
+    yield from by_software(bench)
     yield from idle_reads.rows(bench.built.board, bench.registers, bench.at())
     if bench.endpoint == "lanebox":
         yield from far_reads(bench)
@@ -80,28 +80,31 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         yield from area.rows(bench.built.gateware)
 
 
+def by_software(bench: Bench) -> Iterator[Row]:
+    """Accesses and single transfers of the utility."""
+    with bench.card() as card:
+        yield from measure.mmio(*_run(card, "mmio_bench"))
+        yield from measure.latency(*_run(card, "latency"))
+
+
 def ideal_reads(bench: Bench) -> Iterator[Row]:
     """Reads without the link's rate, which hides what the endpoint itself could do."""
-    for mps, sizes in ((256, (64, 128, 256)), (512, (512,))):
-        with bench.card("--link-rate", "off", mps=mps) as card:
-            for completion in sizes:
-                card.complete_at(completion)
-                report = _run(card, "dma_test", "--direction", "h2c", "--size", SIZE)
-                yield measure.h2c_ideal(*report)
+    for mps, completion in ((256, 64), (256, 128), (256, 256), (512, 512)):
+        at = {"mps": mps, "completion_size": completion}
+        yield measure.h2c_ideal(*_stream(bench, H2C, "--link-rate", "off", **at))
 
 
 def far_reads(bench: Bench) -> Iterator[Row]:
     """Reads over long round trips, with the largest completion boundary, and of the least size."""
     for rcb in (64, 128):
         for suffix, latency in FAR_READS:
-            with bench.card(mps=256, rcb=rcb, read_latency_ns=latency) as card:
-                entry = _h2c(card, 256)
-                entry.id += suffix + ("" if rcb == 64 else "/rcb128")
-                yield entry
-    with bench.card(mps=256, mrrs=128, read_latency_ns=2000) as card:
-        entry = _h2c(card, 128)
-        entry.id += "@2us/mrrs128"
-        yield entry
+            entry = measure.h2c(*_stream(bench, H2C, rcb=rcb, read_latency_ns=latency))
+            entry.id += suffix + ("" if rcb == 64 else "/rcb128")
+            yield entry
+    at = {"mrrs": 128, "completion_size": 128, "read_latency_ns": 2000}
+    entry = measure.h2c(*_stream(bench, H2C, **at))
+    entry.id += "@2us/mrrs128"
+    yield entry
 
 
 def compare(rows: list[Row]) -> None:
@@ -114,18 +117,8 @@ def compare(rows: list[Row]) -> None:
             entry.vs = entry.value / other.value
 
 
-def _at_mps_256(card: Card) -> Iterator[Row]:
-    for completion in (64, 128, 256):
-        yield _h2c(card, completion)
-    card.complete_at(0)
-    yield from measure.mmio(*_run(card, "mmio_bench"))
-    yield measure.duplex(*_run(card, *BOTH_WAYS))
-    yield from measure.latency(*_run(card, "latency"))
-
-
-def _h2c(card: Card, completion: int) -> Row:
-    card.complete_at(completion)
-    return measure.h2c(*_run(card, "dma_test", "--direction", "h2c", "--size", SIZE))
+def _stream(bench: Bench, job: Job, *more: str, **conditions) -> tuple[dict, Conditions, int]:
+    return streams.measure(bench.built.board, bench.registers, bench.at(**conditions), job, *more)
 
 
 def _run(card: Card, *arguments: str) -> tuple[dict, Conditions, int]:

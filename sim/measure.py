@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""From litepcie_util's JSON to rows with their limits.
+"""From reports to rows with their limits.
 
-The utility measures by the card's own counters; here only the limit that belongs to the conditions
-is put beside it. A report that says "not ok" never becomes a number.
+A report is litepcie_util's JSON, or of the same form where sim/streams.py has measured. Here only
+the limit that belongs to the conditions is put beside it. A report that says "not ok" never becomes
+a number.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ class Conditions:
     rcb: int = 64
     completion_size: int = 0  # 0: MPS
     read_latency_ns: int = 600
+    jitter_ns: int = 0  # a read takes up to so much less or more, all of it equally likely
+    late_percent: float = 0  # of the reads, which wait for their address translation
+    late_ns: int = 0  # and how long these wait
     mmio_rtt_ns: int = 700
     seed: int = 1
 
@@ -48,6 +52,24 @@ class Conditions:
     def completion(self) -> int:
         """Bytes of a full read completion."""
         return min(self.completion_size or self.mps, self.mps)
+
+    @property
+    def read_latency(self) -> str:
+        """The board's option for how long the host takes for a read."""
+        if not self.jitter_ns:
+            return str(self.read_latency_ns)
+        low, high = (self.read_latency_ns + sign * self.jitter_ns for sign in (-1, 1))
+        return f"uniform:{low}:{high}"
+
+    @property
+    def mean_read_ns(self) -> float:
+        """How long the host takes for a read on average."""
+        return self.read_latency_ns + self.late_percent / 100 * self.late_ns
+
+    @property
+    def longest_read_ns(self) -> int:
+        """How long the host takes for a read at most."""
+        return self.read_latency_ns + self.jitter_ns + self.late_ns
 
     @property
     def card(self) -> Endpoint:
@@ -59,7 +81,8 @@ class Conditions:
         return [
             "--mps", str(self.mps), "--mrrs", str(self.mrrs), "--rcb", str(self.rcb),
             "--completion-size", str(self.completion_size),
-            "--read-latency", str(self.read_latency_ns), "--mmio-rtt", str(self.mmio_rtt_ns),
+            "--read-latency", self.read_latency, "--mmio-rtt", str(self.mmio_rtt_ns),
+            "--iommu-miss", f"{self.late_percent}:{self.late_ns}",
             "--seed", str(self.seed),
             "--rules", self.card.rules,
         ]  # fmt: skip

@@ -26,7 +26,13 @@ from sim.test.vfio_client import BAR0, CONFIG, VfioClient
 
 COUNT = 20_000  # requests of a row: the way to the card and back is then under 0.1 %
 WRITES = 100_000
+WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles of these
+PAGE = 4096  # what a job walks through
+# Cycles of a new board: the slowest client has set it up before, and filled a page in between. A
+# job that begins so is the same however busy the machine is.
+FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
+SIZES = ((256, (64, 128, 256)), (512, (512,)))  # by MPS
 CREDITS = 32  # non-posted, as the endpoint gives them after reset
 SECONDS = 60  # of wall time
 
@@ -34,7 +40,6 @@ COMMAND, BAR0_REGISTER, BAR2_REGISTER, DEVICE_CONTROL = 0x04, 0x10, 0x18, 0x78
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 EXTENDED_TAGS = 0x100
 BAR0_ADDRESS, BAR2_ADDRESS = 0xE000_0000, 0xF000_0000
-SNAPSHOT, CLEAR = 1, 2  # pcie_counters_control
 
 
 @dataclass(frozen=True)
@@ -81,11 +86,14 @@ class Bar:
         return Place(0, self.csr["memories"]["memory0"]["base"])
 
     def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
-        """GB/s of one job and the board's statistics after it."""
+        """GB/s of one job, which begins now, and the board's statistics after it."""
         self.board.command("clear")
         self.board.command(f"peer {what} bar{at.bar} {at.offset} {size} {count} {TAGS}")
+        return self._finish(what, size, count)
+
+    def _finish(self, what: str, size: int, count: int) -> tuple[float, dict]:
         deadline = time.monotonic() + SECONDS
-        while (stats := self.board.stats())["peer"]["busy"]:
+        while (stats := self.board.stats())["peer"]["busy"] or stats["planned"]:
             if time.monotonic() > deadline:
                 raise TestFailed(f"peer {what} of {size} bytes: not done within {SECONDS} s")
             time.sleep(0.01)
@@ -98,24 +106,32 @@ class Bar:
         """Let the peer write what it will compare its reads with."""
         self.run("write", at, size)
 
+    def read(self, at: Place, size: int) -> tuple[float, dict]:
+        """GB/s of reads from cycle START of a new board on, of what the peer has filled before."""
+        self.board.command("clear")
+        job = f"bar{at.bar} {at.offset} {size}"
+        self.board.command(f"at {FILL} peer write {job} {PAGE // size} {TAGS}")
+        self.board.command(f"at {START} peer read {job} {COUNT} {TAGS}")
+        return self._finish("read", size, COUNT)
+
     def read_row(self, name: str, at: Place, size: int, limit: limits.Limit) -> Row:
-        """Reads of `size` bytes, all compared with what the peer wrote."""
-        self.fill(at, size)
-        rate, stats = self.run("read", at, size)
+        """Reads of `size` bytes by a new board, all compared with what the peer wrote."""
+        rate, stats = self.read(at, size)
         if stats["peer"]["mismatches"]:
             raise TestFailed(f"{name}: {stats['peer']['mismatches']} dwords were wrong")
         return self._row(name, rate, limit, stats)
 
     def write_row(self, name: str, at: Place, size: int) -> Row:
-        """Writes of `size` bytes by the card's clock: the peer is done when all are queued."""
-        self.register("pcie_counters_control", CLEAR)
-        _, stats = self.run("write", at, size, WRITES)
-        # The snapshot is a write itself, some hundred cycles behind: too many to flatter.
-        self.register("pcie_counters_control", SNAPSHOT)
-        beats, first, last = (self.counter(f"cq_{what}") for what in ("beats", "first", "last"))
-        ticks = last - first + 1
-        stats["peer"]["ticks"] = ticks
-        rate = stats["peer"]["bytes"] / (ticks * limits.CYCLE_NS)
+        """Writes of `size` bytes in the middle of a longer job: at its end they are in queues."""
+        self.board.command("clear")
+        self.board.command(f"at {START} peer write bar{at.bar} {at.offset} {size} {WRITES} {TAGS}")
+        for cycle in WRITE_WINDOW:
+            self.board.command(f"at {START + cycle} mark")
+        _, stats = self._finish("write", size, WRITES)
+        first, last = (stats["marks"][mark] for mark in ("0", "1"))
+        moved, beats = (last["cq"][what] - first["cq"][what] for what in ("payload_bytes", "beats"))
+        stats["peer"]["ticks"], stats["peer"]["bytes"] = last["cycle"] - first["cycle"], moved
+        rate = moved / (stats["peer"]["ticks"] * limits.CYCLE_NS)
         limit = limits.mmio_write(size, self.at.mps, below_4_gib=True)
         entry = self._row(name, rate, limit, stats)
         entry.conditions["cq_beats"] = beats
@@ -143,41 +159,40 @@ def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limit
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Reads and writes of each size, and reads by the number of credits."""
-    for mps, sizes in ((256, (64, 128, 256)), (512, (512,))):
-        with Bar(board, csr, replace(at, mps=mps)) as bar:
-            for size in sizes:
+    """Reads and writes of each size, and reads by the number of credits; each by a new board."""
+    for mps, sizes in SIZES:
+        for size in sizes:
+            with Bar(board, csr, replace(at, mps=mps)) as bar:
                 yield bar.read_row(f"p2p_read/{size}", bar.memory, size, limits.cc(size, mps))
-            if mps == 256:
-                yield bar.write_row("mmio_write/64", bar.memory, 64)
-                yield from credit_rows(bar)
+    with Bar(board, csr, at) as bar:
+        yield bar.write_row("mmio_write/64", bar.memory, 64)
+    yield from credit_rows(board, csr, at)
 
 
 def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
     """Reads of a memory 50 cycles behind the AXI4 bus of the user slot."""
     window = Place(2, layouts.AXI_BASE)
-    for mps, sizes in ((256, (64, 128, 256)), (512, (512,))):
-        with Bar(board, csr, replace(at, mps=mps)) as bar:
-            for size in sizes:
+    for mps, sizes in SIZES:
+        for size in sizes:
+            with Bar(board, csr, replace(at, mps=mps)) as bar:
                 limit = limits.cc(size, mps)
                 yield bar.read_row(f"p2p_read_axi50/{size}", window, size, limit)
 
 
-def credit_rows(bar: Bar) -> Iterator[Row]:
+def credit_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
     """By the number of non-posted credits, a register of the endpoint; the loop is the law's own,
     measured with a single credit, where nothing else can bind."""
     for size in (64, 256):
         loop = None
         for credits in (1, 2, 4, 8, 16, 32):
-            set_credits(bar, credits)
-            bar.fill(bar.memory, size)
-            rate, stats = bar.run("read", bar.memory, size)
-            loop = loop or size / rate / limits.CYCLE_NS
-            limit = with_credits(size, bar.at.mps, credits, loop)
-            entry = bar._row(f"p2p_read/{size}@np{credits}", rate, limit, stats)
-            entry.conditions["loop_cycles"] = loop
-            yield entry
-    set_credits(bar, CREDITS)
+            with Bar(board, csr, at) as bar:
+                set_credits(bar, credits)
+                rate, stats = bar.read(bar.memory, size)
+                loop = loop or size / rate / limits.CYCLE_NS
+                limit = with_credits(size, at.mps, credits, loop)
+                entry = bar._row(f"p2p_read/{size}@np{credits}", rate, limit, stats)
+                entry.conditions["loop_cycles"] = loop
+                yield entry
 
 
 def set_credits(bar: Bar, credits: int) -> None:

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim import artefacts, examples, measure
+from sim import artefacts, examples, measure, streams
 from sim.board.process import BoardProcess
 from sim.card import Card
 from sim.endpoints import ENDPOINTS
@@ -32,6 +32,7 @@ from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import record
 from sim.results import RESULTS, Row, merge, row, table
+from sim.streams import Job
 from tools.progress import StepError
 
 ROOT = artefacts.ROOT
@@ -51,6 +52,11 @@ TESTS = {
     "c2h": ("dma_test", "--direction", "c2h", "--size", SIZE),
     "h2c": ("dma_test", "--direction", "h2c", "--size", SIZE),
     "duplex": ("dma_test", "--direction", "loopback", "--size", SIZE),
+}
+JOBS = {
+    "c2h": Job(("c2h",)),
+    "h2c": Job(("h2c",)),
+    "duplex": Job(("c2h", "h2c"), loopback=True),
 }
 MEASURES = {"c2h": measure.c2h, "h2c": measure.h2c, "duplex": measure.duplex}
 
@@ -94,7 +100,11 @@ def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]
 
 
 def without_guest(plan: Plan) -> list[Row]:
-    """The short set over the board's socket."""
+    """The short set over the board's socket.
+
+    The utility moves the data and compares it. How fast it is depends on what else the machine
+    does, and its register writes share the link; so the rates are of streams without software.
+    """
     built = plan.built
     util = artefacts.utility(built.headers)
     with Card(built.board, util, plan.at, plan.options) as card:
@@ -107,7 +117,15 @@ def without_guest(plan: Plan) -> list[Row]:
         reports, violations = {}, {}
         for name, command in TESTS.items():
             reports[name], violations[name] = card.run(*command)
-        return rows_of(reports, plan.at, violations)
+            measure.check(reports[name])
+    for name, job in JOBS.items():
+        compared = {way: reports[name][way]["compared_bytes"] for way in job.ways}
+        reports[name], _, violations[name] = streams.measure(
+            built.board, built.gateware / "csr.json", plan.at, job
+        )
+        for way, moved in compared.items():
+            reports[name][way]["compared_bytes"] += moved
+    return rows_of(reports, plan.at, violations)
 
 
 def _run_client(client: Path, device: str) -> None:

@@ -224,6 +224,7 @@ void Board::program_vector(unsigned vector) {
 }
 
 void Board::power_cycle() {
+    plan_.clear();
     config_.reset();
     root_.reset();
     peer_.reset();
@@ -254,11 +255,12 @@ bool Board::reset() {
 bool Board::working() const {
     bool retraining = !link_up() && link_up_at_ != kNever;
     bool asked = config_.flr_in_process() || config_.power_change_pending();  // and not answered
-    return retraining || asked || gateware_.busy() || !peer_.idle() ||
+    return retraining || asked || gateware_.busy() || !peer_.idle() || !plan_.empty() ||
            !hard_block_.idle(gateware_.now());
 }
 
 void Board::tick() {
+    if (!plan_.empty()) run_plan();
     peer_.run(gateware_.now());
     gateware_.tick();
     script_.run(gateware_.now(), root_.received());
@@ -378,6 +380,16 @@ void Board::run(int signal_fd) {
 
 // --- control -------------------------------------------------------------------------------------
 
+Json Board::mark_json(const Mark &mark) {
+    return Json()
+        .number("cycle", mark.cycle)
+        .number("violations", mark.violations)
+        .object("cq", stream_json(mark.cq))
+        .object("cc", stream_json(mark.cc))
+        .object("rq", stream_json(mark.rq))
+        .object("rc", stream_json(mark.rc));
+}
+
 std::string Board::stats() const {
     Json violations;
     for (unsigned i = 0; i < static_cast<unsigned>(Rule::kCount); i++)
@@ -385,6 +397,9 @@ std::string Board::stats() const {
             violations.number(rule_name(static_cast<Rule>(i)), count);
     Json struck;
     for (const auto &[name, count] : faults_.struck_by_name()) struck.number(name, count);
+    Json marks;
+    for (size_t i = 0; i < marks_.size(); i++)
+        marks.object(std::to_string(i), mark_json(marks_[i]));
     const HostCounters &host = root_.counters;
     return Json()
         .number("cycles", gateware_.cycles() - cleared_at_)
@@ -405,6 +420,8 @@ std::string Board::stats() const {
         .number("faults", faults_.struck())
         .object("struck", struck)
         .object("peer", peer_json(peer_))
+        .number("planned", plan_.size())
+        .object("marks", marks)
         .object("violations", violations)
         .number("mps", uint64_t{config_.mps()})
         .number("mrrs", uint64_t{config_.mrrs()})
@@ -432,11 +449,56 @@ std::string Board::set_live(const std::string &name, const std::string &value) {
 }
 
 void Board::clear() {
+    plan_.clear();
+    marks_.clear();
     hard_block_.clear_counters();
     rules_.clear();
     root_.counters = {};
     cleared_at_ = gateware_.cycles();
     cpu_cleared_ = cpu_seconds();
+}
+
+// at CYCLE write OFFSET VALUE | at CYCLE mark | at CYCLE peer ...
+void Board::plan(std::istream &words) {
+    uint64_t cycle = 0;
+    std::string verb, rest;
+    words >> std::setbase(0) >> cycle >> std::setbase(10) >> verb;
+    std::getline(words, rest);
+    if ((verb != "write" && verb != "mark" && verb != "peer"))
+        throw std::invalid_argument("must be at CYCLE write|mark|peer ...");
+    plan_.add(gateware_.cycles(), cycle, verb + rest);
+}
+
+// Nobody waits for an answer when the cycle has come, so the log gets what went wrong.
+void Board::run_plan() {
+    while (std::optional<std::string> line = plan_.take(gateware_.cycles())) {
+        std::istringstream words(*line);
+        std::string verb;
+        words >> verb;
+        try {
+            obey(verb, words);
+        } catch (const std::exception &error) {
+            fprintf(stderr, "board: planned '%s': %s\n", line->c_str(), error.what());
+        }
+    }
+}
+
+// write OFFSET VALUE: a dword of BAR0, as the host's processor writes it.
+void Board::write_register(std::istream &words) {
+    uint64_t offset = 0, value = 0;
+    words >> std::setbase(0) >> offset >> value;
+    bool right = !words.fail() && offset % 4 == 0 && offset < kBar0Bytes && value <= ~uint32_t{0};
+    if (!right) throw std::invalid_argument("must be write OFFSET VALUE, a dword of BAR0");
+    auto dword = static_cast<uint32_t>(value);
+    bar_write(0, offset, &dword, sizeof dword);
+}
+
+void Board::mark() {
+    uint64_t violations = 0;
+    for (unsigned i = 0; i < static_cast<unsigned>(Rule::kCount); i++)
+        violations += rules_.count(static_cast<Rule>(i));
+    marks_.push_back({gateware_.cycles() - cleared_at_, violations, hard_block_.cq(),
+                      hard_block_.cc(), hard_block_.rq(), hard_block_.rc()});
 }
 
 // peer read|write [bar0|bar2] OFFSET SIZE COUNT TAGS [GAP_NS]
@@ -473,6 +535,12 @@ bool Board::obey(const std::string &verb, std::istream &words) {
         clear();
     } else if (verb == "peer") {
         start_peer(words);
+    } else if (verb == "write") {
+        write_register(words);
+    } else if (verb == "mark") {
+        mark();
+    } else if (verb == "at") {
+        plan(words);
     } else {
         return verb == "stats";
     }
@@ -490,7 +558,7 @@ std::string Board::command(const std::string &line) {
         }
         if (!obey(verb, words))
             return error_json("command '" + verb +
-                              "': there are stats, clear, set, fault, quit, peer");
+                              "': there are stats, clear, set, fault, quit, peer, write, mark, at");
     } catch (const std::exception &error) {
         return error_json(line + ": " + error.what());
     }

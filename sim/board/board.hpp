@@ -16,9 +16,11 @@
 #include "client_pace.hpp"
 #include "control.hpp"
 #include "gateware.hpp"
+#include "json.hpp"
 #include "options.hpp"
 #include "pcie4/fault_script.hpp"
 #include "pcie4/peer.hpp"
+#include "plan.hpp"
 #include "vfio_user/server.hpp"
 
 namespace lanebox {
@@ -60,6 +62,11 @@ private:
         bool programmed = false;  // the gateware's table has the board's address
         bool pending = false;     // it was raised while nobody listened
     };
+    // What had passed the pins when `mark` was obeyed, and how many rules had been broken.
+    struct Mark {
+        uint64_t cycle, violations;
+        StreamCounters cq, cc, rq, rc;
+    };
 
     bool working() const;
     void tick();
@@ -83,6 +90,11 @@ private:
     std::string command(const std::string &line);
     bool obey(const std::string &verb, std::istream &words);
     void start_peer(std::istream &words);
+    void plan(std::istream &words);
+    void run_plan();
+    void write_register(std::istream &words);
+    void mark();
+    static Json mark_json(const Mark &mark);
     void clear();
     std::string set(const std::string &name, const std::string &value);
     std::string set_live(const std::string &name, const std::string &value);
@@ -95,6 +107,8 @@ private:
     RootComplex root_;
     Peer peer_;
     FaultScript script_;
+    Plan plan_;
+    std::vector<Mark> marks_;
     HardBlock hard_block_;
     Gateware gateware_;
     vfio_user::ClientLog client_log_;

@@ -31,7 +31,7 @@ def slow():
     return artefacts.build(DEFAULT, AXI50)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def bar(slow):
     with peer.Bar(slow.board, slow.gateware / "csr.json", Conditions(user=AXI50.name)) as bar:
         yield bar

@@ -231,7 +231,7 @@ def test_statistics_have_every_count(start_board):
 @pytest.mark.parametrize(
     "line,words",
     [
-        ("nonsense", "command 'nonsense': there are stats, clear, set, fault, quit"),
+        ("nonsense", "command 'nonsense': there are stats, clear, set, fault, quit, peer, write"),
         ("", "command ''"),
         ("set", "there are completion-size, read-latency, mmio-rtt, stall, pace"),
         ("set mps 128", "there are completion-size"),
@@ -242,6 +242,14 @@ def test_statistics_have_every_count(start_board):
         ("set read-latency -5", "must be a number"),
         ("set mmio-rtt 1e9", "must be a number"),
         ('se"t\\', "there are stats"),
+        ("at", "must be at CYCLE write|mark|peer"),
+        ("at soon mark", "must be at CYCLE write|mark|peer"),
+        ("at 100000000 quit", "must be at CYCLE write|mark|peer"),
+        ("at 0 mark", "cycle 0 is not ahead"),
+        ("write", "must be write OFFSET VALUE"),
+        ("write 0x20000 0", "a dword of BAR0"),
+        ("write 2 0", "a dword of BAR0"),
+        ("write 0 0x100000000", "a dword of BAR0"),
     ],
 )
 def test_a_bad_command_is_answered_with_its_rule(start_board, line, words):

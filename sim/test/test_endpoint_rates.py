@@ -85,7 +85,7 @@ def test_an_idle_read_takes_few_cycles(start_board, where, most):
     assert len(taken) == 5 and max(taken) <= most, taken
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def bar():
     with peer.Bar(build_executable(), build_gateware() / "csr.json", Conditions("lanebox")) as bar:
         yield bar
@@ -100,7 +100,9 @@ def test_a_peer_reads_at_the_limit(bar, size):
 
 def test_a_peer_writes_at_the_limit(bar):
     """64 bytes, as a processor's write-combined stores, are three beats each."""
-    assert bar.write_row("mmio_write", bar.memory, 64).ratio >= 0.99
+    row = bar.write_row("mmio_write", bar.memory, 64)
+    assert row.ratio >= 0.99
+    assert row.cycles == 1 << 18 and row.conditions["cq_beats"] == pytest.approx(row.cycles, 0.01)
 
 
 @pytest.mark.parametrize("size", [64, 256])

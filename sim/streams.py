@@ -1,0 +1,260 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Throughput of the card alone: no software has to keep up with it.
+
+The host fills the table of descriptors, in loop mode, before the card begins; nothing is written
+to the card while it is measured. The start and both ends of the measured window are planned for
+cycles of device time, and every run has a board of its own. So a value is the same to the last
+digit however busy the machine is. What passed is counted at the hard block's pins; the card's own
+counters must agree with it, and the data in the ring must be right.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+import os
+import time
+from array import array
+from dataclasses import dataclass
+from pathlib import Path
+
+from sim import limits
+from sim.errors import TestFailed
+from sim.measure import Conditions
+from sim.peer import Bar
+from sim.test.vfio_client import BAR0
+
+DESCRIPTORS = 256  # as many as the table holds
+BUFFER = 8192  # bytes; the driver's
+START = 1 << 16  # cycle: the slowest client has filled the table long before
+WINDOW = 1 << 18  # cycles, 1.05 ms: a TLP more or less is below a ten-thousandth
+LONG_WINDOW = 1 << 20  # where the host's times are drawn by chance
+SETTLED = 8192  # cycles beside the round trips until the stream is steady
+SECONDS = 120  # of wall time; a run takes one
+MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
+PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
+STREAM = {"c2h": "rq", "h2c": "rc"}  # what the data goes by
+NO_INTERRUPT, NO_LAST = 1 << 24, 1 << 25  # in a descriptor's upper dword
+C2H_GENERATE, H2C_CHECK = 1, 2
+SNAPSHOT, CLEAR = 1, 2
+CHUNK = 64  # descriptors of a message
+
+
+@dataclass(frozen=True)
+class Job:
+    """Which directions run, and by descriptors of how many bytes."""
+
+    ways: tuple[str, ...]
+    size: int = BUFFER
+    loopback: bool = False
+    window: int = WINDOW
+
+    @property
+    def ring(self) -> int:
+        """Bytes of all descriptors of a direction."""
+        return DESCRIPTORS * self.size
+
+    @property
+    def stride(self) -> int:
+        """From one descriptor's memory to the next: none crosses a page that it can avoid."""
+        return 1 << (self.size - 1).bit_length()
+
+    @property
+    def name(self) -> str:
+        """As litepcie_util dma_test calls it."""
+        return "loopback" if self.loopback else "both" if len(self.ways) > 1 else self.ways[0]
+
+
+class Stream(Bar):
+    """`with Stream(board, csr, conditions, job) as stream: report, broken = stream.run()`."""
+
+    def __init__(self, board: Path, csr: Path, at: Conditions, job: Job, more=()):
+        super().__init__(board, csr, at, list(more))
+        self.job = job
+        self.rings: dict[str, mmap.mmap] = {}
+
+    def __enter__(self) -> Stream:
+        super().__enter__()
+        self._open = contextlib.ExitStack()
+        return self
+
+    def __exit__(self, *error) -> None:
+        super().__exit__(*error)
+        self._open.close()
+
+    def run(self) -> tuple[dict, int]:
+        """What litepcie_util dma_test reports of such a run, and how many rules were broken."""
+        for way in self.job.ways:
+            self._map(way)
+            self._fill_table(way)
+        self._set("pcie_dma0_loopback_enable", int(self.job.loopback))
+        self._set("pattern_control", 0 if self.job.loopback else C2H_GENERATE | H2C_CHECK)
+        self.register("pcie_counters_control", CLEAR)  # with an answer: it has arrived
+        self.board.command("clear")
+        first, last = self._plan()
+        self._rest()
+        self._agree()
+        compared = {way: self._compare(way) for way in self.job.ways}
+        return self._report(first, last, compared), last["violations"]
+
+    # Before the start --------------------------------------------------------------------------
+
+    def _address(self, name: str) -> int:
+        return self.csr["csr_registers"][name]["addr"]
+
+    def _set(self, name: str, value: int) -> None:
+        self.client.write_multi([(self._address(name), value.to_bytes(4, "little"))])
+
+    def _map(self, way: str) -> None:
+        """Memory that both can see; what the card reads is the pattern that it expects."""
+        fd = os.memfd_create("lanebox-stream")
+        self._open.callback(os.close, fd)
+        size = max(DESCRIPTORS * self.job.stride, mmap.PAGESIZE)
+        os.ftruncate(fd, size)
+        ring = self.rings[way] = mmap.mmap(fd, size)
+        self._open.callback(ring.close)
+        if way == "h2c":
+            for number in range(DESCRIPTORS):
+                at, start = number * self.job.stride, number * self.job.size
+                ring[at : at + self.job.size] = pattern(start, self.job.size)
+        self.client.map(MEMORY[way], size, fd)
+
+    def _fill_table(self, way: str) -> None:
+        prefix, size = PREFIX[way], self.job.size
+        for name, value in (("enable", 0), ("table_reset", 1), ("table_loop_prog_n", 0)):
+            self._set(f"{prefix}_{name}", value)
+        value, go = self._address(f"{prefix}_table_value"), self._address(f"{prefix}_table_we")
+        writes = []
+        for number in range(DESCRIPTORS):
+            address = MEMORY[way] + number * self.job.stride
+            words = (size | NO_INTERRUPT | NO_LAST, address & 0xFFFF_FFFF, address >> 32)
+            for where, word in zip((value, value + 4, go), words):
+                writes.append((where, word.to_bytes(4, "little")))
+        for start in range(0, len(writes), 3 * CHUNK):
+            self.client.write_multi(writes[start : start + 3 * CHUNK])
+        self._set(f"{prefix}_table_loop_prog_n", 1)
+
+    # The run -----------------------------------------------------------------------------------
+
+    def _plan(self) -> tuple[dict, dict]:
+        """Let the board start the card, mark the window and stop the card; returns both marks."""
+        begin = START + SETTLED + 4 * self.at.longest_read_ns // limits.CYCLE_NS
+        end = begin + self.job.window
+        for cycle in (begin, end):
+            self.board.command(f"at {cycle} mark")
+        for cycle, on in ((START, 1), (end + 1, 0)):
+            for way in self.job.ways:
+                enable = self._address(f"{PREFIX[way]}_enable")
+                self.board.command(f"at {cycle} write {enable} {on}")
+        deadline = time.monotonic() + SECONDS
+        while (stats := self.board.stats())["planned"]:
+            if time.monotonic() > deadline:
+                raise TestFailed(f"{self.job}: not done within {SECONDS} s")
+            time.sleep(0.01)
+        return stats["marks"]["0"], stats["marks"]["1"]
+
+    def _rest(self) -> None:
+        """Wait until nothing passes any more."""
+        last = None
+        while (now := [self.board.stats()[name]["beats"] for name in STREAM.values()]) != last:
+            last = now
+            time.sleep(0.02)
+
+    def _agree(self) -> None:
+        """The card has counted what the model has seen at its pins."""
+        self.register("pcie_counters_control", SNAPSHOT)
+        stats = self.board.stats()
+        for way in self.job.ways:
+            name = STREAM[way]
+            counted = self.counter(f"{name}_payload_bytes")
+            if counted != stats[name]["payload_bytes"]:
+                raise TestFailed(
+                    f"{name}: the card counted {counted} bytes, "
+                    f"{stats[name]['payload_bytes']} passed its pins"
+                )
+
+    # The data ----------------------------------------------------------------------------------
+
+    def _compare(self, way: str) -> int:
+        """Bytes that were found right: of h2c by the card in its first turn of the ring."""
+        if self.job.loopback or way == "c2h":
+            return self._compare_ring()
+        beats, errors = self._value("pattern_h2c_beats"), self._value("pattern_h2c_errors")
+        first = self._value("pattern_h2c_first_error") if errors else beats
+        turn = self.job.ring // limits.BEAT_BYTES
+        if not beats or first < min(beats, turn):
+            raise TestFailed(f"h2c: {errors} of {beats} beats were wrong, the first is {first}")
+        return min(beats, turn) * limits.BEAT_BYTES
+
+    def _compare_ring(self) -> int:
+        """The memory of c2h holds what the card has sent there last; returns bytes compared."""
+        sent = self.board.stats()["rq"]["payload_bytes"]
+        for number in range(DESCRIPTORS):
+            at = number * self.job.stride
+            wanted = self._wanted(number * self.job.size, sent)
+            if self.rings["c2h"][at : at + self.job.size] != wanted:
+                raise TestFailed(f"{self.job.name}: descriptor {number} holds wrong data")
+        return min(sent, self.job.ring)
+
+    def _wanted(self, start: int, sent: int) -> bytes:
+        """A descriptor's memory after so many bytes of the stream, `start` of them before it.
+
+        The descriptor under way when the card stopped has one turn's data, then the last one's.
+        """
+        ring, size = self.job.ring, self.job.size
+        turn = (sent - start) // ring
+        new = min(size, sent - start - turn * ring)
+        return (
+            self._sent(start + turn * ring, size)[:new]
+            + (self._sent(start + (turn - 1) * ring, size)[new:])
+        )
+
+    def _sent(self, start: int, size: int) -> bytes:
+        """Of the stream to the host. In loopback it is the ring of h2c, again and again."""
+        if start < 0:  # memory is zero before the first turn
+            return bytes(size)
+        return pattern(start % self.job.ring if self.job.loopback else start, size)
+
+    def _value(self, name: str) -> int:
+        """A register as it is now."""
+        entry, value = self.csr["csr_registers"][name], 0
+        for dword in range(entry["size"]):
+            data = self.client.read(BAR0, entry["addr"] + 4 * dword, 4)
+            value = value << 32 | int.from_bytes(data, "little")
+        return value
+
+    def _report(self, first: dict, last: dict, compared: dict[str, int]) -> dict:
+        cycles = last["cycle"] - first["cycle"]
+        streams = {
+            name: {what: last[name][what] - first[name][what] for what in last[name]}
+            for name in ("cq", "cc", "rq", "rc")
+        }
+        report = {"ok": True, "direction": self.job.name, "c2h": None, "h2c": None}
+        for way in self.job.ways:
+            moved = streams[STREAM[way]]["payload_bytes"]
+            if not moved:
+                raise TestFailed(f"{way}: nothing passed in {cycles} cycles")
+            report[way] = {
+                "gb_per_s": moved / (cycles * limits.CYCLE_NS),
+                "bytes_per_cycle": moved / cycles,
+                "window_bytes": moved,
+                "compared_bytes": compared[way],
+            }
+        return {**report, "window": {"cycles": cycles, **streams}}
+
+
+def pattern(start: int, size: int) -> bytes:
+    """The card's pattern from byte `start` on: each dword is its number."""
+    first = start // 4
+    return array(
+        "I", [number & 0xFFFF_FFFF for number in range(first, first + size // 4)]
+    ).tobytes()
+
+
+def measure(board: Path, csr: Path, at: Conditions, job: Job, *more: str):
+    """(report, conditions, rules broken), as the functions of sim.measure take them."""
+    with Stream(board, csr, at, job, more) as stream:
+        report, violations = stream.run()
+    return report, at, violations

@@ -1,0 +1,83 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Commands that wait for a cycle of device time: they come in it, however late the client is."""
+
+import time
+
+import pytest
+from board_client import wait_until
+
+from sim.errors import BoardFailed
+
+SOON = 1 << 17  # cycles of a new board; a client has enumerated it long before
+
+
+def planned(board):
+    wait_until(lambda: not board.stats()["planned"], "the plan's end")
+    return board.stats()
+
+
+def test_a_planned_write_arrives_like_the_hosts_own(start_board):
+    """It goes to the card by CQ after its cycle and not before; and the host can read it back."""
+    with start_board() as board:
+        card = board.card()
+        scratch = card.address("ctrl_scratch")
+        card.write("ctrl_scratch", 1)
+        assert card.read("ctrl_scratch") == 1
+        board.command("clear")
+        for cycle, what in ((0, "mark"), (1, f"write {scratch} 0xcafe"), (500, "mark")):
+            board.command(f"at {SOON + cycle} {what}")
+        before, after = (planned(board)["marks"][mark]["cq"]["tlps"] for mark in "01")
+        assert (before, after) == (0, 1)
+        assert card.read("ctrl_scratch") == 0xCAFE
+
+
+def test_marks_are_as_far_apart_as_they_were_planned(start_board):
+    """The cycles of two marks differ by what was asked for, in the order of cycles."""
+    with start_board() as board:
+        for cycle in (SOON + 12_345, SOON):
+            board.command(f"at {cycle} mark")
+        marks = planned(board)["marks"]
+        assert marks["1"]["cycle"] - marks["0"]["cycle"] == 12_345
+        assert marks["0"]["violations"] == 0
+
+
+def test_device_time_passes_until_the_last_command_only(start_board):
+    """A plan is work, so an idle board gets there; when it is done the board sleeps again."""
+    with start_board() as board:
+        board.command(f"at {SOON} mark")
+        planned(board)
+        time.sleep(0.2)
+        cycles = board.stats()["cycles"]
+        time.sleep(0.2)
+        assert SOON < board.stats()["cycles"] == cycles < SOON + 1000
+
+
+def test_a_cycle_that_has_passed_is_refused(start_board):
+    """It would come whenever the client said so, which no measurement may depend on."""
+    with start_board() as board:
+        board.command(f"at {SOON} mark")
+        planned(board)
+        with pytest.raises(BoardFailed, match="is not ahead"):
+            board.command(f"at {SOON} mark")
+
+
+def test_clear_and_a_client_that_leaves_end_the_plan(start_board):
+    """What was planned for one measurement or one client does not strike the next."""
+    with start_board() as board:
+        board.command("at 1000000000 mark")
+        assert board.command("clear")["planned"] == 0
+        client = board.connect()
+        client.greet()
+        board.command("at 1000000000 mark")
+        client.close()
+        wait_until(lambda: not board.stats()["planned"], "the plan's end")
+
+
+def test_a_planned_command_that_fails_is_in_the_log(start_board):
+    """Nobody waits for its answer: the board goes on and says so."""
+    with start_board() as board:
+        board.command(f"at {SOON} write 1 1")
+        assert not planned(board)["marks"]
+    assert "planned 'write 1 1'" in board.output

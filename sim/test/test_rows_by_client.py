@@ -1,0 +1,112 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which rows of make bench may differ from run to run: the list in sim/results.py is exact."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sim import bench, results
+from sim.measure import Conditions
+from sim.results import Row
+
+ENDPOINTS = ("lanebox", "litepcie")
+
+
+class Software:
+    """What stands for the utility: it notes that it was asked, and answers as the utility does."""
+
+    asked = 0
+
+    def __init__(self, *_):
+        self.at, self.board = Conditions(), self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        pass
+
+    def run(self, command, *_):
+        Software.asked += 1
+        names = {"mmio_bench": ("mmio_read/4", "mmio_read/8", "mmio_write/4", "mmio_write/8"),
+                 "latency": ("dma/64", "interrupt/64")}.get(command, ())  # fmt: skip
+        rows = [
+            {"id": name, "op": name[5:].partition("/")[0], "size_bytes": 8, "unit": "ns",
+             "value": 1.0, "reason": None}
+            for name in names
+        ]  # fmt: skip
+        return {"ok": True, "rows": rows}, 0
+
+    def stats(self):
+        Software.asked += 1
+        return {"cycles": 1, "cpu_seconds": 1.0, "violations": {}}
+
+    def cpu_seconds(self):
+        Software.asked += 1
+        return 0.0
+
+
+def streams_of(_board, _csr, at, job, *_):
+    way = {"gb_per_s": 1.0, "bytes_per_cycle": 4.0, "window_bytes": 1, "compared_bytes": 1}
+    report = {way_name: way for way_name in ("c2h", "h2c")}
+    return {**report, "ok": True, "direction": job.name, "window": {"cycles": 1}}, at, 0
+
+
+def by_software(name):
+    """A stand-in for rows that a program or a clock of the machine makes."""
+
+    def rows(*_):
+        Software.asked += 1
+        yield Row(name, 1.0, "GB/s")
+
+    return rows
+
+
+@pytest.fixture
+def faked(monkeypatch):
+    built = SimpleNamespace(gateware=Path("gateware"), board=Path("board"), headers=Path("headers"))
+    rows = lambda *names: lambda *_: iter([Row(name, 1.0, "GB/s") for name in names])  # noqa: E731
+    monkeypatch.setattr(bench, "Card", Software)
+    monkeypatch.setattr(bench.streams, "measure", streams_of)
+    monkeypatch.setattr(bench.artefacts, "build", lambda *_: built)
+    monkeypatch.setattr(bench.artefacts, "utility", lambda *_: Path("util"))
+    monkeypatch.setattr(bench.artefacts, "steady", lambda *_: Path("steady"))
+    monkeypatch.setattr(bench.time, "sleep", lambda _: None)
+    monkeypatch.setattr(bench.paced, "rows", by_software("host/paced/c2h"))
+    monkeypatch.setattr(bench.model, "rows", rows("model/write/64"))
+    monkeypatch.setattr(bench.idle_reads, "rows", rows("mmio_read_cycles/bram"))
+    monkeypatch.setattr(bench.peer, "rows", rows("p2p_read/64", "mmio_write/64"))
+    monkeypatch.setattr(bench.peer, "axi_rows", rows("p2p_read_axi50/64"))
+    monkeypatch.setattr(bench.area, "rows", rows("area/lut"))
+
+
+def measured():
+    """(row, whether software was asked since the row before) of the whole of make bench."""
+    found, before = [], Software.asked
+    for entry in bench.everything(1, list(ENDPOINTS)):
+        found.append((entry.id, Software.asked > before))
+        before = Software.asked
+    return found
+
+
+def test_the_list_of_rows_that_may_differ_is_exact(faked):
+    """A row is in it if and only if software or the machine's own time made it."""
+    asked, last, last_asked = {}, None, False
+    for name, fresh in measured():
+        # The rows of one report follow each other and begin with the same word.
+        kind = name.removeprefix("stock/").partition("/")[0].partition("_")[0]
+        asked.setdefault(name, fresh or (kind == last and last_asked))
+        last, last_asked = kind, asked[name]
+    assert len(asked) > 30
+    listed = {name for name in asked if results.by_client(name)}
+    assert listed == {name for name, was in asked.items() if was}
+
+
+def test_no_entry_of_the_list_is_idle(faked):
+    """Each of them stands for a row that there is."""
+    names = [name.removeprefix("stock/") for name, _ in measured()]
+    for begins in results.BY_CLIENT:
+        assert any(name.startswith(begins) for name in names), begins

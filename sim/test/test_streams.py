@@ -1,0 +1,139 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""sim/streams.py: throughput that no software and no other process of the machine changes."""
+
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+
+import pytest
+from board_builds import build_executable, build_gateware
+
+from sim import measure, streams
+from sim.errors import TestFailed
+from sim.measure import Conditions
+from sim.streams import Job
+from sim.test.vfio_client import VfioClient
+
+BUSY = 6  # processes that take all of the machine's time
+SHORT = 1 << 15  # cycles
+BOTH = ("c2h", "h2c")
+
+
+def run(job, *more, **conditions):
+    board, csr = build_executable(), build_gateware() / "csr.json"
+    return streams.measure(board, csr, Conditions(**conditions), job, *more)
+
+
+@contextmanager
+def busy_machine():
+    """The machine as it is beside BUSY processes that wait for nothing."""
+    command = ["nice", "-n", "19", sys.executable, "-c", "while True: pass"]
+    busy = [subprocess.Popen(command) for _ in range(BUSY)]
+    try:
+        yield
+    finally:
+        for process in busy:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("ways", [("c2h",), ("h2c",), BOTH])
+def test_streams_run_at_the_limit_with_no_access_of_the_host(ways):
+    """Nothing is on CQ while the window is open, all data is right, no rule is broken."""
+    report, at, violations = run(Job(ways, window=SHORT))
+    assert report["window"]["cq"]["tlps"] == 0 and violations == 0
+    assert report["window"]["cycles"] == SHORT
+    row = {1: getattr(measure, ways[0]), 2: measure.duplex}[len(ways)](report, at, violations)
+    assert 0.99 <= row.ratio < 1.0005
+
+
+def test_a_loopback_returns_what_it_fetched():
+    """The ring of c2h holds that of h2c."""
+    report, _, _ = run(Job(BOTH, loopback=True))
+    assert report["direction"] == "loopback"
+    assert report["c2h"]["compared_bytes"] == 256 * 8192
+
+
+@pytest.mark.parametrize("job, fault", [
+    (Job(("c2h",)), "flip-c2h:25000"), (Job(("h2c",)), "flip-h2c:4000"),
+    (Job(BOTH, loopback=True), "flip-c2h:25000"),
+])  # fmt: skip
+def test_wrong_data_is_no_number(job, fault):
+    """A bit that flips in the last turn of c2h, or the first of h2c, ends the measurement."""
+    with pytest.raises(TestFailed, match="wrong"):
+        run(job, "--fault", fault)
+
+
+def test_the_cards_counters_are_compared_with_the_models(monkeypatch):
+    """A card that counts other bytes than pass its pins has no row."""
+    counter = streams.Stream.counter
+    monkeypatch.setattr(streams.Stream, "counter", lambda self, name: counter(self, name) + 64)
+    with pytest.raises(TestFailed, match="passed its pins"):
+        run(Job(("c2h",), window=SHORT))
+
+
+def test_a_board_that_is_late_is_refused(monkeypatch):
+    """The start is planned for a cycle: set up later than that, a run would be another one."""
+    monkeypatch.setattr(streams, "START", 100)
+    with pytest.raises(Exception, match="is not ahead"):
+        run(Job(("c2h",), window=SHORT))
+
+
+def test_a_slow_client_changes_nothing(monkeypatch):
+    """Pauses between the messages that set the card up leave every count as it was."""
+    send, job = VfioClient.send, Job(("h2c",), 512, window=SHORT)
+    free, _, _ = run(job)
+
+    def slowly(self, *arguments, **more):
+        time.sleep(0.01)
+        return send(self, *arguments, **more)
+
+    monkeypatch.setattr(VfioClient, "send", slowly)
+    held, _, _ = run(job)
+    assert held == free
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("job, conditions, more", [
+    (Job(("c2h",)), {}, ()),
+    (Job(("h2c",)), {"mps": 512, "completion_size": 512}, ("--link-rate", "off")),
+    (Job(("h2c",), 64), {}, ()),
+    (Job(("h2c",), 4096), {"read_latency_ns": 1500, "late_percent": 3, "late_ns": 5000}, ()),
+    (Job(BOTH), {"mps": 512}, ()),
+])  # fmt: skip
+def test_a_busy_machine_changes_no_digit(job, conditions, more):
+    """Rows are the same beside six processes that take all of the machine's time."""
+    free = run(job, *more, **conditions)
+    with busy_machine():
+        assert run(job, *more, **conditions) == free
+
+
+def test_descriptors_lie_in_as_few_pages_as_they_can():
+    """One that fits into a page crosses none."""
+    for size in (64, 1504, 4096, 8192):
+        stride = Job(("c2h",), size).stride
+        assert stride >= size
+        assert all(n * stride // 4096 == (n * stride + size - 1) // 4096 for n in range(8)) or (
+            size > 4096
+        )
+
+
+def test_the_pattern_counts_dwords_and_wraps():
+    """Dword i is i modulo 2^32, from any byte of the stream on."""
+    assert streams.pattern(8, 8) == bytes([2, 0, 0, 0, 3, 0, 0, 0])
+    assert streams.pattern(4 * (2**32 - 1), 8) == b"\xff\xff\xff\xff\0\0\0\0"
+
+
+def test_what_a_ring_holds_goes_by_what_was_sent():
+    """Zeros before its turn; the turn under way up to what was sent, the turn before behind it."""
+    stream = streams.Stream(None, build_gateware() / "csr.json", Conditions(), Job(("c2h",), 64))
+    ring = 256 * 64
+    assert stream._wanted(128, 128) == bytes(64)
+    assert stream._wanted(128, 160) == streams.pattern(128, 32) + bytes(32)
+    assert stream._wanted(128, ring) == streams.pattern(128, 64)
+    half = streams.pattern(128 + ring, 32) + streams.pattern(160, 32)
+    assert stream._wanted(128, ring + 160) == half
+    assert stream._wanted(128, 5 * ring) == streams.pattern(4 * ring + 128, 64)
