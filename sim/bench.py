@@ -27,6 +27,7 @@ from sim.results import RESULTS, Row, beyond, merge, row, table
 from sim.streams import Job
 
 C2H, H2C, BOTH = Job(("c2h",)), Job(("h2c",)), Job(("c2h", "h2c"))
+SMALL = (64, 128, 256, 512, 1504)  # bytes of a descriptor
 BOTH_WAYS = ("dma_test", "--direction", "both", "--duration", "5")
 IDLE_SECONDS = 2.0
 COST_SECONDS = "2"
@@ -72,6 +73,9 @@ def rows_of(bench: Bench) -> Iterator[Row]:
     yield from idle_reads.rows(bench.built.board, bench.registers, bench.at())
     if bench.endpoint == "lanebox":
         yield from far_reads(bench)
+        yield from small(bench)
+        yield from a_host_as_it_is(bench)
+        yield from measure.duplex_apart(*_stream(bench, BOTH, mps=512))
         yield from paced.rows(bench.built.board, artefacts.steady(bench.built.headers), bench.at())
         yield from peer.rows(bench.built.board, bench.registers, bench.at())
         slow = artefacts.build(bench.endpoint, AXI50)
@@ -101,10 +105,33 @@ def far_reads(bench: Bench) -> Iterator[Row]:
             entry = measure.h2c(*_stream(bench, H2C, rcb=rcb, read_latency_ns=latency))
             entry.id += suffix + ("" if rcb == 64 else "/rcb128")
             yield entry
+    for size in (256, 4096):
+        at = {"rcb": 128, "read_latency_ns": 5000}
+        yield _small(bench, f"h2c/cpl256@5us/rcb128/desc{size}", "h2c", size, **at)
     at = {"mrrs": 128, "completion_size": 128, "read_latency_ns": 2000}
-    entry = measure.h2c(*_stream(bench, H2C, **at))
-    entry.id += "@2us/mrrs128"
-    yield entry
+    yield _small(bench, "h2c/cpl128@2us/mrrs128", "h2c", streams.BUFFER, **at)
+
+
+def small(bench: Bench) -> Iterator[Row]:
+    """Descriptors of a few bytes, where each of them costs as much as its data."""
+    for size in SMALL:
+        yield _small(bench, f"small/c2h/{size}", "c2h", size)
+    for suffix, latency in (("@0.6us", 600), ("@1.5us", 1500)):
+        for size in SMALL:
+            name = f"small/h2c/{size}{suffix}"
+            yield _small(bench, name, "h2c", size, read_latency_ns=latency)
+
+
+def a_host_as_it_is(bench: Bench) -> Iterator[Row]:
+    """Reads that take different times, some of them very long, or come in the least pieces."""
+    jitter = {"read_latency_ns": 800, "jitter_ns": 400}
+    yield _small(bench, "h2c/cpl256@400-1200ns", "h2c", 4096, streams.LONG_WINDOW, **jitter)
+    for percent in (1, 3):
+        late = {"read_latency_ns": 1500, "late_percent": percent, "late_ns": 5000}
+        name = f"h2c/cpl256@1.5us/late{percent}"
+        yield _small(bench, name, "h2c", 4096, streams.LONG_WINDOW, **late)
+    pieces = {"read_latency_ns": 1500, "completion_size": 64}
+    yield _small(bench, "h2c/cpl64@1.5us", "h2c", 4096, **pieces)
 
 
 def compare(rows: list[Row]) -> None:
@@ -119,6 +146,13 @@ def compare(rows: list[Row]) -> None:
 
 def _stream(bench: Bench, job: Job, *more: str, **conditions) -> tuple[dict, Conditions, int]:
     return streams.measure(bench.built.board, bench.registers, bench.at(**conditions), job, *more)
+
+
+def _small(
+    bench: Bench, name: str, way: str, size: int, window: int = streams.WINDOW, **conditions
+) -> Row:
+    job = Job((way,), size, window=window)
+    return measure.small(*_stream(bench, job, **conditions), name, size)
 
 
 def _run(card: Card, *arguments: str) -> tuple[dict, Conditions, int]:

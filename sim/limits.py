@@ -30,6 +30,7 @@ COMPLETION_DESCRIPTOR = 12  # RC, CC
 
 COMPLETION_SPACE = 32 * 1024  # the hard block's: 2048 data credits of 16 B
 COMPLETION_HEADERS = 256
+EXTENDED_TAGS = 256  # reads that a function may have in flight with Extended Tag Enable
 
 
 @dataclass(frozen=True)
@@ -91,6 +92,63 @@ def h2c_interface(completion: int) -> Limit:
     return Limit(rate * CYCLE_NS, "interface")
 
 
+def _pieces(size: int, most: int) -> list[int]:
+    """The lengths of `size` bytes that begin at an aligned address, cut at multiples of `most`."""
+    return [min(most, size - start) for start in range(0, size, most)]
+
+
+def _cycles(payloads: list[int], descriptor: int, slot: int) -> float:
+    """Cycles of these TLPs at the user pins; a TLP starts on a multiple of `slot` bytes."""
+    return sum(math.ceil((descriptor + size) / slot) * slot for size in payloads) / BEAT_BYTES
+
+
+def small_c2h(size: int, mps: int) -> Limit:
+    """Writes by descriptors of `size` bytes, each of which begins a TLP of its own.
+
+    On RQ a TLP begins with a beat, and 16 bytes of descriptor stand before its data (PG213): so a
+    write of 64 B takes 3 beats. The wire adds 24 bytes to each (base specification 2.2, 3.3). A
+    descriptor that MPS does not divide ends in a shorter TLP.
+    """
+    writes = _pieces(size, mps)
+    return _least(
+        wire=RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * size / (size + WRITE_OVERHEAD * len(writes)),
+        interface=size / (_cycles(writes, REQUEST_DESCRIPTOR, BEAT_BYTES) * CYCLE_NS),
+    )
+
+
+def small_h2c(
+    size: int,
+    completion: int,
+    mps: int,
+    mrrs: int,
+    rtt_ns: float,
+    tags: int = EXTENDED_TAGS,
+    straddle: bool = True,
+    rcb: int = 64,
+) -> Limit:
+    """Reads by descriptors of `size` bytes, each of which begins a read of its own.
+
+    Four things bound it. The wire adds 20 bytes to each completion. On RC 12 bytes of descriptor
+    stand before the data, and a completion begins with a beat or, straddled, in half a beat
+    (PG213). On RQ a read takes a beat. And reads in flight are bound by the tags and by the space
+    for their completions: a read needs a header for each `rcb` bytes and 16 bytes of data space
+    for each 16 bytes, begun ones included.
+    """
+    reads = _pieces(size, mrrs)
+    completions = [piece for read in reads for piece in _pieces(read, completion)]
+    headers = sum(math.ceil(read / rcb) for read in reads)
+    space = sum(math.ceil(read / 16) * 16 for read in reads)
+    together = min(tags / len(reads), COMPLETION_HEADERS / headers, COMPLETION_SPACE / space)
+    slot = 16 if straddle else BEAT_BYTES
+    on_wire = size + COMPLETION_OVERHEAD * len(completions)
+    return _least(
+        wire=RAW * (1 - DLLP_AND_SKIP_TAX[mps]) * size / on_wire,
+        interface=size / (_cycles(completions, COMPLETION_DESCRIPTOR, slot) * CYCLE_NS),
+        **{"read requests": size / (len(reads) * CYCLE_NS)},
+        **({"reads in flight": together * size / rtt_ns} if rtt_ns else {}),
+    )
+
+
 def cc(completion: int, mps: int) -> Limit:
     """The card's answers to the host's reads, in completions of `completion` bytes (CC)."""
     return _least(
@@ -110,6 +168,26 @@ def duplex(mps: int, mrrs: int) -> Limit:
     """Each way, when every byte read by the card is also written by it."""
     share, interface_rate = duplex_parts(mps, mrrs)
     return _least(wire=RAW * share, interface=interface_rate)
+
+
+def duplex_apart(
+    mps: int, mrrs: int, completion: int, h2c_rate: float | None = None
+) -> tuple[Limit, Limit]:
+    """c2h and h2c at once, each by descriptors of its own: neither waits for the other's data.
+
+    h2c comes by the wire that c2h does not use, so it has the whole limit of its completions. Its
+    requests go beside c2h's writes: `mrrs` bytes cost a beat of RQ and 24 bytes of the wire, and
+    c2h has what is left of both. It is more where h2c reaches only `h2c_rate`.
+    """
+    h2c_limit = h2c(completion, mps, EXTENDED_TAGS, mrrs, 0, straddle=True)
+    requests = (h2c_rate or h2c_limit.value) / mrrs  # of reads, in one nanosecond
+    beats = math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES)
+    left = RAW * (1 - DLLP_AND_SKIP_TAX[mps]) - requests * READ_OVERHEAD
+    c2h_limit = _least(
+        wire=left * mps / (mps + WRITE_OVERHEAD),
+        interface=(1 / CYCLE_NS - requests) * mps / beats,
+    )
+    return c2h_limit, h2c_limit
 
 
 def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:

@@ -76,3 +76,76 @@ def test_an_mmio_read_cannot_beat_its_round_trip():
     fast, slow = (limits.mmio_read_ns(rtt, 256, 4).value for rtt in (700, 1700))
     assert fast > 700
     assert slow - fast == pytest.approx(1000)
+
+
+def test_small_writes_by_hand():
+    """64 B take 3 beats, 1504 B at MPS 256 five writes of 9 beats and one of 8: PG213's RQ."""
+    beats = {64: 3, 128: 5, 256: 9, 512: 18, 1504: 53}
+    for size, count in beats.items():
+        limit = limits.small_c2h(size, 256)
+        assert limit == limits.Limit(pytest.approx(size / (4 * count)), "interface")
+    assert limits.small_c2h(512, 512).binds == "wire"
+    assert limits.small_c2h(512, 512).value == limits.c2h(512, 512).value
+
+
+def test_the_wire_takes_24_bytes_for_each_small_write(monkeypatch):
+    """With endless pins 1504 B are six writes: 144 bytes more."""
+    monkeypatch.setattr(limits, "CYCLE_NS", 0.001)
+    limit = limits.small_c2h(1504, 256)
+    raw = limits.RAW * (1 - limits.DLLP_AND_SKIP_TAX[256])
+    assert limit == limits.Limit(pytest.approx(raw * 1504 / (1504 + 144)), "wire")
+
+
+def test_small_reads_by_hand():
+    """64 B cost 84 on the wire, 1504 B have six completions; PG213 gives RC half beats."""
+    raw = limits.RAW * (1 - limits.DLLP_AND_SKIP_TAX[256])
+    small, long = (limits.small_h2c(size, 256, 256, 512, 600) for size in (64, 1504))
+    assert small == limits.Limit(pytest.approx(raw * 64 / 84), "wire")
+    assert long == limits.Limit(pytest.approx(raw * 1504 / (1504 + 6 * 20)), "wire")
+    plain = limits.small_h2c(64, 256, 256, 512, 600, straddle=False)
+    assert plain == limits.Limit(pytest.approx(64 / 12), "interface")
+
+
+@pytest.mark.parametrize("size, rcb, tags, in_flight", [
+    (256, 128, 256, 128 * 256),  # data space, and 2 headers each
+    (4096, 128, 256, 64 * 512),
+    (256, 64, 256, 64 * 256),  # 4 headers each
+    (64, 64, 256, 256 * 64),
+    (64, 64, 64, 64 * 64),
+    (96, 64, 256, 128 * 96),  # 2 headers each
+    (1504, 128, 32, 32 / 3 * 1504),  # 3 reads each
+])  # fmt: skip
+def test_tags_and_completion_space_bound_reads_far_away(size, rcb, tags, in_flight):
+    """Over 20 us what may be in flight is all that counts."""
+    limit = limits.small_h2c(size, 256, 256, 512, 20_000, tags, rcb=rcb)
+    assert limit == limits.Limit(pytest.approx(in_flight / 20_000), "reads in flight")
+
+
+def test_a_read_of_one_dword_is_bound_by_its_request():
+    """A read takes a beat of RQ: 4 B a cycle, where straddled completions need half of one."""
+    assert limits.small_h2c(4, 256, 256, 512, 0).value == pytest.approx(1)
+    assert limits.small_h2c(4, 256, 256, 512, 0).binds == "read requests"
+
+
+def test_large_descriptors_have_the_limit_of_streams():
+    """Descriptors that MPS and MRRS divide cost nothing beyond their TLPs."""
+    for mps in (128, 256, 512):
+        assert limits.small_c2h(8192, mps) == limits.c2h(mps, mps)
+        small = limits.small_h2c(8192, mps, mps, 512, 600)
+        assert small.value == limits.h2c(mps, mps, 256, 512, 600, straddle=True).value
+
+
+def test_directions_apart_share_requests_and_wire():
+    """MPS 512: h2c has its own wire, 7.48; its requests leave 7.09 to c2h, or more if slower."""
+    c2h, h2c = limits.duplex_apart(512, 512, 512)
+    assert (round(c2h.value, 2), round(h2c.value, 2), h2c.binds) == (7.09, 7.48, "wire")
+    raw = limits.RAW * (1 - limits.DLLP_AND_SKIP_TAX[512])
+    left = (raw - h2c.value * 24 / 512) * 512 / 536
+    assert c2h == limits.Limit(pytest.approx(left), "wire")  # 7.087; RQ would have 7.090
+    alone = limits.duplex_apart(512, 512, 512, 1e-9)[0]
+    assert alone.value == pytest.approx(limits.c2h(512, 512).value)
+    assert c2h.value < limits.duplex_apart(512, 512, 512, 7.0)[0].value < alone.value
+    # MPS 256: a request of 512 B takes a beat of 250 million a second, a write nine.
+    both = limits.duplex_apart(256, 512, 256)[0]
+    rate = limits.h2c(256, 256, 256, 512, 0, straddle=True).value
+    assert both == limits.Limit(pytest.approx((0.25 - rate / 512) * 256 / 9), "interface")

@@ -115,3 +115,42 @@ def test_the_board_gets_the_conditions_that_the_row_states():
     assert options[options.index("--rules") + 1] == "fatal"
     stock = Conditions("litepcie").board_options()
     assert stock[stock.index("--rules") + 1] == "warn"
+
+
+def test_a_host_that_varies_is_told_to_the_board():
+    """Jitter is a uniform latency, late reads are misses of the IOMMU; both are in the row."""
+    options = Conditions(read_latency_ns=800, jitter_ns=400).board_options()
+    assert options[options.index("--read-latency") + 1] == "uniform:400:1200"
+    late = Conditions(read_latency_ns=1500, late_percent=3, late_ns=5000)
+    options = late.board_options()
+    assert options[options.index("--iommu-miss") + 1] == "3:5000"
+    assert (late.mean_read_ns, late.longest_read_ns) == (1650, 6500)
+    assert Conditions(read_latency_ns=800, jitter_ns=400).longest_read_ns == 1200
+    assert Conditions().board_options()[Conditions().board_options().index("--iommu-miss") + 1] == (
+        "0:0"
+    )
+
+
+def test_small_rows_have_the_limit_of_their_descriptors():
+    """By direction and size, with as many tags as a card may have; the size is in the row."""
+    up = measure.small({**REPORT, "direction": "c2h"}, Conditions(), 0, "small/c2h/64", 64)
+    assert (up.id, up.binds) == ("small/c2h/64", "interface")
+    assert up.limit == pytest.approx(64 / 12) and up.conditions["descriptor_bytes"] == 64
+    at = Conditions(rcb=128, read_latency_ns=5000)
+    down = measure.small({**REPORT, "direction": "h2c"}, at, 0, "h2c/x", 256)
+    assert down.limit == pytest.approx(128 * 256 / 5000) and down.binds == "reads in flight"
+
+
+def test_directions_apart_are_two_rows():
+    """Each with what the other leaves: a slow h2c leaves more to c2h."""
+    slow = {**WAY, "gb_per_s": 3.0}
+    at = Conditions(mps=512)
+    up, down = measure.duplex_apart({**REPORT, "h2c": slow}, at, 0)
+    assert (up.id, down.id) == ("duplex/mps512/c2h", "duplex/mps512/h2c")
+    assert (up.value, down.value, round(down.limit, 2)) == (5.8, 3.0, 7.48)
+    assert up.limit > measure.duplex_apart(REPORT, at, 0)[0].limit
+
+
+def test_the_duplex_row_says_what_a_real_host_has():
+    """The model's host takes all that the link carries; the row's note has Intel's average."""
+    assert "6.4 GB/s each way" in measure.duplex(REPORT, Conditions(), 0).reason
