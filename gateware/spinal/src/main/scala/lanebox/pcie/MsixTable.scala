@@ -27,6 +27,15 @@ case class RegisterPort(addressBits: Int) extends Bundle with IMasterSlave {
   * may not be sent stays pending until it may. Its message goes through a fence outside, `fence` to
   * `fenced`, so that the data it announces is ahead of it; an interrupt that comes meanwhile is
   * sent on its own, because its data may not be.
+  *
+  * A vector may be masked when its message is already on its way to RQ, where it may wait for long.
+  * The message is then taken back and its vector is pending again (6.1.4.5), unless it stands at
+  * RQ's pins: what is offered there has to stay. A message is shown to RQ no later than two cycles
+  * after the write of its mask. Hence one that comes after the mask was read back stood at the pins
+  * before. The answer to a read of the table does not wait for it: writes to the card behind that
+  * read would wait for RQ, too, and that is forbidden (2.4.1). A message that was taken back once
+  * is never sent, even if its vector is unmasked before it has left: software may have changed the
+  * entry meanwhile.
   */
 case class MsixTable(vectors: Int = 32) extends Component {
   require(
@@ -41,12 +50,12 @@ case class MsixTable(vectors: Int = 32) extends Component {
     val registers            = slave(RegisterPort(MsixTable.addressBits(vectors)))
     val fence                = master(Stream(Bits(8 bits)))
     val fenced               = slave(Stream(Bits(8 bits)))
-    val message              = master(Stream(Fragment(Request())))
+    val message              = master(MessagePort())
     val busy                 = out Bool ()            // A message is to be sent.
   }
 
   val chosen  = Reg(UInt(indexBits bits))
-  val chose   = RegInit(False) // It is neither sent nor pending again yet.
+  val chose   = RegInit(False) // It is neither at RQ nor pending again yet.
   val pending = Reg(Bits(vectors bits)) init 0
 
   val table = new Area {
@@ -84,19 +93,24 @@ case class MsixTable(vectors: Int = 32) extends Component {
     val set, clear = B(0, vectors bits)
     pending := (pending & ~clear) | set | io.irqs
 
-    io.fence.valid        := False
-    io.fence.payload      := chosen.asBits.resized
-    io.fenced.ready       := False
-    io.message.valid      := False
-    io.message.last       := True
-    io.message.write      := True
-    io.message.address    := address
-    io.message.dwords     := 1
-    io.message.firstBe    := B"1111"
-    io.message.lastBe     := B"0000"
-    io.message.attributes := 0 // In order behind the data.
-    io.message.context    := 0
-    io.message.data       := data.resized
+    io.fence.valid   := False
+    io.fence.payload := chosen.asBits.resized
+    io.fenced.ready  := False
+    // Allowed throughout, since the message passed the fence.
+    val allowed = RegNext(open && !table.masked(chosen)) init False
+    val fell    = Reg(Bool())
+    val revoked = fell || !allowed
+    fell := revoked
+
+    io.message.offer.valid   := False
+    io.message.offer.address := address
+    io.message.offer.data    := data
+    io.message.withdraw      := revoked
+
+    def putBack(): Unit = {
+      set   := UIntToOh(chosen, vectors)
+      chose := False
+    }
 
     io.busy := RegNext(sendable.orR || chose) init False
 
@@ -126,16 +140,11 @@ case class MsixTable(vectors: Int = 32) extends Component {
       }
       val await: State = new State { // It may have been masked while it waited.
         whenIsActive {
+          fell := False
           when(io.fenced.valid) {
             io.fenced.ready := True
-            when(open && !table.masked(chosen)) {
-              table.field := 1
-              goto(read)
-            } otherwise {
-              set   := UIntToOh(chosen, vectors)
-              chose := False
-              goto(choose)
-            }
+            table.field     := 1
+            goto(read)
           }
         }
       }
@@ -152,9 +161,22 @@ case class MsixTable(vectors: Int = 32) extends Component {
       }
       val send: State = new State {
         whenIsActive {
-          io.message.valid := True
-          when(io.message.ready) {
+          io.message.offer.valid := !revoked
+          when(revoked) {
+            putBack()
+            goto(choose)
+          } elsewhen (io.message.offer.ready) {
+            goto(leave)
+          }
+        }
+      }
+      val leave: State = new State {
+        whenIsActive {
+          when(io.message.shown) {
             chose := False
+            goto(choose)
+          } elsewhen (io.message.dropped) {
+            putBack()
             goto(choose)
           }
         }

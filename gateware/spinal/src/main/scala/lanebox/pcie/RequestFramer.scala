@@ -11,20 +11,24 @@ import spinal.lib._
   * behind it, without a gap inside a TLP and without one between two.
   *
   * Three steps, all held by one register when RQ does not take: the beat to be read, what was read,
-  * what is sent.
+  * what is sent. A message is one beat. It can be withdrawn until it is in the pins' own registers.
   */
 case class RequestFramer(p: RequestParam) extends Component {
   val writers = p.writers.size
   val io = new Bundle {
     val issue  = slave(Stream(RequestIssue(p)))
-    val writer = in Bits (writers bits)         // One-hot, for a write.
+    val source = in Bits (p.sources bits)       // One-hot, for a write.
     val number = in UInt (5 bits)
     val window = out UInt (p.positionBits bits) // To the stores: the dwords that fill the beat.
     val next   = out UInt (p.rowBits bits)
-    val data   = in Vec (Bits(HardBlock.DataWidth bits), writers)
+    val data   = in Vec (Bits(HardBlock.DataWidth bits), p.sources)
     val freed  = Vec(master(Flow(UInt(p.rowBits bits))), writers)
     val rq     = master(HardBlock.Rq())
     val idle   = out Bool ()
+
+    // See MessagePort.
+    val withdraw       = p.messages generate (in Bool ())
+    val shown, dropped = p.messages generate (out Bool ())
   }
   val laneBits = log2Up(HardBlock.Dwords)
 
@@ -46,7 +50,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val first  = Reg(Bool())
     val more   = Reg(UInt(5 bits)) // Beats after this one.
     val head   = Reg(Head())
-    val writer = Reg(Bits(writers bits))
+    val source = Reg(Bits(p.sources bits))
     val window = Reg(UInt(p.positionBits bits))
     val next   = Reg(UInt(p.rowBits bits))
     val last   = more === 0
@@ -64,14 +68,15 @@ case class RequestFramer(p: RequestParam) extends Component {
       first := True
       more  := io.issue.moreBeats
       head.assignSomeByName(io.issue.payload)
-      head.sequence := (!io.issue.write).asUInt @@ io.number
-      writer        := io.writer
-      window        := io.issue.window
-      next          := (io.issue.window >> laneBits) + 1
+      head.sequence := io.issue.write ? io.number.resize(6 bits) | U(RequestNumbers.Read)
+      if (p.messages) when(io.source.msb)(head.sequence := RequestNumbers.Message)
+      source := io.source
+      window := io.issue.window
+      next   := (io.issue.window >> laneBits) + 1
     }
     io.window := window
     io.next   := next
-    for ((freed, mine) <- io.freed.zip(writer.asBools)) {
+    for ((freed, mine) <- io.freed.zip(source.asBools)) {
       freed.valid   := valid && mine
       freed.payload := window >> laneBits
     }
@@ -83,7 +88,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val last  = RegNextWhen(reading.last, go)
     val head  = RegNextWhen(reading.head, go)
     val lane  = RegNextWhen(reading.window(laneBits - 1 downto 0), go)
-    val data  = RegNextWhen(MuxOH(reading.writer, io.data), go)
+    val data  = RegNextWhen(MuxOH(reading.source, io.data), go)
   }
 
   val sent = new Area {
@@ -115,6 +120,16 @@ case class RequestFramer(p: RequestParam) extends Component {
   }
 
   // The pins' ready goes into a register, and nothing but registers goes to the pins.
-  io.rq << sent.beats.s2mPipe().m2sPipe()
+  val next = sent.beats.s2mPipe()
+  val kept = p.messages match {
+    case false => next
+    case true =>
+      val message = next.valid && RequestNumbers.isMessage(next.sequence)
+      val drops   = message && io.withdraw
+      io.dropped := RegNext(drops) init False
+      io.shown   := RegNext(message && !drops && next.ready) init False
+      next.throwWhen(drops)
+  }
+  io.rq << kept.m2sPipe()
   io.idle := !reading.valid && !read.valid && !sent.beats.valid && go && !io.rq.valid
 }

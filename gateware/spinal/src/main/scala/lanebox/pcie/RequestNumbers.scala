@@ -9,10 +9,10 @@ import spinal.lib._
 
 /** Numbers the writes and knows how many of them have left the hard block.
   *
-  * A write's number is its place modulo 32, a read's has bit 5 set and is not waited for: posted
-  * writes never pass each other, but they may pass reads, whose numbers then come late. A number
-  * that comes back stands for all writes before it, too, so one that is lost costs nothing. Two in
-  * one cycle may come in any order.
+  * A write's number is its place modulo 32. Those of reads and messages have bit 5 set and are not
+  * waited for: posted writes never pass each other, but they may pass reads, whose numbers then
+  * come late; and a message may be taken back. A number that comes back stands for all writes
+  * before it, too, so one that is lost costs nothing. Two in one cycle may come in any order.
   */
 case class RequestNumbers() extends Component {
   val io = new Bundle {
@@ -51,4 +51,11 @@ case class RequestNumbers() extends Component {
   io.number   := issued.resized
   io.issued   := issued
   io.returned := returned
+}
+
+object RequestNumbers {
+  val Read    = 32
+  val Message = 33
+
+  def isMessage(number: UInt): Bool = number.msb && number.lsb
 }

@@ -12,10 +12,17 @@ case class ClientConfig(name: String, reads: Boolean, writes: Boolean) {
   require(reads || writes, s"client $name neither reads nor writes")
 }
 
-/** `clients` in the order of their ports; `storeBeats`: what each writing client may store. */
-case class RequestParam(clients: Seq[ClientConfig], storeBeats: Int = 32) {
+/** `clients` in the order of their ports; `storeBeats`: what each writing client may store;
+  * `messages`: messages of MSI-X go to RQ, too.
+  */
+case class RequestParam(
+    clients: Seq[ClientConfig],
+    storeBeats: Int = 32,
+    messages: Boolean = false
+) {
   val readers = clients.indices.filter(clients(_).reads)
   val writers = clients.indices.filter(clients(_).writes)
+  val sources = writers.size + (if (messages) 1 else 0) // Of write TLPs; messages are the last.
   require(readers.nonEmpty && writers.nonEmpty, "a card that only reads or only writes")
   require(isPow2(storeBeats), s"a store of $storeBeats beats: its size must be a power of two")
   // One write leaves while the next one comes in, and two rows stay taken until a write follows.

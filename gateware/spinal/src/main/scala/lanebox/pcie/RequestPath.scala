@@ -11,18 +11,17 @@ import spinal.lib._
 case class RequestProgress(p: RequestParam) extends Bundle {
   val writeEntered, readEntered = Bits(p.clients.size bits) // A client handed a request over.
   val writeIssued               = Bits(p.clients.size bits) // Its last piece goes to RQ, in order.
-  val issued, returned        = UInt(6 bits) // Writes, modulo 64: to RQ; out of the hard block.
-  val issuedWrite, issuedRead = Bool()       // A TLP.
-  val waitsForClaim           = Bool()       // A read has no tag, no space or no credit yet.
-  val waitsForNumber          = Bool()       // A write must not have more writes before it.
+  val issued, returned = UInt(6 bits) // Writes, modulo 64: to RQ; out of the hard block.
+  val waitsForClaim    = Bool()       // A read has no tag, no space or no credit yet.
+  val waitsForNumber   = Bool()       // A write must not have more writes before it.
 }
 
 /** The clients' requests on their way to RQ.
   *
   * A client's reads never pass its writes, and neither pass their own kind; its writes may pass its
   * reads, as they may on the link. A read that waits for its claim holds up nobody else's write.
-  * TLPs take turns between the writing clients and the reads. Writes begin when all their data is
-  * here: `valid` on RQ never falls inside a TLP.
+  * TLPs take turns between the writing clients, the messages and the reads. Writes begin when all
+  * their data is here: `valid` on RQ never falls inside a TLP.
   *
   * With `stop` no request is begun at the ports and no TLP on RQ; `idle` says that the last one has
   * gone. While the host has bus mastering off everything waits, but for the few reads that have
@@ -37,6 +36,7 @@ case class RequestPath(p: RequestParam) extends Component {
     val claim    = master(Stream(ReadClaim(p.readers.size)))
     val tag      = in UInt (8 bits)                // With claim.fire.
     val room     = in Vec (Bool(), p.readers.size) // May take a landing slot: see SlotPool.
+    val message  = p.messages generate slave(MessagePort())
     val rq       = master(HardBlock.Rq())
     val sequence = in(SequencePins())
     val progress = out(RequestProgress(p))
@@ -71,7 +71,7 @@ case class RequestPath(p: RequestParam) extends Component {
   reads.io.tag  := io.tag
   reads.io.room := io.room
 
-  val arbiter  = RequestArbiter(RequestIssue(p), p.writers.size + 1)
+  val arbiter  = RequestArbiter(RequestIssue(p), p.sources + 1)
   val mayWrite = settings.enable && numbers.io.free
   for ((client, config) <- clients.zip(p.clients)) client.io.piece.ready := False
   for ((index, input)   <- p.writers.zip(arbiter.io.inputs)) {
@@ -93,7 +93,7 @@ case class RequestPath(p: RequestParam) extends Component {
 
   val framer = RequestFramer(p)
   framer.io.issue << arbiter.io.output
-  framer.io.writer := arbiter.io.grant.resize(p.writers.size)
+  framer.io.source := arbiter.io.grant.resize(p.sources)
   framer.io.number := numbers.io.number
   for ((index, i) <- p.writers.zipWithIndex) {
     val client = clients(index).io
@@ -104,9 +104,30 @@ case class RequestPath(p: RequestParam) extends Component {
   }
   io.rq << framer.io.rq
 
+  val messages = p.messages generate new Area {
+    val offer = io.message.offer
+    val input = arbiter.io.inputs(p.writers.size)
+    input.arbitrationFrom(offer.continueWhen(settings.enable))
+    input.write         := True
+    input.address       := offer.address >> 2
+    input.dwords        := 1
+    input.firstBe       := B"1111"
+    input.lastBe        := B"0000"
+    input.attributes    := 0 // In order behind the data.
+    input.lastOfRequest := True
+    input.moreBeats     := 0
+    input.window        := U(0, p.positionBits bits) - RequestParam.Descriptor
+    input.tag           := 0
+
+    // Read a cycle after it was issued: the payload stays.
+    framer.io.data.last := offer.data.resized
+    framer.io.withdraw  := io.message.withdraw
+    io.message.shown    := framer.io.shown
+    io.message.dropped  := framer.io.dropped
+  }
+
   val issued = arbiter.io.output.fire
-  val write  = arbiter.io.output.write
-  numbers.io.issue := issued && write
+  numbers.io.issue := B(p.writers.indices.map(arbiter.io.inputs(_).fire)).orR
   io.idle          := RegNext(reads.io.idle && framer.io.idle && !issued) init False
 
   val progress = new Area {
@@ -118,8 +139,6 @@ case class RequestPath(p: RequestParam) extends Component {
       next.writeIssued(index) := arbiter.io.inputs(i).fire && arbiter.io.inputs(i).lastOfRequest
     next.issued               := numbers.io.issued
     next.returned             := numbers.io.returned
-    next.issuedWrite          := issued && write
-    next.issuedRead           := issued && !write
     next.waitsForClaim        := io.claim.valid && !io.claim.ready
     next.waitsForNumber       := settings.enable && !numbers.io.free
     io.progress               := RegNext(next)

@@ -9,10 +9,7 @@ import spinal.lib._
 
 /** The shape of the requester side: `clients` as in RequestParam; no MSI-X with no vectors. */
 case class RequesterParam(clients: Seq[ClientConfig], msixVectors: Int = 0, readTags: Int = 64) {
-  private val messages = ClientConfig("msix", reads = false, writes = true)
-
-  // Messages go to RQ like any other write, as the last client.
-  val requests = RequestParam(if (msixVectors > 0) clients :+ messages else clients)
+  val requests = RequestParam(clients, messages = msixVectors > 0)
   val returns  = ReturnParam(requests.readers.size, readTags)
 }
 
@@ -126,30 +123,14 @@ case class RequesterTop(p: RequesterParam) extends Component {
     fence.io.delivered := returns.io.delivered
     fence.io.message << table.io.fence
     table.io.fenced << fence.io.passed
-    table.io.enable       := io.msixEnable
+    // Messages are requests: those that may not leave stay pending.
+    table.io.enable       := io.msixEnable && io.busMaster && !io.stop
     table.io.functionMask := io.msixMask
     table.io.irqs         := io.msixIrqs
     table.io.registers <> io.msixRegisters
     io.msixBusy := table.io.busy
-
-    // Which beat on RQ is the message, its number tells: no other write has it until this one has
-    // left the block. It is known here cycles before the beat; one message is on its way at a time.
-    val onWay, numbered = RegInit(False)
-    val number          = Reg(UInt(5 bits))
-    val taken           = RegNext(io.rq.fire) init False
-    val sequence        = RegNext(io.rq.sequence)
-    io.msixSent := numbered && taken && sequence === number.resized
-
-    when(table.io.message.fire)(onWay := True)
-    when(path.io.progress.writeIssued.msb) {
-      numbered := True
-      number   := path.io.progress.issued.resized
-    }
-    when(io.msixSent) {
-      onWay    := False
-      numbered := False
-    }
-    path.io.clients.last << table.io.message.haltWhen(onWay)
+    path.io.message <> table.io.message
+    io.msixSent := RegNext(io.rq.fire && RequestNumbers.isMessage(io.rq.sequence)) init False
   }
 
   io.idle       := RegNext(path.io.idle && returns.io.idle) init False
@@ -162,8 +143,10 @@ case class RequesterTop(p: RequesterParam) extends Component {
       when(io.clear)(counter                  := 0)
       counter
     }
-    io.counters.writes      := count(path.io.progress.issuedWrite)
-    io.counters.reads       := count(path.io.progress.issuedRead)
+    val sent = io.rq.fire && io.rq.last
+    val read = io.rq.sequence === RequestNumbers.Read
+    io.counters.writes      := count(sent && !read)
+    io.counters.reads       := count(sent && read)
     io.counters.beats       := count(io.rq.fire)
     io.counters.stalls      := count(io.rq.isStall)
     io.counters.claimWaits  := count(path.io.progress.waitsForClaim)

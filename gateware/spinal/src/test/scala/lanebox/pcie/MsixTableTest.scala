@@ -27,6 +27,9 @@ class MsixTableTest extends AnyFunSuite {
     var fence    = Option.empty[(BigInt, Int)] // What is held, and for how many cycles.
     var delay    = 20                          // Of the fence, in cycles at most.
     var hold     = false
+    var busy     = false                       // No message is taken.
+    var stuck    = false                       // What was taken does not reach RQ.
+    var onWay    = false
 
     dut.io.enable #= true
     dut.io.functionMask #= false
@@ -35,7 +38,9 @@ class MsixTableTest extends AnyFunSuite {
     dut.io.registers.address #= 0
     dut.io.fenced.valid #= false
     dut.io.fence.ready #= true
-    dut.io.message.ready #= false
+    dut.io.message.offer.ready #= false
+    dut.io.message.shown #= false
+    dut.io.message.dropped #= false
 
     dut.clockDomain.onSamplings {
       if (dut.io.fence.valid.toBoolean && dut.io.fence.ready.toBoolean)
@@ -46,13 +51,20 @@ class MsixTableTest extends AnyFunSuite {
       dut.io.fenced.valid #= fence.exists(_._2 <= 0)
       for ((message, _) <- fence) dut.io.fenced.payload #= message
 
-      if (dut.io.message.valid.toBoolean && dut.io.message.ready.toBoolean) {
-        val m = dut.io.message
-        assert(m.write.toBoolean && m.dwords.toInt == 1 && m.last.toBoolean)
-        assert(m.firstBe.toInt == 0xf && m.lastBe.toInt == 0 && m.attributes.toInt == 0)
-        messages += ((m.address.toBigInt, (m.data.toBigInt & 0xffffffffL).toLong))
+      // RQ is shown the message some time after it was taken, unless it is withdrawn before.
+      val port    = dut.io.message
+      val offer   = port.offer
+      val reaches = onWay && random.nextInt(4) == 0 && !stuck
+      val drops   = reaches && port.withdraw.toBoolean
+      port.shown #= reaches && !drops
+      port.dropped #= drops
+      if (reaches) onWay = false
+      if (reaches && !drops) messages += ((offer.address.toBigInt, offer.data.toLong))
+      if (offer.valid.toBoolean && offer.ready.toBoolean) {
+        assert(!onWay, "two messages on their way")
+        onWay = true
       }
-      dut.io.message.ready #= random.nextInt(3) == 0
+      offer.ready #= random.nextInt(3) == 0 && !busy
     }
     dut.clockDomain.waitSampling(3)
 
@@ -159,6 +171,46 @@ class MsixTableTest extends AnyFunSuite {
       bench.settle()
       assert(bench.messages.isEmpty && bench.pending == 1 << 5)
       open(dut, bench)
+      bench.settle()
+      assert(bench.messages.toSeq == Seq(bench.expected(5)) && bench.pending == 0)
+    }
+  }
+
+  // Where a message may be when its vector is masked, and how it is held up there.
+  for (
+    (where, halt, let) <- Seq[(String, Bench => Unit, Bench => Unit)](
+      ("for RQ to take it", _.busy = true, _.busy = false),
+      ("on its way to RQ", _.stuck = true, _.stuck = false)
+    )
+  ) {
+    check(s"a message that waits $where is taken back when it is masked") { (dut, bench) =>
+      bench.fill()
+      bench.mask(5, false)
+      halt(bench)
+      bench.raise(5)
+      dut.clockDomain.waitSampling(100)
+      assert(bench.messages.isEmpty && bench.pending == 1 << 5)
+      bench.mask(5, true)
+      dut.clockDomain.waitSampling(2)
+      let(bench)
+      bench.settle()
+      assert(bench.messages.isEmpty && bench.pending == 1 << 5)
+      bench.mask(5, false)
+      bench.settle()
+      assert(bench.messages.toSeq == Seq(bench.expected(5)) && bench.pending == 0)
+    }
+
+    check(s"a message that waits $where is read anew if it was masked") { (dut, bench) =>
+      bench.fill()
+      bench.mask(5, false)
+      halt(bench)
+      bench.raise(5)
+      dut.clockDomain.waitSampling(100)
+      bench.mask(5, true)
+      bench.fill()
+      bench.mask(5, false)
+      dut.clockDomain.waitSampling(bench.random.nextInt(20))
+      let(bench)
       bench.settle()
       assert(bench.messages.toSeq == Seq(bench.expected(5)) && bench.pending == 0)
     }

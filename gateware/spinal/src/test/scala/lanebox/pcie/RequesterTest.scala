@@ -34,19 +34,26 @@ class RequesterTest extends AnyFunSuite {
     val memory  = new ReturnHost(HostTiming(latency = r => 20 + r.nextInt(100)), random, pins)
     val arrived = mutable.Queue[Int]() // Vectors.
     var holds   = false                // No write leaves the block, as far as its numbers say.
+    var blocks  = false                // RQ takes nothing.
+    var now     = 0
+    var shown   = 0                    // The cycle in which RQ was shown the latest message.
     private val numbers = mutable.Queue[Int]()
     private val dwords  = mutable.ArrayBuffer[Long]()
     private var head    = (0, 0, 0)
     private var message = false // RQ took one in the cycle before.
+    private var stands  = false // RQ did not take the beat of the cycle before.
     dut.io.rq.ready #= false
     dut.io.rc.valid #= false
     dut.io.sequence.numbers.foreach(_.valid #= false)
 
     def cycle(): Unit = {
       memory.cycle()
+      now += 1
       assert(dut.io.msixSent.toBoolean == message, "a message's beat, and no other, is told of")
       message = false
       val rq = dut.io.rq
+      if (rq.valid.toBoolean && !stands && dwords.isEmpty && toMessages(rq)) shown = now
+      stands = rq.valid.toBoolean && !rq.ready.toBoolean
       if (rq.valid.toBoolean && rq.ready.toBoolean) {
         if (dwords.isEmpty) head = (rq.firstBe.toInt, rq.lastBe.toInt, rq.sequence.toInt)
         val data = rq.data.toBigInt
@@ -57,19 +64,25 @@ class RequesterTest extends AnyFunSuite {
           dwords.clear()
         }
       }
-      rq.ready #= random.nextInt(4) != 0
+      rq.ready #= random.nextInt(4) != 0 && !blocks
       val number = dut.io.sequence.numbers(0)
       val shows  = numbers.nonEmpty && !holds
       number.valid #= shows
       if (shows) number.payload #= numbers.dequeue()
     }
 
+    private def toMessages(rq: Stream[Fragment[RqBeat]]): Boolean =
+      (rq.data.toBigInt & ((BigInt(1) << 64) - 4)) >= messages
+
     private def take(tlp: RequestTlp): Unit = {
       RequestModel.check(tlp, 256, 512)
       numbers += tlp.sequence
       message = tlp.address >= messages
-      if (message) arrived += tlp.data.head.toInt
-      else if (!tlp.write) {
+      if (message) {
+        assert(tlp.write && tlp.dwords == 1 && tlp.firstBe == 0xf && tlp.attributes == 0)
+        assert(tlp.address - messages < 16 * vectors, f"a message to ${tlp.address}%x")
+        arrived += tlp.data.head.toInt
+      } else if (!tlp.write) {
         val address = tlp.address.toInt
         memory.issue(
           tlp.tag,
@@ -157,6 +170,30 @@ class RequesterTest extends AnyFunSuite {
     }
     dut.clockDomain.waitSampling(300) // The return path fills its pools.
 
+    /** Fills a vector's entry and lets its messages go. */
+    def program(vector: Int, data: Int): Unit = {
+      val address = messages + 16 * vector
+      val words   = Seq(address & 0xffffffffL, address >> 32, BigInt(data), BigInt(0))
+      for ((value, field) <- words.zipWithIndex) set(vector, field, value)
+    }
+    def set(vector: Int, field: Int, value: BigInt): Unit = {
+      dut.io.msixRegisters.address #= 4 * vector + field
+      dut.io.msixRegisters.writeData #= value
+      dut.io.msixRegisters.write #= true
+      dut.clockDomain.waitSampling()
+      dut.io.msixRegisters.write #= false
+    }
+    def raise(vector: Int): Unit = {
+      dut.io.msixIrqs #= BigInt(1) << vector
+      dut.clockDomain.waitSampling()
+      dut.io.msixIrqs #= 0
+    }
+    def pending: Long = {
+      dut.io.msixRegisters.address #= 4 * vectors
+      dut.clockDomain.waitSampling(3)
+      dut.io.msixRegisters.readData.toLong
+    }
+
     /** A write of whole dwords and a read, which must find what was written just before.
       *
       * Only where no read is on its way to: a client's later write may pass its read, as on the
@@ -213,22 +250,7 @@ class RequesterTest extends AnyFunSuite {
 
   check("what was written is read back, and interrupts come behind it", 0) { (dut, bench) =>
     import bench.{host, random, senders}
-    for (
-      vector <- 0 until vectors;
-      (value, field) <- Seq(
-        BigInt(16 * vector),
-        messages >> 32,
-        BigInt(vector),
-        BigInt(0)
-      ).zipWithIndex
-    ) {
-      dut.io.msixRegisters.address #= 4 * vector + field
-      dut.io.msixRegisters.writeData #= value
-      dut.io.msixRegisters.write #= true
-      dut.clockDomain.waitSampling()
-      dut.io.msixRegisters.write #= false
-    }
-
+    for (vector <- 0 until vectors) bench.program(vector, vector)
     bench.toAsk = 400
     // The other client writes a page with a count and then raises an interrupt, as if that were its
     // ring: the last of its TLPs is far from gone by then.
@@ -237,15 +259,82 @@ class RequesterTest extends AnyFunSuite {
       val page   = IndexedSeq.fill(RequestModel.Page)(i.toLong)
       senders(1).queue += ClientRequest(true, ring, page.size, 0xf, 0xf, 0, 0, page)
       dut.clockDomain.waitSamplingWhere(20000)(senders(1).taken == i)
-      dut.io.msixIrqs #= BigInt(1) << vector
-      dut.clockDomain.waitSampling()
-      dut.io.msixIrqs #= 0
+      bench.raise(vector)
       dut.clockDomain.waitSamplingWhere(20000)(host.arrived.nonEmpty)
       assert(host.arrived.dequeue() == vector)
       val data = host.memory.memory.slice(ring / 4, ring / 4 + page.size)
       assert(data.forall(_ == i), "the interrupt overtook its data")
     }
     bench.finish(400)
+  }
+
+  // RQ is held off at random, so that messages stand anywhere between the table and the pins.
+  check("a message that RQ was not shown when it was masked comes after it, once", 0) {
+    (dut, bench) =>
+      import bench.{host, random, senders}
+      val control       = 3
+      val latest        = 2 // Cycles from the mask to the last one in which RQ is shown a message.
+      var before, after = 0
+
+      /** Lets no message of the vector go, and how it lets them go again. */
+      def close(vector: Int): () => Unit = random.nextInt(8) match {
+        case 0 =>
+          dut.io.msixMask #= true
+          () => dut.io.msixMask #= false
+        case 1 =>
+          dut.io.msixEnable #= false
+          () => dut.io.msixEnable #= true
+        case 2 =>
+          dut.io.busMaster #= false
+          () => dut.io.busMaster #= true
+        case 3 =>
+          dut.io.stop #= true
+          () => dut.io.stop #= false
+        case _ =>
+          bench.set(vector, control, 1)
+          () => bench.set(vector, control, 0)
+      }
+
+      for (round <- 1 to 400) {
+        val vector = random.nextInt(vectors)
+        bench.program(vector, 2 * round)
+        for (_ <- 0 until random.nextInt(4)) {
+          senders(1).queue += RequestModel
+            .random(random, write = true, ring, RequestModel.anyDwords(random))
+        }
+        dut.clockDomain.waitSampling(1 + random.nextInt(30))
+        host.blocks = random.nextInt(3) != 0
+        dut.clockDomain.waitSampling(1 + random.nextInt(10))
+        val raised = host.now
+        bench.raise(vector)
+        dut.clockDomain.waitSampling(1 + random.nextInt(40))
+
+        val closed = host.now + 1
+        val open   = close(vector)
+        dut.clockDomain.waitSampling(latest + 1)
+        bench.set(vector, 2, 2 * round + 1)
+        val old  = host.shown > raised
+        val hush = random.nextBoolean()
+        if (hush) {
+          host.blocks = false
+          dut.clockDomain.waitSampling(300)
+          assert(host.arrived.size == (if (old) 1 else 0))
+          if (!old) assert(bench.pending == 1L << vector)
+        } else dut.clockDomain.waitSampling(random.nextInt(20))
+        assert(host.shown <= closed + latest, "RQ was shown a message that was masked")
+        open()
+        dut.clockDomain.waitSampling(random.nextInt(40))
+        host.blocks = false
+        dut.clockDomain.waitSamplingWhere(20000)(host.arrived.nonEmpty)
+        dut.clockDomain.waitSampling(300)
+        assert(host.arrived.toSeq == Seq(if (old) 2 * round else 2 * round + 1))
+        host.arrived.clear()
+        if (old) before += 1 else after += 1
+        dut.clockDomain.waitSamplingWhere(20000)(senders(1).queue.isEmpty)
+      }
+      info(s"$before messages before the mask, $after after it")
+      assert(before > 40 && after > 40)
+      bench.finish(0)
   }
 
   check("clear sets every counter to zero", 0) { (dut, bench) =>
