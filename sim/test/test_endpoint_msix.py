@@ -7,6 +7,7 @@ The plain client has the table for itself: messages are writes into its memory.
 """
 
 import contextlib
+import os
 import random
 
 import pytest
@@ -16,6 +17,7 @@ from driver_guest import boot
 from seeds import SHIFT
 from stamped import (
     BAR0_OFFSETS,
+    TICK_NS,
     doorbells,
     open_loopback,
     pairs,
@@ -29,7 +31,7 @@ from sim import artefacts
 pytestmark = pytest.mark.soak  # gateware and board of its own
 
 CAP_MSIX, ENABLE, MASK_ALL = 0x11, 1 << 15, 1 << 14
-MASKED = 1
+MASKED, IRQ_MSIX = 1, 2
 MESSAGES = 2 * HIGH_MEMORY  # above 4 GiB
 TOTAL, DESCRIPTOR = 1 << 18, 8192
 
@@ -160,6 +162,79 @@ def test_a_message_never_overtakes_its_data(start_msix, slow):
         else:
             written += 4 * tlp.dwords
     assert announced == [sum(sizes[: n + 1]) for n in range(len(sizes))]
+
+
+HELD_OFF = pytest.mark.parametrize(
+    "options", [("--stall", 90), ("--write-stall", "10:1500")], ids=["stalls", "credits"]
+)
+
+
+def send_for_ever(card):
+    """The pattern to the host, a KiB at a time, with a message behind each."""
+    card.memory(HIGH_MEMORY, TOTAL)
+    card.write("pattern_control", C2H_GENERATE)
+    card.program("c2h", slices(HIGH_MEMORY, 4096, 1024), "all")
+    card.write("pcie_dma0_writer_table_loop_prog_n", 1)
+    card.start("c2h")
+
+
+@HELD_OFF
+def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, options):
+    """One that waits when its vector is masked waits on, however long RQ is held off."""
+    print(f"seed {SHIFT}")
+    rng, rounds = random.Random(SHIFT), 60
+    with msix(start_msix, *options, "--seed", SHIFT + 1, log=True) as (board, card, vectors):
+        vectors.program(C2H, 1)
+        control = vectors.table + 16 * C2H + 12
+        send_for_ever(card)
+        for _ in range(rounds):
+            vectors.mask(C2H, True)
+            assert card.mmio_read(control) == MASKED
+            for _ in range(rng.randrange(3)):
+                card.read("ctrl_scratch")
+            vectors.mask(C2H, False)
+            for _ in range(rng.randrange(3)):
+                card.read("ctrl_scratch")
+        card.stop()
+        vectors.wait_pending(0)
+    log = board.tlps()
+    own = [t for t in log.on("CQ") if t.address & BAR0_OFFSETS == control]
+    writes = [t.ns for t in own if t.kind == "MWr"][1:]  # the first is that of `program`
+    answers = log.on("CC")
+    masked, unmasked = writes[0::2], writes[1::2]
+    read_back = [
+        next(cpl.ns for cpl in answers if cpl.ns > t.ns and cpl.tag == t.tag)
+        for t in own
+        if t.kind == "MRd"
+    ]
+    assert len(masked) == len(unmasked) == len(read_back) == rounds
+    messages = [t for t in log.on("RQ", "MWr") if t.address >= MESSAGES]
+    shown = [t.ns - (t.span or TICK_NS) for t in messages]
+    late = [ns for a, b in zip(read_back, unmasked) for ns in shown if a < ns < b]
+    assert not late, f"of {len(messages)} messages: {late}"
+    assert len(messages) > rounds // 4
+
+
+@HELD_OFF
+def test_no_message_is_shown_to_rq_after_the_function_was_masked(start_msix, options):
+    """With the function mask set, or MSI-X disabled: the model knows the cycle (`msi-disabled`)."""
+    print(f"seed {SHIFT}")
+    rng = random.Random(SHIFT)
+    with msix(start_msix, *options, "--seed", SHIFT + 1) as (board, card, vectors):
+        fd = os.eventfd(0, os.EFD_NONBLOCK)
+        card.client.set_eventfd(fd, index=IRQ_MSIX, start=C2H)
+        send_for_ever(card)
+        for _ in range(60):
+            vectors.control(rng.choice([0, ENABLE | MASK_ALL]))
+            for _ in range(rng.randrange(1, 3)):
+                card.read("ctrl_scratch")
+            vectors.control(ENABLE)
+            for _ in range(rng.randrange(3)):
+                card.read("ctrl_scratch")
+        card.stop()
+        vectors.wait_pending(0)
+        assert os.eventfd_read(fd) > 0 and board.stats()["msi"] > 15
+        os.close(fd)
 
 
 @pytest.mark.parametrize("stall", [0, 40])

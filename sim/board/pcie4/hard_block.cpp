@@ -151,6 +151,7 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     Time from = std::exchange(rq_from_, 0);
     bool keep_broken = rq_sink_.keep_broken();
     Tlp tlp = decode_rq(rq_sink_.take(), rq_first_be_, rq_last_be_);
+    tlp.shown_at = from;
     tlp.pins_at = now;
     if (rq_lost_ || config_.flr_in_process()) return;
     unsigned expected = tlp.type == TlpType::MemWrite ? tlp.dwords : 0;

@@ -17,7 +17,9 @@ constexpr uint16_t kHostId = 0x00a0;                 // bus 0, device 20: any va
 constexpr unsigned kTransmitBuffer = 2048;           // bytes behind the user pins
 constexpr size_t kTransmitTlps = 32;                 // that wait for credits
 constexpr unsigned kMmioReads = 32;  // in flight: few enough that the last one meets its deadline
-constexpr Time kMessageOnItsWay = 1000 * kNanosecond;  // through the card's own pipeline
+// From the pins that mask MSI-X, through the card's registers, to the last cycle in which a message
+// may be shown on RQ. One that is shown stays, however long RQ is held off.
+constexpr Time kMessageOnItsWay = 4 * kCycle;
 constexpr size_t kLateReads = 128;   // tags that are kept for answers after the timeout
 constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for the link
 
@@ -224,8 +226,8 @@ void RootComplex::card_writes(Tlp &write) {
 bool RootComplex::message(const Tlp &write) {
     std::optional<unsigned> vector = host_.vector_of(write.address, write.payload.front());
     if (!vector) return false;
-    rules_.check(write.pins_at <= messages_until_, Rule::MsiDisabled, write,
-                 "MSI-X has been disabled or masked for longer than 1 us");
+    rules_.check(write.shown_at <= messages_until_, Rule::MsiDisabled, write,
+                 "MSI-X was disabled or masked before RQ was shown the message");
     if (faults_.lose_msi()) return true;
     ++(host_.interrupt(*vector) ? counters.msi : counters.msi_lost);
     return true;

@@ -44,6 +44,7 @@ struct Tlp {
     bool reserved = false;   // of the user's: the descriptor has a bit set that must be 0
     bool malformed = false;  // to the card: breaks a rule of the specification, the block drops it
     bool replayed = false;   // to the card: came with a wrong LCRC first
+    Time shown_at = 0;       // of the user's: when its first beat was shown at the pins
     Time pins_at = 0;        // when its last beat was taken at the pins
     std::vector<uint32_t> payload;
 
