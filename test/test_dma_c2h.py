@@ -166,6 +166,22 @@ def test_a_request_has_512_bytes_at_most(length, offset, seed):
     assert len(bench.ends) == -(-length//(PIECE if offset == 0 else PIECE - BEAT_BYTES))
 
 
+@pytest.mark.parametrize("below", [512, 700])
+def test_a_descriptor_may_cross_4_gib(below):
+    """The upper half of a request's address follows the lower one."""
+    bench = Bench(1)
+    descriptor = ((8 << 32) - below, 1500, True)
+    beats = random_beats(bench.rng, beats_of(1500))
+
+    def main():
+        yield from bench.program([descriptor])
+        yield from bench.write("enable", 1)
+        yield from bench.finish(1)
+
+    bench.run(main(), beats)
+    assert bench.memory == filled([descriptor], beats)
+
+
 @pytest.mark.parametrize("length", [4, 32, 33, 64, 96, 256, 512, 544, 4096])
 def test_there_is_no_gap_between_descriptors(length):
     """Whatever their size, each cycle brings a beat of a write, once the first has begun."""
@@ -205,6 +221,35 @@ def test_a_message_ends_its_descriptor(seed):
     sizes = [(address, BEAT_BYTES*size) for (address, *_), size in zip(descriptors, messages)]
     assert bench.memory == filled(sizes, beats)
     assert bench.interrupts == len(messages)
+
+
+@each_seed(3)
+@pytest.mark.parametrize("offset", [0, 3])
+def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
+    """A `last` on the descriptor's last beat: of that beat only the descriptor's bytes are written.
+
+    An earlier `last` ends the descriptor behind a whole beat.
+    """
+    rng     = random.Random(seed)
+    bench   = Bench(seed, rng.choice([0.5, 1.0]), rng.choice([0.5, 1.0]))
+    lengths = [1, 33, 100, 479, 481, 511, 512, 513, 1021, 1500]
+    rng.shuffle(lengths)
+    descriptors = [(n << 33 | offset, length, True) for n, length in enumerate(lengths)]
+    beats, sizes = [], []
+    for address, length, _ in descriptors:
+        count = rng.choice([beats_of(length), rng.randint(1, beats_of(length))])
+        beats += [*random_beats(rng, count - 1), (rng.getrandbits(256), 1)]
+        sizes.append((address, min(length, BEAT_BYTES*count)))
+    print(sizes)
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        yield from bench.finish(len(descriptors))
+
+    bench.run(main(), beats)
+    assert bench.memory == filled(sizes, beats)
+    assert bench.interrupts == len(descriptors)
 
 
 def test_messages_follow_each_other_without_a_gap():
@@ -300,6 +345,59 @@ def test_a_write_waits_for_all_of_its_data():
         assert not (yield bench.port.source.valid)
 
     bench.run(main(), random_beats(bench.rng, 2))
+
+
+@pytest.mark.parametrize("length", [0, 1, 32, 40])
+def test_an_endpoint_that_takes_nothing_costs_no_descriptor(length):
+    """While the endpoint takes nothing, small descriptors pile up to what the engine has room for.
+
+    All of them are written, and count, when the endpoint goes on.
+    """
+    bench = Bench(1, ready=0.0)
+    descriptors = [(0, 8, True), *((n << 33, length, True) for n in range(1, 40))]
+    beats = random_beats(bench.rng, sum(beats_of(length) for _, length, _ in descriptors))
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        for _ in range(150):
+            yield
+        assert not bench.beats and (yield from bench.status()) == 0
+        bench.ready = 1.0
+        for _ in range(300):
+            yield
+        assert (yield from bench.status()) == len(descriptors)
+
+    bench.run(main(), beats)
+    assert bench.memory == filled(descriptors, beats)
+    assert bench.interrupts == len(descriptors)
+
+
+def test_a_new_run_loses_nothing_of_the_stream():
+    """Enabled again before the old write has ended, the engine makes the stream wait."""
+    bench = Bench(1, ready=0.0)
+    before = []
+
+    def main():
+        yield from bench.program([(0, 512, True)])
+        yield from bench.write("enable", 1)
+        while not (yield bench.port.source.valid):
+            yield
+        yield from bench.write("enable", 0)
+        yield from bench.write("table_reset", 1)
+        yield from bench.program([(1 << 33, 64, True)])
+        yield from bench.write("enable", 1)
+        yield
+        before.append(bench.taken)
+        for _ in range(60):
+            yield
+        assert not (yield bench.dut.run) and bench.taken == before[0]
+        bench.ready = 1.0
+        yield from bench.finish(1)
+
+    bench.run(main(), [(n, 0) for n in range(3000)])
+    assert bench.memory[1 << 33] | bench.memory[(1 << 33) + 1] << 8 == before[0]
+    assert bench.interrupts == 1
 
 
 @each_seed(12)

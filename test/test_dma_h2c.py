@@ -16,7 +16,7 @@ from stream_model import simulate
 
 from lanebox import layouts
 from lanebox.dma.descriptors import BEAT_BYTES
-from lanebox.dma.h2c import H2c
+from lanebox.dma.h2c import MOST_REQUESTS, H2c
 from lanebox.pcie.ports import MasterPort
 
 MRRS  = 512
@@ -27,7 +27,8 @@ PATIENCE = 200
 
 
 def beats_of(length):
-    """Beats of a descriptor, in all of its requests."""
+    """Beats of a descriptor, in all of its requests. One of no bytes has a request of one."""
+    length = max(length, 1)
     return sum(-(-min(MRRS, length - start) // BEAT_BYTES) for start in range(0, length, MRRS))
 
 
@@ -81,10 +82,10 @@ class Host:
 
 
 class Bench(DmaBench):
-    def __init__(self, seed, latency, density=1.0):
+    def __init__(self, seed, latency, density=1.0, store=STORE):
         self.port = MasterPort(0, writes=False, reads=True)
         phy       = SimpleNamespace(id=Signal(16))
-        super().__init__(H2c(SimpleNamespace(phy=phy), self.port, STORE), seed)
+        super().__init__(H2c(SimpleNamespace(phy=phy), self.port, store), seed)
         self.host    = Host(self.port, self.rng, latency)
         self.density = density # Of the user's readiness; 0: it takes nothing.
         self.taken   = []      # (data, first)
@@ -287,6 +288,48 @@ def test_a_round_trip_is_filled():
     assert layouts.DMA_STORE_SIZE >= layouts.READ_TAGS*layouts.LARGEST_PAYLOAD + 2*MRRS
 
 
+def test_small_requests_in_flight_are_limited():
+    """With room for more data, the engine makes no more requests than it can keep in mind."""
+    count       = MOST_REQUESTS + 60
+    bench       = Bench(0, latency=300, store=BEAT_BYTES*2*MOST_REQUESTS)
+    descriptors = [(64*n, 32, False) for n in range(count)]
+    bench.host.ready = 1.0
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        yield from until(lambda: bench.host.given)
+        yield from bench.reach(count)
+        yield from until(lambda: len(bench.taken) == count)
+
+    bench.run(main(), ends(descriptors))
+    assert bench.host.most == MOST_REQUESTS
+    assert bench.taken == [(address, 1) for address, *_ in descriptors]
+
+
+def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
+    """Of the longest descriptor each request leaves the rest to do."""
+    bench  = Bench(0, latency=10)
+    length = 2**24 - 1
+    seen   = []
+
+    @passive
+    def watch():
+        cutter = bench.dut.cutter
+        while True:
+            if (yield cutter.source.valid) and (yield cutter.source.ready):
+                seen.append(((yield cutter.source.address), (yield cutter.left)))
+            yield
+
+    def main():
+        yield from bench.program([(0, length, False)])
+        yield from bench.write("enable", 1)
+        yield from until(lambda: len(seen) == 8)
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(), watch()])
+    assert seen == [(MRRS*n, length - MRRS*n) for n in range(8)]
+
+
 def test_a_user_that_takes_nothing_holds_up_nobody():
     """What was asked for is taken from the endpoint, though the user never takes it."""
     bench       = Bench(0, latency=30, density=0)
@@ -336,7 +379,7 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
 
 
 @each_seed(1)
-@pytest.mark.parametrize("length", [1, 4, 33, 36, 508])
+@pytest.mark.parametrize("length", [0, 1, 4, 33, 36, 508])
 def test_room_comes_back_whatever_the_length(length, seed):
     """Twice the store's size in descriptors that end inside a beat: each is done in the end.
 
@@ -397,6 +440,87 @@ def test_nothing_counts_after_its_run(seed):
     simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
         watch_end()])
     assert len(shown) > 100 and set(shown) == {0} and late == 0
+
+
+def test_nothing_counts_that_a_new_run_drops():
+    """Enabled again at once, and the table left alone: what was asked for before is dropped.
+
+    It comes while the engine is enabled, but waits for rest.
+    """
+    bench       = Bench(0, latency=100)
+    descriptors = [(512*n, 512, True) for n in range(4)]
+    total       = 4*512//BEAT_BYTES
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        yield from until(lambda: bench.host.asked == total)
+        assert bench.host.given == 0
+        yield from bench.write("enable", 0)
+        yield from bench.write("enable", 1)
+        assert bench.host.given == 0 and (yield bench.dut.enable)
+        while not (yield bench.dut.run):
+            yield
+        assert bench.host.given == total
+        assert (yield from bench.status()) == 0
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
+        bench.count_interrupts()])
+    assert bench.interrupts == 0 and not bench.taken
+
+
+def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
+    """Descriptors end in each cycle, and software empties the table in one of them."""
+    bench = Bench(0, latency=90)
+    table = bench.dut.table
+    bench.host.ready = 1.0
+    met = []
+
+    @passive
+    def watch():
+        while True:
+            if (yield table.flush):
+                met.append((yield table.done))
+                assert not (yield table.irq) and not (yield table.counted)
+            yield
+
+    def main():
+        yield from bench.program([(64*n, 32, True) for n in range(60)])
+        yield from bench.write("enable", 1)
+        yield from until(lambda: bench.host.given > 10)
+        yield from bench.write("table_reset", 1)
+        assert (yield from bench.status()) == 0
+        bench.interrupts = 0
+        yield from until(lambda: bench.host.given == bench.host.asked)
+        for _ in range(10):
+            yield
+        assert (yield from bench.status()) == 0 and bench.interrupts == 0
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
+        bench.count_interrupts(), watch()])
+    assert met == [1]
+
+
+def test_zero_in_the_reset_register_resets_nothing():
+    """The table, its status and what is under way are as before."""
+    bench       = Bench(0, latency=60)
+    descriptors = [(64*n, 32, True) for n in range(4)]
+
+    def main():
+        yield from bench.program(descriptors[:2])
+        yield from bench.write("enable", 1)
+        yield from bench.reach(2)
+        yield from bench.program(descriptors[2:])
+        yield from until(lambda: len(bench.host.lengths) == len(descriptors))
+        assert (yield from bench.status()) == 2
+        yield from bench.write("table_reset", 0)
+        assert (yield from bench.status()) == 2
+        yield from bench.reach(len(descriptors))
+        for _ in range(4):
+            yield
+
+    bench.run(main(), ends(descriptors))
+    assert bench.interrupts == len(descriptors)
 
 
 COUNT_BITS = 16 # Of each half of the loop status: rounds of the table, and the place in it.
