@@ -13,7 +13,7 @@ from lanebox.synthesis.yosys import Design, black_box, find_yosys
 
 # SpinalHDL components that are endpoint and bridge; DMA engines and target memories are others.
 ENDPOINT_BLOCKS = ("Requester", "Completer", "SlavePort", "MmioBridge")
-ENDPOINT_BUDGET = {"lut": 8000, "lutram": 3000, "bram": 24}
+ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
 
 def make_design(output, hard_block):
     """The gateware in `output` for Yosys; every SpinalHDL component is a block by itself.
