@@ -31,7 +31,8 @@ READING = {f"{BRIDGE}_{name}" for name in ("reads", "writes", "completions")}
 
 # The board's hard block cuts no TLP short, never has 31 writes that wait for the link, keeps RC's
 # beats apart enough; no bus of the card fails.
-# Whatever counts in these suites is cleared there, by a list that the component itself has.
+# Whatever counts in these suites is cleared there, by a list that the component itself has. The
+# back pressure of RC counts nowhere, since RC is never held off.
 IN_SPINAL = {
     "pcie_endpoint_host_discontinued": "CompleterTest",
     "pcie_endpoint_device_number_waits": "RequesterTest",
