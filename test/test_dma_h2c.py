@@ -318,7 +318,7 @@ def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
         cutter = bench.dut.cutter
         while True:
             if (yield cutter.source.valid) and (yield cutter.source.ready):
-                seen.append(((yield cutter.source.address), (yield cutter.left)))
+                seen.append(((yield cutter.source.address), (yield cutter.source.left)))
             yield
 
     def main():
@@ -327,7 +327,7 @@ def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
         yield from until(lambda: len(seen) == 8)
 
     simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(), watch()])
-    assert seen == [(MRRS*n, length - MRRS*n) for n in range(8)]
+    assert seen[:8] == [(MRRS*n, length - MRRS*n) for n in range(8)]
 
 
 def test_a_user_that_takes_nothing_holds_up_nobody():
