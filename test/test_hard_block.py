@@ -56,7 +56,7 @@ def test_times_are_the_same_at_another_clock(clock):
     platform = XilinxUSPPlatform("xcku5p-ffvb676-2-i", [("pcie_x8", 0, *pads)])
     phy      = make_phy("lanebox", platform, platform.request("pcie_x8"), clock=clock)
     endpoint = make_endpoint("lanebox", phy)
-    assert endpoint._timeout.storage.reset.value == 20e-3*clock
+    assert endpoint._timeout.storage.reset.value == 10e-3*clock
     assert phy.flr.drain_cycles == 20e-3*clock
 
 

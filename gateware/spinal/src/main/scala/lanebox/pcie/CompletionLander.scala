@@ -17,7 +17,6 @@ case class CompletionEnd(p: ReturnParam) extends Bundle {
   val error      = ReadError()
   val finish     = Bool()
   val free       = Bool()
-  val suspect    = Bool()
 }
 
 /** Puts the payload of completions into the landing memory.
