@@ -82,9 +82,9 @@ class Host:
 
 
 class Bench(DmaBench):
-    def __init__(self, seed, latency, density=1.0, store=STORE):
+    def __init__(self, seed, latency, density=1.0, store=STORE, mrrs=MRRS):
         self.port = MasterPort(0, writes=False, reads=True)
-        phy       = SimpleNamespace(id=Signal(16))
+        phy       = SimpleNamespace(max_request_size=Signal(16, reset=mrrs), id=Signal(16))
         super().__init__(H2c(SimpleNamespace(phy=phy), self.port, store), seed)
         self.host    = Host(self.port, self.rng, latency)
         self.density = density # Of the user's readiness; 0: it takes nothing.
@@ -221,6 +221,22 @@ def test_any_bytes_come_from_any_address(seed):
         assert [first for _, first in taken] == [1, *[0]*(count - 1)]
         at += count
     assert bench.interrupts == len(descriptors)
+
+
+@pytest.mark.parametrize("mrrs, requests", [(128, 8), (256, 4), (512, 2), (4096, 2)])
+def test_a_request_is_no_longer_than_the_host_allows(mrrs, requests):
+    """What fails with one read of the host is no more than that read."""
+    bench = Bench(0, latency=10, mrrs=mrrs)
+
+    def main():
+        for _ in range(4):
+            yield
+        yield from bench.program([(0x1000, 1024, True)])
+        yield from bench.write("enable", 1)
+        yield from bench.reach(1)
+
+    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
+    assert bench.host.lengths == [1024//4//requests]*requests
 
 
 def test_a_small_request_is_made_in_each_cycle():

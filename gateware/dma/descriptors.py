@@ -22,11 +22,7 @@ BEAT_BYTES  = layouts.DATA_WIDTH//8
 PIECE_BYTES = layouts.LARGEST_PAYLOAD # The most that one request of the card asks for.
 PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
 LENGTH_BITS = 24 # Of a descriptor: LitePCIe's.
-EPOCH_BITS  = 2  # Table resets that may pass before all that was taken out before has ended.
-
-# A piece that begins inside a dword touches one dword more than its bytes need. It is a beat
-# shorter, or its last dword would be a request of its own.
-SHIFTED_PIECE_BYTES = PIECE_BYTES - BEAT_BYTES
+EPOCH_BITS  = 2  # Of a count of table resets: what left the table before one is told by it.
 
 # Table --------------------------------------------------------------------------------------------
 
@@ -112,7 +108,10 @@ def piece_layout():
     return EndpointDescription([*_cut_layout(), *_kept_layout(), *enables_layout()])
 
 class DescriptorCutter(LiteXModule):
-    """Descriptors out of the table, cut into pieces of 512 B of the stream at most.
+    """Descriptors out of the table, cut into pieces of `largest` bytes of the stream at most.
+
+    A piece that begins inside a dword touches one dword more than its bytes need. It is a beat
+    shorter, or its last dword would be a request of its own.
 
     A descriptor of one piece passes in each cycle, the pieces of others in each fourth: their data
     takes longer. The next descriptor's first piece is ready before it is needed. `terminate` drops
@@ -123,9 +122,12 @@ class DescriptorCutter(LiteXModule):
         self.run       = Signal()                                 # i
         self.hold      = Signal()                                 # i, `source` stays without run.
         self.terminate = Signal()                                 # i, when `source` is taken.
+        self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES) # i
 
         # # #
 
+        self.shifted_largest = Signal(len(self.largest))
+        self.sync += self.shifted_largest.eq(self.largest - BEAT_BYTES)
         self.add_ahead(table)
         self.add_rest()
         ahead, rest = self.ahead.source, self.rest
@@ -171,7 +173,7 @@ class DescriptorCutter(LiteXModule):
 
     def measure(self, piece, address, length):
         """What `piece` takes of `length` bytes from `address` on."""
-        most = Mux(address[:2] != 0, SHIFTED_PIECE_BYTES, PIECE_BYTES)
+        most = Mux(address[:2] != 0, self.shifted_largest, self.largest)
         last = Signal()
         size = Signal(bits_for(PIECE_BYTES))
         self.comb += [

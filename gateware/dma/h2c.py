@@ -8,7 +8,8 @@ A descriptor is done when its data is here, whatever the round trip: only then d
 the interrupt say so, and software may fill its buffer anew. LitePCIe's own engine says so when it
 has asked for the data, and so may have no more in flight than its software keeps its hands off.
 
-Data that the host fails to give is zero, and counted by the endpoint.
+Data that the host fails to give is zero, and counted by the endpoint. For a descriptor of no bytes
+one byte is read, and one beat comes.
 """
 
 from litex.gen import *
@@ -20,6 +21,7 @@ from lanebox import layouts
 from lanebox.dma.descriptors import (
     BEAT_BYTES,
     PIECE_BEATS,
+    PIECE_BYTES,
     DescriptorCutter,
     SettledTable,
     owner_layout,
@@ -60,6 +62,9 @@ class H2c(LiteXModule):
             self._enable.storage[1].eq(self.idle),
         ]
         self.cutter = DescriptorCutter(self.table)
+        # A read that fails leaves zeros for its request: these are no longer than the host's reads.
+        largest = endpoint.phy.max_request_size
+        self.sync += self.cutter.largest.eq(Mux(largest > PIECE_BYTES, PIECE_BYTES, largest))
 
         # Requests in flight, in the order in which the endpoint delivers their data. `first` and
         # `last` are of their descriptor; `tail`: they bring a beat more than they fill.
