@@ -61,7 +61,7 @@ def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeyp
         for name in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram",
             "depth/endpoint")}
     assert rows["area/endpoint/lut"]["value"] == 4000
-    assert rows["area/endpoint/lut"]["ratio"] == 2
+    assert rows["area/endpoint/lut"]["ratio"] == gateware.ENDPOINT_BUDGET["lut"]/4000
     assert rows["area/endpoint/lut"]["vs"] == pytest.approx(4/9)
     assert rows["depth/endpoint"]["value"] == 7
 

@@ -176,16 +176,26 @@ def client_of_windows(board, file, count):
 
 
 def test_unmapping_does_not_look_at_every_window(start_board, file):
-    """The cost of a DMA_UNMAP is that of its own windows: among 40,000 it is as among 400."""
-    cpu = {}
-    for count in (400, 40_000):
+    """The cost of a DMA_UNMAP is that of its own windows: among 40,000 it is as among 400.
+
+    That is CPU time of some milliseconds, which other programs lengthen: the least of a few counts.
+    """
+
+    def cost(count):
         with start_board() as board:
             client = client_of_windows(board, file, count)
             before = board.cpu_seconds()
             for i in range(0, count, count // 200):
                 client.unmap(HIGH_MEMORY + 2 * i * PAGE, PAGE)
-            cpu[count] = board.cpu_seconds() - before
-    assert cpu[40_000] < 4 * cpu[400], f"CPU seconds of 200 DMA_UNMAPs: {cpu}"
+            return board.cpu_seconds() - before
+
+    cpu = {}
+    for _ in range(5):
+        for count in (400, 40_000):
+            cpu[count] = min(cost(count), cpu.get(count, 1.0))
+        if cpu[40_000] < 4 * cpu[400]:
+            return
+    pytest.fail(f"CPU seconds of 200 DMA_UNMAPs: {cpu}")
 
 
 # Mappings that are refused ---------------------------------------------------------------------
