@@ -57,7 +57,7 @@ CAMPAIGNS = {
     "utility": Campaign(3, SIM_TESTS, ("test_util_*",)),
     "stock": Campaign(2, SIM_TESTS, ("test_sim_guest",)),
     "cost": Campaign(4, SIM_TESTS, ("test_host", "test_guest_fio")),
-    "rows": Campaign(3, SIM_TESTS, ("test_streams",)),
+    "rows": Campaign(1, SIM_TESTS, ("test_streams",)),
     "python": Campaign(0.5, SIM_TESTS, ("test_python_host",)),
     "readme": Campaign(6, SIM_TESTS, ("test_readme",)),
     "proofs": Campaign(3, UNIT_TESTS, ("test_formal",)),
