@@ -71,8 +71,9 @@ AXI_ID_WIDTH     = 8         # A place of 32 and the times that it was given up:
 # well before a host gives up on its completion.
 BUS_TIMEOUT = 128
 
-# Of a read that nobody answers, in seconds.
-COMPLETION_TIMEOUT = 10e-3
+# Of a read that nobody answers, in seconds. Its tag is given to another read after 2.6 to 3 times
+# this (ReturnParam.scala). The hard block must not wait for that long: 50 ms by default.
+COMPLETION_TIMEOUT = 20e-3
 
 # CSR locations, in pages of 2 KiB -----------------------------------------------------------------
 

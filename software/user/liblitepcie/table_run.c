@@ -20,9 +20,9 @@
 
 /*
  * Reads of a register, some 700 ns of device time each, in which the DMA comes to rest: together
- * longer than the 10 ms after which the card gives up a read that nobody answers.
+ * longer than the 25 ms after which the card gives up a read that nobody answers.
  */
-#define IDLE_READS		32768
+#define IDLE_READS		65536
 
 /* Device time after which reads that were issued have come back, or never will. */
 #define SETTLE_READS		64
