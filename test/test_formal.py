@@ -33,7 +33,8 @@ MISTAKES = [
     ("CompletionCredits", r"headers <= 9'h0dc",            "headers <= 9'h0dd"),
     ("CompletionCredits", r"_zz_exact <= 10'h100",         "_zz_exact <= 10'h101"),
     ("CompletionCredits", r"data <= 12'h77c",              "data <= 12'h79d"),
-    ("TagPool", r"(lowerHalf_pop_ready = )\(io_pop_ready && \(! useUpper\)\)", r"\1io_pop_ready"),
+    ("TagPool", r"(lowerHalf_pop_ready = ).*;",  r"\1io_pop_ready;"),
+    ("TagPool", r"(useSuspect = ).*;",           r"\1(! lowerHalf_pop_valid);"),
 ]
 
 

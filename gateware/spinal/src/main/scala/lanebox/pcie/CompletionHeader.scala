@@ -25,12 +25,14 @@ object CompletionHeader {
   val Dwords = 3
 
   /** Error codes of the descriptor that say more than the status and the poison bit do. */
-  val Normal     = 0
-  val Poisoned   = 1
-  val Status     = 2
-  val InvalidTag = 6 // The block waits for nothing under this tag.
-  val Reset      = 8 // Ended by a function level reset: tag and `done` alone are valid.
-  val Timeout    = 9 // Ended by the block's own clock: tag and `done` alone are valid.
+  val Normal       = 0
+  val Poisoned     = 1
+  val Status       = 2
+  val ByteCount    = 3 // No data, or more than the read waits for.
+  val LowerAddress = 5 // Not that of the next byte that the read waits for.
+  val InvalidTag   = 6 // The block waits for nothing under this tag.
+  val Reset        = 8 // Ended by a function level reset: tag and `done` alone are valid.
+  val Timeout      = 9 // Ended by the block's own clock: tag and `done` alone are valid.
 
   def apply(words: Bits): CompletionHeader = {
     val header = CompletionHeader()

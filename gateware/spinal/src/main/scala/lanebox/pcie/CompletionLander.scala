@@ -17,6 +17,7 @@ case class CompletionEnd(p: ReturnParam) extends Bundle {
   val error      = ReadError()
   val finish     = Bool()
   val free       = Bool()
+  val suspect    = Bool()
 }
 
 /** Puts the payload of completions into the landing memory.

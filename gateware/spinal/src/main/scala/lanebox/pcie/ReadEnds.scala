@@ -29,6 +29,7 @@ case class ReadEnds(p: ReturnParam) extends Component {
     val clear    = slave(Flow(FreeTag(p)))
     val end      = slave(Flow(CompletionEnd(p)))
     val free     = master(Flow(FreeTag(p)))
+    val suspect  = out Bool () // With free: its read timed out.
     val finished = master(Flow(FinishedRead(p)))
 
     // The status of slots that have no read outstanding, and of those that wait for delivery.
@@ -65,6 +66,7 @@ case class ReadEnds(p: ReturnParam) extends Component {
   io.free.valid      := RegNext(io.end.valid && io.end.free) init False
   io.free.tag        := RegNext(io.end.tag)
   io.free.generation := RegNext(io.end.generation)
+  io.suspect         := RegNext(io.end.suspect)
 
   val slots = new Area {
     val end      = RegNext(io.end.payload)

@@ -27,6 +27,7 @@ case class ReadProgress() extends Bundle {
   val waiting    = Bool()       // Completions are to come.
   val overdue    = Bool()       // They were, and are dropped now.
   val begun      = Bool()       // Some of the data is here.
+  val broken     = Bool()       // A completion was wrong, so that those behind it may not fit.
   val left       = UInt(8 bits) // Dwords to come.
 }
 
@@ -50,6 +51,7 @@ case class Verdict(p: ReturnParam) extends Bundle {
   val error                       = ReadError()
   val finish                      = Bool()       // Nothing more comes for the read.
   val free                        = Bool()       // Nor under its tag.
+  val suspect                     = Bool()       // With free: the read timed out.
   val unexpected, late, duplicate = Bool()       // Of completions without a read that waits.
 }
 
@@ -109,6 +111,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val overdue = known && !fresh && now.overdue
     val left    = fresh ? entry.dwords | now.left
     val begun   = !fresh && now.begun
+    val broken  = !fresh && now.broken
     val skip    = begun ? U(0, 2 bits) | entry.skip
     val age     = io.tick - entry.stamp
 
@@ -129,6 +132,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val overdue = RegNext(prepare.overdue)
     val left    = RegNext(prepare.left)
     val begun   = RegNext(prepare.begun)
+    val broken  = RegNext(prepare.broken)
     val skip    = RegNext(prepare.skip)
     val rest    = RegNext(prepare.rest)
     val bytes   = RegNext(prepare.bytes)
@@ -144,19 +148,27 @@ case class ReadTable(p: ReturnParam) extends Component {
         prepare.header.code === CompletionHeader.Timeout
     )
     val foreign = RegNext(prepare.header.code === CompletionHeader.InvalidTag)
+    val misfit  = RegNext(ReadTable.misfit(prepare.header))
+    val data    = RegNext(ReadTable.data(prepare.header))
 
     val header = visit.header
-    val fits = !rest.msb && !empty && whole === header.done &&
+    val place =
       bytes === (left @@ U(0, 2 bits)).resized && header.address === (from.resize(5 bits) @@ skip)
+    val fits = !rest.msb && !empty && whole === header.done && place
 
+    // An earlier read's answer. The block names such a one itself, and says `done` if the read that
+    // has the tag now has ended with it. A completion that the block found nothing wrong with says
+    // `done` of its own read.
+    val stray     = misfit && !header.done || data && !place && !broken
     val completes = !visit.probe && !foreign
-    val answers   = completes && waiting
+    val answers   = completes && waiting && !stray
     val ends      = header.done || reports
     val lands = answers && fits && !reports && // An error by name may still have its data.
       (reason === ReadError.none || reason === ReadError.poisoned)
     val expires = visit.probe && waiting && expired
     val finish  = answers && ends || expires
-    val free    = completes && (waiting || overdue) && ends || visit.probe && overdue && retired
+    val free = answers && ends || completes && overdue && ends ||
+      visit.probe && overdue && retired
     val error = expires ? ReadError.timeout() |
       ((reason === ReadError.none && !fits) ? ReadError.malformed() | reason)
 
@@ -165,6 +177,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     decided.waiting    := waiting && !finish
     decided.overdue    := (overdue || expires) && !free
     decided.begun      := begun || lands
+    decided.broken     := broken || completes && waiting && !lands && !(data && stray)
     decided.left       := lands ? rest.resize(8 bits) | left
     decides            := tag
     when(io.clear) {
@@ -194,6 +207,7 @@ case class ReadTable(p: ReturnParam) extends Component {
   verdict.error      := decide.error
   verdict.finish     := decide.finish
   verdict.free       := decide.free
+  verdict.suspect    := decide.overdue
   verdict.unexpected := !decide.visit.probe && !decide.answers
   verdict.late       := decide.completes && decide.overdue
   verdict.duplicate  := verdict.unexpected && decide.known && !decide.overdue
@@ -211,6 +225,15 @@ case class ReadTable(p: ReturnParam) extends Component {
 }
 
 object ReadTable {
+
+  /** The block says by name that byte count or address are not what the tag's read waits for. */
+  def misfit(header: CompletionHeader): Bool =
+    header.code === CompletionHeader.ByteCount || header.code === CompletionHeader.LowerAddress
+
+  /** A successful completion that the block found nothing wrong with but poison. */
+  def data(header: CompletionHeader): Bool =
+    header.status === CompletionStatus.Success &&
+      (header.code === CompletionHeader.Normal || header.code === CompletionHeader.Poisoned)
 
   /** Why a completion has no data, as far as the descriptor says it by name. */
   def reason(header: CompletionHeader): ReadError.C = {

@@ -38,6 +38,8 @@ case class ReturnParam(clients: Int, readTags: Int = 64, slots: Int = 128) {
   /** A timeout is eight ticks; a stamp may be a tick young, so the ninth is the first to count. */
   val timeoutTicks = 9
 
-  /** The tag of a read that timed out rests for seven timeouts more. */
-  val quarantineTicks = timeoutTicks + 7 * 8
+  /** At this age the tag of a read that timed out is free again: three timeouts are 24 ticks, and
+    * the walk over all tags needs one of them where timeouts are shortest.
+    */
+  val quarantineTicks = 22
 }

@@ -12,10 +12,14 @@ import spinal.lib._
   * `claim` reserves tag, landing slot and completion space for a read before it goes out, so RC is
   * never held up. A read ends with what the block calls its last completion, with the block's
   * report that none will come, or after `timeoutCycles` (0: never; otherwise 4,096 or more) by our
-  * own clock and within a quarter more. A tag that timed out rests until its completion came after
-  * all, or for seven timeouts more; its completion space is kept as long, since that is where what
-  * comes late will lie. A failed read fails its slot: up to 512 B of the request are zero and carry
-  * the error.
+  * own clock and within a quarter more. The tag of a read that timed out rests until its last
+  * completion came after all, at most until three timeouts have passed since the claim; its
+  * completion space is kept as long, since that is where what comes late will lie. Such a tag is
+  * then given out after all others. A failed read fails its slot: up to 512 B of the request are
+  * zero and carry the error.
+  *
+  * What still comes later is dropped and counted as unexpected, unless its tag belongs to a read
+  * again and byte count and lower address are what that read waits for.
   *
   * Whoever chooses among clients goes by `room`: a client without it has its share of the slots.
   */
@@ -113,6 +117,7 @@ case class ReturnPath(p: ReturnParam) extends Component {
     ends.io.clear.payload := tag
     tags.io.free.valid    := ends.io.free.valid || ofTag
     tags.io.free.payload  := ofTag ? tag | ends.io.free.payload
+    tags.io.suspect       := ends.io.suspect && !ofTag
   }
 
   val outstanding = Reg(UInt(p.tagWidth + 2 bits)) init 0

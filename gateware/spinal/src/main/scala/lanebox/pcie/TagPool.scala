@@ -15,31 +15,43 @@ case class FreeTag(p: ReturnParam) extends Bundle {
 
 /** Free tags, longest free first: what comes for an earlier read meets a later one rarely.
   *
-  * Two queues, so that those from 32 on can stay where they are without extended tags.
+  * The tag of a read that timed out is given to another only when no other tag is free: its answer
+  * may still come. Tags from 32 on have queues of their own, so that they can stay where they are
+  * without extended tags.
   */
 case class TagPool(p: ReturnParam) extends Component {
   val io = new Bundle {
     val extended = in Bool ()
     val free     = slave(Flow(FreeTag(p)))
+    val suspect  = in Bool () // With free: its read timed out.
     val pop      = master(Stream(FreeTag(p)))
   }
-  case class Half(isUpper: Boolean) extends Area {
+  case class Queue(isUpper: Boolean, isSuspect: Boolean) extends Area {
     val queue = new StreamFifo(FreeTag(p), p.tags / 2, withAsyncRead = true)
-    queue.io.push.valid   := io.free.valid && io.free.tag.msb === Bool(isUpper)
+    queue.io.push.valid := io.free.valid &&
+      io.free.tag.msb === Bool(isUpper) && io.suspect === Bool(isSuspect)
     queue.io.push.payload := io.free.payload
     val pop = queue.io.pop.m2sPipe()
   }
-  val lowerHalf = Half(isUpper = false)
-  val upperHalf = Half(isUpper = true)
-  val lower     = lowerHalf.pop
-  val upper     = upperHalf.pop
+  val lowerHalf    = Queue(isUpper = false, isSuspect = false)
+  val upperHalf    = Queue(isUpper = true, isSuspect = false)
+  val lowerSuspect = Queue(isUpper = false, isSuspect = true)
+  val upperSuspect = Queue(isUpper = true, isSuspect = true)
 
-  val turn     = RegInit(False)
-  val useUpper = io.extended && upper.valid && (turn || !lower.valid)
-  io.pop.valid   := lower.valid || useUpper
-  io.pop.payload := useUpper ? upper.payload | lower.payload
-  lower.ready    := io.pop.ready && !useUpper
-  upper.ready    := io.pop.ready && useUpper
+  val turn        = RegInit(False)
+  val upperIsFree = io.extended && upperHalf.pop.valid
+  val useSuspect  = !lowerHalf.pop.valid && !upperIsFree
+  val useUpper = useSuspect ?
+    (io.extended && upperSuspect.pop.valid && (turn || !lowerSuspect.pop.valid)) |
+    (upperIsFree && (turn || !lowerHalf.pop.valid))
+  io.pop.valid := !useSuspect || lowerSuspect.pop.valid || useUpper
+  io.pop.payload := useSuspect ?
+    (useUpper ? upperSuspect.pop.payload | lowerSuspect.pop.payload) |
+    (useUpper ? upperHalf.pop.payload | lowerHalf.pop.payload)
+  lowerHalf.pop.ready    := io.pop.ready && !useSuspect && !useUpper
+  upperHalf.pop.ready    := io.pop.ready && !useSuspect && useUpper
+  lowerSuspect.pop.ready := io.pop.ready && useSuspect && !useUpper
+  upperSuspect.pop.ready := io.pop.ready && useSuspect && useUpper
   when(io.pop.fire) { turn := !useUpper }
 
   // For tests: how many there are.

@@ -76,6 +76,26 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now((before :+ stray) ++ after)
   }
 
+  /** Unless the block ends the read with it, it may be an earlier read's. */
+  private def named(completion: RcCompletion): RcCompletion = {
+    if (!completion.done) stray(1)
+    completion
+  }
+
+  private def stray(count: Int): Unit = {
+    unexpected += count
+    duplicates += count
+  }
+
+  /** From one of them on they are another read's, as far as anybody can tell. */
+  private def foreign(change: RcCompletion => RcCompletion): Fault = (read, pieces, host) => {
+    fails(read, ReadError.timeout)
+    host.expire(read, timeout * 5 / 2)
+    val at = random.nextInt(pieces.length)
+    stray(pieces.length - at)
+    now(pieces.updated(at, change(pieces(at))))
+  }
+
   private val answered: Seq[(String, Fault)] = Seq(
     "unsupported" -> failing(ReadError.unsupported)((r, p) => ended(p, refusal(r, 1))),
     "retry"       -> failing(ReadError.unsupported)((r, p) => ended(p, refusal(r, 2))),
@@ -85,17 +105,11 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     ),
     "poison bit" -> failing(ReadError.poisoned)((_, p) => some(p)(_.copy(poisoned = true))),
     "byte count by code" -> failing(ReadError.malformed)((_, p) =>
-      some(p)(c => c.copy(byteCount = c.byteCount + 64, code = 3))
-    ),
-    "byte count" -> failing(ReadError.malformed)((_, p) =>
-      some(p)(c => c.copy(byteCount = c.byteCount ^ 1 << random.nextInt(13)))
+      some(p)(c => named(c.copy(byteCount = c.byteCount + 64, code = 3)))
     ),
     "attributes" -> failing(ReadError.malformed)((_, p) => some(p)(_.copy(code = 4))),
-    "address" -> failing(ReadError.malformed)((_, p) =>
-      some(p)(c => c.copy(address = c.address ^ 1 << random.nextInt(7)))
-    ),
     "address by code" -> failing(ReadError.malformed)((_, p) =>
-      some(p)(c => c.copy(address = c.address ^ 64, code = 5))
+      some(p)(c => named(c.copy(address = c.address ^ 64, code = 5)))
     ),
     "too long" -> failing(ReadError.malformed)((_, p) =>
       now(p.init :+ p.last.copy(dwords = p.last.dwords + 1, payload = p.last.payload :+ 0x5a5a))
@@ -132,11 +146,11 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
       val (before, after) = pieces.splitAt(random.nextInt(pieces.length))
       late += after.length
       unexpected += after.length
-      now(before) ++ after.map((_, timeout * 3 / 2 + random.nextInt((timeout * 5).toInt)))
+      now(before) ++ after.map((_, timeout * 3 / 2 + random.nextInt(timeout.toInt)))
     }),
     "lost" -> ((read, pieces, host) => {
       fails(read, ReadError.timeout)
-      host.expire(read, timeout * 8)
+      host.expire(read, timeout * 5 / 2)
       now(pieces.take(random.nextInt(pieces.length)))
     }),
     "late report" -> ((read, pieces, _) => {
@@ -147,9 +161,11 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     }),
     "no end" -> ((read, pieces, host) => {
       fails(read, ReadError.malformed) // All of it is there, and the block waits for more.
-      host.expire(read, timeout * 8)
+      host.expire(read, timeout * 5 / 2)
       now(pieces.init :+ pieces.last.copy(done = false))
-    })
+    }),
+    "byte count" -> foreign(c => c.copy(byteCount = c.byteCount ^ 1 << random.nextInt(13))),
+    "address"    -> foreign(c => c.copy(address = c.address ^ 1 << random.nextInt(7)))
   )
 
   def strike(read: HostRead, pieces: Seq[RcCompletion], host: ReturnHost): Answers =

@@ -65,7 +65,7 @@ class ReturnErrorTest extends AnyFunSuite {
       bench.host.faults = faults
       bench.clients.request = _ => bench.anyRequest(Seq(16, 128, 300)(bench.random.nextInt(3)))
       bench.until("lossy reads", 20 * timeout)(faults.reads.values.sum >= 150)
-      bench.finish(9 * timeout)
+      bench.finish(3 * timeout)
       counted(bench, faults)
     }
   }
@@ -91,7 +91,7 @@ class ReturnErrorTest extends AnyFunSuite {
       bench.until("counts of all kinds", 40 * timeout) {
         bench.host.shown > 0 && Clearing.zeros(counters).forall(never)
       }
-      bench.finish(9 * timeout)
+      bench.finish(3 * timeout)
       Clearing.check(counters, bench.dut.io.clear, bench.dut.clockDomain, never)
       bench.clients.request = _ => bench.anyRequest(16)
       Clearing.underLoad(counters, bench.dut.io.clear, bench.random, Set("completions")) {
@@ -107,7 +107,7 @@ class ReturnErrorTest extends AnyFunSuite {
         bench.host.faults = new RandomFaults(bench.random, 1, timeout) {
           override def strike(read: HostRead, pieces: Seq[RcCompletion], host: ReturnHost) = {
             read.claim.slot.errors += ReadError.timeout
-            host.expire(read, 8 * timeout)
+            host.expire(read, timeout * 5 / 2)
             Nil
           }
         }
@@ -123,7 +123,7 @@ class ReturnErrorTest extends AnyFunSuite {
         val took = bench.now - claimed
         assert(took >= timeout && took <= timeout * 5 / 4, s"$took cycles, not $timeout")
       }
-      bench.finish(9 * timeout)
+      bench.finish(3 * timeout)
     }
   }
 }

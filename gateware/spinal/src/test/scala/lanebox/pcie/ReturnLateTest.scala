@@ -1,0 +1,187 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import spinal.core.sim._
+
+import lanebox.Seed
+
+/** The tag of a read that nobody answered comes back, and what comes after all harms no other. */
+class ReturnLateTest extends AnyFunSuite {
+  val timeout = 5000L // 20 us
+  val rounds  = 6
+
+  /** Loses the next read when told to, and notes the tags in the order of the reads. */
+  class Loss extends Faults {
+    var losing                    = false
+    val order                     = mutable.Buffer[Int]()
+    var pieces: Seq[RcCompletion] = Nil
+    var tag                       = -1
+
+    def strike(read: HostRead, whole: Seq[RcCompletion], host: ReturnHost) = {
+      order += read.tag
+      if (losing) {
+        losing = false
+        tag = read.tag
+        pieces = whole.map(_.copy(read = None))
+        read.claim.slot.errors += ReadError.timeout
+        host.expire(read, timeout * 5 / 2)
+        Nil
+      } else whole.map((_, 0L))
+    }
+  }
+
+  class Late(val bench: ReturnBench, tags: Int) {
+    val loss             = new Loss
+    private val requests = mutable.Queue[TestRequest]()
+    var lostAt           = 0L
+    bench.host.faults = loss
+    bench.clients.request =
+      client => Option.when(client == 0 && requests.nonEmpty)(requests.dequeue())
+
+    def unexpected: Long = bench.dut.io.statistics.unexpected.toLong
+    def late: Long       = bench.dut.io.statistics.late.toLong
+    def duplicates: Long = bench.dut.io.statistics.duplicates.toLong
+
+    def ask(count: Int, offset: Int, bytes: Int): Unit = for (_ <- 0 until count)
+      requests += TestRequest(bench.random.nextInt(60) * 4096 + offset, bytes / 4, 15, 15, 0)
+
+    def quiet: Boolean = requests.isEmpty && bench.clients.idle
+
+    def lose(offset: Int, bytes: Int): Unit = {
+      loss.losing = true
+      ask(1, offset, bytes)
+      bench.until("the lost read")(!loss.losing)
+      lostAt = bench.now
+    }
+
+    def error(): Unit = bench.until("its error")(quiet)
+
+    /** In cycles since it was lost. */
+    def back(): Long = {
+      bench.until("its tag")(bench.dut.tags.free.toInt == 64)
+      bench.now - lostAt
+    }
+    def waitFor(timeouts: Int): Unit = bench.cycles(lostAt + timeouts * timeout - bench.now)
+
+    /** Reads under all tags, the lost one among them as the last. */
+    def fill(offset: Int, bytes: Int): Unit = {
+      val before = loss.order.length
+      ask(tags, offset, bytes)
+      bench.until("reads under all tags")(loss.order.length == before + tags)
+      assert(loss.order.last == loss.tag, "the lost read's tag was not given out last")
+      assert(!loss.order.drop(before).dropRight(1).contains(loss.tag))
+    }
+
+    /** The lost read's answer, in `spread` cycles from now on; its number of completions. */
+    def answer(spread: Int, change: RcCompletion => RcCompletion = c => c): Int = {
+      val times = Seq.fill(loss.pieces.length)(bench.now + bench.random.nextInt(spread)).sorted
+      for ((at, piece) <- times.zip(loss.pieces)) bench.host.send(at, change(piece))
+      loss.pieces.length
+    }
+  }
+
+  /** Answers come after 600 cycles, so that reads under all tags are outstanding at a time. */
+  def late(name: String, extended: Boolean = true)(body: Late => Unit): Unit = {
+    val timing = HostTiming(latency = 600L + _.nextInt(100), piece = Some(64))
+    val run    = ReturnRun(Seed.value, timing, extendedTags = extended, timeoutCycles = timeout)
+    ReturnBench(name, run) { bench =>
+      val late = new Late(bench, if (extended) 64 else 32)
+      body(late)
+      bench.finish()
+      assert(bench.dut.io.statistics.malformed.toLong == 0, "a read failed that was answered")
+    }
+  }
+
+  for (extended <- Seq(true, false))
+    test(
+      s"a lost read's tag is free within three timeouts, and is given out after all others, " +
+        s"extended tags $extended, seed ${Seed.value}"
+    )(late("back", extended) { late =>
+      for (_ <- 0 until rounds) {
+        late.bench.cycles(late.bench.random.nextInt(1000))
+        late.lose(0, 256)
+        late.error()
+        val took = late.back()
+        assert(took > 5 * timeout / 2 && took <= 3 * timeout, s"$took cycles, not 3 x $timeout")
+        // Others are free all the time, and go round several times.
+        val before = late.loss.order.length
+        for (_ <- 0 until 40) {
+          late.ask(5, 0, 64)
+          late.bench.until("others")(late.quiet)
+        }
+        assert(!late.loss.order.drop(before).contains(late.loss.tag), "given out before others")
+        late.fill(0, 256)
+      }
+    })
+
+  test(s"an answer after ten timeouts, its tag at rest, is late, seed ${Seed.value}")(
+    late("rest") { late =>
+      for (_ <- 0 until rounds) {
+        late.lose(0, 288)
+        late.error()
+        // Without a timeout time stands still, and so the tag goes on resting.
+        late.bench.dut.io.timeoutCycles #= 0
+        late.waitFor(10)
+        assert(late.bench.dut.tags.free.toInt == 63)
+        val (before, unexpected) = (late.late, late.unexpected)
+        val pieces               = late.answer(300)
+        late.bench.cycles(350)
+        assert(late.late == before + pieces && late.unexpected == unexpected + pieces)
+        assert(late.bench.dut.tags.free.toInt == 64, "its last completion has come")
+        late.bench.dut.io.timeoutCycles #= timeout
+        late.bench.cycles(10)
+      }
+      assert(late.duplicates == 0)
+    }
+  )
+
+  test(s"an answer after ten timeouts, its tag free, is unexpected, seed ${Seed.value}")(
+    late("free") { late =>
+      for (round <- 0 until rounds) {
+        late.lose(0, 288)
+        late.error()
+        late.waitFor(10)
+        val before = late.unexpected
+        if (round % 2 == 1) late.ask(20, 0, 288) // Others, of the same shape.
+        val pieces = late.answer(800)
+        late.bench.cycles(850)
+        late.bench.until("others")(late.quiet)
+        assert(late.unexpected == before + pieces)
+        assert(late.late == 0 && late.duplicates == late.unexpected)
+      }
+    }
+  )
+
+  /** What differs between the lost read and the one that has its tag. */
+  case class Shape(what: String, offset: Int, bytes: Int, code: Int)
+  val shapes = Seq(
+    Shape("byte count", offset = 0, bytes = 288, code = CompletionHeader.ByteCount),
+    Shape("lower address", offset = 32, bytes = 256, code = CompletionHeader.LowerAddress)
+  )
+  for (shape <- shapes; named <- Seq(false, true))
+    test(
+      s"an answer after ten timeouts does not touch a read of another ${shape.what}, " +
+        s"named by the block $named, seed ${Seed.value}"
+    )(late("taken") { late =>
+      for (round <- 0 until rounds) {
+        late.lose(shape.offset, shape.bytes)
+        late.error()
+        late.waitFor(10)
+        val before = late.unexpected
+        late.fill(0, 256)
+        // Before the read's own completions, or between them.
+        val named_ = (c: RcCompletion) => c.copy(code = shape.code, done = false)
+        val pieces = late.answer(Seq(300, 1200)(round % 2), if (named) named_ else c => c)
+        late.bench.cycles(1250)
+        late.bench.until("its data")(late.quiet)
+        assert(late.unexpected == before + pieces)
+        assert(late.late == 0 && late.duplicates == late.unexpected)
+      }
+    })
+}
