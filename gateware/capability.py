@@ -228,7 +228,7 @@ def _lanebox_blocks(soc, endpoint):
     if endpoint == "lanebox":
         found.append(_csr_block(soc, "pcie_endpoint", "transactions",
             control="control", timeout="timeout", read_tags=layouts.READ_TAGS,
-            landing_bytes = layouts.READ_TAGS*layouts.LARGEST_PAYLOAD,
+            landing_bytes = layouts.LANDING_SIZE,
             host_credits  = layouts.MMIO_READS))
     if hasattr(soc, "mmio"):
         found.append(_csr_block(soc, "mmio",

@@ -25,7 +25,8 @@ REFCLK_FREQ     = 100e6
 BAR0_SIZE       = 0x20000
 LARGEST_PAYLOAD = 512   # Bytes of one write or of one read request: what the card advertises.
 ADDRESS_WIDTH   = 64    # Of host memory, as seen by the DMA.
-READ_TAGS       = 64    # Reads in flight: 64 x 512 B, as much as the block has room for.
+READ_TAGS       = 256   # Reads in flight, where the host has extended tags on; 32 otherwise.
+LANDING_SIZE    = 65536 # Bytes that each reader of host memory may have asked for and not taken.
 STOCK_READ_TAGS = 16    # The same of LitePCIe's endpoint, which has a FIFO for each.
 MMIO_READS      = 32    # Reads by the host that may be inside at a time.
 TARGET_WINDOWS  = 16    # Of one of the completer's ports: TargetRequest in Targets.scala.
@@ -33,9 +34,8 @@ DMA_CHANNELS    = 1
 DMA_TABLE_DEPTH = 256   # Descriptors per direction.
 DMA_BUFFER_SIZE = 8192  # Bytes buffered per direction between the DMA and the user slot.
 
-# The DMA's room for reads: as much as the endpoint has in flight, 32 KiB, what is on its way
-# through the card meanwhile, and one request that is not known of yet when room is looked for.
-DMA_STORE_SIZE = READ_TAGS*LARGEST_PAYLOAD + 8192 + LARGEST_PAYLOAD
+# The DMA's room for reads: what comes while one read is late waits in the endpoint for it.
+DMA_STORE_SIZE = LANDING_SIZE
 
 MSI_WIDTH       = 32    # Interrupt causes behind the one MSI.
 

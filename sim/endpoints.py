@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lanebox import layouts
+
 
 @dataclass(frozen=True)
 class Endpoint:
@@ -14,7 +16,7 @@ class Endpoint:
 
     name: str
     prefix: str
-    tags: int  # reads in flight, as gateware/layouts.py builds it
+    tags: int  # reads in flight
     straddle: bool  # two read completions may share a beat on RC
     rules: str
 
@@ -22,9 +24,9 @@ class Endpoint:
 ENDPOINTS = {
     entry.name: entry
     for entry in (
-        Endpoint("lanebox", "", tags=64, straddle=True, rules="fatal"),
+        Endpoint("lanebox", "", tags=layouts.READ_TAGS, straddle=True, rules="fatal"),
         # The stock endpoint breaks some rules.
-        Endpoint("litepcie", "stock/", tags=16, straddle=False, rules="warn"),
+        Endpoint("litepcie", "stock/", tags=layouts.STOCK_READ_TAGS, straddle=False, rules="warn"),
     )
 }
 DEFAULT = "lanebox"

@@ -144,8 +144,8 @@ def test_parameters_are_those_of_the_gateware(built, csr):
     assert entry(built, "endpoint")[2]["clock_hz"] == constants["config_clock_frequency"]
     assert entry(built, "device_time")[2]["tick_ps"] == 4000
     transactions, mmio = (entry(built, kind)[2] for kind in ("transactions", "mmio"))
-    assert transactions["read_tags"] == entry(built, "endpoint")[2]["read_tags"] == 64
-    assert transactions["landing_bytes"] == 32 << 10
+    assert transactions["read_tags"] == entry(built, "endpoint")[2]["read_tags"] == 256
+    assert transactions["landing_bytes"] == 64 << 10
     assert transactions["host_credits"] == mmio["read_slots"] == 32
     for n, base in enumerate(layouts.MEMORY_BASES):
         assert entry(built, "memory", n)[:2] == (base, layouts.MEMORY_SIZE)

@@ -70,7 +70,7 @@ class H2c(LiteXModule):
         # `last` are of their descriptor; `tail`: they bring a beat more than they fill.
         self.flight = stream.SyncFIFO([
             ("shift", 2), ("tail", 1), *owner_layout(),
-        ], MOST_REQUESTS)
+        ], MOST_REQUESTS, buffered=True)
 
         # Room in it is claimed with the request: data that the endpoint holds never waits for the
         # user, since interrupts and others' data wait for it.
@@ -106,7 +106,7 @@ class H2c(LiteXModule):
             flight.shift.eq(piece.address[:2]),
             flight.tail.eq(piece.tail),
             [getattr(flight, name).eq(getattr(piece, name)) for name, _ in owner_layout()],
-            self.idle.eq(~offered & ~self.flight.source.valid),
+            self.idle.eq(~offered & (self.flight.level == 0)),
             self.cutter.run.eq(self.run),
             self.cutter.hold.eq(offered),
         ]

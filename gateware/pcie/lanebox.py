@@ -234,6 +234,7 @@ class LaneboxEndpoint(LiteXModule):
         self._instance("Requester", dict(
             clients     = ",".join(clients),
             readTags    = layouts.READ_TAGS,
+            ringBytes   = layouts.LANDING_SIZE,
             msixVectors = layouts.MSI_WIDTH if self.msix else 0,
         ),
             **stream_ports("rq", self.phy.rq, "source"),

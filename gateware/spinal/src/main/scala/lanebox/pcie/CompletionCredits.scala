@@ -76,8 +76,8 @@ case class CompletionCredits() extends Component {
 object CompletionCredits {
   val Headers     = 256
   val Data        = 2048
-  val MostHeaders = LandingSlot.Bytes / 64 + 1
-  val MostData    = LandingSlot.Bytes / 16 + 1
+  val MostHeaders = LargestRead.Bytes / 64 + 1
+  val MostData    = LargestRead.Bytes / 16 + 1
 
   /** Claims that `plenty` does not know of yet, the one at hand included. */
   val Late = 4

@@ -11,8 +11,8 @@ import spinal.lib._
 case class CompletionEnd(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
-  val slot       = UInt(p.slotWidth bits)
-  val base       = UInt(4 bits)
+  val client     = UInt(p.clientWidth bits)
+  val order      = UInt(p.orderWidth + 1 bits)
   val waited     = Bool()
   val error      = ReadError()
   val finish     = Bool()
@@ -64,7 +64,7 @@ case class CompletionLander(p: ReturnParam) extends Component {
   val current = new Area {
     val verdict = Reg(Verdict(p))
     val high    = Reg(Bool())
-    val row     = Reg(UInt(log2Up(p.rows) bits))
+    val row     = Reg(UInt(p.rowWidth bits))
     val left    = Reg(UInt(8 bits)) // Dwords to write.
     val cut     = Reg(Bool())
   }
@@ -80,7 +80,7 @@ case class CompletionLander(p: ReturnParam) extends Component {
   when(step.valid && (step.first || step.head)) {
     current.verdict := io.verdict.payload
     current.high    := step.high || step.head
-    current.row     := io.verdict.slot @@ io.verdict.dword(6 downto 3)
+    current.row     := io.verdict.dword >> 3
     current.left    := io.verdict.dwords
   }
 
@@ -90,7 +90,8 @@ case class CompletionLander(p: ReturnParam) extends Component {
   when(step.valid) { held := step.head ? Vec.fill(Dwords)(head).asBits | turned }
 
   val write = LandingWrite(p)
-  write.row := current.row
+  write.client := current.verdict.client
+  write.row    := current.row
   for (lane <- 0 until Dwords) {
     val place = U(lane, 3 bits) - current.verdict.dword(2 downto 0)
     val waits = rest || place < (current.high ? U(1) | U(5))

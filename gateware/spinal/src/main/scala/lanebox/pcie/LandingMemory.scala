@@ -7,9 +7,10 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Up to eight dwords that follow each other, each in the lane that its place in the slot says. */
+/** Up to eight dwords that follow each other, each in the lane that its place in the ring says. */
 case class LandingWrite(p: ReturnParam) extends Bundle {
-  val row    = UInt(log2Up(p.rows) bits)
+  val client = UInt(p.clientWidth bits)
+  val row    = UInt(p.rowWidth bits)
   val wraps  = Bits(HardBlock.Dwords bits) // These lanes go to the row behind.
   val enable = Bits(HardBlock.Dwords bits)
   val data   = Bits(HardBlock.DataWidth bits)
@@ -17,11 +18,12 @@ case class LandingWrite(p: ReturnParam) extends Bundle {
 
 /** A row, and the lanes of it that are to be seen: the others read as zero. */
 case class LandingRead(p: ReturnParam) extends Bundle {
-  val row  = UInt(log2Up(p.rows) bits)
-  val show = Bits(HardBlock.Dwords bits)
+  val client = UInt(p.clientWidth bits)
+  val row    = UInt(p.rowWidth bits)
+  val show   = Bits(HardBlock.Dwords bits)
 }
 
-/** Where completions wait for delivery: 512 B slots, one memory for each dword of a beat.
+/** Where completions wait for delivery: a ring for each client, a memory for each dword of a beat.
   *
   * With a row address for each lane any eight dwords in sequence are written in one cycle. Data
   * follows the read by two cycles.
@@ -35,13 +37,14 @@ case class LandingMemory(p: ReturnParam) extends Component {
   val behind = io.write.row + 1
   val lanes =
     for (i <- 0 until HardBlock.Dwords) yield new Area {
-      val memory = Mem(Bits(32 bits), p.rows)
+      val memory = Mem(Bits(32 bits), p.clients * p.rows)
       memory.write(
-        address = RegNext(io.write.wraps(i) ? behind | io.write.row),
+        address =
+          RegNext(io.write.client @@ (io.write.wraps(i) ? behind | io.write.row)).resized,
         data = RegNext(io.write.data(32 * i, 32 bits)),
         enable = RegNext(io.write.valid && io.write.enable(i)) init False
       )
-      val word = memory.readSync(io.read.row, io.read.valid)
+      val word = memory.readSync((io.read.client @@ io.read.row).resized, io.read.valid)
       val show = RegNext(io.read.show(i))
       val out  = RegNext(word)
       when(!show) { out := 0 }

@@ -13,21 +13,29 @@ case class ReadIssue(p: ReturnParam) extends Bundle {
   val entry = ReadEntry(p)
 }
 
-/** A slot with all its reads claimed. */
-case class ClosedSlot(p: ReturnParam) extends Bundle {
-  val slot          = UInt(p.slotWidth bits)
-  val target        = UInt(4 bits) // The count of finished reads at which it is complete.
-  val lastDword     = UInt(7 bits)
+/** What is delivered when a read has ended, behind the reads that its client made before.
+  *
+  * A beat that a request shares between two reads is the later one's.
+  */
+case class AwaitedRead() extends Bundle {
+  val beats         = UInt(5 bits)  // 0 to 17.
+  val lastDword     = UInt(3 bits)  // Of the last beat, when the request ends with it.
+  val partial       = Bool()        // Dwords stay behind for the next read's first beat.
   val lastOfRequest = Bool()
+  val dwords        = UInt(11 bits) // Of the client's whole request.
+  val context       = Bits(16 bits)
 }
 
-/** What the data of a request is delivered with. */
-case class RequestFacts() extends Bundle {
-  val dwords  = UInt(11 bits)
-  val context = Bits(16 bits)
+/** How far a client has claimed. */
+case class RingEnd(p: ReturnParam) extends Bundle {
+  val dword = UInt(p.dwordWidth bits)     // The next read lands here.
+  val order = UInt(p.orderWidth + 1 bits) // Its number; the upper bit turns with each round.
 }
 
-/** Reserves tag, slot and completion space for a read at a time, and says where it lands. */
+/** Reserves tag, ring and completion space for a read at a time, and says where it lands.
+  *
+  * Reads of one request land behind each other, requests on beats of their own.
+  */
 case class ReadClaims(p: ReturnParam) extends Component {
   val io = new Bundle {
     val claim  = slave(Stream(ReadClaim(p.clients)))
@@ -35,28 +43,21 @@ case class ReadClaims(p: ReturnParam) extends Component {
     val rcb128 = in Bool ()
     val tick   = in UInt (7 bits)
 
-    val tags  = slave(Stream(FreeTag(p)))
-    val slots = slave(Stream(UInt(p.slotWidth bits)))
+    val tags = slave(Stream(FreeTag(p)))
 
     val offered = master(Flow(ReadExtent()))
     val take    = master(Flow(ReadExtent()))
     val fits    = in Bool ()
 
-    val slot  = out UInt (p.slotWidth bits) // Just taken: with its count
-    val count = in UInt (4 bits)            // of reads finished ever.
-    val taken = master(Flow(UInt(p.clientWidth bits)))
-
-    val issue  = master(Flow(ReadIssue(p)))
-    val closed = master(Flow(ClosedSlot(p)))
-    val facts  = out(RequestFacts())           // With closed
-    val client = out UInt (p.clientWidth bits) // and of this client.
+    val issue   = master(Flow(ReadIssue(p)))
+    val awaited = master(Flow(AwaitedRead()))   // With issue,
+    val client  = out UInt (p.clientWidth bits) // and of this client.
+    val ends    = out Vec (RingEnd(p), p.clients)
   }
 
-  val slotFits = !io.claim.firstOfSlot || io.slots.valid
-  io.claim.ready := io.tags.valid && slotFits && io.fits
+  io.claim.ready := io.tags.valid && io.fits
   io.tag         := io.tags.tag.resized
   io.tags.ready  := io.claim.fire
-  io.slots.ready := io.claim.fire && io.claim.firstOfSlot
 
   def extent(claim: ReadClaim): ReadExtent = {
     val read = ReadExtent()
@@ -74,39 +75,28 @@ case class ReadClaims(p: ReturnParam) extends Component {
   io.take.valid      := fired
   io.take.payload    := read
 
-  /** Where a client's next read lands. */
-  case class Open() extends Bundle {
-    val slot         = UInt(p.slotWidth bits)
-    val dword        = UInt(7 bits)
-    val base, target = UInt(4 bits)
+  val start = RingEnd(p)
+  val stop  = start.dword + claim.dwords
+  val up    = (stop(2 downto 0) =/= 0).asUInt // Beats to the end of the one that is begun.
+  for ((end, client) <- io.ends.zipWithIndex) {
+    val next = Reg(RingEnd(p))
+    next.dword init 0
+    next.order init 0
+    when(fired && claim.client === client) {
+      next.order := start.order + 1
+      next.dword := stop
+      when(claim.lastOfRequest) { next.dword := ((stop >> 3) + up) @@ U(0, 3 bits) }
+    }
+    end := next
   }
-  io.slot := RegNext(io.slots.payload)
-  val opened = Vec(Reg(Open()), p.clients)
-  val here   = Open()
-  here := opened(claim.client)
-  when(claim.firstOfSlot) {
-    here.slot   := io.slot
-    here.dword  := 0
-    here.base   := io.count
-    here.target := io.count
-  }
-  val stop   = here.dword + claim.dwords
-  val target = here.target + 1
-  when(fired) {
-    val next = opened(claim.client)
-    next        := here
-    next.dword  := stop.resized
-    next.target := target
-  }
-  io.taken.valid   := fired && claim.firstOfSlot
-  io.taken.payload := claim.client
+  start := io.ends(claim.client)
 
   val issue = ReadIssue(p)
   issue.tag              := tag.tag
   issue.entry.generation := !tag.generation
-  issue.entry.slot       := here.slot
-  issue.entry.base       := here.base
-  issue.entry.landingEnd := stop.resized
+  issue.entry.client     := claim.client
+  issue.entry.order      := start.order
+  issue.entry.landingEnd := stop
   issue.entry.addressEnd := read.address + read.dwords
   issue.entry.dwords     := claim.dwords
   issue.entry.skip       := RequestEnables.skipped(claim.firstBe)
@@ -117,14 +107,16 @@ case class ReadClaims(p: ReturnParam) extends Component {
   io.issue.valid     := RegNext(fired) init False
   io.issue.payload   := RegNext(issue)
 
-  val closed = ClosedSlot(p)
-  closed.slot          := here.slot
-  closed.target        := target
-  closed.lastDword     := (stop - 1).resized
-  closed.lastOfRequest := claim.lastOfRequest
-  io.closed.valid      := RegNext(fired && claim.lastOfSlot) init False
-  io.closed.payload    := RegNext(closed)
-  io.facts.dwords      := RegNext(claim.requestDwords)
-  io.facts.context     := RegNext(claim.context)
-  io.client            := RegNext(claim.client)
+  val awaited = AwaitedRead()
+  val begun   = start.dword(2 downto 0).resize(9 bits) + claim.dwords // From the first beat on.
+  val ends    = begun + (claim.lastOfRequest ? U(7) | U(0))
+  awaited.beats         := (ends >> 3).resized
+  awaited.lastDword     := (stop - 1).resized
+  awaited.partial       := begun(2 downto 0) =/= 0 && !claim.lastOfRequest
+  awaited.lastOfRequest := claim.lastOfRequest
+  awaited.dwords        := claim.requestDwords
+  awaited.context       := claim.context
+  io.awaited.valid      := io.issue.valid
+  io.awaited.payload    := RegNext(awaited)
+  io.client             := RegNext(claim.client)
 }

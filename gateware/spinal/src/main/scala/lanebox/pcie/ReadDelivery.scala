@@ -7,55 +7,50 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Delivers slots: to each client in its order, and a beat per cycle to all of them together.
+/** Delivers reads: to each client in its order, and a beat per cycle to all of them together.
   *
   * Clients that can take data share the memory by turns, beat by beat. Beats are read for a client
   * only when its FIFO has room for them, so that one that does not take its data holds up nobody.
   */
 case class ReadDelivery(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val closed    = slave(Flow(ClosedSlot(p)))
-    val facts     = in(RequestFacts())                 // With closed
-    val client    = in UInt (p.clientWidth bits)       // and of this client.
-    val slots     = out Vec (UInt(p.slotWidth bits), p.clients)
-    val statuses  = in Vec (SlotStatus(), p.clients)
+    val clear     = slave(Flow(UInt(p.orderWidth bits))) // After reset.
+    val awaited   = slave(Flow(AwaitedRead()))
+    val client    = in UInt (p.clientWidth bits)         // Of awaited.
+    val finished  = slave(Flow(FinishedRead(p)))
+    val ends      = in Vec (RingEnd(p), p.clients)
+    val room      = out Vec (Bool(), p.clients)
     val read      = master(Flow(LandingRead(p)))
-    val data      = in Bits (HardBlock.DataWidth bits) // Two cycles behind read.
-    val free      = master(Flow(FreeSlot(p)))
+    val data      = in Bits (HardBlock.DataWidth bits)   // Two cycles behind read.
     val returns   = Vec(master(Stream(Fragment(ReadData()))), p.clients)
     val delivered = out Vec (Bool(), p.clients)
     val idle      = out Bool ()
   }
   val Depth = 32 // Of a client's FIFO: what the smallest memory for one holds.
 
-  val facts = Mem(RequestFacts(), p.slots)
-  facts.write(io.closed.slot, io.facts, io.closed.valid)
-
   val readers = for (client <- 0 until p.clients) yield {
-    val reader = SlotReader(p)
-    reader.io.closed.valid   := io.closed.valid && io.client === client
-    reader.io.closed.payload := io.closed.payload
-    io.slots(client)         := reader.io.slot
-    reader.io.status         := io.statuses(client)
+    val reader = RingReader(p)
+    reader.io.clear << io.clear
+    reader.io.awaited << io.awaited.takeWhen(io.client === client)
+    reader.io.finished << io.finished.takeWhen(io.finished.client === client)
+    reader.io.end   := io.ends(client)
+    io.room(client) := reader.io.room
     reader
   }
-  val room    = Vec(Bool(), p.clients)
-  val arbiter = StreamArbiterFactory().roundRobin.noLock.build(SlotBeat(p), p.clients)
+  val mayRead = Vec(Bool(), p.clients)
+  val arbiter = StreamArbiterFactory().roundRobin.noLock.build(RingBeat(p), p.clients)
   for (client <- 0 until p.clients)
-    arbiter.io.inputs(client) << readers(client).io.beat.continueWhen(room(client))
+    arbiter.io.inputs(client) << readers(client).io.beat.continueWhen(mayRead(client))
 
   /** Cycle 1: what is read. */
   val fetch = new Area {
     val beat   = arbiter.io.output.toFlow.stage()
     val client = RegNext(arbiter.io.chosen)
-    val facts  = ReadDelivery.this.facts.readAsync(beat.slot)
   }
   io.read.valid  := fetch.beat.valid
-  io.read.row    := fetch.beat.slot @@ fetch.beat.beat
+  io.read.client := fetch.client.resized
+  io.read.row    := fetch.beat.row
   io.read.show   := fetch.beat.show
-  io.free.valid  := fetch.beat.valid && fetch.beat.lastOfSlot
-  io.free.slot   := fetch.beat.slot
-  io.free.client := fetch.client.resized
 
   /** Cycle 3: the data is there. */
   val arrival = new Area {
@@ -64,8 +59,8 @@ case class ReadDelivery(p: ReturnParam) extends Component {
     val beat   = Fragment(ReadData())
     beat.last    := Delay(fetch.beat.lastOfRequest, 2)
     beat.data    := io.data
-    beat.dwords  := Delay(fetch.facts.dwords, 2)
-    beat.context := Delay(fetch.facts.context, 2)
+    beat.dwords  := Delay(fetch.beat.dwords, 2)
+    beat.context := Delay(fetch.beat.context, 2)
     beat.error   := Delay(fetch.beat.error, 2)
   }
 
@@ -79,8 +74,8 @@ case class ReadDelivery(p: ReturnParam) extends Component {
       io.delivered(client) := RegNext(pop.fire && pop.last) init False
 
       val promised = Reg(UInt(log2Up(Depth + 1) bits)) init 0 // In the FIFO or on their way there.
-      promised     := promised + arbiter.io.inputs(client).fire.asUInt - fifo.io.pop.fire.asUInt
-      room(client) := !promised.msb
+      promised        := promised + arbiter.io.inputs(client).fire.asUInt - fifo.io.pop.fire.asUInt
+      mayRead(client) := !promised.msb
       val idle = promised === 0 && !pop.valid
     }
   io.idle := readers.map(_.io.idle).andR && outputs.map(_.idle).andR

@@ -9,16 +9,16 @@ import spinal.lib._
 
 /** What a read's completions are checked against and where they land; written once per read. */
 case class ReadEntry(p: ReturnParam) extends Bundle {
-  val generation = Bool()       // Turns with every read under the tag.
-  val slot       = UInt(p.slotWidth bits)
-  val base       = UInt(4 bits) // The slot's count of finished reads when it was taken.
-  val landingEnd = UInt(7 bits) // Dword in the slot behind the read's last.
-  val addressEnd = UInt(8 bits) // Address behind the read's last dword, in dwords.
+  val generation = Bool()                      // Turns with every read under the tag.
+  val client     = UInt(p.clientWidth bits)
+  val order      = UInt(p.orderWidth + 1 bits) // Its number among the client's reads.
+  val landingEnd = UInt(p.dwordWidth bits)     // Dword in the ring behind the read's last.
+  val addressEnd = UInt(8 bits)                // Address behind the read's last dword, in dwords.
   val dwords     = UInt(8 bits)
-  val skip       = UInt(2 bits) // Bytes not asked for in the first dword
-  val trail      = UInt(2 bits) // and in the last.
+  val skip       = UInt(2 bits)                // Bytes not asked for in the first dword
+  val trail      = UInt(2 bits)                // and in the last.
   val rcb128     = Bool()
-  val stamp      = UInt(7 bits) // When it was issued, in ticks.
+  val stamp      = UInt(7 bits)                // When it was issued, in ticks.
 }
 
 /** How far a read is; written by completions and by the clock alone. */
@@ -33,26 +33,26 @@ case class ReadProgress() extends Bundle {
 
 /** Where a completion's first dword lands. */
 case class Landing(p: ReturnParam) extends Bundle {
-  val slot  = UInt(p.slotWidth bits)
-  val dword = UInt(7 bits)
+  val client = UInt(p.clientWidth bits)
+  val dword  = UInt(p.dwordWidth bits) // In the client's ring.
 }
 
 /** What the table makes of a visit, one cycle behind `landing`. */
 case class Verdict(p: ReturnParam) extends Bundle {
-  val probe                       = Bool()
-  val tag                         = UInt(p.tagWidth bits)
-  val generation                  = Bool()
-  val slot                        = UInt(p.slotWidth bits)
-  val base                        = UInt(4 bits)
-  val lands                       = Bool()       // The payload is what the read waits for.
-  val dwords                      = UInt(8 bits) // Of the payload, when it lands.
-  val dword                       = UInt(7 bits) // In the slot.
-  val waited                      = Bool()       // The read was outstanding.
-  val error                       = ReadError()
-  val finish                      = Bool()       // Nothing more comes for the read.
-  val free                        = Bool()       // Nor under its tag.
-  val suspect                     = Bool()       // With free: the read timed out.
-  val unexpected, late, duplicate = Bool()       // Of completions without a read that waits.
+  val probe      = Bool()
+  val tag        = UInt(p.tagWidth bits)
+  val generation = Bool()
+  val client     = UInt(p.clientWidth bits)
+  val order      = UInt(p.orderWidth + 1 bits)
+  val lands      = Bool()                  // The payload is what the read waits for.
+  val dwords     = UInt(8 bits)            // Of the payload, when it lands.
+  val dword      = UInt(p.dwordWidth bits) // In the client's ring.
+  val waited     = Bool()                  // The read was outstanding.
+  val error      = ReadError()
+  val finish     = Bool()                  // Nothing more comes for the read.
+  val free       = Bool()                  // Nor under its tag.
+  val suspect    = Bool()                  // With free: the read timed out.
+  val unexpected, late, duplicate = Bool() // Of completions without a read that waits.
 }
 
 /** Completion space that comes back: pieces up to `to`, or all that is left. */
@@ -88,7 +88,7 @@ case class ReadTable(p: ReturnParam) extends Component {
   /** Cycle 1: the tag's words, unless the visit before the last is about to change them. */
   val lookup = new Area {
     val tag     = io.visit.header.tag.resize(p.tagWidth bits)
-    val known   = io.visit.header.tag.drop(p.tagWidth).orR === False
+    val known   = if (p.tagWidth == 8) True else !io.visit.header.tag.drop(p.tagWidth).orR
     val entry   = entries.readAsync(tag)
     val read    = progress.readAsync(tag)
     val changes = decided.valid && decides === tag
@@ -118,7 +118,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val rest    = left.resize(12 bits) - header.dwords // Below zero: too many came.
     val bytes   = header.byteCount +^ (skip +^ entry.trail)
     val from    = entry.addressEnd - left
-    val landing = entry.landingEnd - left.resize(7 bits)
+    val landing = entry.landingEnd - left
   }
 
   /** Cycle 3: whether the completion is what the read waits for, and what it changes. */
@@ -190,16 +190,16 @@ case class ReadTable(p: ReturnParam) extends Component {
     progress.write(decides, decided.payload, decided.valid)
   }
 
-  io.landing.valid := decide.valid
-  io.landing.slot  := decide.entry.slot
-  io.landing.dword := decide.landing
+  io.landing.valid  := decide.valid
+  io.landing.client := decide.entry.client
+  io.landing.dword  := decide.landing
 
   val verdict = Verdict(p)
   verdict.probe      := decide.visit.probe
   verdict.tag        := decide.tag
   verdict.generation := decide.entry.generation
-  verdict.slot       := decide.entry.slot
-  verdict.base       := decide.entry.base
+  verdict.client     := decide.entry.client
+  verdict.order      := decide.entry.order
   verdict.lands      := decide.lands
   verdict.dwords     := decide.header.dwords.resized
   verdict.dword      := decide.landing

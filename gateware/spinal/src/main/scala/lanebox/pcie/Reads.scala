@@ -7,17 +7,16 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** The landing memory's unit, and the most that one read TLP may ask for. */
-object LandingSlot {
+/** The most that one read TLP may ask for. */
+object LargestRead {
   val Bytes  = 512
   val Dwords = Bytes / 4
-  val Beats  = Dwords / HardBlock.Dwords
 }
 
 /** One read TLP about to be issued; taking it gives the TLP its tag.
   *
-  * A client's request is cut into slots of 512 B counted from its first dword, a slot into TLPs at
-  * 4 KiB and at the host's largest read request. Claims come in the order of the data.
+  * A client's request is cut into TLPs at 4 KiB and at the host's largest read request. Claims come
+  * in the order of the data.
   */
 case class ReadClaim(clients: Int) extends Bundle {
   val client  = UInt(log2Up(clients) bits) // Index among the clients that read.
@@ -26,7 +25,5 @@ case class ReadClaim(clients: Int) extends Bundle {
   val address = UInt(12 bits)              // Low bits of its first dword's address, in bytes.
   val firstBe, lastBe = Bits(4 bits)
   val requestDwords   = UInt(11 bits) // Of the client's whole request.
-  val firstOfSlot     = Bool()        // Takes a slot; otherwise it lands behind the TLP before.
-  val lastOfSlot      = Bool()        // Nothing more lands in this slot.
-  val lastOfRequest   = Bool()        // With lastOfSlot: the client's request ends here.
+  val lastOfRequest   = Bool()        // The client's request ends here.
 }

@@ -10,7 +10,7 @@ import spinal.lib._
 /** Cuts requests into what one TLP may ask for.
   *
   * Writes are cut at 4 KiB and where the host's largest payload ends. Reads are cut at 4 KiB, where
-  * the host's largest read request ends and where a landing slot ends (see ReadClaim). A small
+  * the host's largest read request ends. A small
   * request, of 128 B at most and not at the end of a page, passes in every cycle, and one dword
   * anywhere. The pieces of others come in every second cycle: their data takes longer.
   */
@@ -26,7 +26,6 @@ case class RequestCutter(p: RequestParam) extends Component {
     val header     = RequestHeader(p)          // All but `dwords` and `row` are those of the rest.
     val left       = UInt(11 bits)
     val toBoundary = UInt(11 bits)             // 4 KiB: 1 to 1024 dwords.
-    val slotLeft   = UInt(8 bits)              // 1 to 128. Writes know no slots: always 128.
     val position   = UInt(p.positionBits bits) // In the store.
     val fresh      = Bool()                    // Nothing was cut off yet.
     val small      = Bool()                    // Surely one piece; known before it is measured.
@@ -42,12 +41,9 @@ case class RequestCutter(p: RequestParam) extends Component {
       dwords(10 downto 7).orR ? U(RequestParam.PieceDwords, 8 bits) | dwords(7 downto 0)
     def smaller(a: UInt, b: UInt): UInt = (a < b) ? a | b
 
-    val limit = rest.header.write ? io.payloadDwords | io.readDwords
-    val dwords = smaller(
-      smaller(capped(rest.left), capped(rest.toBoundary)),
-      smaller(limit, rest.slotLeft)
-    )
-    val last = rest.left <= limit && rest.left <= rest.slotLeft && rest.left <= rest.toBoundary
+    val limit  = rest.header.write ? io.payloadDwords | io.readDwords
+    val dwords = smaller(smaller(capped(rest.left), capped(rest.toBoundary)), limit)
+    val last   = rest.left <= limit && rest.left <= rest.toBoundary
   }
 
   // Behind what is cut last comes the next request, behind another piece its rest.
@@ -70,7 +66,6 @@ case class RequestCutter(p: RequestParam) extends Component {
     rest.header     := request
     rest.left       := request.dwords
     rest.toBoundary := RequestParam.PageDwords - request.address(9 downto 0).resize(11 bits)
-    rest.slotLeft   := RequestParam.PieceDwords
     rest.position   := request.row @@ U(0, 3 bits)
     rest.fresh      := True
     rest.small := request.dwords === 1 ||
@@ -79,7 +74,6 @@ case class RequestCutter(p: RequestParam) extends Component {
   // Nothing has come into `rest` since the piece was cut off it.
   when(emitted && restComes) {
     val atBoundary = cutDwords === rest.toBoundary
-    val atSlot     = cutDwords === rest.slotLeft
     val address    = rest.header.address
     restValid                        := True
     address(9 downto 0)              := address(9 downto 0) + cutDwords
@@ -88,12 +82,8 @@ case class RequestCutter(p: RequestParam) extends Component {
     rest.left                        := rest.left - cutDwords
     rest.toBoundary                  := rest.toBoundary - cutDwords
     when(atBoundary)(rest.toBoundary := RequestParam.PageDwords)
-    when(!rest.header.write) {
-      rest.slotLeft              := rest.slotLeft - cutDwords
-      when(atSlot)(rest.slotLeft := RequestParam.PieceDwords)
-    }
-    rest.position := rest.position + cutDwords
-    rest.fresh    := False
+    rest.position                    := rest.position + cutDwords
+    rest.fresh                       := False
   }
 
   // A single dword has only first byte enables, and at the end of a request they are its last.
@@ -112,6 +102,4 @@ case class RequestCutter(p: RequestParam) extends Component {
   io.pieces.lastRow       := (cut.position + cutDwords - 1) >> 3
   io.pieces.context       := header.context
   io.pieces.requestDwords := header.dwords
-  io.pieces.firstOfSlot   := cut.slotLeft === RequestParam.PieceDwords
-  io.pieces.lastOfSlot    := cutLast || cutDwords === cut.slotLeft
 }

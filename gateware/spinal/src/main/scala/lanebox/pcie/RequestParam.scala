@@ -38,8 +38,8 @@ case class RequestParam(
 
 object RequestParam {
   val MaxPayload     = 512  // Bytes of a write TLP, whatever more the host would allow.
-  val MaxReadRequest = LandingSlot.Bytes
-  val PieceDwords    = LandingSlot.Dwords
+  val MaxReadRequest = LargestRead.Bytes
+  val PieceDwords    = LargestRead.Dwords
   val PageDwords     = 1024 // No TLP crosses 4 KiB (base specification 2.2.7).
   val LeastLimit     = 32   // Dwords of a TLP that no setting forbids.
   val Descriptor     = 4    // Dwords before the payload.

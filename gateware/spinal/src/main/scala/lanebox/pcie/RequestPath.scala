@@ -35,7 +35,7 @@ case class RequestPath(p: RequestParam) extends Component {
     val clients  = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
     val claim    = master(Stream(ReadClaim(p.readers.size)))
     val tag      = in UInt (8 bits)                // With claim.fire.
-    val room     = in Vec (Bool(), p.readers.size) // May take a landing slot: see SlotPool.
+    val room     = in Vec (Bool(), p.readers.size) // Its ring has room: see RingReader.
     val message  = p.messages generate slave(MessagePort())
     val rq       = master(HardBlock.Rq())
     val sequence = in(SequencePins())

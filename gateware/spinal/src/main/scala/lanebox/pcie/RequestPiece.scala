@@ -33,9 +33,8 @@ case class RequestPiece(p: RequestParam) extends Bundle {
   val lastRow   = UInt(p.rowBits bits)
 
   // Reads only.
-  val context                 = Bits(16 bits)
-  val requestDwords           = UInt(11 bits)
-  val firstOfSlot, lastOfSlot = Bool()
+  val context       = Bits(16 bits)
+  val requestDwords = UInt(11 bits)
 }
 
 /** A TLP that has all it needs. */

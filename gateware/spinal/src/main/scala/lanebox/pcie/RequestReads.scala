@@ -20,7 +20,7 @@ case class RequestReads(p: RequestParam) extends Component {
     val pieces = Vec(slave(Stream(RequestPiece(p))), clients)
     val claim  = master(Stream(ReadClaim(clients)))
     val tag    = in UInt (8 bits)         // With claim.fire.
-    val room   = in Vec (Bool(), clients) // May take a landing slot: see SlotPool.
+    val room   = in Vec (Bool(), clients) // Its ring has room: see RingReader.
     val issue  = master(Stream(RequestIssue(p)))
     val idle   = out Bool ()
   }
@@ -33,7 +33,7 @@ case class RequestReads(p: RequestParam) extends Component {
 
   val arbiter = RequestArbiter(RequestPiece(p), clients)
   for (((input, piece), room) <- arbiter.io.inputs.zip(io.pieces).zip(io.room))
-    input << piece.continueWhen(room || !piece.firstOfSlot)
+    input << piece.continueWhen(room)
   val chosen = Stream(Wanted())
   chosen.arbitrationFrom(arbiter.io.output)
   chosen.client := OHToUInt(arbiter.io.grant)
@@ -50,8 +50,6 @@ case class RequestReads(p: RequestParam) extends Component {
   io.claim.firstBe       := piece.firstBe
   io.claim.lastBe        := piece.lastBe
   io.claim.requestDwords := piece.requestDwords
-  io.claim.firstOfSlot   := piece.firstOfSlot
-  io.claim.lastOfSlot    := piece.lastOfSlot
   io.claim.lastOfRequest := piece.lastOfRequest
   waiting.ready          := io.claim.fire
 

@@ -8,19 +8,25 @@ import spinal.core._
 import spinal.lib._
 
 /** The shape of the requester side: `clients` as in RequestParam; no MSI-X with no vectors. */
-case class RequesterParam(clients: Seq[ClientConfig], msixVectors: Int = 0, readTags: Int = 64) {
+case class RequesterParam(
+    clients: Seq[ClientConfig],
+    msixVectors: Int = 0,
+    readTags: Int = 64,
+    ringBytes: Int = 65536
+) {
   val requests = RequestParam(clients, messages = msixVectors > 0)
-  val returns  = ReturnParam(requests.readers.size, readTags)
+  val returns  = ReturnParam(requests.readers.size, readTags, ringBytes)
 }
 
 object RequesterParam {
 
-  /** From `key=value` words: clients=rw,w,r (what each one does), msixVectors, readTags. */
+  /** From `key=value` words: clients=rw,w,r (what each one does), msixVectors, readTags, ringBytes. */
   def apply(words: Seq[String]): RequesterParam =
     words.map(_.split("=", 2)).foldLeft(RequesterParam(kinds("rw"))) {
       case (p, Array("clients", list))  => p.copy(clients = kinds(list))
       case (p, Array("msixVectors", n)) => p.copy(msixVectors = n.toInt)
       case (p, Array("readTags", n))    => p.copy(readTags = n.toInt)
+      case (p, Array("ringBytes", n))   => p.copy(ringBytes = n.toInt)
       case (_, word) =>
         throw new IllegalArgumentException(s"${word.mkString("=")}: no parameter of the Requester")
     }

@@ -6,34 +6,40 @@ package lanebox.pcie
 
 import spinal.core._
 
-/** The shape of the return path.
+/** The shape of the return path: `clients` that read, the reads that may be outstanding, and the
+  * bytes of each client that may be outstanding or wait for delivery.
   *
-  * More slots than tags: data that waits for its client keeps no read from being issued.
+  * Each client has a ring of its own in the landing memory. A client that does not take its data
+  * fills its own ring and no other.
   */
-case class ReturnParam(clients: Int, readTags: Int = 64, slots: Int = 128) {
+case class ReturnParam(clients: Int, readTags: Int = 64, ringBytes: Int = 65536) {
   val tags = readTags
 
-  /** Slots that each client gets, whatever the others hold. */
-  val reserved = 16
+  /** Beats of a client's ring. */
+  val rows = ringBytes / (4 * HardBlock.Dwords)
+
+  /** Reads of a client whose data has not been delivered, at most. */
+  val reads = 512
 
   /** Claims that may be under way between a look at `room` and the claim itself. */
   val ahead = 4
 
   require(clients >= 1, s"$clients clients: a return path needs one that reads")
-  require(readTags == 64, s"$readTags tags: 32 without extended tags, and as many again with them")
   require(
-    isPow2(slots) && slots >= readTags,
-    s"$slots slots: a power of two, and no fewer than the $readTags tags"
+    readTags == 64 || readTags == 256,
+    s"$readTags tags: 64 or 256, of which 32 are used without extended tags"
   )
+
   require(
-    clients * (reserved + ahead) <= slots,
-    s"$clients clients with $reserved slots each and $ahead ahead do not fit $slots slots"
+    isPow2(ringBytes) && ringBytes >= 8192,
+    s"$ringBytes bytes for each client: a power of two, and at least 8192"
   )
 
   def tagWidth: Int    = log2Up(tags)
-  def slotWidth: Int   = log2Up(slots)
   def clientWidth: Int = log2Up(clients)
-  def rows: Int        = slots * LandingSlot.Beats
+  def rowWidth: Int    = log2Up(rows)
+  def dwordWidth: Int  = rowWidth + log2Up(HardBlock.Dwords)
+  def orderWidth: Int  = log2Up(reads)
 
   /** A timeout is eight ticks; a stamp may be a tick young, so the ninth is the first to count. */
   val timeoutTicks = 9

@@ -9,19 +9,19 @@ import spinal.lib._
 
 /** The completions' way: from RC to the clients that asked, each one's data in its own order.
   *
-  * `claim` reserves tag, landing slot and completion space for a read before it goes out, so RC is
+  * `claim` reserves tag, landing space and completion space for a read before it goes out, so RC is
   * never held up. A read ends with what the block calls its last completion, with the block's
   * report that none will come, or after `timeoutCycles` (0: never; otherwise 4,096 or more) by our
   * own clock and within a quarter more. The tag of a read that timed out rests until its last
   * completion came after all, at most until three timeouts have passed since the claim; its
   * completion space is kept as long, since that is where what comes late will lie. Such a tag is
-  * then given out after all others. A failed read fails its slot: up to 512 B of the request are
-  * zero and carry the error.
+  * then given out after all others. The beats that a failed read has a part in are zero and carry
+  * the error.
   *
   * What still comes later is dropped and counted as unexpected, unless its tag belongs to a read
   * again and byte count and lower address are what that read waits for.
   *
-  * Whoever chooses among clients goes by `room`: a client without it has its share of the slots.
+  * Whoever chooses among clients goes by `room`: a client without it has filled its ring.
   */
 case class ReturnPath(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -47,7 +47,6 @@ case class ReturnPath(p: ReturnParam) extends Component {
   val claims   = ReadClaims(p)
   val credits  = CompletionCredits()
   val tags     = TagPool(p)
-  val slots    = SlotPool(p)
   val memory   = LandingMemory(p)
   val delivery = ReadDelivery(p)
 
@@ -59,9 +58,8 @@ case class ReturnPath(p: ReturnParam) extends Component {
   io.tag           := claims.io.tag
   claims.io.rcb128 := io.rcb128
   claims.io.tick   := clock.io.tick
-  claims.io.slots << slots.io.pop
   tags.io.extended := io.extendedTags
-  io.room          := slots.io.room
+  io.room          := delivery.io.room
 
   credits.io.offered << claims.io.offered
   credits.io.take << claims.io.take
@@ -76,39 +74,33 @@ case class ReturnPath(p: ReturnParam) extends Component {
   memory.io.write << lander.io.write
   ends.io.end << lander.io.end
 
-  slots.io.taken << claims.io.taken
-  slots.io.free << delivery.io.free
-  ends.io.slots(0) := claims.io.slot
-  claims.io.count  := ends.io.statuses(0).count
-  for (client <- 0 until p.clients) {
-    ends.io.slots(1 + client)    := delivery.io.slots(client)
-    delivery.io.statuses(client) := ends.io.statuses(1 + client)
-  }
-  delivery.io.closed << claims.io.closed
-  delivery.io.facts  := claims.io.facts
+  delivery.io.awaited << claims.io.awaited
   delivery.io.client := claims.io.client
+  delivery.io.finished << ends.io.finished
+  delivery.io.ends := claims.io.ends
   memory.io.read << delivery.io.read
   delivery.io.data := memory.io.data
   for ((client, data) <- io.returns.zip(delivery.io.returns)) client << data
   io.delivered := delivery.io.delivered
 
-  /** After reset the pools are filled, and every tag is that of no read: memories have no reset. */
+  /** After reset the pool is filled, every tag is that of no read, and no read has ended: memories
+    * have no reset.
+    */
   val start = new Area {
-    val count = Reg(UInt(p.slotWidth + 1 bits)) init 0
+    val count = Reg(UInt(p.orderWidth + 1 bits)) init 0
     val runs  = !count.msb
     when(runs) { count := count + 1 }
-    val slot = count.resize(p.slotWidth bits)
-    val tag  = FreeTag(p)
+    val tag = FreeTag(p)
     tag.tag        := count.resized
     tag.generation := False
     val ofTag = runs && count < p.tags
     claims.io.tags << tags.io.pop.haltWhen(runs)
 
-    slots.io.add.valid     := runs
-    slots.io.add.payload   := slot
-    reads.io.clear         := ofTag
-    reads.io.issue.valid   := claims.io.issue.valid || ofTag
-    reads.io.issue.payload := claims.io.issue.payload
+    delivery.io.clear.valid   := runs
+    delivery.io.clear.payload := count.resized
+    reads.io.clear            := ofTag
+    reads.io.issue.valid      := claims.io.issue.valid || ofTag
+    reads.io.issue.payload    := claims.io.issue.payload
     when(ofTag) {
       reads.io.issue.tag              := tag.tag
       reads.io.issue.entry.generation := False
@@ -123,7 +115,7 @@ case class ReturnPath(p: ReturnParam) extends Component {
   val outstanding = Reg(UInt(p.tagWidth + 2 bits)) init 0
   outstanding := outstanding + claims.io.take.valid.asUInt - ends.io.finished.valid.asUInt
   io.idle := RegNext(
-    outstanding === 0 && !io.claim.fire && !claims.io.take.valid && !claims.io.closed.valid &&
+    outstanding === 0 && !io.claim.fire && !claims.io.take.valid && !claims.io.awaited.valid &&
       delivery.io.idle
   ) init False
 

@@ -27,29 +27,31 @@ case class TagPool(p: ReturnParam) extends Component {
     val pop      = master(Stream(FreeTag(p)))
   }
   case class Queue(isUpper: Boolean, isSuspect: Boolean) extends Area {
-    val queue = new StreamFifo(FreeTag(p), p.tags / 2, withAsyncRead = true)
+    val depth = if (isUpper) 1 << log2Up(p.tags - TagPool.Lower) else TagPool.Lower
+    val queue = new StreamFifo(FreeTag(p), depth, withAsyncRead = true)
+    val upper = io.free.tag.drop(log2Up(TagPool.Lower)).orR
     queue.io.push.valid := io.free.valid &&
-      io.free.tag.msb === Bool(isUpper) && io.suspect === Bool(isSuspect)
+      upper === Bool(isUpper) && io.suspect === Bool(isSuspect)
     queue.io.push.payload := io.free.payload
     val pop = queue.io.pop.m2sPipe()
   }
-  val lowerHalf    = Queue(isUpper = false, isSuspect = false)
-  val upperHalf    = Queue(isUpper = true, isSuspect = false)
+  val lower        = Queue(isUpper = false, isSuspect = false)
+  val upper        = Queue(isUpper = true, isSuspect = false)
   val lowerSuspect = Queue(isUpper = false, isSuspect = true)
   val upperSuspect = Queue(isUpper = true, isSuspect = true)
 
   val turn        = RegInit(False)
-  val upperIsFree = io.extended && upperHalf.pop.valid
-  val useSuspect  = !lowerHalf.pop.valid && !upperIsFree
+  val upperIsFree = io.extended && upper.pop.valid
+  val useSuspect  = !lower.pop.valid && !upperIsFree
   val useUpper = useSuspect ?
     (io.extended && upperSuspect.pop.valid && (turn || !lowerSuspect.pop.valid)) |
-    (upperIsFree && (turn || !lowerHalf.pop.valid))
+    (upperIsFree && (turn || !lower.pop.valid))
   io.pop.valid := !useSuspect || lowerSuspect.pop.valid || useUpper
   io.pop.payload := useSuspect ?
     (useUpper ? upperSuspect.pop.payload | lowerSuspect.pop.payload) |
-    (useUpper ? upperHalf.pop.payload | lowerHalf.pop.payload)
-  lowerHalf.pop.ready    := io.pop.ready && !useSuspect && !useUpper
-  upperHalf.pop.ready    := io.pop.ready && !useSuspect && useUpper
+    (useUpper ? upper.pop.payload | lower.pop.payload)
+  lower.pop.ready        := io.pop.ready && !useSuspect && !useUpper
+  upper.pop.ready        := io.pop.ready && !useSuspect && useUpper
   lowerSuspect.pop.ready := io.pop.ready && useSuspect && !useUpper
   upperSuspect.pop.ready := io.pop.ready && useSuspect && useUpper
   when(io.pop.fire) { turn := !useUpper }
@@ -57,4 +59,10 @@ case class TagPool(p: ReturnParam) extends Component {
   // For tests: how many there are.
   val free = Reg(UInt(p.tagWidth + 1 bits)) init 0
   free := free + io.free.valid.asUInt - io.pop.fire.asUInt
+}
+
+object TagPool {
+
+  /** Tags that a host without extended tags knows. */
+  val Lower = 32
 }

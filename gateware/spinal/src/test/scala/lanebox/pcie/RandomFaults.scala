@@ -59,7 +59,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
 
   private def fails(read: HostRead, error: Error): Unit = {
     reads(error) += 1
-    read.claim.slot.errors += error
+    read.claim.errors += error
   }
 
   private def failing(error: Error)(answer: (HostRead, Seq[RcCompletion]) => Answers): Fault =

@@ -49,14 +49,13 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   /** A request that is on its way, and how far it was seen. */
   private class Going(val request: ClientRequest, val writesBefore: Int) {
     private val largest = (if (request.write) mps else mrrs) / 4
-    private val cuts =
-      RequestModel.cuts(request.address, request.dwords, largest, slots = !request.write)
-    private var tlp = 0
-    var at          = 0
-    def size        = cuts(tlp)
-    def last        = tlp == cuts.size - 1
-    def firstBe     = request.enables(at)
-    def lastBe      = if (size == 1) 0 else request.enables(at + size - 1)
+    private val cuts    = RequestModel.cuts(request.address, request.dwords, largest)
+    private var tlp     = 0
+    var at              = 0
+    def size            = cuts(tlp)
+    def last            = tlp == cuts.size - 1
+    def firstBe         = request.enables(at)
+    def lastBe          = if (size == 1) 0 else request.enables(at + size - 1)
     def step(): Unit = {
       at += size
       tlp += 1
@@ -158,9 +157,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     assert(claim.dwords.toInt == going.size, s"claim of ${claim.dwords.toInt}, not ${going.size}")
     assert(claim.address.toInt == ((request.address + 4 * going.at) & 0xfff).toInt)
     assert(claim.firstBe.toInt == going.firstBe && claim.lastBe.toInt == going.lastBe)
-    assert(claim.firstOfSlot.toBoolean == (going.at % RequestModel.Slot == 0))
-    val endOfSlot = going.last || (going.at + going.size) % RequestModel.Slot == 0
-    assert(claim.lastOfSlot.toBoolean == endOfSlot && claim.lastOfRequest.toBoolean == going.last)
+    assert(claim.lastOfRequest.toBoolean == going.last)
     claims(dut.io.tag.toInt) = Claim(client, going.at, going.size, going.last)
     going.step()
     if (claim.lastOfRequest.toBoolean) queue.dequeue()

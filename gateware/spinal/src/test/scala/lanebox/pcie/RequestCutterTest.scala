@@ -20,7 +20,7 @@ class RequestCutterTest extends AnyFunSuite {
   /** What the pieces of a request must be, in order. */
   def expected(request: ClientRequest, row: Int, largest: Int): Seq[Map[String, BigInt]] = {
     import request._
-    val cuts = RequestModel.cuts(address, dwords, largest, slots = !write)
+    val cuts = RequestModel.cuts(address, dwords, largest)
     cuts.scanLeft(0)(_ + _).zip(cuts).map { case (at, size) =>
       val end      = at + size
       val last     = end == dwords
@@ -43,9 +43,7 @@ class RequestCutterTest extends AnyFunSuite {
               Map[String, BigInt](
                 "moreBeats"     -> 0,
                 "context"       -> context,
-                "requestDwords" -> dwords,
-                "firstOfSlot"   -> (if (at % RequestModel.Slot == 0) 1 else 0),
-                "lastOfSlot"    -> (if (last || end % RequestModel.Slot == 0) 1 else 0)
+                "requestDwords" -> dwords
               ))
     }
   }

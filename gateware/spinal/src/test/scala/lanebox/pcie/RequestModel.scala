@@ -40,16 +40,14 @@ case class RequestTlp(
 /** The rules of the base specification and PG213, written down a second time. */
 object RequestModel {
   val Page = 1024 // Dwords.
-  val Slot = 128
 
   /** Dwords of the TLPs that a request must be cut into. */
-  def cuts(address: BigInt, dwords: Int, largest: Int, slots: Boolean): List[Int] = {
+  def cuts(address: BigInt, dwords: Int, largest: Int): List[Int] = {
     def from(at: Int): List[Int] =
       if (at == dwords) Nil
       else {
         val toPage = Page - ((address / 4 + at) % Page).toInt
-        val toSlot = if (slots) Slot - at % Slot else Int.MaxValue
-        val next   = Seq(dwords - at, toPage, toSlot, largest).min
+        val next   = Seq(dwords - at, toPage, largest).min
         next :: from(at + next)
       }
     from(0)

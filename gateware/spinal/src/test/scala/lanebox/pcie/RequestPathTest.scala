@@ -139,7 +139,7 @@ class RequestPathTest extends AnyFunSuite {
     }
   }
 
-  check("a client without room takes no landing slot, and holds up no other's reads") { name =>
+  check("a client without room claims nothing, and holds up no other's reads") { name =>
     run(name) { (dut, bench) =>
       dut.io.room(0) #= false // Of dma.
       dut.clockDomain.waitSampling()

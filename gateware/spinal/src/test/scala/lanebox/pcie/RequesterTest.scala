@@ -86,7 +86,7 @@ class RequesterTest extends AnyFunSuite {
         val address = tlp.address.toInt
         memory.issue(
           tlp.tag,
-          TestClaim(0, null, null, address, tlp.dwords, tlp.firstBe, tlp.lastBe, false, false)
+          TestClaim(0, null, 0, address, tlp.dwords, tlp.firstBe, tlp.lastBe)
         )
       } else {
         def enables(i: Int) =

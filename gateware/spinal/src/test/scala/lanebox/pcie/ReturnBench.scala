@@ -18,6 +18,7 @@ case class ReturnRun(
     straddle: Boolean = true,
     extendedTags: Boolean = true,
     mrrs: Int = 512,
+    tags: Int = 64,
     timeoutCycles: Long = 2500000
 )
 
@@ -76,8 +77,8 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     val counts = dut.io.statistics.elements.map { case (name, value) =>
       s"$name ${value.asInstanceOf[UInt].toLong}"
     }
-    s"${clients.claimed} reads, ${clients.beats.sum} beats, tags ${dut.tags.free.toInt}, slots " +
-      s"${dut.slots.free.toInt}, space ${dut.credits.headers.toInt} ${dut.credits.data.toInt}, " +
+    s"${clients.claimed} reads, ${clients.beats.sum} beats, tags ${dut.tags.free.toInt}, " +
+      s"space ${dut.credits.headers.toInt} ${dut.credits.data.toInt}, " +
       s"outstanding ${host.reads.keys.mkString(" ")}, ${counts.mkString(", ")}"
   }
 
@@ -100,7 +101,10 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     assert(dut.credits.headers.toInt == 0, s"${dut.credits.headers.toInt} headers are not back")
     assert(dut.credits.data.toInt == 0, s"${dut.credits.data.toInt} data credits are not back")
     assert(dut.tags.free.toInt == dut.p.tags, s"${dut.tags.free.toInt} tags are free")
-    assert(dut.slots.free.toInt == dut.p.slots, s"${dut.slots.free.toInt} slots are free")
+    for ((end, reader) <- dut.claims.io.ends.zip(dut.delivery.readers)) {
+      assert(end.dword.toInt == 8 * reader.row.toInt, "what was claimed of the ring is not back")
+      assert(end.order.toInt == reader.order.toInt, "a read was not delivered")
+    }
     assert(dut.io.statistics.completions.toLong == host.shown, "completions")
     assert(dut.io.statistics.backPressure.toLong == pins.backPressure, "back-pressure cycles")
   }
@@ -128,21 +132,22 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
 }
 
 object ReturnBench {
-  private val compiled = collection.mutable.Map[Int, SimCompiled[ReturnPath]]()
+  private val compiled = collection.mutable.Map[(Int, Int), SimCompiled[ReturnPath]]()
 
-  def compile(clients: Int): SimCompiled[ReturnPath] =
+  def compile(clients: Int, tags: Int): SimCompiled[ReturnPath] =
     compiled.getOrElseUpdate(
-      clients,
+      (clients, tags),
       LaneboxSim {
-        val dut = ReturnPath(ReturnParam(clients))
+        val dut = ReturnPath(ReturnParam(clients, tags))
         dut.credits.headers.simPublic()
         dut.credits.data.simPublic()
         dut.tags.free.simPublic()
-        dut.slots.free.simPublic()
+        dut.claims.io.ends.foreach(end => { end.dword.simPublic(); end.order.simPublic() })
+        dut.delivery.readers.foreach(reader => { reader.row.simPublic(); reader.order.simPublic() })
         dut
       }
     )
 
   def apply(name: String, run: ReturnRun, clients: Int = 2)(body: ReturnBench => Unit): Unit =
-    compile(clients).doSim(name, run.seed) { dut => body(new ReturnBench(dut, run)) }
+    compile(clients, run.tags).doSim(name, run.seed) { dut => body(new ReturnBench(dut, run)) }
 }

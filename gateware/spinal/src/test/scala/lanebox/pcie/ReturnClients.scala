@@ -10,31 +10,26 @@ import scala.util.Random
 import spinal.core.SpinalEnumElement
 import spinal.core.sim._
 
-/** One read TLP, as RequestPath asks for it. */
+/** One read TLP, as RequestPath asks for it: dwords from `at` on of its request. */
 case class TestClaim(
     client: Int,
     request: TestRequest,
-    slot: TestSlot,
+    at: Int,
     address: Int,
     dwords: Int,
     firstBe: Int,
-    lastBe: Int,
-    firstOfSlot: Boolean,
-    lastOfSlot: Boolean
-)
-
-case class TestRequest(address: Int, dwords: Int, firstBe: Int, lastBe: Int, context: Int)
-
-/** Up to 512 B of a request, and the errors of its reads. */
-class TestSlot(val request: TestRequest, val at: Int, val dwords: Int) {
+    lastBe: Int
+) {
   val errors        = mutable.Set[SpinalEnumElement[ReadError.type]]()
   def last: Boolean = at + dwords == request.dwords
 }
 
+case class TestRequest(address: Int, dwords: Int, firstBe: Int, lastBe: Int, context: Int)
+
 /** The reading clients in front of a return path, with the cutting that RequestPath does.
   *
-  * Every delivered beat is compared with memory; those of a slot with a failed read are zero and
-  * carry the error of one of its reads.
+  * Every delivered beat is compared with memory; one that holds dwords of a failed read is zero and
+  * carries the error of one of its reads.
   */
 class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int) {
   val clients = dut.p.clients
@@ -46,14 +41,14 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
   val tags                                = mutable.Set[Int]()
 
   private val claims                     = Array.fill(clients)(mutable.Queue[TestClaim]())
-  private val slots                      = Array.fill(clients)(mutable.Queue[TestSlot]())
+  private val asked                      = Array.fill(clients)(mutable.Queue[Seq[TestClaim]]())
   private val beat                       = Array.fill(clients)(0)
   private var offered: Option[TestClaim] = None
 
   val beats, requests, delivered = Array.fill(clients)(0L)
   var claimed, failedBeats       = 0L
 
-  def idle: Boolean = offered.isEmpty && claims.forall(_.isEmpty) && slots.forall(_.isEmpty)
+  def idle: Boolean = offered.isEmpty && claims.forall(_.isEmpty) && asked.forall(_.isEmpty)
 
   def cycle(): Unit = {
     deliver()
@@ -90,39 +85,35 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
     port.firstBe #= claim.firstBe
     port.lastBe #= claim.lastBe
     port.requestDwords #= claim.request.dwords
-    port.firstOfSlot #= claim.firstOfSlot
-    port.lastOfSlot #= claim.lastOfSlot
-    port.lastOfRequest #= claim.lastOfSlot && claim.slot.last
+    port.lastOfRequest #= claim.last
   }
 
-  /** Slots of 512 B from the first dword, reads up to 4 KiB boundaries and the largest size. */
+  /** Reads up to 4 KiB boundaries and the largest size. */
   private def cut(client: Int, request: TestRequest): Unit = {
     requests(client) += 1
-    for (start <- 0 until request.dwords by 128) {
-      val slot = new TestSlot(request, start, (request.dwords - start) min 128)
-      slots(client) += slot
-      var at = 0
-      while (at < slot.dwords) {
-        val address = request.address + (start + at) * 4
-        val dwords  = (slot.dwords - at) min (mrrs / 4) min ((4096 - address % 4096) / 4)
-        val first   = start + at == 0
-        val last    = start + at + dwords == request.dwords
-        val ends    = if (last && request.dwords > 1) request.lastBe else 15
-        val single  = dwords == 1 && !first
-        claims(client) += TestClaim(
-          client,
-          request,
-          slot,
-          address,
-          dwords,
-          firstBe = if (first) request.firstBe else if (single) ends else 15,
-          lastBe = if (dwords == 1) 0 else ends,
-          firstOfSlot = at == 0,
-          lastOfSlot = at + dwords == slot.dwords
-        )
-        at += dwords
-      }
+    val reads = mutable.Buffer[TestClaim]()
+    var at    = 0
+    while (at < request.dwords) {
+      val address = request.address + at * 4
+      val dwords =
+        (request.dwords - at) min 128 min (mrrs / 4) min ((4096 - address % 4096) / 4)
+      val first  = at == 0
+      val last   = at + dwords == request.dwords
+      val ends   = if (last && request.dwords > 1) request.lastBe else 15
+      val single = dwords == 1 && !first
+      reads += TestClaim(
+        client,
+        request,
+        at,
+        address,
+        dwords,
+        firstBe = if (first) request.firstBe else if (single) ends else 15,
+        lastBe = if (dwords == 1) 0 else ends
+      )
+      at += dwords
     }
+    claims(client) ++= reads
+    asked(client) += reads.toSeq
   }
 
   private def deliver(): Unit = for (client <- 0 until clients) {
@@ -134,28 +125,31 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
 
   private def check(client: Int): Unit = {
     val port = dut.io.returns(client)
-    assert(slots(client).nonEmpty, s"client $client gets a beat that it did not ask for")
-    val slot    = slots(client).head
+    assert(asked(client).nonEmpty, s"client $client gets a beat that it did not ask for")
+    val reads   = asked(client).head
+    val request = reads.head.request
     val first   = beat(client) * 8
-    val dwords  = (slot.dwords - first) min 8
-    val ends    = first + dwords == slot.dwords
-    val failed  = slot.errors.nonEmpty
-    val address = slot.request.address / 4 + slot.at + first
+    val dwords  = (request.dwords - first) min 8
+    val last    = first + dwords == request.dwords
+    val errors =
+      reads.filter(r => r.at < first + dwords && r.at + r.dwords > first).flatMap(_.errors).toSet
+    val failed  = errors.nonEmpty
+    val address = request.address / 4 + first
     val words   = Seq.tabulate(8)(i => if (i < dwords && !failed) host.memory(address + i) else 0)
     val error   = port.error.toEnum
-    val where   = s"client $client, dword ${slot.at + first} of ${slot.request}"
-    if (failed) assert(slot.errors(error), s"$where: error $error, not one of ${slot.errors}")
+    val where   = s"client $client, dword $first of $request"
+    if (failed) assert(errors(error), s"$where: error $error, not one of $errors")
     else assert(error == ReadError.none, s"$where: error $error without reason")
     assert(port.fragment.data.toBigInt == RcPins.bits(words), s"$where: wrong data")
-    assert(port.dwords.toInt == slot.request.dwords, s"$where: wrong length")
-    assert(port.context.toInt == slot.request.context, s"$where: wrong context")
-    assert(port.last.toBoolean == (ends && slot.last), s"$where: wrong last")
+    assert(port.dwords.toInt == request.dwords, s"$where: wrong length")
+    assert(port.context.toInt == request.context, s"$where: wrong context")
+    assert(port.last.toBoolean == last, s"$where: wrong last")
     beats(client) += 1
     if (failed) failedBeats += 1
     beat(client) += 1
-    if (ends) {
+    if (last) {
       beat(client) = 0
-      slots(client).dequeue()
+      asked(client).dequeue()
     }
   }
 }

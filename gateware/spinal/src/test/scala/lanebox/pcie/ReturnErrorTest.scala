@@ -106,7 +106,7 @@ class ReturnErrorTest extends AnyFunSuite {
         bench.cycles(bench.random.nextInt(1000))
         bench.host.faults = new RandomFaults(bench.random, 1, timeout) {
           override def strike(read: HostRead, pieces: Seq[RcCompletion], host: ReturnHost) = {
-            read.claim.slot.errors += ReadError.timeout
+            read.claim.errors += ReadError.timeout
             host.expire(read, timeout * 5 / 2)
             Nil
           }

@@ -29,7 +29,7 @@ class ReturnLateTest extends AnyFunSuite {
         losing = false
         tag = read.tag
         pieces = whole.map(_.copy(read = None))
-        read.claim.slot.errors += ReadError.timeout
+        read.claim.errors += ReadError.timeout
         host.expire(read, timeout * 5 / 2)
         Nil
       } else whole.map((_, 0L))
@@ -64,7 +64,7 @@ class ReturnLateTest extends AnyFunSuite {
 
     /** In cycles since it was lost. */
     def back(): Long = {
-      bench.until("its tag")(bench.dut.tags.free.toInt == 64)
+      bench.until("its tag")(bench.dut.tags.free.toInt == bench.dut.p.tags)
       bench.now - lostAt
     }
     def waitFor(timeouts: Int): Unit = bench.cycles(lostAt + timeouts * timeout - bench.now)
@@ -133,7 +133,10 @@ class ReturnLateTest extends AnyFunSuite {
         val pieces               = late.answer(300)
         late.bench.cycles(350)
         assert(late.late == before + pieces && late.unexpected == unexpected + pieces)
-        assert(late.bench.dut.tags.free.toInt == 64, "its last completion has come")
+        assert(
+          late.bench.dut.tags.free.toInt == late.bench.dut.p.tags,
+          "its last completion has come"
+        )
         late.bench.dut.io.timeoutCycles #= timeout
         late.bench.cycles(10)
       }

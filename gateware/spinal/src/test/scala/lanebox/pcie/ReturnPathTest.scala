@@ -24,6 +24,12 @@ class ReturnPathTest extends AnyFunSuite {
       HostTiming(latency = 10L + _.nextInt(40), piece = Some(64)),
       mrrs = 256
     ),
+    "straddle, 256 tags, MRRS 128, long latency" -> ReturnRun(
+      seed + 5,
+      HostTiming(latency = 500L + _.nextInt(500), piece = Some(64)),
+      mrrs = 128,
+      tags = 256
+    ),
     "straddle, MRRS 4 KiB, 32 tags" -> ReturnRun(
       seed + 3,
       HostTiming(latency = 300L + _.nextInt(900), gap = 0.5),
@@ -51,7 +57,10 @@ class ReturnPathTest extends AnyFunSuite {
         bench.clients.requests.sum >= requests
       }
       bench.finish()
-      assert(bench.clients.tags.max < (if (run.extendedTags) 64 else 32), "a tag out of range")
+      assert(
+        bench.clients.tags.max < (if (run.extendedTags) run.tags else 32),
+        "a tag out of range"
+      )
       assert(bench.clients.failedBeats == 0)
     })
 

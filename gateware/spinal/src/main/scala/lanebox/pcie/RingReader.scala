@@ -1,0 +1,107 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import spinal.core._
+import spinal.lib._
+
+/** Reads one client's ring out of the landing memory, in the client's order.
+  *
+  * A read's first beat goes when the read has ended; a beat per cycle from there. Of a read that
+  * failed every beat carries the error and is zero, also the one that it shares with the next.
+  */
+case class RingReader(p: ReturnParam) extends Component {
+  val io = new Bundle {
+    val clear    = slave(Flow(UInt(p.orderWidth bits))) // After reset: no read has ended.
+    val awaited  = slave(Flow(AwaitedRead()))
+    val finished = slave(Flow(FinishedRead(p)))
+    val beat     = master(Stream(RingBeat(p)))
+    val end      = in(RingEnd(p))
+    val room     = out Bool ()
+    val idle     = out Bool ()
+  }
+
+  /** Whether the read has ended, in which round of the numbers, and how. */
+  case class Mark() extends Bundle {
+    val round = Bool()
+    val error = ReadError()
+  }
+  val marks   = Mem(Mark(), p.reads)
+  val written = Mark()
+  written.round := io.clear.valid ? True | io.finished.order.msb
+  written.error := io.finished.error
+  marks.write(
+    address = io.clear.valid ? io.clear.payload | io.finished.order.resize(p.orderWidth bits),
+    data = written,
+    enable = io.clear.valid || io.finished.valid
+  )
+
+  /** A read that has ended. */
+  case class Ended() extends Bundle {
+    val read  = AwaitedRead()
+    val error = ReadError()
+  }
+  val queue = new StreamFifo(AwaitedRead(), p.reads)
+  queue.io.push << io.awaited.toStream // Never full: `room` sees to it.
+  val next  = queue.io.pop.m2sPipe()
+  val order = Reg(UInt(p.orderWidth + 1 bits)) init 0
+  val mark  = marks.readAsync(order.resize(p.orderWidth bits))
+  val ended = Stream(Ended())
+  ended.arbitrationFrom(next.continueWhen(mark.round === order.msb))
+  ended.read  := next.payload
+  ended.error := mark.error
+  when(ended.fire) { order := order + 1 }
+  val current = ended.m2sPipe()
+
+  val read  = current.read
+  val row   = Reg(UInt(p.rowWidth bits)) init 0
+  val beat  = Reg(UInt(5 bits)) init 0
+  val last  = beat + 1 === read.beats
+  val none  = read.beats === 0 // It ends in the beat in which it began, and so does not end it.
+  val carry = Reg(ReadError()) init ReadError.none
+  val error = (beat === 0 && carry =/= ReadError.none) ? carry | current.error
+  io.beat.valid         := current.valid && !none
+  io.beat.row           := row
+  io.beat.lastOfRequest := last && read.lastOfRequest
+  io.beat.dwords        := read.dwords
+  io.beat.context       := read.context
+  io.beat.error         := error
+  for (lane <- 0 until HardBlock.Dwords)
+    io.beat.show(lane) := (!io.beat.lastOfRequest || read.lastDword >= lane) &&
+      error === ReadError.none
+  current.ready := none || io.beat.ready && last
+  when(io.beat.fire) {
+    row  := row + 1
+    beat := last ? U(0) | beat + 1
+  }
+  when(current.fire) {
+    carry := ReadError.none
+    when(read.partial) { carry := none ? error | current.error }
+  }
+
+  val room = new Area {
+    val used  = RegNext((io.end.dword >> 3) - row)
+    val reads = RegNext(io.end.order - order)
+    val rows  = used < p.rows - RingReader.MostRows * (p.ahead + 2)
+    io.room := RegNext(rows && reads < p.reads - p.ahead - 2) init False
+  }
+  io.idle := RegNext(queue.io.occupancy === 0 && !next.valid && !current.valid) init False
+}
+
+object RingReader {
+
+  /** Rows that a read may begin or fill. */
+  val MostRows = LargestRead.Dwords / HardBlock.Dwords + 2
+}
+
+/** A beat to be read and delivered. */
+case class RingBeat(p: ReturnParam) extends Bundle {
+  val row           = UInt(p.rowWidth bits)
+  val lastOfRequest = Bool()
+  val dwords        = UInt(11 bits)               // Of the request.
+  val context       = Bits(16 bits)
+  val error         = ReadError()
+  val show          = Bits(HardBlock.Dwords bits) // Lanes that hold data.
+}
