@@ -17,14 +17,15 @@ from lanebox.synthesis.yosys import find_yosys
 PROPERTIES = ROOT/"test"/"formal"
 PROOFS     = Path(BUILD)/"formal"
 
-# The module that has a property of its name, the component that it is generated with, and the
-# cycles of the induction. What has memories is flattened first, so that a property sees into them.
+# Of each property the module, the component that it is generated with, and the cycles of the
+# induction. What has memories is flattened first, so that a property sees into them.
 COMPONENTS = {
-    "NonPostedCredits":  ("Completer", 2),
-    "CompletionCredits": ("Requester", 4),
-    "TagPool":           ("Requester", 2),
+    "NonPostedCredits":  ("NonPostedCredits",  "Completer", 2),
+    "CompletionCredits": ("CompletionCredits", "Requester", 4),
+    "TagPool":           ("TagPool",           "Requester", 2),
+    "TagPoolUpper":      ("TagPool",           "Requester", 2),
 }
-FLAT = ["TagPool"]
+FLAT = ["TagPool", "TagPoolUpper"]
 
 # A mistake in each that simulation could miss for long: (what stands there, what is put there).
 MISTAKES = [
@@ -33,8 +34,9 @@ MISTAKES = [
     ("CompletionCredits", r"headers <= 9'h0dc",            "headers <= 9'h0dd"),
     ("CompletionCredits", r"_zz_exact <= 10'h100",         "_zz_exact <= 10'h101"),
     ("CompletionCredits", r"data <= 12'h77c",              "data <= 12'h79d"),
-    ("TagPool", r"(lowerHalf_pop_ready = ).*;",  r"\1io_pop_ready;"),
-    ("TagPool", r"(useSuspect = ).*;",           r"\1(! lowerHalf_pop_valid);"),
+    ("TagPool", r"(lower_pop_ready = ).*;",  r"\1io_pop_ready;"),
+    ("TagPool", r"(useSuspect = ).*;",           r"\1(! lower_pop_valid);"),
+    ("TagPoolUpper", r"(upper_upper = ).*;",     r"\1io_free_payload_tag[7];"),
 ]
 
 
@@ -46,8 +48,8 @@ def verilog(sim_build):
 
 
 def attempt(text, name, folder):
-    component, cycles = COMPONENTS[name]
-    module   = f"{component}_{name}"
+    part, component, cycles = COMPONENTS[name]
+    module   = f"{component}_{part}"
     property = (PROPERTIES/f"{name}.sv").read_text()
     if name in FLAT:
         text = flatten(text, module, Path(folder)/"flat", find_yosys())
@@ -63,7 +65,7 @@ def each():
 @pytest.mark.parametrize("name", each())
 def test_the_property_holds_for_ever(verilog, name):
     """Credits for the host's reads, and room for completions: none made up, none lost."""
-    text = verilog[COMPONENTS[name][0]]
+    text = verilog[COMPONENTS[name][1]]
     attempt(text, name, PROOFS)
     assert not attempt(text, name, PROOFS), "it was proven a second time"
 
@@ -71,8 +73,8 @@ def test_the_property_holds_for_ever(verilog, name):
 @pytest.mark.parametrize("name, right, wrong", MISTAKES)
 def test_a_mistake_is_found(verilog, tmp_path, name, right, wrong):
     """The proof is no formality: with one condition changed it fails."""
-    component = COMPONENTS[name][0]
-    module    = bound(verilog[component], f"{component}_{name}", "")
+    part, component, _ = COMPONENTS[name]
+    module = bound(verilog[component], f"{component}_{part}", "")
     changed   = re.sub(right, wrong, module)
     assert changed != module, "the mistake has no place any more: find it another"
     with pytest.raises(Refuted, match="the property does not hold"):

@@ -6,15 +6,15 @@
   // is not there: for any tag of the lower half, which stands in one of two queues or in the
   // register behind it. The tag of a read that timed out is in the second, and no read gets it
   // while a tag of the first queues is to be had. Assumed is that nobody gives back what is in the
-  // pool, and that 32 tags, each in once, do not overfill a queue of 32. The upper half is the same
-  // logic.
+  // pool, that 32 tags, each in once, do not overfill a queue of 32, and what TagPoolUpper.sv proves.
+  // The upper half is the same logic.
 
-  (* anyconst *) reg [5:0] tag;
+  (* anyconst *) reg [7:0] tag;
   wire frees = io_free_valid && io_free_payload_tag == tag;
   wire takes = io_pop_valid && io_pop_ready && io_pop_payload_tag == tag;
-  wire held  = lowerHalf_queue_io_pop_rValid && lowerHalf_queue_io_pop_rData_tag == tag;
+  wire held  = lower_queue_io_pop_rValid && lower_queue_io_pop_rData_tag == tag;
   wire rests = lowerSuspect_queue_io_pop_rValid && lowerSuspect_queue_io_pop_rData_tag == tag;
-  wire moves = \lowerHalf_queue.logic_ptr_doPop ;
+  wire moves = \lower_queue.logic_ptr_doPop ;
   wire steps = \lowerSuspect_queue.logic_ptr_doPop ;
 
   reg       started = 0;
@@ -22,46 +22,31 @@
   reg       suspect = 0; // its read timed out;
   reg       queued  = 0; // it is in its queue,
   reg [4:0] at      = 0; // here.
-  wire [5:0] lower = \lowerHalf_queue.logic_ptr_push  - \lowerHalf_queue.logic_ptr_pop ;
-  wire [5:0] upper = \upperHalf_queue.logic_ptr_push  - \upperHalf_queue.logic_ptr_pop ;
+  wire [5:0] lower = \lower_queue.logic_ptr_push  - \lower_queue.logic_ptr_pop ;
   wire [5:0] lowest =
     \lowerSuspect_queue.logic_ptr_push  - \lowerSuspect_queue.logic_ptr_pop ;
-  wire [5:0] upmost =
-    \upperSuspect_queue.logic_ptr_push  - \upperSuspect_queue.logic_ptr_pop ;
 
   // Places of each queue that hold something: once it is known that these are those between the
   // pointers, nothing else needs arithmetic.
-  reg [31:0] full   = 0; // Of the lower half,
-  reg [31:0] other  = 0; // of the upper half,
-  reg [31:0] late   = 0; // and of the tags of both whose reads timed out.
-  reg [31:0] latest = 0;
-  reg        once, apart, lowers, uppers, lates, latests;
+  reg [31:0] full = 0; // Of the lower half,
+  reg [31:0] late = 0; // and of its tags whose reads timed out.
+  reg        once, lowers, lates;
   reg [4:0]  place;
   integer    i;
 
   always @* begin
-    once    = 1;
-    lowers  = 1;
-    uppers  = 1;
-    lates   = 1;
-    latests = 1;
-    apart   = !(upperHalf_queue_io_pop_rValid && upperHalf_queue_io_pop_rData_tag == tag) &&
-      !(upperSuspect_queue_io_pop_rValid && upperSuspect_queue_io_pop_rData_tag == tag);
+    once   = 1;
+    lowers = 1;
+    lates  = 1;
     for (i = 0; i < 32; i = i + 1) begin
-      if ((full[i] && \lowerHalf_queue.logic_ram [i][5:0] == tag) !=
+      if ((full[i] && \lower_queue.logic_ram [i][7:0] == tag) !=
         (queued && !suspect && at == i)) once = 0;
-      if ((late[i] && \lowerSuspect_queue.logic_ram [i][5:0] == tag) !=
+      if ((late[i] && \lowerSuspect_queue.logic_ram [i][7:0] == tag) !=
         (queued && suspect && at == i)) once = 0;
-      if (other[i] && \upperHalf_queue.logic_ram [i][5:0] == tag) apart = 0;
-      if (latest[i] && \upperSuspect_queue.logic_ram [i][5:0] == tag) apart = 0;
-      place = i - \lowerHalf_queue.logic_ptr_pop [4:0];
+      place = i - \lower_queue.logic_ptr_pop [4:0];
       if (full[i] != (place < lower)) lowers = 0;
-      place = i - \upperHalf_queue.logic_ptr_pop [4:0];
-      if (other[i] != (place < upper)) uppers = 0;
       place = i - \lowerSuspect_queue.logic_ptr_pop [4:0];
       if (late[i] != (place < lowest)) lates = 0;
-      place = i - \upperSuspect_queue.logic_ptr_pop [4:0];
-      if (latest[i] != (place < upmost)) latests = 0;
     end
   end
 
@@ -69,49 +54,46 @@
     started <= 1;
     if (started) begin
       in_pool <= (in_pool || frees) && !takes;
-      if (moves) full[\lowerHalf_queue.logic_ptr_pop [4:0]] <= 0;
-      if (\lowerHalf_queue.logic_ptr_doPush ) full[\lowerHalf_queue.logic_ptr_push [4:0]] <= 1;
-      if (\upperHalf_queue.logic_ptr_doPop ) other[\upperHalf_queue.logic_ptr_pop [4:0]] <= 0;
-      if (\upperHalf_queue.logic_ptr_doPush ) other[\upperHalf_queue.logic_ptr_push [4:0]] <= 1;
+      if (moves) full[\lower_queue.logic_ptr_pop [4:0]] <= 0;
+      if (\lower_queue.logic_ptr_doPush ) full[\lower_queue.logic_ptr_push [4:0]] <= 1;
       if (steps) late[\lowerSuspect_queue.logic_ptr_pop [4:0]] <= 0;
       if (\lowerSuspect_queue.logic_ptr_doPush )
         late[\lowerSuspect_queue.logic_ptr_push [4:0]] <= 1;
       if (\upperSuspect_queue.logic_ptr_doPop )
-        latest[\upperSuspect_queue.logic_ptr_pop [4:0]] <= 0;
-      if (\upperSuspect_queue.logic_ptr_doPush )
-        latest[\upperSuspect_queue.logic_ptr_push [4:0]] <= 1;
-      if (moves && !suspect && at == \lowerHalf_queue.logic_ptr_pop [4:0]) queued <= 0;
+      if (moves && !suspect && at == \lower_queue.logic_ptr_pop [4:0]) queued <= 0;
       if (steps && suspect && at == \lowerSuspect_queue.logic_ptr_pop [4:0]) queued <= 0;
       if (frees) begin
         queued  <= 1;
         suspect <= io_suspect;
         at <= io_suspect ? \lowerSuspect_queue.logic_ptr_push [4:0] :
-          \lowerHalf_queue.logic_ptr_push [4:0];
+          \lower_queue.logic_ptr_push [4:0];
       end
     end
   end
 
   always @* begin
     assume (reset == !started);
-    assume (!tag[5]);
+    assume (tag < 32);
     if (!started) assume (!io_free_valid);
     assume (!(frees && in_pool));
-    if (io_free_valid && !io_free_payload_tag[5]) assume ((io_suspect ? lowest : lower) < 32);
-    if (io_free_valid && io_free_payload_tag[5]) assume ((io_suspect ? upmost : upper) < 32);
+    if (io_free_valid && io_free_payload_tag < 32) assume ((io_suspect ? lowest : lower) < 32);
+    if (\upper_queue.logic_ptr_doPop )
+      assume (\upper_queue.logic_ram [\upper_queue.logic_ptr_pop [7:0]][7:0] >= 32);
+    if (\upperSuspect_queue.logic_ptr_doPop )
+      assume (\upperSuspect_queue.logic_ram [\upperSuspect_queue.logic_ptr_pop [7:0]][7:0] >= 32);
     if (started) begin
       assert (once);
-      assert (apart);
       assert (lowers);
-      assert (uppers);
       assert (lates);
-      assert (latests);
       assert (!(queued && (held || rests)));
       assert (!(held && (rests || suspect)));
       assert (!(rests && !suspect));
       assert (in_pool == (queued || held || rests));
-      assert (lower <= 32 && upper <= 32 && lowest <= 32 && upmost <= 32);
+      assert (lower <= 32 && lowest <= 32);
+      assert (!upper_queue_io_pop_rValid || upper_queue_io_pop_rData_tag >= 32);
+      assert (!upperSuspect_queue_io_pop_rValid || upperSuspect_queue_io_pop_rData_tag >= 32);
       assert (!takes || in_pool);
-      assert (!(takes && suspect && lowerHalf_queue_io_pop_rValid));
-      assert (!(takes && suspect && io_extended && upperHalf_queue_io_pop_rValid));
+      assert (!(takes && suspect && lower_queue_io_pop_rValid));
+      assert (!(takes && suspect && io_extended && upper_queue_io_pop_rValid));
     end
   end

@@ -10,20 +10,24 @@ import spinal.lib._
 /** Round robin by whole transfers: a turn ends when something was taken, not when it was offered.
   *
   * Hence an input that waits is passed over at most once by each of the others, whatever the rhythm
-  * of `ready`. What is offered may change while it is not taken: a register must follow.
+  * of `ready`; more often only by the last input, which may have several turns running (`again`).
+  * What is offered may change while it is not taken: a register must follow.
   */
 case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Component {
   val io = new Bundle {
     val inputs = Vec(slave(Stream(payload())), ways)
     val output = master(Stream(payload()))
     val grant  = out Bits (ways bits) // One-hot: whose turn it is, if `output` is valid.
+    val again  = in Bool ()           // The last input, if this turn is its, has the next as well.
   }
   val offered = B(io.inputs.map(_.valid))
   val behind  = Reg(Bits(ways bits)) init 0 // The inputs behind the last that had its turn.
 
   val preferred = offered & behind
   val grant     = preferred.orR ? OHMasking.first(preferred) | OHMasking.first(offered)
-  when(io.output.fire)(behind := ~(grant.asUInt | (grant.asUInt - 1)).asBits)
+  val others    = ~(grant.asUInt | (grant.asUInt - 1)).asBits
+  val itself    = grant.msb && io.again
+  when(io.output.fire)(behind := others | (itself.asBits.resize(ways) |<< (ways - 1)))
 
   io.grant          := grant
   io.output.valid   := offered.orR

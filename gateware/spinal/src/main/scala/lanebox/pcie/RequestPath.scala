@@ -20,7 +20,9 @@ case class RequestProgress(p: RequestParam) extends Bundle {
   *
   * A client's reads never pass its writes, and neither pass their own kind; its writes may pass its
   * reads, as they may on the link. A read that waits for its claim holds up nobody else's write.
-  * TLPs take turns between the writing clients, the messages and the reads. Writes begin when all
+  * TLPs take turns between the writing clients, the messages and the reads. Reads, of one beat each,
+  * have further turns until they have had as many beats as the writes: so both directions get what
+  * they need of RQ, and where there is not enough for both, each gets half. Writes begin when all
   * their data is here: `valid` on RQ never falls inside a TLP.
   *
   * With `stop` no request is begun at the ports and no TLP on RQ; `idle` says that the last one has
@@ -91,6 +93,21 @@ case class RequestPath(p: RequestParam) extends Component {
   }
   arbiter.io.inputs.last << reads.io.issue
 
+  /** Beats that writes have had more than reads, as far as reads may make up for them. */
+  val lead = new Area {
+    val most  = RequestPath.MostLead
+    val beats = Reg(UInt(log2Up(2 * most) bits)) init 0
+    val more  = arbiter.io.output.moreBeats
+    when(arbiter.io.output.fire) {
+      when(!arbiter.io.grant.msb) {
+        beats := (beats < most) ? (beats + more + 1) | beats
+      } elsewhen (beats =/= 0) {
+        beats := beats - 1
+      }
+    }
+    arbiter.io.again := beats > 1
+  }
+
   val framer = RequestFramer(p)
   framer.io.issue << arbiter.io.output
   framer.io.source := arbiter.io.grant.resize(p.sources)
@@ -143,4 +160,10 @@ case class RequestPath(p: RequestParam) extends Component {
     next.waitsForNumber       := settings.enable && !numbers.io.free
     io.progress               := RegNext(next)
   }
+}
+
+object RequestPath {
+
+  /** A write waits for about this many beats of reads at most: those of a write of 512 B. */
+  val MostLead = 1 + RequestParam.MaxPayload / 32
 }

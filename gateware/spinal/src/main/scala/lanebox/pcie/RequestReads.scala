@@ -34,6 +34,7 @@ case class RequestReads(p: RequestParam) extends Component {
   val arbiter = RequestArbiter(RequestPiece(p), clients)
   for (((input, piece), room) <- arbiter.io.inputs.zip(io.pieces).zip(io.room))
     input << piece.continueWhen(room)
+  arbiter.io.again := False
   val chosen = Stream(Wanted())
   chosen.arbitrationFrom(arbiter.io.output)
   chosen.client := OHToUInt(arbiter.io.grant)

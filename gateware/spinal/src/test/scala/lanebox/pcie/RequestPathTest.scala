@@ -121,8 +121,28 @@ class RequestPathTest extends AnyFunSuite {
         for ((client, write) <- Seq(dma -> true, c2h -> true, h2c -> false))
           askMany(bench, client, write, dwords, 200)(_ => 0)
         bench.finish()
-        val owners = bench.tlps.map(tlp => (tlp.address >> 28) & 15).slice(20, 500)
-        assert(owners.sliding(3).forall(_.distinct.size == 3))
+        val (reads, writes) = bench.tlps.slice(20, 500).partition(!_.write)
+        val owners          = writes.map(tlp => (tlp.address >> 28) & 15)
+        assert(owners.sliding(2).forall(_.distinct.size == 2), "writes of the two clients")
+        assert(reads.size >= writes.size / 2 - 1)
+      }
+  }
+
+  check("reads have as many beats of RQ as writes, where both want more") { name =>
+    for (rqReady <- Seq(100, 50); dwords <- Seq(1, 12, 64, 128))
+      run(s"$name$rqReady$dwords", mps = 512) { (_, bench) =>
+        bench.mood = RequestMood(rqReady, answerDelay = 1)
+        askMany(bench, c2h, write = true, dwords, 300)(_ => 0)
+        askMany(bench, h2c, write = false, 4, 6000)(_ => 0)
+        while (bench.sentWrites(c2h) < 300) sleep(10)
+        val seen = bench.tlps.slice(100, bench.tlps.lastIndexWhere(_.write) + 1)
+        val (reads, writes) = seen.partition(!_.write)
+        val share           = reads.size.toDouble / writes.map(beatsOf).sum
+        assert(share > 0.95 && share < 1.05, s"$dwords dwords: $share beats of reads for each")
+        val most = 2 * beatsOf(writes.head) max 2
+        assert(!seen.sliding(most + 1).exists(_.forall(!_.write)), "a write waited for long")
+        bench.tlps.clear()
+        bench.finish()
       }
   }
 
