@@ -36,7 +36,7 @@ MISTAKES = [
     ("CompletionCredits", r"data <= 12'h77c",              "data <= 12'h79d"),
     ("TagPool", r"(lower_pop_ready = ).*;",  r"\1io_pop_ready;"),
     ("TagPool", r"(useSuspect = ).*;",           r"\1(! lower_pop_valid);"),
-    ("TagPoolUpper", r"(upper_upper = ).*;",     r"\1io_free_payload_tag[7];"),
+    ("TagPoolUpper", r"(upper_upper = ).*;",     r"\1(|io_free_payload_tag[7 : 4]);"),
 ]
 
 

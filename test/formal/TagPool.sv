@@ -59,7 +59,6 @@
       if (steps) late[\lowerSuspect_queue.logic_ptr_pop [4:0]] <= 0;
       if (\lowerSuspect_queue.logic_ptr_doPush )
         late[\lowerSuspect_queue.logic_ptr_push [4:0]] <= 1;
-      if (\upperSuspect_queue.logic_ptr_doPop )
       if (moves && !suspect && at == \lower_queue.logic_ptr_pop [4:0]) queued <= 0;
       if (steps && suspect && at == \lowerSuspect_queue.logic_ptr_pop [4:0]) queued <= 0;
       if (frees) begin
