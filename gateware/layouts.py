@@ -75,6 +75,9 @@ BUS_TIMEOUT = 128
 # this (ReturnParam.scala). The hard block must not wait for that long: 50 ms by default.
 COMPLETION_TIMEOUT = 20e-3
 
+# Within this the endpoint has noticed, and the read has ended (ReturnPath.scala), in seconds.
+LONGEST_READ = COMPLETION_TIMEOUT*5/4
+
 # CSR locations, in pages of 2 KiB -----------------------------------------------------------------
 
 # Pinned, so that a new block moves no old register. 5-7 stay free for more DMA channels.

@@ -14,8 +14,13 @@ from litex.build.generic_platform import Pins, Subsignal
 from litex.build.xilinx import XilinxUSPPlatform
 from repository import ROOT
 
+from lanebox.layouts import COMPLETION_TIMEOUT, LONGEST_READ, SYS_CLK_FREQ
 from lanebox.pcie.endpoint import make_endpoint
+from lanebox.phy.flr import DRAIN_SECONDS, RESET_CYCLES
 from lanebox.phy.hard_block import LEAVES, make_phy
+
+FLR_SECONDS   = 100e-3 # Base specification 6.6.2: the host waits as long.
+BLOCK_SECONDS = 50e-3  # 7.5.3.16: the longest of the default range.
 
 
 def sources(sim_build):
@@ -56,8 +61,22 @@ def test_times_are_the_same_at_another_clock(clock):
     platform = XilinxUSPPlatform("xcku5p-ffvb676-2-i", [("pcie_x8", 0, *pads)])
     phy      = make_phy("lanebox", platform, platform.request("pcie_x8"), clock=clock)
     endpoint = make_endpoint("lanebox", phy)
-    assert endpoint._timeout.storage.reset.value == 10e-3*clock
-    assert phy.flr.drain_cycles == 20e-3*clock
+    assert endpoint._timeout.storage.reset.value == 20e-3*clock
+    assert phy.flr.drain_cycles == 40e-3*clock
+
+
+def test_a_function_level_reset_outlasts_a_lost_read():
+    """Its tag is free within three timeouts: before the host may use a function that it has reset.
+    ReturnErrorTest and ReturnLateTest measure both times."""
+    assert LONGEST_READ < DRAIN_SECONDS
+    assert DRAIN_SECONDS + RESET_CYCLES/SYS_CLK_FREQ < FLR_SECONDS
+    assert 3*COMPLETION_TIMEOUT < FLR_SECONDS
+
+
+def test_a_lost_tag_rests_for_as_long_as_the_hard_block_waits():
+    """The block knows reads by their tags, too. Ours rests for 5/2 of the timeout at the least, as
+    ReturnLateTest measures."""
+    assert 5/2*COMPLETION_TIMEOUT >= BLOCK_SECONDS
 
 
 def test_the_glue_has_the_cores_pins(sim_build):

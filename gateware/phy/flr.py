@@ -8,9 +8,16 @@ from litex.gen import *
 from litex.gen.genlib.misc import WaitTimer
 from migen import *
 
-from lanebox.layouts import SYS_CLK_FREQ
+from lanebox.layouts import COMPLETION_TIMEOUT, SYS_CLK_FREQ
 
-DRAIN_SECONDS = 20e-3 # Twice the endpoint's completion timeout; the host waits 100 ms.
+# The longest wait for what is outstanding: 40 ms. A read that nobody answers ends after 25 ms at
+# the latest (LONGEST_READ), so `idle` ends the wait and not this number. The number ends it where
+# software has set a timeout of more than 32 ms, or where a TLP is stuck half sent. The base
+# specification gives the reset 100 ms in all (6.6.2).
+#
+# The tag of a lost read rests for longer, for up to three timeouts (60 ms). The reset does not wait
+# for that: the host leaves the function alone for the whole 100 ms.
+DRAIN_SECONDS = 2*COMPLETION_TIMEOUT
 RESET_CYCLES  = 16
 
 
