@@ -380,6 +380,8 @@ def c_header():
     lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
     lines += ["", "/* Register group of one DMA direction: bytes from its start */"]
     lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
+    lines += ["", "/* With the timeout of reset: a read that nobody answers has ended by then */"]
+    lines += _defines("", {"longest_read_us": round(layouts.LONGEST_READ*1e6)})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"
 
 if __name__ == "__main__":

@@ -56,6 +56,11 @@ def test_the_rings_counts_are_free_of_races(raced):
     _run(raced / "rings")
 
 
+def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
+    """software/user/test/rests.c: for as long as the card's longest read lasts."""
+    _run(built.out / "test" / "rests")
+
+
 @pytest.mark.parametrize("checks", ["built", "raced"])
 def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks):
     """software/user/test/waits.c: each blocking call sleeps, and says why it was ended."""

@@ -24,7 +24,7 @@
 
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
-#define IDLE_TIMEOUT_US		1000000	/* the card gives up a lost read after 25 ms */
+#define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
 
 const char *litepcie_way_name(const struct litepcie_way *way)
 {

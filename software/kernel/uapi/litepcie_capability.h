@@ -138,4 +138,7 @@
 #define LITEPCIE_DMA_GROUP_TABLE_LEVEL          0x18
 #define LITEPCIE_DMA_GROUP_TABLE_RESET          0x1c
 
+/* With the timeout of reset: a read that nobody answers has ended by then */
+#define LITEPCIE_LONGEST_READ_US                25000
+
 #endif /* LITEPCIE_CAPABILITY_H */

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "litepcie_capability.h"
 #include "table.h"
 
 #define DEFAULT_INTERRUPT_EVERY	32u	/* buffers, as the kernel driver */
@@ -19,10 +20,12 @@
 #define INTERRUPT_GRACE_MS	500	/* for an interrupt that is due */
 
 /*
- * Reads of a register, some 700 ns of device time each, in which the DMA comes to rest: together
- * longer than the 25 ms after which the card gives up a read that nobody answers.
+ * A direction comes to rest when its last read has ended, also one that nobody answers. Each look
+ * is a read of a register, which takes at least IDLE_LOOK_NS of device time: together they outlast
+ * the card's longest read.
  */
-#define IDLE_READS		65536
+#define IDLE_LOOK_NS		400u
+#define IDLE_READS		(LITEPCIE_LONGEST_READ_US * 1000u / IDLE_LOOK_NS)
 
 /* Device time after which reads that were issued have come back, or never will. */
 #define SETTLE_READS		64
@@ -186,7 +189,7 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 	uint32_t state = 0;
 	int rc = litepcie_put(dev, registers->enable, 0);
 
-	for (int i = 0; rc == 0 && i < IDLE_READS; i++) {
+	for (unsigned int i = 0; rc == 0 && i < IDLE_READS; i++) {
 		rc = litepcie_get(dev, registers->enable, &state);
 		if (rc == 0 && state & DMA_IDLE)
 			break;

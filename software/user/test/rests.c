@@ -1,0 +1,92 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The engine of table.c stops a direction that waits for a read which nobody answers: it stays for
+ * as long as such a read lasts, and no longer than it takes to know that the direction never rests.
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "check.h"
+#include "litepcie_capability.h"
+#include "table.h"
+
+#define H2C_ENABLE	0x100u
+#define C2H_ENABLE	0x200u
+#define ACCESS_NS	500u	/* of a read, on a host that is quick */
+
+static struct {
+	uint64_t	now_ns, rests_ns;
+	bool		enabled, flushed_busy;
+} card;
+
+static bool at_rest(void)
+{
+	return !card.enabled && card.now_ns >= card.rests_ns;
+}
+
+static int fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
+{
+	(void)dev;
+	card.now_ns += ACCESS_NS;
+	*value = offset == H2C_ENABLE && !at_rest() ? 0 : DMA_IDLE;
+	return 0;
+}
+
+static int fake_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
+{
+	if (offset == H2C_ENABLE)
+		card.enabled = value & DMA_ENABLE;
+	if (offset == dev->map.h2c.flush)
+		card.flushed_busy |= !at_rest();
+	return 0;
+}
+
+static const struct litepcie_backend fake = {
+	.name = "fake", .readl = fake_readl, .writel = fake_writel,
+};
+
+/* The card runs, and comes to rest at this time. */
+static int quiesce(uint64_t rests_ns)
+{
+	static struct litepcie dev;
+
+	memset(&card, 0, sizeof(card));
+	memset(&dev, 0, sizeof(dev));
+	card.enabled = true;
+	card.rests_ns = rests_ns;
+	dev.backend = &fake;
+	dev.bar_size[0] = 0x20000;
+	dev.map.h2c = (struct litepcie_dma_registers) { .enable = H2C_ENABLE, .flush = 0x104 };
+	dev.map.c2h = (struct litepcie_dma_registers) { .enable = C2H_ENABLE, .flush = 0x204 };
+	return litepcie_table_quiesce(&dev);
+}
+
+static void a_lost_read_is_waited_for(void)
+{
+	const uint64_t longest_ns = LITEPCIE_LONGEST_READ_US * UINT64_C(1000);
+
+	CHECK_EQUAL(quiesce(0), 0);
+	CHECK(card.now_ns < 10 * ACCESS_NS);
+	CHECK_EQUAL(quiesce(longest_ns), 0);
+	CHECK(!card.flushed_busy);
+}
+
+static void a_direction_that_never_rests_is_an_error(void)
+{
+	CHECK_EQUAL(quiesce(UINT64_MAX), -EIO);
+	CHECK(strstr(litepcie_sentence(), "does not come to rest"));
+	CHECK(card.now_ns < 10 * LITEPCIE_LONGEST_READ_US * UINT64_C(1000));
+}
+
+int main(void)
+{
+	a_lost_read_is_waited_for();
+	a_direction_that_never_rests_is_an_error();
+	return failed_checks != 0;
+}
