@@ -24,8 +24,10 @@ COMMAND, BAR0_REGISTER, CAPABILITIES = 0x04, 0x10, 0x34
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 CAP_POWER, CAP_MSI, CAP_EXPRESS = 0x01, 0x05, 0x10
 MSI_CONTROL, MSI_ENABLE = 2, 0x1
-DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL = 4, 8, 16
-EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8  # of these two
+DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL, DEVICE_CONTROL_2 = 4, 8, 16, 40
+EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8  # of the first two
+TIMEOUT_DISABLE = 1 << 4  # of the last
+READ_TIMEOUT = 5000  # cycles, of a test that waits for lost reads: at reset it is 5 million
 
 IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # in a descriptor's upper dword
 TABLE_DEPTH = 256
@@ -153,6 +155,16 @@ class Card:
 
     def clear_counters(self):
         self.write("pcie_counters_control", CLEAR)
+
+    def give_up_reads(self, cycles=READ_TIMEOUT):
+        """A read that nobody answers ends after so many cycles of the endpoint's clock.
+
+        That of the hard block is off: it must not wait for longer than three of these. Either is
+        as before after a reset.
+        """
+        self.write("pcie_endpoint_timeout", cycles)
+        control = self.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL_2
+        self.config_write(control, TIMEOUT_DISABLE, 2)
 
     # Memory and interrupts ---------------------------------------------------------------------
 

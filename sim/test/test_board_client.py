@@ -35,7 +35,6 @@ from vfio_client import (
 
 BAR0_BYTES = 0x20000
 BAR2, BAR2_BYTES = 2, 0x200000
-READ_TIMEOUT = 5000  # cycles: a reset waits for reads that nobody will answer any more
 SCRATCH_AT_RESET = 0x12345678
 CUT_OFF_SECONDS = 5  # after which the board gives a client up that stops inside a message
 
@@ -384,7 +383,7 @@ def test_reset_during_dma(start_board, seed):
         card = board.card()
         card.memory(HIGH_MEMORY, 1 << 20)
         for _ in range(20):
-            card.write("pcie_endpoint_timeout", READ_TIMEOUT)
+            card.give_up_reads()  # the reset waits for those that it cuts off
             card.write("pattern_control", C2H_GENERATE | H2C_CHECK)
             for direction in ("c2h", "h2c"):
                 card.program(direction, [(HIGH_MEMORY, 1 << 20)])

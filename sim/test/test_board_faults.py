@@ -12,6 +12,8 @@ from sim.board.process import BoardFailed
 
 TOTAL = 32 * 1024
 MPS = 256
+CYCLE_NS = 4
+RESET_CYCLES = 1000  # of a function level reset when nothing is outstanding, and to spare
 PLANTINGS = ["option", "command"]
 
 
@@ -133,12 +135,31 @@ def test_a_reset_brings_a_wedged_card_back(start_board, fault):
     """After a device reset and a new enumeration reads work again, without a restart."""
     with start_board("--fault", fault) as board:
         card = board.card()
+        card.give_up_reads()
         memory = start_h2c(card)
         wait_until(lambda: board.stats()["faults"] == 1, "the fault")
         card.client.reset()
         card.enumerate()
         start_h2c(card, memory)
         assert card.h2c_check(TOTAL // 32) == 0
+
+
+def test_a_reset_waits_until_a_lost_read_is_given_up(start_board):
+    """And no longer: within 5/4 of the time-out of the last read that it has cut off."""
+    timeout = 400_000  # cycles: the client is quicker
+    with start_board("--fault", "drop-completion", log=True) as board:
+        card = board.card()
+        card.give_up_reads(timeout)
+        start_h2c(card)
+        wait_until(lambda: board.stats()["faults"] == 1, "the fault")
+        before = board.stats()["cycles"]
+        card.client.reset()
+        assert board.stats()["cycles"] - before <= 5 * timeout // 4 + RESET_CYCLES
+        card.enumerate()
+        card.read("ctrl_scratch")
+    log = board.tlps()
+    lost, after = log.on("RQ", "MRd")[0], log.on("CQ", "MRd")[-1]
+    assert after.ns - lost.ns >= timeout * CYCLE_NS
 
 
 def test_a_fault_strikes_once(start_board):

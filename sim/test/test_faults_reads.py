@@ -114,6 +114,7 @@ def test_the_next_client_works(start_board, fault):
     """Whatever the gateware made of it, the board serves the next client from a reset on."""
     with start_board("--fault", f"{fault}:3", "--rules", "warn", violations=None) as board:
         card = board.card()
+        card.give_up_reads()  # the reset waits for the lost ones
         start_h2c(card)
         wait_until(lambda: board.stats()["faults"] == 1, "the fault")
         end = board.stats()["cycles"] + 10_000
