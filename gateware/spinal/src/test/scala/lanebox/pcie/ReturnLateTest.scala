@@ -13,8 +13,11 @@ import lanebox.Seed
 
 /** The tag of a read that nobody answered comes back, and what comes after all harms no other. */
 class ReturnLateTest extends AnyFunSuite {
-  val timeout = 5000L // 20 us
-  val rounds  = 6
+  val timeout = 4096L // The shortest, of which the walk over all tags takes the largest part.
+  val rounds  = 4
+
+  val whole  = Shape(0, 256)
+  val longer = Shape(0, 288)
 
   /** Loses the next read when told to, and notes the tags in the order of the reads. */
   class Loss extends Faults {
@@ -36,10 +39,14 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
+  /** Of a read: where it begins in its page, dwords in bytes, byte enables. */
+  case class Shape(offset: Int, bytes: Int, firstBe: Int = 15, lastBe: Int = 15)
+
   class Late(val bench: ReturnBench, tags: Int) {
     val loss             = new Loss
     private val requests = mutable.Queue[TestRequest]()
     var lostAt           = 0L
+    private var lostPage = 0
     bench.host.faults = loss
     bench.clients.request =
       client => Option.when(client == 0 && requests.nonEmpty)(requests.dequeue())
@@ -48,14 +55,19 @@ class ReturnLateTest extends AnyFunSuite {
     def late: Long       = bench.dut.io.statistics.late.toLong
     def duplicates: Long = bench.dut.io.statistics.duplicates.toLong
 
-    def ask(count: Int, offset: Int, bytes: Int): Unit = for (_ <- 0 until count)
-      requests += TestRequest(bench.random.nextInt(60) * 4096 + offset, bytes / 4, 15, 15, 0)
+    private def ask(shape: Shape, page: Int): Unit = {
+      val address = page * 4096 + shape.offset
+      requests += TestRequest(address, shape.bytes / 4, shape.firstBe, shape.lastBe, 0)
+    }
+    def ask(count: Int, shape: Shape): Unit =
+      for (_ <- 0 until count) ask(shape, bench.random.nextInt(60))
 
     def quiet: Boolean = requests.isEmpty && bench.clients.idle
 
-    def lose(offset: Int, bytes: Int): Unit = {
+    def lose(shape: Shape): Unit = {
       loss.losing = true
-      ask(1, offset, bytes)
+      lostPage = bench.random.nextInt(60)
+      ask(shape, lostPage)
       bench.until("the lost read")(!loss.losing)
       lostAt = bench.now
     }
@@ -69,10 +81,11 @@ class ReturnLateTest extends AnyFunSuite {
     }
     def waitFor(timeouts: Int): Unit = bench.cycles(lostAt + timeouts * timeout - bench.now)
 
-    /** Reads under all tags, the lost one among them as the last. */
-    def fill(offset: Int, bytes: Int): Unit = {
+    /** Reads under all tags, the lost one among them as the last: of the page of the lost read. */
+    def fill(shape: Shape): Unit = {
       val before = loss.order.length
-      ask(tags, offset, bytes)
+      ask(tags - 1, shape)
+      ask(shape, lostPage)
       bench.until("reads under all tags")(loss.order.length == before + tags)
       assert(loss.order.last == loss.tag, "the lost read's tag was not given out last")
       assert(!loss.order.drop(before).dropRight(1).contains(loss.tag))
@@ -83,6 +96,14 @@ class ReturnLateTest extends AnyFunSuite {
       val times = Seq.fill(loss.pieces.length)(bench.now + bench.random.nextInt(spread)).sorted
       for ((at, piece) <- times.zip(loss.pieces)) bench.host.send(at, change(piece))
       loss.pieces.length
+    }
+
+    /** The same without data: Unsupported Request. */
+    def refuse(): Int = {
+      val refusal =
+        loss.pieces.head.copy(dwords = 0, payload = Nil, done = true, status = 1, code = 2)
+      bench.host.send(bench.now, refusal)
+      1
     }
   }
 
@@ -105,32 +126,32 @@ class ReturnLateTest extends AnyFunSuite {
     )(late("back", extended) { late =>
       for (_ <- 0 until rounds) {
         late.bench.cycles(late.bench.random.nextInt(1000))
-        late.lose(0, 256)
+        late.lose(whole)
         late.error()
         val took = late.back()
         assert(took > 5 * timeout / 2 && took <= 3 * timeout, s"$took cycles, not 3 x $timeout")
         // Others are free all the time, and go round several times.
         val before = late.loss.order.length
         for (_ <- 0 until 40) {
-          late.ask(5, 0, 64)
+          late.ask(5, Shape(0, 64))
           late.bench.until("others")(late.quiet)
         }
         assert(!late.loss.order.drop(before).contains(late.loss.tag), "given out before others")
-        late.fill(0, 256)
+        late.fill(whole)
       }
     })
 
   test(s"an answer after ten timeouts, its tag at rest, is late, seed ${Seed.value}")(
     late("rest") { late =>
-      for (_ <- 0 until rounds) {
-        late.lose(0, 288)
+      for (round <- 0 until rounds) {
+        late.lose(longer)
         late.error()
         // Without a timeout time stands still, and so the tag goes on resting.
         late.bench.dut.io.timeoutCycles #= 0
         late.waitFor(10)
         assert(late.bench.dut.tags.free.toInt == 63)
         val (before, unexpected) = (late.late, late.unexpected)
-        val pieces               = late.answer(300)
+        val pieces               = if (round % 2 == 1) late.refuse() else late.answer(300)
         late.bench.cycles(350)
         assert(late.late == before + pieces && late.unexpected == unexpected + pieces)
         assert(
@@ -147,12 +168,12 @@ class ReturnLateTest extends AnyFunSuite {
   test(s"an answer after ten timeouts, its tag free, is unexpected, seed ${Seed.value}")(
     late("free") { late =>
       for (round <- 0 until rounds) {
-        late.lose(0, 288)
+        late.lose(longer)
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        if (round % 2 == 1) late.ask(20, 0, 288) // Others, of the same shape.
-        val pieces = late.answer(800)
+        if (round / 2 == 1) late.ask(20, longer) // Others, of the same shape.
+        val pieces = if (round % 2 == 1) late.refuse() else late.answer(800)
         late.bench.cycles(850)
         late.bench.until("others")(late.quiet)
         assert(late.unexpected == before + pieces)
@@ -162,29 +183,55 @@ class ReturnLateTest extends AnyFunSuite {
   )
 
   /** What differs between the lost read and the one that has its tag. */
-  case class Shape(what: String, offset: Int, bytes: Int, code: Int)
-  val shapes = Seq(
-    Shape("byte count", offset = 0, bytes = 288, code = CompletionHeader.ByteCount),
-    Shape("lower address", offset = 32, bytes = 256, code = CompletionHeader.LowerAddress)
+  case class Difference(what: String, code: Int, lost: Shape, later: Shape = whole)
+  val differences = Seq(
+    Difference("more bytes", CompletionHeader.ByteCount, longer),
+    Difference("fewer bytes", CompletionHeader.ByteCount, Shape(0, 224)),
+    Difference("one byte less", CompletionHeader.ByteCount, Shape(0, 256, lastBe = 7)),
+    Difference("another lower address", CompletionHeader.LowerAddress, Shape(64, 256)),
+    Difference("an odd lower address", CompletionHeader.LowerAddress, Shape(32, 256)),
+    Difference(
+      "a lower address one byte on",
+      CompletionHeader.LowerAddress,
+      Shape(0, 256, firstBe = 14),
+      Shape(0, 256, lastBe = 7)
+    )
   )
-  for (shape <- shapes; named <- Seq(false, true))
+  for (difference <- differences)
     test(
-      s"an answer after ten timeouts does not touch a read of another ${shape.what}, " +
-        s"named by the block $named, seed ${Seed.value}"
+      s"an answer of ${difference.what} after ten timeouts does not touch the read that has its " +
+        s"tag, seed ${Seed.value}"
     )(late("taken") { late =>
       for (round <- 0 until rounds) {
-        late.lose(shape.offset, shape.bytes)
+        late.lose(difference.lost)
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        late.fill(0, 256)
-        // Before the read's own completions, or between them.
-        val named_ = (c: RcCompletion) => c.copy(code = shape.code, done = false)
-        val pieces = late.answer(Seq(300, 1200)(round % 2), if (named) named_ else c => c)
+        late.fill(difference.later)
+        // Before the read's own completions, or between them; named by the block, or not.
+        val named  = (c: RcCompletion) => c.copy(code = difference.code, done = false)
+        val pieces = late.answer(Seq(300, 1200)(round % 2), if (round / 2 == 1) named else c => c)
         late.bench.cycles(1250)
         late.bench.until("its data")(late.quiet)
         assert(late.unexpected == before + pieces)
         assert(late.late == 0 && late.duplicates == late.unexpected)
       }
     })
+
+  test(s"an answer of the same shape is taken for that of the later read, seed ${Seed.value}")(
+    late("same") { late =>
+      for (_ <- 0 until rounds) {
+        late.lose(whole)
+        late.error()
+        late.waitFor(10)
+        val before = late.unexpected
+        late.fill(whole) // Of the same bytes, so that the bench finds nothing wrong.
+        val pieces = late.answer(300)
+        late.bench.cycles(1250)
+        late.bench.until("its data")(late.quiet)
+        assert(late.unexpected == before + pieces, "its own answer comes to a free tag")
+        assert(late.late == 0 && late.duplicates == late.unexpected)
+      }
+    }
+  )
 }
