@@ -135,7 +135,7 @@ class RequestPathTest extends AnyFunSuite {
         askMany(bench, c2h, write = true, dwords, 300)(_ => 0)
         askMany(bench, h2c, write = false, 4, 6000)(_ => 0)
         while (bench.sentWrites(c2h) < 300) sleep(10)
-        val seen = bench.tlps.slice(100, bench.tlps.lastIndexWhere(_.write) + 1)
+        val seen            = bench.tlps.slice(100, bench.tlps.lastIndexWhere(_.write) + 1)
         val (reads, writes) = seen.partition(!_.write)
         val share           = reads.size.toDouble / writes.map(beatsOf).sum
         assert(share > 0.95 && share < 1.05, s"$dwords dwords: $share beats of reads for each")
