@@ -91,7 +91,7 @@ BLOCK_TYPES = {
     "pattern": BlockType(10, ("control",),
         "pattern generator and checker between DMA and user slot"),
     "transactions": BlockType(13, ("control", "timeout", "read_tags", "landing_bytes",
-        "host_credits"),
+        "host_credits", "completion_pool"),
         "limits and counters of the Lanebox endpoint: the card's reads, the host's requests"),
     "stamps": BlockType(15, ("doorbell", "interrupt", "waiting"),
         "device time of a doorbell, and of the interrupt message after it"),
@@ -229,7 +229,8 @@ def _lanebox_blocks(soc, endpoint):
         found.append(_csr_block(soc, "pcie_endpoint", "transactions",
             control="control", timeout="timeout", read_tags=layouts.READ_TAGS,
             landing_bytes = layouts.LANDING_SIZE,
-            host_credits  = layouts.MMIO_READS))
+            host_credits  = layouts.MMIO_READS,
+            completion_pool = int(soc.pcie_endpoint.completion_pool)))
     if hasattr(soc, "mmio"):
         found.append(_csr_block(soc, "mmio",
             control="control", reads_inside="reads_inside", read_slots=layouts.MMIO_READS))

@@ -40,7 +40,8 @@ class LaneboxSoC(EarlyAddressSoC):
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
     `memories` the contents of the two BAR memories as lists of 32-bit words. `mmio` "litepcie" has
     LitePCIe's bus master answer the host, as the stock endpoint always does. `msix` adds MSI-X to
-    the MSI that there always is; `compat`: see windows.py; `clock` is the user clock in Hz.
+    the MSI that there always is; `compat`: see windows.py; `clock` is the user clock in Hz;
+    `completion_pool`: see LaneboxEndpoint.
     """
     csr_map = layouts.CSR_LOCATIONS
 
@@ -52,6 +53,7 @@ class LaneboxSoC(EarlyAddressSoC):
         msix     = False,
         clock    = layouts.SYS_CLK_FREQ,
         compat   = None,
+        completion_pool = False,
     ):
         self.mem_map = {**EarlyAddressSoC.mem_map, "csr": COMPAT[compat].csr}
         EarlyAddressSoC.__init__(self, platform, clock,
@@ -63,7 +65,7 @@ class LaneboxSoC(EarlyAddressSoC):
         # PCIe -------------------------------------------------------------------------------------
         self.pcie_phy      = make_phy(endpoint, platform, pads, msix, clock)
         self.crg           = UserClock(self.pcie_phy)
-        self.pcie_endpoint = make_endpoint(endpoint, self.pcie_phy)
+        self.pcie_endpoint = make_endpoint(endpoint, self.pcie_phy, completion_pool)
         for name, value in HARD_BLOCK[endpoint].items():
             self.add_constant(name, value)
 

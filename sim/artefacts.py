@@ -44,6 +44,7 @@ def build(
     waves: bool = False,
     memories: dict[int, str] | None = None,
     msix: bool = False,
+    completion_pool: bool = False,
 ) -> Artefacts:
     """Gateware and board for `endpoint`, with `example` in the user slot.
 
@@ -51,6 +52,7 @@ def build(
     """
     variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
     variant += ["msix"] if msix else []
+    variant += ["pool"] if completion_pool else []
     gateware = BUILD / "-".join(["sim", *variant])
     command = [
         sys.executable, str(ROOT / "targets" / "sim.py"), "--build",
@@ -60,6 +62,8 @@ def build(
         command += ["--user", example.user]
     if msix:
         command.append("--msix")
+    if completion_pool:
+        command.append("--completion-pool")
     for number, file in (memories or {}).items():
         command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)

@@ -30,6 +30,7 @@ COMPLETION_DESCRIPTOR = 12  # RC, CC
 
 COMPLETION_SPACE = 32 * 1024  # the hard block's: 2048 data credits of 16 B
 COMPLETION_HEADERS = 256
+COMPLETION_POOL = 2048  # units of 16 B, where a header takes one of them as well
 EXTENDED_TAGS = 256  # reads that a function may have in flight with Extended Tag Enable
 
 
@@ -72,18 +73,27 @@ def h2c(
     rtt_ns: float,
     straddle: bool = False,
     rcb: int = 64,
+    pool: bool = False,
 ) -> Limit:
     """Reads by the card, answered in completions of `completion` bytes (RC).
 
-    A card reserves what the host may send at worst: a header for each `rcb` bytes.
+    A card reserves what the host may send at worst: a header for each `rcb` bytes. `pool`: headers
+    and data share COMPLETION_POOL units.
     """
-    in_flight = min(tags * mrrs, COMPLETION_HEADERS * rcb, COMPLETION_SPACE)
+    in_flight = min(tags * mrrs, _room(1, rcb, pool) * rcb)
     slot = 16 if straddle else BEAT_BYTES
     return _least(
         wire=wire(completion, COMPLETION_OVERHEAD, mps),
         interface=interface(completion, COMPLETION_DESCRIPTOR, slot),
         **({"reads in flight": in_flight / rtt_ns} if rtt_ns else {}),
     )
+
+
+def _room(headers: int, space: int, pool: bool) -> float:
+    """How many reads fit that need so many completion headers and bytes of data space each."""
+    if pool:
+        return COMPLETION_POOL / (headers + space / 16)
+    return min(COMPLETION_HEADERS / headers, COMPLETION_SPACE / space)
 
 
 def h2c_interface(completion: int) -> Limit:
@@ -125,6 +135,7 @@ def small_h2c(
     tags: int = EXTENDED_TAGS,
     straddle: bool = True,
     rcb: int = 64,
+    pool: bool = False,
 ) -> Limit:
     """Reads by descriptors of `size` bytes, each of which begins a read of its own.
 
@@ -132,13 +143,13 @@ def small_h2c(
     stand before the data, and a completion begins with a beat or, straddled, in half a beat
     (PG213). On RQ a read takes a beat. And reads in flight are bound by the tags and by the space
     for their completions: a read needs a header for each `rcb` bytes and 16 bytes of data space
-    for each 16 bytes, begun ones included.
+    for each 16 bytes, begun ones included. `pool`: headers and data share COMPLETION_POOL units.
     """
     reads = _pieces(size, mrrs)
     completions = [piece for read in reads for piece in _pieces(read, completion)]
     headers = sum(math.ceil(read / rcb) for read in reads)
     space = sum(math.ceil(read / 16) * 16 for read in reads)
-    together = min(tags / len(reads), COMPLETION_HEADERS / headers, COMPLETION_SPACE / space)
+    together = min(tags / len(reads), _room(headers, space, pool))
     slot = 16 if straddle else BEAT_BYTES
     on_wire = size + COMPLETION_OVERHEAD * len(completions)
     return _least(

@@ -60,6 +60,9 @@ def parse_arguments(board, description):
         help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
     target.add_argument("--msix", action="store_true",
         help="MSI-X beside MSI, with a vector for each source")
+    target.add_argument("--completion-pool", action="store_true",
+        help="count headers and data of read completions together: for a host or hard block that "
+            "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="lanebox.user.loopback:Loopback", metavar="MODULE:CLASS",
@@ -138,6 +141,7 @@ def make_soc(board, arguments, user):
         msix     = arguments.msix,
         clock    = board.clock,
         compat   = arguments.compat,
+        completion_pool = arguments.completion_pool,
     )
     if pads is not pins:
         soc.comb += pads.connect(pins)
@@ -150,7 +154,7 @@ def build_gateware(board, arguments):
     from lanebox.pcie.endpoint import check_endpoint
     from lanebox.user.slot import find_occupant, occupant_sources
 
-    check_endpoint(arguments.endpoint)
+    check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user   = find_occupant(arguments.user)
     output = Path(arguments.output_dir).absolute()
@@ -158,7 +162,7 @@ def build_gateware(board, arguments):
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
             occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
-            user.__qualname__, arguments.msix, arguments.compat],
+            user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user))
     (output/"gateware"/f"{board.name}.xdc").write_text(constraints(board, arguments.lanes))

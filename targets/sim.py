@@ -45,6 +45,9 @@ def parse_arguments():
         help="contents of the 4 KiB at BAR0 + 0x14000 (default: zero)")
     target.add_argument("--msix", action="store_true",
         help="MSI-X, a vector for each cause, beside MSI (default: MSI alone)")
+    target.add_argument("--completion-pool", action="store_true",
+        help="count headers and data of read completions together: for a host or hard block that "
+            "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
     target.add_argument("--user", default="lanebox.user.loopback:Loopback",
@@ -71,6 +74,7 @@ def make_soc(arguments, user, memories):
         memories = memories,
         msix     = arguments.msix,
         compat   = arguments.compat,
+        completion_pool = arguments.completion_pool,
     )
     soc.comb += platform.request("busy").eq(soc.busy)
     return soc
@@ -85,7 +89,7 @@ def build(arguments):
     from lanebox.pcie.endpoint import check_endpoint
     from lanebox.user.slot import find_occupant, occupant_sources
 
-    check_endpoint(arguments.endpoint)
+    check_endpoint(arguments.endpoint, arguments.completion_pool)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user     = find_occupant(arguments.user)
     memories = [
@@ -96,7 +100,7 @@ def build(arguments):
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
             occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
-            arguments.msix, arguments.compat],
+            arguments.msix, arguments.compat, arguments.completion_pool],
     )
     return build_cached(arguments.output_dir, key,
         lambda: make_soc(arguments, user, memories))

@@ -19,3 +19,10 @@ def test_unknown_name_is_refused():
     """Another name is refused with the names there are, before anything is made."""
     with pytest.raises(ValueError, match="'lightpcie' is unknown: choose one of lanebox, litepcie"):
         make_endpoint("lightpcie", phy=None)
+
+
+def test_a_pool_is_refused_where_completions_are_not_counted():
+    """What would have no effect is an error."""
+    check_endpoint("lanebox", completion_pool=True)
+    with pytest.raises(ValueError, match="--completion-pool: LitePCIe's endpoint does not count"):
+        make_endpoint("litepcie", phy=None, completion_pool=True)

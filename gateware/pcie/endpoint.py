@@ -23,7 +23,7 @@ from lanebox.layouts import ADDRESS_WIDTH, STOCK_READ_TAGS
 from lanebox.pcie.lanebox import LaneboxEndpoint
 
 
-def _litepcie(phy):
+def _litepcie(phy, completion_pool):
     endpoint = LitePCIeEndpoint(phy,
         max_pending_requests = STOCK_READ_TAGS,
         address_width        = ADDRESS_WIDTH,
@@ -37,19 +37,25 @@ def _litepcie(phy):
     endpoint.sync += endpoint.interrupt_sent.eq(phy.msi.valid & phy.msi.ready)
     return endpoint
 
-def _lanebox(phy):
-    endpoint = LaneboxEndpoint(phy)
+def _lanebox(phy, completion_pool):
+    endpoint = LaneboxEndpoint(phy, completion_pool)
     endpoint.autocsr_exclude = {"phy"}
     return endpoint
 
 ENDPOINTS = {"lanebox": _lanebox, "litepcie": _litepcie}
 
-def check_endpoint(name):
-    """A ValueError that lists the endpoints there are, unless `name` is one of them."""
+def check_endpoint(name, completion_pool=False):
+    """A ValueError that lists the endpoints there are, unless `name` is one of them.
+
+    Another one for a `completion_pool` that the endpoint cannot count in.
+    """
+    if completion_pool and name == "litepcie":
+        raise ValueError("--completion-pool: LitePCIe's endpoint does not count completions; "
+            "leave it out, or build with --endpoint lanebox")
     if name not in ENDPOINTS:
         raise ValueError(f"endpoint {name!r} is unknown: choose one of {', '.join(ENDPOINTS)}")
 
-def make_endpoint(name, phy):
-    """The endpoint called `name` on `phy`."""
-    check_endpoint(name)
-    return ENDPOINTS[name](phy)
+def make_endpoint(name, phy, completion_pool=False):
+    """The endpoint called `name` on `phy`; `completion_pool`: see LaneboxEndpoint."""
+    check_endpoint(name, completion_pool)
+    return ENDPOINTS[name](phy, completion_pool)

@@ -95,10 +95,14 @@ class LaneboxEndpoint(LiteXModule):
 
     An `interrupt` passes on to `phy.msi` when all that was handed over before it has left: writes
     to the link, the data of reads to their clients.
+
+    `completion_pool`: headers and data of the host's completions share the hard block's room, 2048
+    units of 16 bytes. Otherwise there are 256 headers beside 2048 units of data (PG213).
     """
-    def __init__(self, phy):
+    def __init__(self, phy, completion_pool=False):
         self.phy                  = phy
         self.max_pending_requests = MAX_PENDING_REQUESTS
+        self.completion_pool      = completion_pool
         self.crossbar             = Crossbar()
         self.interrupt            = stream.Endpoint(msi_layout()) # i
         self.msix                 = None # A Record of msix_layout() where it is wanted.
@@ -116,7 +120,8 @@ class LaneboxEndpoint(LiteXModule):
         self._timeout = CSRStorage(32, 
             reset       = int(layouts.COMPLETION_TIMEOUT*phy.clock),
             description = "Cycles after which a read that nobody answers has failed.")
-        self._extended_tags = CSRStatus(description="64 reads may be in flight, instead of 32.")
+        self._extended_tags = CSRStatus(
+            description=f"{layouts.READ_TAGS} reads may be in flight, instead of 32.")
         for prefix, table in (
             ("host",   COMPLETER_COUNTERS),
             ("device", REQUESTER_COUNTERS),
@@ -235,6 +240,7 @@ class LaneboxEndpoint(LiteXModule):
             clients     = ",".join(clients),
             readTags    = layouts.READ_TAGS,
             ringBytes   = layouts.LANDING_SIZE,
+            completionPool = int(self.completion_pool),
             msixVectors = layouts.MSI_WIDTH if self.msix else 0,
         ),
             **stream_ports("rq", self.phy.rq, "source"),

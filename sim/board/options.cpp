@@ -34,6 +34,7 @@ enum Id {
     MmioRtt,
     NpCredits,
     Straddle,
+    CompletionPool,
     Bar2,
     Flr,
     Msix,
@@ -82,6 +83,9 @@ const Row kRows[] = {
     {"np-credits", "1..32", "non-posted credits that the user may hold (32)", NpCredits},
     {"straddle", nullptr, "RC straddle: two read completions may share a beat (stock: off)",
      Straddle},
+    {"completion-pool", nullptr,
+     "read completions' headers and data share 2048 units of room (256 and 2048 of their own)",
+     CompletionPool},
     {"bar2", "SIZE", "a 64-bit prefetchable BAR2, e.g. 2M (0: none)", Bar2},
     {"flr", nullptr, "offer a function level reset, which the gateware must acknowledge", Flr},
     {"msix", "VECTORS:BAR:TABLE:PBA", "MSI-X, its table in the gateware at these offsets", Msix},
@@ -248,6 +252,7 @@ void apply(Options &options, const Row &row, const char *value) {
             options.np_credits = static_cast<unsigned>(number(name, value, 1, 32));
             break;
         case Straddle: options.straddle = true; break;
+        case CompletionPool: options.completion_pool = true; break;
         case Bar2: options.bar2 = size_of(name, value); break;
         case Flr: options.flr = true; break;
         case Msix: options.msix = msix_of(value); break;

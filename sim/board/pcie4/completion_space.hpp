@@ -23,7 +23,10 @@ public:
     bool reserve(const Tlp &read, unsigned rcb);
     void release(const Tlp &completion);  // it was put on show
 
-    bool fits() const { return headers_ <= kHeaders && data_ <= kData; }
+    // pooled: headers and data share the room of the data credits.
+    bool fits(bool pooled) const {
+        return pooled ? headers_ + data_ <= kData : headers_ <= kHeaders && data_ <= kData;
+    }
     unsigned headers() const { return headers_; }
     unsigned data() const { return data_; }
     unsigned reads() const { return reads_; }

@@ -194,8 +194,11 @@ void HardBlock::check_read(const Tlp &tlp) {
     bool given_up = config_.completion_timeout() == 0;
     rules_.check(reads_.reserve(tlp, config_.rcb()) || given_up, Rule::TagInUse, tlp,
                  "the tag belongs to a read that is outstanding");
-    rules_.check(reads_.fits(), Rule::CompletionSpace, tlp,
-                 "outstanding reads may bring more than 256 headers or 2048 data credits");
+    rules_.check(
+        reads_.fits(settings_.completion_pool), Rule::CompletionSpace, tlp,
+        settings_.completion_pool
+            ? "outstanding reads may bring more than 2048 headers and data credits together"
+            : "outstanding reads may bring more than 256 headers or 2048 data credits");
 }
 
 void HardBlock::accept_cc(Time now, const PinsIn &in) {

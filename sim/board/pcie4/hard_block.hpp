@@ -30,7 +30,8 @@ public:
         unsigned np_credits = 32;    // completer request credits that the user may hold
         unsigned stall_percent = 0;  // chance that a ready or a new TLP is held back for a cycle
         uint64_t seed = 0;
-        bool straddle = false;  // two read completions may share a beat on RC
+        bool straddle = false;         // two read completions may share a beat on RC
+        bool completion_pool = false;  // their headers and data share one pool of room
     };
 
     HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLog &log,

@@ -110,6 +110,7 @@
 #define LITEPCIE_TRANSACTIONS_READ_TAGS         2
 #define LITEPCIE_TRANSACTIONS_LANDING_BYTES     3
 #define LITEPCIE_TRANSACTIONS_HOST_CREDITS      4
+#define LITEPCIE_TRANSACTIONS_COMPLETION_POOL   5
 
 /* device time of a doorbell, and of the interrupt message after it */
 #define LITEPCIE_BLOCK_STAMPS                   15

@@ -12,8 +12,10 @@ import spinal.lib._
   *
   * How often the host splits is its own affair: a read counts with as many completions as the read
   * completion boundary allows, and with less as they arrive.
+  *
+  * `pooled`: headers and data share one pool, a unit for each header and for every 16 bytes begun.
   */
-case class CompletionCredits() extends Component {
+case class CompletionCredits(pooled: Boolean = false) extends Component {
   val io = new Bundle {
     val offered = slave(Flow(ReadExtent())) // What waits to be claimed: the same until it is.
     val take    = slave(Flow(ReadExtent()))
@@ -49,7 +51,7 @@ case class CompletionCredits() extends Component {
   )
   val gives = RegNext(io.give.valid) init False
 
-  val headers = Reg(UInt(9 bits)) init 0
+  val headers = Reg(UInt((if (pooled) 10 else 9) bits)) init 0
   val data    = Reg(UInt(12 bits)) init 0
   headers := headers + (takes ? taking.headers | U(0)) - (gives ? giving.headers | U(0))
   data    := data + (takes ? taking.data | U(0)) - (gives ? giving.data | U(0))
@@ -57,7 +59,8 @@ case class CompletionCredits() extends Component {
   // With room for this many of the largest reads nobody has to wait for exact numbers: so many may
   // be on their way into the counts.
   val plenty = RegNext(
-    headers <= Headers - Late * MostHeaders && data <= Data - Late * MostData
+    if (pooled) headers +^ data <= Data - Late * (MostHeaders + MostData)
+    else headers <= Headers - Late * MostHeaders && data <= Data - Late * MostData
   ) init False
 
   // A read that has waited for as long meets counts that hold all those before it.
@@ -66,10 +69,10 @@ case class CompletionCredits() extends Component {
   val settled = waited === Late + 1
   when(!settled) { waited := waited + 1 }
   when(!io.offered.valid || io.take.valid) { waited := 0 }
-  val exact = RegNext(
-    headers +^ need.headers <= Headers && data +^ need.data <= Data &&
-      settled && io.offered.valid
-  ) init False
+  val room =
+    if (pooled) (headers +^ data) +^ (need.headers +^ need.data) <= Data
+    else headers +^ need.headers <= Headers && data +^ need.data <= Data
+  val exact = RegNext(room && settled && io.offered.valid) init False
   io.fits := plenty || exact && io.offered.valid
 }
 

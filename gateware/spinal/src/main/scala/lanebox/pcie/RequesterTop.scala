@@ -12,21 +12,25 @@ case class RequesterParam(
     clients: Seq[ClientConfig],
     msixVectors: Int = 0,
     readTags: Int = 64,
-    ringBytes: Int = 65536
+    ringBytes: Int = 65536,
+    completionPool: Boolean = false
 ) {
   val requests = RequestParam(clients, messages = msixVectors > 0)
-  val returns  = ReturnParam(requests.readers.size, readTags, ringBytes)
+  val returns  = ReturnParam(requests.readers.size, readTags, ringBytes, completionPool)
 }
 
 object RequesterParam {
 
-  /** From `key=value` words: clients=rw,w,r (what each one does), msixVectors, readTags, ringBytes. */
+  /** From `key=value` words: clients=rw,w,r (what each one does), msixVectors, readTags, ringBytes,
+    * completionPool (0 or 1).
+    */
   def apply(words: Seq[String]): RequesterParam =
     words.map(_.split("=", 2)).foldLeft(RequesterParam(kinds("rw"))) {
-      case (p, Array("clients", list))  => p.copy(clients = kinds(list))
-      case (p, Array("msixVectors", n)) => p.copy(msixVectors = n.toInt)
-      case (p, Array("readTags", n))    => p.copy(readTags = n.toInt)
-      case (p, Array("ringBytes", n))   => p.copy(ringBytes = n.toInt)
+      case (p, Array("clients", list))     => p.copy(clients = kinds(list))
+      case (p, Array("msixVectors", n))    => p.copy(msixVectors = n.toInt)
+      case (p, Array("readTags", n))       => p.copy(readTags = n.toInt)
+      case (p, Array("ringBytes", n))      => p.copy(ringBytes = n.toInt)
+      case (p, Array("completionPool", n)) => p.copy(completionPool = n == "1")
       case (_, word) =>
         throw new IllegalArgumentException(s"${word.mkString("=")}: no parameter of the Requester")
     }

@@ -7,12 +7,18 @@ package lanebox.pcie
 import spinal.core._
 
 /** The shape of the return path: `clients` that read, the reads that may be outstanding, and the
-  * bytes of each client that may be outstanding or wait for delivery.
+  * bytes of each client that may be outstanding or wait for delivery. `completionPool`: see
+  * CompletionCredits.
   *
   * Each client has a ring of its own in the landing memory. A client that does not take its data
   * fills its own ring and no other.
   */
-case class ReturnParam(clients: Int, readTags: Int = 64, ringBytes: Int = 65536) {
+case class ReturnParam(
+    clients: Int,
+    readTags: Int = 64,
+    ringBytes: Int = 65536,
+    completionPool: Boolean = false
+) {
   val tags = readTags
 
   /** Beats of a client's ring. */

@@ -45,7 +45,7 @@ case class ReturnPath(p: ReturnParam) extends Component {
   val lander   = CompletionLander(p)
   val ends     = ReadEnds(p)
   val claims   = ReadClaims(p)
-  val credits  = CompletionCredits()
+  val credits  = CompletionCredits(p.completionPool)
   val tags     = TagPool(p)
   val memory   = LandingMemory(p)
   val delivery = ReadDelivery(p)

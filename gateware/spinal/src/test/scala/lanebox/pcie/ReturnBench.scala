@@ -19,6 +19,7 @@ case class ReturnRun(
     extendedTags: Boolean = true,
     mrrs: Int = 512,
     tags: Int = 64,
+    pooled: Boolean = false,
     timeoutCycles: Long = 2500000
 )
 
@@ -39,7 +40,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
   /** Nothing is under way; of what was before nobody knows any more. */
   private def begin(): Unit = {
     pins = new RcPins(dut.io.rc, run.straddle)
-    host = new ReturnHost(run.timing, random, pins)
+    host = new ReturnHost(run.timing, random, pins, run.pooled)
     clients = new ReturnClients(dut, host, random, run.mrrs)
     dut.io.rc.valid #= false
     dut.io.claim.valid #= false
@@ -132,13 +133,13 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
 }
 
 object ReturnBench {
-  private val compiled = collection.mutable.Map[(Int, Int), SimCompiled[ReturnPath]]()
+  private val compiled = collection.mutable.Map[ReturnParam, SimCompiled[ReturnPath]]()
 
-  def compile(clients: Int, tags: Int): SimCompiled[ReturnPath] =
+  def compile(param: ReturnParam): SimCompiled[ReturnPath] =
     compiled.getOrElseUpdate(
-      (clients, tags),
+      param,
       LaneboxSim {
-        val dut = ReturnPath(ReturnParam(clients, tags))
+        val dut = ReturnPath(param)
         dut.credits.headers.simPublic()
         dut.credits.data.simPublic()
         dut.tags.free.simPublic()
@@ -149,5 +150,7 @@ object ReturnBench {
     )
 
   def apply(name: String, run: ReturnRun, clients: Int = 2)(body: ReturnBench => Unit): Unit =
-    compile(clients, run.tags).doSim(name, run.seed) { dut => body(new ReturnBench(dut, run)) }
+    compile(ReturnParam(clients, run.tags, completionPool = run.pooled)).doSim(name, run.seed) {
+      dut => body(new ReturnBench(dut, run))
+    }
 }

@@ -39,13 +39,13 @@ class HostRead(val tag: Int, val claim: TestClaim, val rcb: Int, val claimed: Lo
 /** Root complex and hard block behind the RC pins, as sim/board has them: memory, splits, latency,
   * order, and the completion space that outstanding reads may need.
   */
-class ReturnHost(timing: HostTiming, random: Random, pins: RcPins) {
+class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boolean = false) {
   val memory: Array[Int] = Array.fill(ReturnHost.Dwords)(random.nextInt())
   val reads              = mutable.Map[Int, HostRead]()
   var faults: Faults     = NoFaults
 
-  var headers, data, mostHeaders, mostData = 0
-  var now, shown                           = 0L
+  var headers, data, mostHeaders, mostData, mostUnits = 0
+  var now, shown                                      = 0L
 
   private val waiting =
     mutable.PriorityQueue[(Long, Long, RcCompletion)]()(Ordering.by(e => (-e._1, -e._2)))
@@ -62,9 +62,11 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins) {
     val read = new HostRead(tag, claim, timing.rcb, now)
     reads(tag) = read
     count(read, 1)
-    assert(headers <= 256 && data <= 2048, s"completion space: $headers headers, $data data")
+    val fits = if (pooled) headers + data <= 2048 else headers <= 256 && data <= 2048
+    assert(fits, s"completion space: $headers headers, $data data")
     mostHeaders = mostHeaders max headers
     mostData = mostData max data
+    mostUnits = mostUnits max headers + data
     var at = if (timing.inOrder) lastAt else 0L
     for ((completion, delay) <- faults.strike(read, pieces(read), this)) {
       at = at max (now + timing.latency(random) + delay)

@@ -30,6 +30,19 @@ class ReturnPathTest extends AnyFunSuite {
       mrrs = 128,
       tags = 256
     ),
+    "headers and data from one pool, small reads" -> ReturnRun(
+      seed + 6,
+      HostTiming(latency = 900L + _.nextInt(100)),
+      mrrs = 128,
+      tags = 256,
+      pooled = true
+    ),
+    "headers and data from one pool" -> ReturnRun(
+      seed + 7,
+      HostTiming(latency = 900L + _.nextInt(100)),
+      tags = 256,
+      pooled = true
+    ),
     "straddle, MRRS 4 KiB, 32 tags" -> ReturnRun(
       seed + 3,
       HostTiming(latency = 300L + _.nextInt(900), gap = 0.5),
@@ -62,6 +75,7 @@ class ReturnPathTest extends AnyFunSuite {
         "a tag out of range"
       )
       assert(bench.clients.failedBeats == 0)
+      if (run.pooled) assert(bench.host.mostUnits > 2000, s"${bench.host.mostUnits} of 2048 units")
     })
 
   test(s"after a reset nothing of before is left, seed ${Seed.value}") {

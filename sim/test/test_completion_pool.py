@@ -1,0 +1,49 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Room for read completions as one pool, of headers and data together: model, gateware, limits."""
+
+import pytest
+from board_builds import build_executable, build_gateware
+
+from sim import artefacts, limits, measure, streams
+from sim.errors import SimError
+from sim.measure import Conditions
+from sim.streams import Job
+
+AT = {"mps": 512, "completion_size": 512, "read_latency_ns": 5000}
+SHORT = 1 << 15  # cycles
+
+
+def run(board, registers, rcb):
+    """Reads over a long round trip, as many as may be outstanding, on a host that has one pool."""
+    at = Conditions(rcb=rcb, **AT)
+    return streams.measure(board, registers, at, Job(("h2c",), window=SHORT), "--completion-pool")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("rcb", [64, 128])
+def test_a_card_built_for_a_pool_fills_it_and_no_more(rcb):
+    """Not one read more than the model's rule allows, and as many as the limit says."""
+    built = artefacts.build("lanebox", completion_pool=True)
+    report, at, violations = run(built.board, built.gateware / "csr.json", rcb)
+    assert violations == 0
+    rate = measure.h2c(report, at, violations).value
+    limit = limits.h2c(512, 512, 256, 512, 5000, straddle=True, rcb=rcb, pool=True)
+    assert limit.binds == "reads in flight"
+    assert 0.97 <= rate / limit.value <= 1.0
+
+
+def test_a_card_that_was_not_built_for_a_pool_breaks_the_rule_of_one():
+    """With a boundary of 128 B the data alone takes 2048 units; the headers are too many."""
+    with pytest.raises(SimError, match="2048 headers and data credits together"):
+        run(build_executable(), build_gateware() / "csr.json", rcb=128)
+
+
+@pytest.mark.parametrize("rcb, reads", [(64, 2048 / 40), (128, 2048 / 36)])
+def test_a_pool_holds_fewer_reads(rcb, reads):
+    """A read of 512 B needs 32 units for data, and one for each header."""
+    limit = limits.h2c(512, 512, 256, 512, 5000, rcb=rcb, pool=True)
+    assert limit.value == pytest.approx(reads * 512 / 5000)
+    small = limits.small_h2c(512, 512, 512, 512, 5000, rcb=rcb, pool=True)
+    assert small.value == pytest.approx(reads * 512 / 5000)
