@@ -10,7 +10,7 @@ import pytest
 from repository import ROOT
 
 from lanebox import spinal_build
-from lanebox.synthesis import gateware, report, stock
+from lanebox.synthesis import engines, gateware, report, stock
 from lanebox.synthesis.depth import Path
 from lanebox.synthesis.netlist import Usage
 
@@ -83,3 +83,22 @@ def test_the_stock_endpoint_has_all_of_its_ports(tmp_path):
         re.findall(r"(?:input|output)\s+(?:wire|reg)?\s*\[(\d+):0\]\s*(drive|watch)", text)}
     assert widths["drive"] > 2*256 and widths["watch"] > 256
     assert any(source.endswith("pcie_usp_support.v") for source in sources)
+
+
+def test_the_engines_have_all_of_their_ports(tmp_path):
+    """Registers, both streams and both ports of the endpoint: nothing is optimised away."""
+    (top,) = engines.write_engines(tmp_path/"engines")
+    text   = top.read_text()
+    widths = {name: int(width) + 1 for width, name in
+        re.findall(r"(?:input|output)\s+(?:wire|reg)?\s*\[(\d+):0\]\s*(drive|watch)", text)}
+    assert widths["drive"] > 2*256 + 2*32 and widths["watch"] > 3*256 + 2*32
+
+
+def test_the_rows_of_the_engines_have_no_limit(tmp_path, monkeypatch):
+    """What they take is told, and compared with nothing."""
+    monkeypatch.setattr(gateware, "find_yosys", lambda: None)
+    monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(all=1800))
+    rows = {entry["id"]: entry for entry in gateware.engine_rows(tmp_path)}
+    assert rows["area/dma/lut"]["value"] == 1800
+    assert rows["area/dma/lut"]["limit"] is rows["area/dma/lut"]["ratio"] is None
+    assert rows["depth/dma"]["value"] == 7

@@ -2,18 +2,19 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Synthesis of what lanebox.build wrote, and the endpoint in it beside the stock one."""
+"""Synthesis of what lanebox.build wrote: the endpoint beside the stock one, the DMA engines."""
 
 from pathlib import Path
 
 from lanebox import spinal_build
 from lanebox.build import TOP
-from lanebox.synthesis import report, stock
+from lanebox.synthesis import engines, report, stock
 from lanebox.synthesis.yosys import Design, black_box, find_yosys
 
 # SpinalHDL components that are endpoint and bridge; DMA engines and target memories are others.
 ENDPOINT_BLOCKS = ("Requester", "Completer", "SlavePort", "MmioBridge")
 ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
+ENGINE_FIELDS   = ("lut", "lutram", "ff", "bram", "uram")
 
 def make_design(output, hard_block):
     """The gateware in `output` for Yosys; every SpinalHDL component is a block by itself.
@@ -42,6 +43,13 @@ def own_rows(found):
     """Rows area/endpoint/* and depth/endpoint of a report; none if it is of another endpoint."""
     blocks = [block for block in found.blocks if block.rpartition(".")[2] in ENDPOINT_BLOCKS]
     return report.block_rows(found, "endpoint", ENDPOINT_BUDGET, blocks) if blocks else []
+
+def engine_rows(folder):
+    """Rows area/dma/* and depth/dma: both engines of a channel, without a limit."""
+    folder = Path(folder)
+    design = Design(engines.TOP, engines.write_engines(folder/"verilog"), [], pads=False)
+    found  = report.analyse(design, folder/"synthesis", find_yosys())
+    return report.block_rows(found, "dma", dict.fromkeys(ENGINE_FIELDS))
 
 def endpoint_rows(output, hard_block):
     """Rows area/endpoint/* and depth/endpoint of the gateware in `output`, the stock ones behind.

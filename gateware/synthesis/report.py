@@ -100,12 +100,13 @@ def part_rows(report, part, clocks):
     return rows
 
 def block_rows(report, name, budget, blocks=None, prefix=""):
-    """Rows of some blocks: area/<name>/<field of Usage> for each in `budget`, and depth/<name>.
+    """Rows of some blocks: area/<name>/<field of Usage> for each in `budget`, whose limit may be
+    None, and depth/<name>.
 
     Their depth is that of all paths which begin or end in them.
     """
     rows = [row(f"{prefix}area/{name}/{what}", report.total(what, blocks), what.upper(), limit,
-        "budget") for what, limit in budget.items()]
+        limit and "budget") for what, limit in budget.items()]
     return [*rows, depth_row(f"{prefix}depth/{name}", report.deepest(blocks=blocks))]
 
 def compare(ours, peers):

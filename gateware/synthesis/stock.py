@@ -22,11 +22,12 @@ TOP    = "stock_endpoint"
 DEVICE = "xcku5p-ffvb676-2-i" # LitePCIe chooses TLP formats by it.
 LANES  = 8
 
-def _ports(platform, name, signals):
+def ports(platform, name, signals):
+    """A port of the design, as wide as these signals together."""
     platform.add_extension([(name, 0, Pins(sum(map(len, signals))))])
     return platform.request(name)
 
-def _sides(endpoint, driven):
+def sides(endpoint, driven):
     """The signals of a stream endpoint that its user drives, and those that it watches."""
     ahead = [signal for signal in endpoint.flatten() if signal is not endpoint.ready]
     return (ahead, [endpoint.ready]) if driven else ([endpoint.ready], ahead)
@@ -44,14 +45,14 @@ class StockEndpoint(LiteXModule):
         bus      = self.bar.wishbone
         masters  = [crossbar.get_master_port(write_only=True),
             crossbar.get_master_port(read_only=True)]
-        sides = [(_sides(port.source, True), _sides(port.sink, False)) for port in masters]
-        drive = [signal for pair in sides for side in pair for signal in side[0]]
-        watch = [signal for pair in sides for side in pair for signal in side[1]]
-        drive += [bus.dat_r, bus.ack, bus.err, *_sides(phy.msi, True)[0]]
+        both = [(sides(port.source, True), sides(port.sink, False)) for port in masters]
+        drive = [signal for pair in both for side in pair for signal in side[0]]
+        watch = [signal for pair in both for side in pair for signal in side[1]]
+        drive += [bus.dat_r, bus.ack, bus.err, *sides(phy.msi, True)[0]]
         watch += [bus.adr, bus.dat_w, bus.sel, bus.cyc, bus.stb, bus.we, phy.msi.ready]
         self.comb += [
-            Cat(drive).eq(_ports(platform, "drive", drive)),
-            _ports(platform, "watch", watch).eq(Cat(watch)),
+            Cat(drive).eq(ports(platform, "drive", drive)),
+            ports(platform, "watch", watch).eq(Cat(watch)),
         ]
 
 def make_platform():

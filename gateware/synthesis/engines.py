@@ -1,0 +1,68 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The two DMA engines by themselves: tables, registers and stores, without endpoint and user.
+
+Every signal of their surroundings is a port of the design: it counts as beginning or end of paths,
+and costs nothing.
+"""
+
+from types import SimpleNamespace
+
+from litex.build.generic_platform import Pins
+from litex.gen import *
+from litex.soc.interconnect import csr_bus
+from migen import *
+
+from lanebox import layouts
+from lanebox.dma.c2h import C2h
+from lanebox.dma.h2c import H2c
+from lanebox.pcie.ports import MasterPort
+from lanebox.synthesis.stock import make_platform, ports, sides
+
+TOP = "dma_engines"
+
+
+class DmaEngines(LiteXModule):
+    """c2h and h2c of one channel, each with a bank of registers."""
+    def __init__(self, platform):
+        self.cd_sys = ClockDomain("sys")
+        phy      = SimpleNamespace(id=Signal(16), max_request_size=Signal(16))
+        endpoint = SimpleNamespace(phy=phy)
+        writes   = MasterPort(0, writes=True,  reads=False)
+        reads    = MasterPort(1, writes=False, reads=True)
+        self.c2h = C2h(endpoint, writes)
+        self.h2c = H2c(endpoint, reads)
+        self.c2h_bank = csr_bus.CSRBank(self.c2h.get_csrs(), bus=self._bus())
+        self.h2c_bank = csr_bus.CSRBank(self.h2c.get_csrs(), bus=self._bus())
+
+        # # #
+
+        streams = [sides(port.source, False) for port in (writes, reads)]
+        streams += [sides(reads.sink, True), sides(self.c2h.sink, True),
+            sides(self.h2c.source, False)]
+        drive = [phy.id, phy.max_request_size, *(signal for side in streams for signal in side[0])]
+        watch = [self.c2h.irq, self.h2c.irq, *(signal for side in streams for signal in side[1])]
+        for bank in (self.c2h_bank, self.h2c_bank):
+            drive += [bank.bus.adr, bank.bus.we, bank.bus.re, bank.bus.dat_w]
+            watch += [bank.bus.dat_r]
+        self.comb += [
+            Cat(self.cd_sys.clk, self.cd_sys.rst).eq(platform.request("clock")),
+            Cat(drive).eq(ports(platform, "drive", drive)),
+            ports(platform, "watch", watch).eq(Cat(watch)),
+        ]
+
+    @staticmethod
+    def _bus():
+        return csr_bus.Interface(data_width=layouts.DWORD_WIDTH)
+
+
+def write_engines(folder):
+    """The Verilog file of the engines alone, in `folder`; in a list, as Design wants it."""
+    platform = make_platform()
+    platform.add_extension([("clock", 0, Pins(2))])
+    verilog  = platform.get_verilog(DmaEngines(platform), name=TOP)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder/f"{TOP}.v").write_text(verilog.main_source)
+    return [folder/f"{TOP}.v"]
