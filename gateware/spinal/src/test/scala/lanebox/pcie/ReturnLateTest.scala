@@ -81,11 +81,13 @@ class ReturnLateTest extends AnyFunSuite {
     }
     def waitFor(timeouts: Int): Unit = bench.cycles(lostAt + timeouts * timeout - bench.now)
 
-    /** Reads under all tags, the lost one among them as the last: of the page of the lost read. */
-    def fill(shape: Shape): Unit = {
+    /** Reads under all tags, the lost one among them as the last: of other data than the lost read,
+      * unless `same`.
+      */
+    def fill(shape: Shape, same: Boolean = false): Unit = {
       val before = loss.order.length
       ask(tags - 1, shape)
-      ask(shape, lostPage)
+      ask(shape, if (same) lostPage else (lostPage + 1) % 60)
       bench.until("reads under all tags")(loss.order.length == before + tags)
       assert(loss.order.last == loss.tag, "the lost read's tag was not given out last")
       assert(!loss.order.drop(before).dropRight(1).contains(loss.tag))
@@ -225,7 +227,7 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        late.fill(whole) // Of the same bytes, so that the bench finds nothing wrong.
+        late.fill(whole, same = true) // Else the bench would find the data wrong.
         val pieces = late.answer(300)
         late.bench.cycles(1250)
         late.bench.until("its data")(late.quiet)
