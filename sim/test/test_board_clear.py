@@ -134,8 +134,8 @@ def test_clear_sets_every_counter_to_zero(start_board, name, bank):
     """Each counter of the round has counted; after the endpoint's clear, or the bridge's own for
     the bridge, it is zero. The bridge's clear leaves the endpoint's counters alone."""
     options, provoke, names = ROUNDS[name]
-    with start_board(*options) as board:
-        # All tags together fit the completion space: its rule counts a lost read for ever.
+    # All tags together fit the completion space: its rule counts a lost read for ever.
+    with start_board(*options, "--rcb", 128) as board:
         card = board.card(mps=128, mrrs=128)
         card.memory(HIGH_MEMORY, TOTAL)
         for _ in range(3 * len(NAMES)):

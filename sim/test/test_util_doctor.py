@@ -152,7 +152,7 @@ CPU = "sys/devices/system/cpu/cpu0"
 DEEP = {f"{CPU}/cpuidle/state1/{name}": text
         for name, text in {"disable": "0", "name": "C6", "latency": "133"}.items()}  # fmt: skip
 PLANTED = {
-    "tags": ({"card": {"ext_tag": False}}, "of the card's 64 reads in flight 32"),
+    "tags": ({"card": {"ext_tag": False}}, "of the card's 256 reads in flight 32"),
     "ordering": ({"card": {"relaxed": False}}, "relaxed ordering is off"),
     "path": ({"port": {"mps": 128}}, "0000:00:01.0 has an MPS of 128 and the card 256"),
     "iommu": ({"group": "DMA-FQ"}, "translates every address (DMA-FQ)"),
