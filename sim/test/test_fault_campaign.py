@@ -97,8 +97,8 @@ def strike(start_board, tmp_path, kind, seed, least, more=()):
     lines = {kind: rate, **strays}
     script.write_text("".join(f"random {name} {rate}\n" for name, rate in lines.items()))
     latency = "uniform:100:2000"
-    # With RCB as large as a read all tags together fit the completion space: the model does not know
-    # when the endpoint gives up a read, and counts it until its tag comes again.
+    # With RCB as large as a read all tags together fit the completion space: the model does not
+    # know when the endpoint gives up a read, and counts it until its tag comes again.
     options = ["--faults", script, "--seed", seed, "--read-latency", latency, "--stall", 5]
     options += ["--rcb", READ, *more]
     with start_board(*options) as board:
