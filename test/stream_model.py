@@ -8,7 +8,8 @@ Each is a generator for run_simulation. A generator sees the values just before 
 its writes take effect just after it, like a register.
 """
 
-from migen import passive, run_simulation
+from compiled_sim import run_simulation
+from migen import passive
 
 # Cycles after which a simulation that has not come to its end counts as hung.
 TIMEOUT = 20_000
