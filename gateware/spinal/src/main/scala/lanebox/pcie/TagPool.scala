@@ -17,7 +17,7 @@ case class FreeTag(p: ReturnParam) extends Bundle {
   *
   * The tag of a read that timed out is given to another only when no other tag is free: its answer
   * may still come. Tags from 32 on have queues of their own, so that they can stay where they are
-  * without extended tags.
+  * without extended tags; with them they come first, since there are more of them.
   */
 case class TagPool(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -40,12 +40,9 @@ case class TagPool(p: ReturnParam) extends Component {
   val lowerSuspect = Queue(isUpper = false, isSuspect = true)
   val upperSuspect = Queue(isUpper = true, isSuspect = true)
 
-  val turn        = RegInit(False)
   val upperIsFree = io.extended && upper.pop.valid
   val useSuspect  = !lower.pop.valid && !upperIsFree
-  val useUpper = useSuspect ?
-    (io.extended && upperSuspect.pop.valid && (turn || !lowerSuspect.pop.valid)) |
-    (upperIsFree && (turn || !lower.pop.valid))
+  val useUpper    = useSuspect ? (io.extended && upperSuspect.pop.valid) | upperIsFree
   io.pop.valid := !useSuspect || lowerSuspect.pop.valid || useUpper
   io.pop.payload := useSuspect ?
     (useUpper ? upperSuspect.pop.payload | lowerSuspect.pop.payload) |
@@ -54,7 +51,6 @@ case class TagPool(p: ReturnParam) extends Component {
   upper.pop.ready        := io.pop.ready && !useSuspect && useUpper
   lowerSuspect.pop.ready := io.pop.ready && useSuspect && !useUpper
   upperSuspect.pop.ready := io.pop.ready && useSuspect && useUpper
-  when(io.pop.fire) { turn := !useUpper }
 
   // For tests: how many there are.
   val free = Reg(UInt(p.tagWidth + 1 bits)) init 0
