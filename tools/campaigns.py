@@ -46,14 +46,14 @@ class Campaign:
 
 
 CAMPAIGNS = {
-    "driver": Campaign(18, SIM_TESTS, ("test_guest_driver_*", "test_live_guest")),
-    "library": Campaign(7, SIM_TESTS, ("test_user_*",)),
+    "driver": Campaign(12, SIM_TESTS, ("test_guest_driver_*", "test_live_guest")),
+    "library": Campaign(6, SIM_TESTS, ("test_user_*",)),
     "kernels": Campaign(0.2, SIM_TESTS, ("test_guest_built",)),  # skipped without SOAK=kernels
-    "models": Campaign(9, SIM_TESTS, ("test_differential",)),
-    "faults": Campaign(4, SIM_TESTS, ("test_fault_campaign",)),
-    "hosts": Campaign(4, SIM_TESTS, ("test_root_campaign",)),
-    "sockets": Campaign(4, SIM_TESTS, ("test_board_fuzz",)),
-    "endpoints": Campaign(2, SIM_TESTS, ("test_compat", "test_endpoint_msix", "test_front_ends")),
+    "models": Campaign(6, SIM_TESTS, ("test_differential",)),
+    "faults": Campaign(1.5, SIM_TESTS, ("test_fault_campaign",)),
+    "hosts": Campaign(1, SIM_TESTS, ("test_root_campaign",)),
+    "sockets": Campaign(2, SIM_TESTS, ("test_board_fuzz",)),
+    "endpoints": Campaign(4, SIM_TESTS, ("test_comp*", "test_endpoint_msix", "test_front_ends")),
     "utility": Campaign(3, SIM_TESTS, ("test_util_*",)),
     "stock": Campaign(2, SIM_TESTS, ("test_sim_guest",)),
     "cost": Campaign(4, SIM_TESTS, ("test_host", "test_guest_fio")),
