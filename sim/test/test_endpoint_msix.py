@@ -268,9 +268,10 @@ def test_messages_in_a_stream_are_stamped(start_msix):
         vectors.wait_pending(0)
         wait_until(lambda: card.read("stamps_waiting") == 0, "a message behind the doorbell")
         found = stamps(card)
-        wait_until(lambda: card.read("pcie_dma0_writer_table_level") == 0, "the end")
-        card.read("ctrl_scratch")
+        done = TOTAL // DESCRIPTOR
+        wait_until(lambda: card.read("pcie_dma0_writer_table_loop_status") == done, "the end")
         vectors.wait_pending(0)
+        card.read("ctrl_scratch")
         counters = card.counters()
     log = board.tlps()
     zero = zero_of(counters, log)
