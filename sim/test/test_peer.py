@@ -1,0 +1,150 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""sim/peer.py: what becomes a row and what does not; test_endpoint_rates.py makes real ones."""
+
+from copy import deepcopy
+
+import pytest
+
+from sim import limits, peer
+from sim.errors import TestFailed
+from sim.measure import Conditions
+
+SIZE = 64
+LIMIT = limits.cc(SIZE, 256)
+DONE = {
+    "planned": 0,
+    "violations": {"tag-range": 0, "rc-backpressure": 0},
+    "peer": {
+        "busy": False, "errors": 0, "timeouts": 0, "mismatches": 0,
+        "bytes": SIZE * peer.COUNT, "ticks": 1_000_000,
+    },
+}  # fmt: skip
+
+
+class Board:
+    """Notes the commands, and answers with the next of its statistics; the last stays."""
+
+    def __init__(self, *answers):
+        self.answers, self.commands = [deepcopy(answer) for answer in answers], []
+
+    def command(self, text):
+        self.commands.append(text)
+
+    def stats(self):
+        return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+
+
+class Bar(peer.Bar):
+    """A card whose board is the one above, with a memory and the register of credits."""
+
+    def __init__(self, board):
+        self.at, self.board, self.registers = Conditions(), board, []
+        self.csr = {
+            "csr_registers": {"pcie_endpoint_control": {"addr": 0}},
+            "memories": {"memory0": {"base": 0x10000}},
+        }
+
+    def register(self, name, value):
+        self.registers.append((name, value))
+
+
+def done(**changes):
+    """Statistics after a job; `changes` of the peer's own, or of all of them."""
+    stats = deepcopy(DONE)
+    for name, value in changes.items():
+        (stats["peer"] if name in stats["peer"] else stats)[name] = value
+    return stats
+
+
+def read_row(*answers):
+    bar = Bar(Board(*answers))
+    return bar.read_row("p2p_read", bar.memory, SIZE, LIMIT)
+
+
+def test_a_row_says_what_was_read_in_which_time():
+    row = read_row(done())
+    assert row.value == pytest.approx(SIZE * peer.COUNT / 4_000_000)
+    assert row.limit == LIMIT.value and row.ratio == row.value / LIMIT.value
+    assert (row.bytes, row.cycles, row.violations) == (SIZE * peer.COUNT, 1_000_000, 0)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"errors": 1}, {"timeouts": 1}, {"bytes": SIZE}, {"bytes": 0}, {"mismatches": 1}]
+)
+def test_reads_that_failed_or_lack_or_differ_are_no_row(wrong):
+    with pytest.raises(TestFailed):
+        read_row(done(**wrong))
+
+
+def test_broken_rules_are_in_the_row_whichever_they_are():
+    row = read_row(done(violations={"tag-range": 2, "rc-backpressure": 3}))
+    assert row.violations == 5
+
+
+@pytest.mark.parametrize("under_way", [{"busy": True}, {"planned": 1}])
+def test_a_job_is_over_when_nothing_runs_and_nothing_is_planned(under_way):
+    """Between filling and reading the peer is idle: that is not the end."""
+    assert read_row(done(bytes=SIZE, ticks=1, **under_way), done()).cycles == 1_000_000
+
+
+def test_what_is_read_was_written_before():
+    """The peer compares with what it wrote itself: without that nothing would be compared."""
+    bar = Bar(Board(done()))
+    bar.read(bar.memory, SIZE)
+    job = f"bar0 65536 {SIZE}"
+    assert bar.board.commands == [
+        "clear",
+        f"at {peer.FILL} peer write {job} {peer.PAGE // SIZE} {peer.TAGS}",
+        f"at {peer.START} peer read {job} {peer.COUNT} {peer.TAGS}",
+    ]
+
+
+def test_a_row_of_writes_counts_what_passed_between_the_marks():
+    """What passed before the first of them was faster than the card, or nothing."""
+    marks = {
+        "0": {"cycle": 1000, "cq": {"payload_bytes": 90_000, "beats": 4000}},
+        "1": {"cycle": 5000, "cq": {"payload_bytes": 150_000, "beats": 7000}},
+    }
+    bar = Bar(Board(done(bytes=SIZE * peer.WRITES, marks=marks)))
+    row = bar.write_row("mmio_write", bar.memory, SIZE)
+    assert (row.bytes, row.cycles, row.conditions["cq_beats"]) == (60_000, 4000, 3000)
+    assert row.value == pytest.approx(60_000 / (4000 * limits.CYCLE_NS))
+    first, last = (int(text.split()[1]) for text in bar.board.commands if text.endswith("mark"))
+    assert peer.START < first < last
+
+
+def test_the_limit_by_credits_is_the_least_of_both():
+    """Few credits bind until the link does."""
+    few, many = (peer.with_credits(SIZE, 256, credits, 20) for credits in (1, 32))
+    assert (few.value, few.binds) == (SIZE / (20 * limits.CYCLE_NS), "credits x size / loop")
+    assert many == limits.cc(SIZE, 256)
+
+
+def test_the_loop_is_that_of_a_single_credit(monkeypatch):
+    """A limit that followed each measurement would always be reached."""
+    bars = []
+
+    class Enumerated(Bar):
+        def __init__(self, *_):
+            super().__init__(Board(done()))
+            bars.append(self)
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            pass
+
+        def read(self, at, size):
+            """Two credits bring nothing more than one."""
+            return 0.8, done(bytes=size * peer.COUNT)
+
+    monkeypatch.setattr(peer, "Bar", Enumerated)
+    rows = {row.id: row for row in peer.credit_rows(None, None, Conditions())}
+    assert rows["p2p_read/64@np1"].ratio == pytest.approx(1)
+    assert rows["p2p_read/64@np2"].ratio == pytest.approx(0.5)
+    assert {row.conditions["loop_cycles"] for row in rows.values()} == {64 / 3.2, 256 / 3.2}
+    given = [value >> 8 for bar in bars for _, value in bar.registers]
+    assert given == [1, 2, 4, 8, 16, 32] * 2

@@ -1,0 +1,51 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which of the planned commands come in which cycle, to the cycle (plan_probe.cpp)."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sim.board.build import BOARD, CXX_FLAGS
+
+PROBE = Path(__file__).with_name("plan_probe.cpp")
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    """A function that gives a new plan the lines and returns its answers."""
+    program = tmp_path_factory.mktemp("plan") / "plan_probe"
+    sources = [PROBE, BOARD / "plan.cpp"]
+    command = ["g++", *CXX_FLAGS.split(), f"-I{BOARD}", *sources, "-o", program]
+    subprocess.run(command, check=True)
+
+    def obey(*lines):
+        return subprocess.run(
+            [program], input="\n".join(lines), capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+
+    return obey
+
+
+def test_a_command_comes_in_its_cycle_and_not_before(plan):
+    answers = plan("add 0 100 mark", "take 99", "take 100", "take 101")
+    assert answers == ["added", ".", "mark", ".", "."]
+
+
+def test_all_commands_of_a_cycle_come_in_the_order_of_their_arrival(plan):
+    answers = plan(*(f"add 0 100 {name}" for name in "bac"), "take 100")
+    assert answers == ["added"] * 3 + ["b", "a", "c", "."]
+
+
+def test_commands_that_are_due_at_a_time_come_in_the_order_of_cycles(plan):
+    answers = plan("add 0 102 late", "add 0 100 early", "add 0 101 between", "take 200")
+    assert answers == ["added"] * 3 + ["early", "between", "late", "."]
+
+
+def test_the_cycle_that_it_is_and_those_before_are_refused(plan):
+    """Whether the command of this cycle would still come depends on when the client said it."""
+    refusal = "cycle {} is not ahead: it is 100"
+    answers = plan(*(f"add 100 {cycle} mark" for cycle in (99, 100, 101)), "take 100", "take 101")
+    assert answers == [refusal.format(99), refusal.format(100), "added", ".", "mark", "."]
