@@ -74,6 +74,21 @@ class RcBacklogTest extends AnyFunSuite {
     }
   )
 
+  test("the most beats that completion space allows fit, none of them taken")(
+    compiled.doSim("most") { dut =>
+      // Written down from PG213 and not from RcBacklog. Every header is in use, and each completion
+      // has an equal part of the data. Without straddle each begins a beat of its own.
+      val (headers, bytes) = (256, 16 * 2048)
+      val dwords           = 3 + bytes / headers / 4
+      val bench            = new Bench(dut, new Random(Seed.value))
+      while (bench.most < headers * ((dwords + 7) / 8)) {
+        bench.cycle(1, 0)
+        assert(bench.refused == 0, s"RC is held off after ${bench.most} beats")
+      }
+      while (!bench.empty) bench.cycle(0, 1)
+    }
+  )
+
   test("a beat that waits for nobody passes in one cycle")(compiled.doSim("latency") { dut =>
     val bench = new Bench(dut, new Random(Seed.value))
     bench.cycle(1, 1)
