@@ -1,0 +1,91 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.pcie
+
+import org.scalatest.funsuite.AnyFunSuite
+import spinal.core.sim._
+
+import lanebox.Seed
+
+/** A client that takes nothing fills its ring and its numbers, and loses none of its data. */
+class ReturnRingTest extends AnyFunSuite {
+  val timing = HostTiming(latency = _ => 60, mps = 512, inOrder = true)
+
+  /** Client 0 has `count` requests, which are so many reads, all answered and none of them taken. */
+  def fill(bench: ReturnBench, count: Int, reads: Int)(request: => Option[TestRequest]): Unit = {
+    var left = count
+    bench.clients.takes(0) = 0
+    bench.clients.request = client =>
+      if (client == 0 && left > 0) { left -= 1; request }
+      else None
+    val before = bench.clients.claimed
+    bench.until("reads to be answered") {
+      bench.clients.claimed == before + reads && bench.host.reads.isEmpty && !bench.host.pending
+    }
+  }
+
+  test(s"a burst of claims fills the ring and does not overrun it, seed ${Seed.value}") {
+    val rounds = 8
+    ReturnBench("burst", ReturnRun(Seed.value, timing)) { bench =>
+      val ring = bench.dut.p.rows
+      var most = 0
+      for (_ <- 0 until rounds) {
+        // Half full and with every tag free, the ring gets its last reads in a row, one per cycle.
+        val half = 64 + bench.random.nextInt(40)
+        fill(bench, half, half)(bench.aligned(512))
+        val reads = 121 + bench.random.nextInt(8)
+        bench.clients.request = client => {
+          val at = bench.random.nextInt(ReturnHost.Dwords / 128) * 512
+          Option.when(client == 0)(TestRequest(at, reads, 15, 15, 0))
+        }
+        val claimed = bench.clients.claimed
+        bench.cycles(1500)
+        val end = bench.dut.claims.io.ends(0).dword.toInt / 8
+        val rows = (end - bench.dut.delivery.readers(0).row.toInt) & ring - 1
+        most = most max rows
+        assert(bench.clients.claimed > claimed && !bench.dut.io.room(0).toBoolean)
+        assert(rows > ring - 128, s"$rows rows are in use")
+        bench.finish() // What was overrun is not what was read.
+      }
+      info(s"$most of $ring rows")
+    }
+  }
+
+  test(s"a client that takes none of its small reads has as many as there are numbers, " +
+    s"seed ${Seed.value}") {
+    val rounds = 3 // The numbers of reads turn over after two.
+    ReturnBench("numbers", ReturnRun(Seed.value, timing)) { bench =>
+      for (_ <- 0 until rounds) {
+        bench.clients.takes(0) = 0
+        val before = bench.clients.requests(0)
+        bench.clients.request = client => if (client == 0) bench.anyRequest(1) else None
+        bench.cycles(4000)
+        val reads = bench.clients.requests(0) - before
+        val past  = 40 // Beats that have left the ring and wait for the client.
+        assert(reads > bench.dut.p.reads && reads <= bench.dut.p.reads + past, s"$reads reads")
+        bench.finish()
+      }
+    }
+  }
+
+  test(s"the return path is not idle before the last beat was taken, seed ${Seed.value}") {
+    ReturnBench("idle", ReturnRun(Seed.value, timing)) { bench =>
+      for (dwords <- Seq(1, 8, 9, 300)) {
+        fill(bench, 1, (dwords + 127) / 128)(Some(TestRequest(4096, dwords, 15, if (dwords == 1) 0 else 15, 0)))
+        bench.cycles(100)
+        for (_ <- 0 until (dwords + 7) / 8) {
+          assert(!bench.dut.io.idle.toBoolean, s"idle, and of $dwords dwords not all were taken")
+          val taken = bench.clients.beats(0)
+          bench.clients.takes(0) = 1
+          bench.cycle()
+          bench.clients.takes(0) = 0
+          bench.cycles(60)
+          assert(bench.clients.beats(0) == taken + 1)
+        }
+        bench.finish()
+      }
+    }
+  }
+}
