@@ -146,6 +146,41 @@ class RequestPathTest extends AnyFunSuite {
       }
   }
 
+  check("a write that comes after reads alone does not wait for their beats") { name =>
+    run(name) { (dut, bench) =>
+      bench.mood = RequestMood(answerDelay = 1)
+      askMany(bench, h2c, write = false, 4, 8000)(_ => 0)
+      for (round <- 1 to 50) {
+        dut.clockDomain.waitSampling(50 + bench.random.nextInt(50))
+        val asked = bench.now
+        askMany(bench, c2h, write = true, 1, 1)(_ => 0)
+        while (bench.sentWrites(c2h) < round) dut.clockDomain.waitSampling()
+        assert(bench.waiting(h2c) > 0 && bench.now - asked <= 24, s"${bench.now - asked} cycles")
+      }
+      bench.finish()
+    }
+  }
+
+  check("however long writes were alone, reads hold up the next for two writes' beats at most") {
+    name =>
+      run(name, mps = 512) { (dut, bench) =>
+        val most =
+          2 * 17 // Of reads: of one write there, and of another that came when one was due.
+        bench.mood = RequestMood(answerDelay = 1)
+        for (alone <- 1 to 12) {
+          val before = bench.sentWrites(c2h)
+          askMany(bench, c2h, write = true, 128, alone + 12)(_ => 0)
+          while (bench.sentWrites(c2h) < before + alone) dut.clockDomain.waitSampling()
+          bench.tlps.clear()
+          askMany(bench, h2c, write = false, 4, 600)(_ => 0)
+          while (bench.sentWrites(c2h) < before + alone + 12) dut.clockDomain.waitSampling()
+          val seen = bench.tlps.take(bench.tlps.lastIndexWhere(_.write) + 1)
+          assert(!seen.sliding(most + 1).exists(_.forall(!_.write)), s"after $alone writes")
+          bench.finish()
+        }
+      }
+  }
+
   check("a read that waits for its claim holds up no other client's writes") { name =>
     run(name) { (_, bench) =>
       bench.mood = RequestMood(claimReady = 0)
