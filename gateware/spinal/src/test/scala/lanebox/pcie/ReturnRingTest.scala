@@ -42,7 +42,7 @@ class ReturnRingTest extends AnyFunSuite {
         }
         val claimed = bench.clients.claimed
         bench.cycles(1500)
-        val end = bench.dut.claims.io.ends(0).dword.toInt / 8
+        val end  = bench.dut.claims.io.ends(0).dword.toInt / 8
         val rows = (end - bench.dut.delivery.readers(0).row.toInt) & ring - 1
         most = most max rows
         assert(bench.clients.claimed > claimed && !bench.dut.io.room(0).toBoolean)
@@ -73,7 +73,13 @@ class ReturnRingTest extends AnyFunSuite {
   test(s"the return path is not idle before the last beat was taken, seed ${Seed.value}") {
     ReturnBench("idle", ReturnRun(Seed.value, timing)) { bench =>
       for (dwords <- Seq(1, 8, 9, 300)) {
-        fill(bench, 1, (dwords + 127) / 128)(Some(TestRequest(4096, dwords, 15, if (dwords == 1) 0 else 15, 0)))
+        fill(bench, 1, (dwords + 127) / 128)(Some(TestRequest(
+          4096,
+          dwords,
+          15,
+          if (dwords == 1) 0 else 15,
+          0
+        )))
         bench.cycles(100)
         for (_ <- 0 until (dwords + 7) / 8) {
           assert(!bench.dut.io.idle.toBoolean, s"idle, and of $dwords dwords not all were taken")
