@@ -40,7 +40,7 @@ class LaneboxSoC(EarlyAddressSoC):
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
     `memories` the contents of the two BAR memories as lists of 32-bit words. `mmio` "litepcie" has
     LitePCIe's bus master answer the host, as the stock endpoint always does. `msix` adds MSI-X to
-    the MSI that there always is; `compat`: see windows.py; `clock` is the user clock in Hz;
+    the MSI that there always is; `clock` is the user clock in Hz; `compat`: see windows.py;
     `completion_pool`: see LaneboxEndpoint.
     """
     csr_map = layouts.CSR_LOCATIONS
@@ -52,8 +52,7 @@ class LaneboxSoC(EarlyAddressSoC):
         memories = (BLANK_IMAGE, BLANK_IMAGE),
         msix     = False,
         clock    = layouts.SYS_CLK_FREQ,
-        compat   = None,
-        completion_pool = False,
+        compat   = None, completion_pool = False,
     ):
         self.mem_map = {**EarlyAddressSoC.mem_map, "csr": COMPAT[compat].csr}
         EarlyAddressSoC.__init__(self, platform, clock,

@@ -32,7 +32,7 @@ MISTAKES = [
     ("NonPostedCredits",  r"below && \(! io_returned\)",   "below"),         # One more is lent.
     ("NonPostedCredits",  r"\(io_returned && exact\)",     "1'b0"),          # One is lost.
     ("CompletionCredits", r"headers <= 9'h0dc",            "headers <= 9'h0dd"),
-    ("CompletionCredits", r"_zz_exact <= 10'h100",         "_zz_exact <= 10'h101"),
+    ("CompletionCredits", r"_zz_room <= 10'h100",          "_zz_room <= 10'h101"),
     ("CompletionCredits", r"data <= 12'h77c",              "data <= 12'h79d"),
     ("TagPool", r"(lower_pop_ready = ).*;",  r"\1io_pop_ready;"),
     ("TagPool", r"(useSuspect = ).*;",           r"\1(! lower_pop_valid);"),
