@@ -41,7 +41,7 @@ def test_a_card_that_was_not_built_for_a_pool_breaks_the_rule_of_one():
 
 
 @pytest.mark.parametrize("rcb, reads", [(64, 2048 / 40), (128, 2048 / 36)])
-def test_a_pool_holds_fewer_reads(rcb, reads):
+def test_a_read_takes_units_for_its_data_and_its_headers(rcb, reads):
     """A read of 512 B needs 32 units for data, and one for each header."""
     limit = limits.h2c(512, 512, 256, 512, 5000, rcb=rcb, pool=True)
     assert limit.value == pytest.approx(reads * 512 / 5000)
