@@ -18,7 +18,7 @@ PROPERTIES = ROOT/"test"/"formal"
 PROOFS     = Path(BUILD)/"formal"
 
 # Of each property the module, the component that it is generated with, and the cycles of the
-# induction. What has memories is flattened first, so that a property sees into them.
+# induction. A module with memories is flattened first, so that a property sees into them.
 COMPONENTS = {
     "NonPostedCredits":  ("NonPostedCredits",  "Completer", 2),
     "CompletionCredits": ("CompletionCredits", "Requester", 4),
