@@ -9,6 +9,7 @@ needs an IOMMU, two processors or another card is in test_guest_driver_short_iom
 
 import pytest
 import test_guest_driver_fuzz as fuzz
+import test_guest_driver_held as held
 import test_guest_driver_life as life
 import test_guest_driver_memory as memory
 import test_guest_driver_power as power
@@ -26,13 +27,13 @@ from sim.guest import run
 
 pytestmark = pytest.mark.guest
 
-PROGRAMS = ("stress", "rings", "pinned", "memory", "fuzz", "unwind", "kexec")
+PROGRAMS = ("stress", "rings", "held", "pinned", "memory", "fuzz", "unwind", "kexec")
 FAULTY = "/faulty/litepcie.ko"  # the build of software/kernel/test/faults
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
 WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
-UNUSED = "cd /bin; rm -rf /faulty /more /root/* rings pinned memory fuzz unwind; cd /root"
+UNUSED = "cd /bin; rm -rf /faulty /more /root/* rings held pinned memory fuzz unwind; cd /root"
 FUZZ_CALLS = 4000  # each branch four times or oftener
 
 
@@ -103,6 +104,26 @@ def test_card_memory_is_mapped_write_combining(guest):
 def test_another_device_reads_the_ring_in_place(guest):
     """Through a dma-buf, which outlives the file, the card and the driver's interest in both."""
     rings.check_sums(guest.run([*rings.EXPORT, "insmod /lib/modules/litepcie.ko", RESCAN]))
+
+
+# Held directions, and streams ---------------------------------------------------------------------
+
+
+def test_a_held_direction_loses_nothing(guest):
+    """2,000 buffers and 60 runs, each with its own amounts, lengths and pauses."""
+    seed = 1 + SHIFT
+    print(f"seed {seed}")
+    held.check_held(guest.run(held.held(2000, 60, seed)))
+
+
+def test_a_node_is_a_stream_of_bytes(guest):
+    """Pieces of any length, by cat, dd and head: the bytes come back as they went."""
+    held.check_streamed(guest.run(held.PIECES))
+
+
+def test_a_reset_ends_a_held_run_with_an_error(guest):
+    """Until it is stopped its owner hears of it; then it runs again from the beginning."""
+    assert "reset: ok" in guest.run(held.RESET)["held"].decode()
 
 
 # Memory of a program's own ------------------------------------------------------------------------

@@ -25,18 +25,18 @@ EXCUSED = {
 }
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 LIBRARY = driver.OURS.parent / "user" / "liblitepcie"
-# Accesses to `hardware` of struct litepcie_index_way, and those that order the data before it.
-HARDWARE = re.compile(r"(?:->|\.)hardware\b")
-RELEASE = re.compile(r"smp_store_release\(&[^,;]*(?:->|\.)hardware,")
-ACQUIRE = re.compile(r"__atomic_load_n\(&[^,;]*(?:->|\.)hardware,\s*__ATOMIC_ACQUIRE\)")
+# Accesses to `buffers` of struct litepcie_status_way, and those that order the data before it.
+BUFFERS = re.compile(r"(?:->|\.)buffers\b")
+RELEASE = re.compile(r"smp_store_release\(&[^,;]*(?:->|\.)buffers,")
+ACQUIRE = re.compile(r"__atomic_load_n\(&[^,;]*(?:->|\.)buffers,\s*__ATOMIC_ACQUIRE\)")
 
 
 def unordered(text, ordered):
-    """Lines that access the count of the index page in another way."""
-    return [line.strip() for line in ordered.sub("", text).splitlines() if HARDWARE.search(line)]
+    """Lines that access the count of the status page in another way."""
+    return [line.strip() for line in ordered.sub("", text).splitlines() if BUFFERS.search(line)]
 
 
-def test_the_index_page_s_count_is_ordered():
+def test_the_status_page_s_count_is_ordered():
     """The driver stores it with release only, and the library loads it with acquire only.
 
     Else a processor that reorders may show software a count before the data. An x86 does not
@@ -55,11 +55,11 @@ def test_the_index_page_s_count_is_ordered():
 @pytest.mark.parametrize(
     "text",
     [
-        "WRITE_ONCE(way->index->hardware, way->hw_count);",
-        "way->index->hardware = way->hw_count;",
-        "page->way[LITEPCIE_C2H].hardware = 1;",
-        "smp_store_release(&way->index->software, way->index->hardware);",
-        "*count = __atomic_load_n(&index->way[way].hardware, __ATOMIC_RELAXED);",
+        "WRITE_ONCE(way->status->buffers, way->hw_count);",
+        "way->status->buffers = way->hw_count;",
+        "page->way[LITEPCIE_C2H].buffers = 1;",
+        "smp_store_release(&way->index->software, way->status->buffers);",
+        "*count = __atomic_load_n(&status->way[way].buffers, __ATOMIC_RELAXED);",
     ],
 )
 def test_an_unordered_access_is_found(text):

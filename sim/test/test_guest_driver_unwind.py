@@ -42,7 +42,7 @@ WHERE = {  # what must have been refused at least once
     "dev_set_name", "cdev_device_add", "pci_enable_device_mem", "pci_request_mem_regions",
     "pci_iomap", "pci_iomap_wc", "dma_set_mask_and_coherent", "pci_alloc_irq_vectors",
     "request_irq", "dma_map_page", "eventfd_ctx_fdget", "dma_buf_export", "get_unused_fd_flags",
-    "kvzalloc", "pin_user_pages_fast", "vm_insert_page", "alloc_chrdev_region",
+    "kvzalloc", "kvcalloc", "pin_user_pages_fast", "vm_insert_page", "alloc_chrdev_region",
     "__pci_register_driver",
 }  # fmt: skip
 REPLACED = [

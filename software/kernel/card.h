@@ -20,7 +20,7 @@
  *   card->master_lock	bus mastering
  *   way->wait.lock	counts
  *   card->irq_lock	which causes are enabled
- * card->files_lock and ring->lock stand for themselves.
+ * card->files_lock, card->user.lock and ring->lock stand for themselves.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H
@@ -31,12 +31,14 @@
 #include <linux/hrtimer.h>
 #include <linux/io.h>
 #include <linux/kref.h>
+#include <linux/log2.h>
 #include <linux/mutex.h>
 #include <linux/nospec.h>
 #include <linux/pci.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
+#include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
@@ -64,12 +66,25 @@ struct litepcie;
 struct litepcie_chan;
 struct litepcie_file;
 
+/*
+ * A run in which the card has what it was handed over: descriptors, each a buffer
+ * or a part of one.  Counts are from the start, and never wrap.
+ */
+struct litepcie_held {
+	u64	advanced;	/* descriptors handed over */
+	u64	done;		/* of these, by the card's count */
+	u64	bytes;		/* in those handed over */
+	u64	*end;		/* @bytes with each of the last descriptors */
+	u64	mask;		/* of the places in @end */
+};
+
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	enum litepcie_direction	id;
 	void __iomem		*regs;		/* register group */
 	u32			cause;
 	u32			depth;		/* of the descriptor table */
+	u32			in_flight;	/* bytes that may lack of what is done: h2c, stock */
 
 	struct mutex		io;		/* one read() or write() at a time */
 	struct mutex		mutex;		/* owner, rings, start and stop */
@@ -83,17 +98,21 @@ struct litepcie_way {
 	 * those who wait for it while holding it: one lock for an interrupt.
 	 */
 	wait_queue_head_t	wait;
-	struct litepcie_index_way *index;	/* in the owner's index page, or unowned */
-	struct litepcie_index_way unowned;
-	bool			running;
+	struct litepcie_status_way *status;	/* in the channel's page */
+	u32			run;		/* LITEPCIE_RUN_ */
 	int			error;		/* why it was stopped, or 0 */
 	unsigned int		generation;	/* counts starts and stops */
-	u32			count, mode;	/* of the ring that runs, or ran */
+	u32			count, mode, interval_us;	/* of the ring that runs, or ran */
 	bool			indexed;	/* runs by the index page */
-	u64			position;	/* last loop status, in buffers */
+	u64			position;	/* loop: last loop status, in buffers */
 	s64			hw_count, sw_count;
+	struct litepcie_held	held;
 	u32			margin;		/* half the ring */
 	u64			interrupts, lost, missed;	/* since the probe */
+	u64			unsent;		/* bytes that close() gave up, since the probe */
+	struct {
+		u64		at;		/* bytes that were read, or written */
+	} stream;				/* changed with io held, too */
 	struct eventfd_ctx	*event;		/* signalled with wait, or NULL */
 
 	struct hrtimer		timer;		/* looks for news, see moderation.c */
@@ -104,10 +123,20 @@ struct litepcie_way {
 
 struct litepcie_chan {
 	struct litepcie		*card;
+	struct litepcie_status	*status;	/* a page that all may map, read only */
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;
 	struct litepcie_way	way[LITEPCIE_WAYS];
+};
+
+/* The interrupt of the logic in the user slot. */
+struct litepcie_user {
+	u32			cause;		/* LITEPCIE_CAUSES_MAX: it has none */
+	spinlock_t		lock;		/* protects what follows */
+	struct eventfd_ctx	*event;		/* signalled, or NULL */
+	struct litepcie_file	*file;		/* whose that is */
+	char			irq_name[24];
 };
 
 /* One entry of the capability table. */
@@ -141,6 +170,7 @@ struct litepcie {
 	bool			msix;		/* the card has it */
 	unsigned int		messages;	/* that are requested, from vector 0 on */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
+	struct litepcie_user	user;
 
 	struct mutex		master_lock;	/* protects unquiet, and bus mastering with it */
 	u32			unquiet;	/* causes of directions that do not stop */
@@ -225,13 +255,15 @@ u32 litepcie_steered(enum litepcie_direction id);
 int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
 void litepcie_irq_silence(struct litepcie *card);
-void litepcie_cause_enable(struct litepcie_way *way, bool enable);
+void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 
 /* dma.c */
 void litepcie_dma_init(struct litepcie_way *way);
 int litepcie_dma_halt(struct litepcie_way *way);
+void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq);
+int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run);
 int litepcie_dma_stop(struct litepcie_way *way);
-int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool run);
+int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
 void litepcie_dma_abort(struct litepcie_way *way, int error);
 int litepcie_dma_settle(struct litepcie_way *way);
 
@@ -255,6 +287,21 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS]);
 
+/* held.c */
+bool litepcie_held_update(struct litepcie_way *way, bool *lost);
+void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq);
+u64 litepcie_held_outstanding(struct litepcie_way *way);
+u64 litepcie_held_position(const struct litepcie_way *way);
+int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
+			  const u32 *lengths);
+
+/* stream.c */
+bool litepcie_stream_ready(struct litepcie_way *way);
+ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
+				 struct iov_iter *iter, bool nonblock);
+int litepcie_stream_sync(struct litepcie_file *file);
+void litepcie_stream_close(struct litepcie_file *file);
+
 /* progress.c */
 bool litepcie_dma_progress(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
@@ -272,6 +319,7 @@ enum litepcie_region {
 	LITEPCIE_REGION_RINGS,		/* LitePCIe's layout */
 	LITEPCIE_REGION_H2C,
 	LITEPCIE_REGION_C2H,
+	LITEPCIE_REGION_STATUS,
 	LITEPCIE_REGION_INDEX,
 	LITEPCIE_REGION_BAR		/* and one for each BAR from here on */
 };
@@ -282,6 +330,13 @@ int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 void litepcie_bar_zap(struct litepcie *card);
 void litepcie_bar_map_memory(struct litepcie *card);
 void litepcie_bar_unmap_memory(struct litepcie *card);
+
+/* user.c */
+int litepcie_user_init(struct litepcie *card);
+void litepcie_user_interrupt(struct litepcie *card);
+int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event);
+void litepcie_user_leave(struct litepcie_file *file, bool live);
+void litepcie_user_forget(struct litepcie *card);
 
 /* p2pmem.c */
 int litepcie_p2pmem_add(struct litepcie *card);
@@ -307,6 +362,7 @@ long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 long litepcie_compat_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
 ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from);
+int litepcie_fsync(struct file *filp, loff_t start, loff_t end, int datasync);
 int litepcie_mmap(struct file *file, struct vm_area_struct *vma);
 extern const struct attribute_group *litepcie_groups[];
 

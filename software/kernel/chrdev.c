@@ -58,8 +58,11 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 {
 	struct litepcie_file *file = filp->private_data;
 	struct litepcie_chan *chan = file->chan;
-	bool live = !litepcie_enter(chan->card);
+	bool live;
 
+	litepcie_stream_close(file);
+	live = !litepcie_enter(chan->card);
+	litepcie_user_leave(file, live);
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
 		litepcie_owner_leave(&chan->way[n], file, live);
 	if (live)
@@ -83,12 +86,33 @@ static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 				    software < hardware + READ_ONCE(way->count) - 1;
 }
 
+/* The user has buffers of a held run that it has not handed over. */
+static bool has_buffers(struct litepcie_way *way)
+{
+	return READ_ONCE(way->held.advanced) - READ_ONCE(way->hw_count) < READ_ONCE(way->count);
+}
+
 /* LitePCIe's conditions, its programs count on them. */
 static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {
 	s64 ahead = READ_ONCE(way->hw_count) - READ_ONCE(way->sw_count);
 
 	return id == LITEPCIE_C2H ? ahead > 2 : -ahead < READ_ONCE(way->margin);
+}
+
+static __always_inline bool is_ready(struct litepcie_way *way, const struct litepcie_file *file,
+				     enum litepcie_direction id)
+{
+	if (READ_ONCE(way->indexed))
+		return has_news(way, file, id);
+	if (READ_ONCE(way->run) == LITEPCIE_RUN_HELD)
+		return has_buffers(way);
+	if (READ_ONCE(way->run) == LITEPCIE_RUN_STREAM)
+		return litepcie_stream_ready(way);
+	/* Nobody's and at rest: read() and write() start it. */
+	if (READ_ONCE(way->run) == LITEPCIE_RUN_REST && !READ_ONCE(way->owner))
+		return true;
+	return has_enough(way, id);
 }
 
 /* Without the lock: whoever changes what is looked at here wakes us afterwards. */
@@ -100,7 +124,7 @@ static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file
 	poll_wait(filp, &way->wait, table);
 	if (READ_ONCE(way->error))
 		return EPOLLERR;
-	if (!(READ_ONCE(way->indexed) ? has_news(way, file, id) : has_enough(way, id)))
+	if (!is_ready(way, file, id))
 		return 0;
 	return id == LITEPCIE_C2H ? EPOLLIN | EPOLLRDNORM : EPOLLOUT | EPOLLWRNORM;
 }
@@ -135,6 +159,7 @@ static const struct file_operations litepcie_fops = {
 	.write_iter	= litepcie_write_iter,
 	.splice_read	= copy_splice_read,
 	.splice_write	= iter_file_splice_write,
+	.fsync		= litepcie_fsync,
 	.poll		= litepcie_poll,
 	.mmap		= litepcie_mmap,
 	.llseek		= noop_llseek,
@@ -165,6 +190,9 @@ static void chan_release(struct device *dev)
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
 
 	put_allowances(chan);
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		kvfree(chan->way[n].held.end);
+	put_page(virt_to_page(chan->status));
 	ida_free(&minors, MINOR(dev->devt));
 	litepcie_card_put(chan->card);
 	kfree(chan);
@@ -179,7 +207,7 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->io);
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
-	way->index = &way->unowned;
+	way->status = &chan->status->way[id];
 	/* A file may write before it has a ring: it will be LitePCIe's. */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
@@ -194,9 +222,13 @@ struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 	if (!chan)
 		return ERR_PTR(-ENOMEM);
 	minor = make_allowances(chan);
-	if (!minor)
-		minor = ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL);
+	if (!minor) {
+		chan->status = (void *)get_zeroed_page(GFP_KERNEL);
+		minor = chan->status ? ida_alloc_max(&minors, MINORS - 1, GFP_KERNEL) : -ENOMEM;
+	}
 	if (minor < 0) {
+		if (chan->status)
+			put_page(virt_to_page(chan->status));
 		put_allowances(chan);
 		kfree(chan);
 		return ERR_PTR(minor);

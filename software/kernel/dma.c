@@ -25,6 +25,8 @@
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
+#define STREAM_INTERVAL_US	100	/* between looks while data flows */
+#define SETTLE_READS		64	/* each a round trip: together longer than any read */
 
 const char *litepcie_way_name(const struct litepcie_way *way)
 {
@@ -74,6 +76,16 @@ static void master_on(struct litepcie_way *way)
 }
 
 /*
+ * The stock endpoint's engine is idle when it has asked for all data.  What it
+ * asked for would be taken for data of the next run, and of another's memory.
+ */
+static void let_reads_settle(struct litepcie_way *way)
+{
+	for (unsigned int n = 0; n < SETTLE_READS; n++)
+		way_read(way, LITEPCIE_DMA_GROUP_ENABLE);
+}
+
+/*
  * Whatever the direction is doing, it makes no request when this returns: it has
  * stopped (0), or the card may make none (-EIO), or the card is lost (-ENODEV).
  */
@@ -92,31 +104,37 @@ int litepcie_dma_halt(struct litepcie_way *way)
 	}
 	if (value == ~0u && litepcie_check_lost(litepcie_of(way)))
 		return -ENODEV;
+	if (way->in_flight)
+		let_reads_settle(way);
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_RESET, 1);
 	master_on(way);
 	return 0;
 }
 
-static void write_descriptor(struct litepcie_way *way, u32 buffer)
+/* Put a descriptor into the card's table: these bytes of the ring, in one buffer. */
+void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq)
 {
-	const struct litepcie_geometry *geometry = &way->ring->geometry;
-	dma_addr_t dma = litepcie_ring_dma(way->ring, buffer);
-	u32 flags = DESCRIPTOR_LAST_OFF;
+	u32 size = way->ring->geometry.size;
+	dma_addr_t dma = litepcie_ring_dma(way->ring, offset >> ilog2(size)) +
+			 (offset & (size - 1));
+	u32 flags = DESCRIPTOR_LAST_OFF | (irq ? 0 : DESCRIPTOR_IRQ_OFF);
 
-	if (buffer % geometry->per_interrupt || geometry->mode == LITEPCIE_MODE_POLL)
-		flags |= DESCRIPTOR_IRQ_OFF;
-	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE, flags | geometry->size);
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE, flags | bytes);
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE + 4, lower_32_bits(dma));
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_WE, upper_32_bits(dma));
 }
 
+/* For the loop: a descriptor for each buffer. */
 static int fill_table(struct litepcie_way *way)
 {
-	u32 count = way->ring->geometry.count;
+	const struct litepcie_geometry *geometry = &way->ring->geometry;
+	u32 count = geometry->count;
 	u32 level;
 
 	for (u32 buffer = 0; buffer < count; buffer++)
-		write_descriptor(way, buffer);
+		litepcie_dma_describe(way, (u64)buffer * geometry->size, geometry->size,
+				      geometry->mode != LITEPCIE_MODE_POLL &&
+				      buffer % geometry->per_interrupt == 0);
 	/* Also waits until the card has them all. */
 	level = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LEVEL);
 	if (level == count)
@@ -137,7 +155,7 @@ static bool interrupts_are_missing(struct litepcie_way *way)
 	bool missing;
 
 	spin_lock_irq(&way->wait.lock);
-	missing = geometry->mode == LITEPCIE_MODE_INTERRUPT &&
+	missing = way->mode == LITEPCIE_MODE_INTERRUPT &&
 		  way->interrupts == way->watched_interrupts &&
 		  way->hw_count - way->watched >= 2 * geometry->per_interrupt;
 	if (missing)
@@ -170,30 +188,50 @@ void litepcie_dma_init(struct litepcie_way *way)
 	litepcie_moderation_init(way);
 }
 
-static void set_running(struct litepcie_way *way, bool running, int error)
+/* In the page that everybody reads.  Why it ended is there before that it did. */
+static void show_run(struct litepcie_way *way)
+{
+	struct litepcie_status_way *status = way->status;
+
+	status->position = 0;
+	status->advanced = 0;
+	smp_store_release(&status->buffers, 0);
+	status->error = way->error;
+	smp_store_release(&status->run, way->run);
+}
+
+static void set_run(struct litepcie_way *way, u32 run, int error)
 {
 	lockdep_assert_held(&way->mutex);
 
 	spin_lock_irq(&way->wait.lock);
-	way->running = running;
+	way->run = run;
 	way->error = error;
 	way->generation++;
 	way->indexed = false;
-	if (running) {
+	if (run) {
 		const struct litepcie_geometry *geometry = &way->ring->geometry;
 
 		way->count = geometry->count;
 		way->mode = geometry->mode;
+		way->interval_us = geometry->interval_us;
+		/* read() and write() wait for each buffer, and want one interrupt for many. */
+		if (run == LITEPCIE_RUN_STREAM && way->mode == LITEPCIE_MODE_INTERRUPT) {
+			way->mode = LITEPCIE_MODE_ADAPTIVE;
+			way->interval_us = STREAM_INTERVAL_US;
+		}
+		way->stream.at = 0;
 		way->indexed = geometry->flags & LITEPCIE_RING_INDEXED;
+		way->held.advanced = 0;
+		way->held.done = 0;
+		way->held.bytes = 0;
 	}
 	way->position = 0;
 	way->hw_count = 0;
 	way->sw_count = 0;
-	*way->index = (struct litepcie_index_way){
-		.running = running, .error = error,
-	};
+	show_run(way);
 	spin_unlock_irq(&way->wait.lock);
-	trace_litepcie_run(way, running, error);
+	trace_litepcie_run(way, run, error);
 }
 
 /* Start and stop ---------------------------------------------------------- */
@@ -205,10 +243,10 @@ int litepcie_dma_stop(struct litepcie_way *way)
 
 	lockdep_assert_held(&way->mutex);
 
-	if (!way->running)
+	if (!way->run)
 		return 0;
 	cancel_delayed_work_sync(&way->watchdog);
-	set_running(way, false, 0);
+	set_run(way, LITEPCIE_RUN_REST, 0);
 	litepcie_moderation_stop(way);
 	err = litepcie_dma_halt(way);
 	litepcie_dma_news(way);
@@ -216,7 +254,7 @@ int litepcie_dma_stop(struct litepcie_way *way)
 }
 
 /* For its owner.  Between enter and exit. */
-static int start_locked(struct litepcie_way *way)
+static int start_locked(struct litepcie_way *way, u32 run)
 {
 	int err = litepcie_owner_ring(way);
 
@@ -225,12 +263,13 @@ static int start_locked(struct litepcie_way *way)
 	/* The other direction does not stop, and the card may make no request. */
 	if (!err && READ_ONCE(litepcie_of(way)->unquiet))
 		err = -EIO;
-	if (!err)
+	if (!err && run == LITEPCIE_RUN_LOOP)
 		err = fill_table(way);
 	if (err)
 		return err;
-	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, 1);
-	set_running(way, true, 0);
+	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, run == LITEPCIE_RUN_LOOP);
+	WRITE_ONCE(way->owner->index->way[way->id].software, 0);
+	set_run(way, run, 0);
 	litepcie_moderation_start(way);
 	way_write(way, LITEPCIE_DMA_GROUP_ENABLE, ENABLE_RUN);
 	way->watched = 0;
@@ -239,34 +278,42 @@ static int start_locked(struct litepcie_way *way)
 }
 
 /*
- * Make the direction run, or not, for @file, which becomes its owner by starting
- * it; to ask for what is so already is free to everybody.  Between enter and
- * exit.
+ * Make the direction run like this for @file, which becomes its owner by starting
+ * it.  To ask for the loop that runs already is free to everybody.  What ended a
+ * held run must be heard of before the next.  Between enter and exit.
  */
-int litepcie_dma_run(struct litepcie_way *way, struct litepcie_file *file, bool run)
+int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
-	int err = 0;
+	bool loop = run == LITEPCIE_RUN_LOOP;
+	int err;
 
-	mutex_lock(&way->mutex);
-	if (run == way->running)
-		goto unlock;
-	if (way->owner && way->owner != file) {
-		err = -EBUSY;
-		goto unlock;
-	}
-	if (!run) {
-		err = litepcie_dma_stop(way);
-	} else if (way->owner) {
-		err = start_locked(way);
-	} else {
-		litepcie_owner_set(way, file);
-		err = start_locked(way);
-		if (err)
-			litepcie_owner_forget(way, true);
-	}
-unlock:
-	mutex_unlock(&way->mutex);
+	lockdep_assert_held(&way->mutex);
+
+	if (way->run == run && (loop || way->owner == file))
+		return 0;
+	if (way->run || (way->owner && way->owner != file))
+		return -EBUSY;
+	if (way->owner)
+		return way->error && !loop ? way->error : start_locked(way, run);
+	litepcie_owner_set(way, file);
+	err = start_locked(way, run);
+	if (err)
+		litepcie_owner_forget(way, true);
 	return err;
+}
+
+/* Stop it for @file; to ask that of one at rest is free to everybody.  Between enter and exit. */
+int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
+{
+	lockdep_assert_held(&way->mutex);
+
+	if (way->run && way->owner != file)
+		return -EBUSY;
+	if (way->run)
+		return litepcie_dma_stop(way);
+	if (way->owner == file && way->error)
+		set_run(way, LITEPCIE_RUN_REST, 0);
+	return 0;
 }
 
 /*
@@ -277,7 +324,7 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 {
 	mutex_lock(&way->mutex);
 	cancel_delayed_work_sync(&way->watchdog);
-	set_running(way, false, way->running ? error : way->error);
+	set_run(way, LITEPCIE_RUN_REST, way->run ? error : way->error);
 	litepcie_moderation_stop(way);
 	if (!READ_ONCE(litepcie_of(way)->lost))
 		litepcie_dma_halt(way);

@@ -91,7 +91,10 @@ static int run(struct litepcie_file *file, enum litepcie_direction id, bool enab
 
 	if (err)
 		return err;
-	err = litepcie_dma_run(way, file, enable);
+	mutex_lock(&way->mutex);
+	err = enable ? litepcie_dma_start(way, file, LITEPCIE_RUN_LOOP) :
+		       litepcie_dma_end(way, file);
+	mutex_unlock(&way->mutex);
 	litepcie_exit(file->chan->card);
 	spin_lock_irq(&way->wait.lock);
 	*hw_count = way->hw_count;
@@ -193,23 +196,95 @@ static int ioctl_reader_update(struct litepcie_file *file,
 
 /* Ours -------------------------------------------------------------------- */
 
+/* Of a direction, which need not be reached for that, or of the user's logic (@way NULL). */
+static int set_event(struct litepcie_file *file, struct litepcie_way *way,
+		     struct eventfd_ctx *context)
+{
+	int err;
+
+	if (way)
+		return litepcie_is_gone(file->chan->card) ? -ENODEV :
+							    litepcie_owner_event(way, file, context);
+	err = litepcie_enter(file->chan->card);
+	if (err)
+		return err;
+	err = litepcie_user_event(file, context);
+	litepcie_exit(file->chan->card);
+	return err;
+}
+
 static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
 {
 	struct litepcie_way *way = litepcie_find_way(file, event->way);
 	struct eventfd_ctx *context = NULL;
 	int err;
 
-	if (!way || event->fd < -1)
+	if ((!way && event->way != LITEPCIE_EVENT_USER) || event->fd < -1)
 		return -EINVAL;
 	if (event->fd >= 0)
 		context = eventfd_ctx_fdget(event->fd);
 	if (IS_ERR(context))
 		return PTR_ERR(context);
-	err = litepcie_is_gone(file->chan->card) ? -ENODEV :
-						   litepcie_owner_event(way, file, context);
+	err = set_event(file, way, context);
 	if (err && context)
 		eventfd_ctx_put(context);
 	return err;
+}
+
+/* The user's lengths, copied; NULL: there are none. */
+static u32 *copy_lengths(const struct litepcie_advance *advance)
+{
+	if (!advance->lengths || !advance->count)
+		return NULL;
+	return vmemdup_user(u64_to_user_ptr(advance->lengths),
+			    array_size(advance->count, sizeof(u32)));
+}
+
+static int ioctl_advance(struct litepcie_file *file, struct litepcie_advance *advance)
+{
+	struct litepcie_way *way = litepcie_find_way(file, advance->way);
+	u32 *lengths;
+	int err;
+
+	if (!way || advance->reserved || advance->flags & ~LITEPCIE_ADVANCE_NOTIFY ||
+	    advance->count > way->depth || (advance->lengths && way->id == LITEPCIE_C2H))
+		return -EINVAL;
+	lengths = copy_lengths(advance);
+	if (IS_ERR(lengths))
+		return PTR_ERR(lengths);
+	err = litepcie_enter(file->chan->card);
+	if (!err) {
+		err = litepcie_held_advance(file, advance, lengths);
+		litepcie_exit(file->chan->card);
+	}
+	kvfree(lengths);
+	return err;
+}
+
+static int ioctl_counts(struct litepcie_file *file, struct litepcie_counts *counts)
+{
+	struct litepcie_way *way = litepcie_find_way(file, counts->way);
+	int err;
+
+	if (!way || counts->reserved)
+		return -EINVAL;
+	err = litepcie_enter(file->chan->card);
+	if (err)
+		return err;
+	if (litepcie_dma_progress(way))
+		litepcie_dma_news(way);
+	litepcie_exit(file->chan->card);
+	spin_lock_irq(&way->wait.lock);
+	*counts = (struct litepcie_counts){
+		.way		= counts->way,
+		.hardware	= way->hw_count,
+		.advanced	= way->status->advanced,
+		.position	= way->status->position,
+		.run		= way->run,
+		.error		= way->error,
+	};
+	spin_unlock_irq(&way->wait.lock);
+	return 0;
 }
 
 static int ioctl_bar(struct litepcie_file *file, struct litepcie_bar *bar)
@@ -278,6 +353,8 @@ union argument {
 	struct litepcie_ring_info		ring;
 	struct litepcie_event			event;
 	struct litepcie_bar			bar;
+	struct litepcie_advance			advance;
+	struct litepcie_counts			counts;
 };
 
 /* Programs were compiled with these. */
@@ -288,7 +365,10 @@ static_assert(sizeof(struct litepcie_ioctl_mmap_dma_info) == 48);
 static_assert(sizeof(struct litepcie_ioctl_mmap_dma_update) == 8);
 static_assert(sizeof(struct litepcie_ring_setup) == 32);
 static_assert(sizeof(struct litepcie_ring_memory) == 48);
-static_assert(sizeof(struct litepcie_ring_info) == 72);
+static_assert(sizeof(struct litepcie_ring_info) == 96);
+static_assert(sizeof(struct litepcie_advance) == 32);
+static_assert(sizeof(struct litepcie_counts) == 56);
+static_assert(sizeof(struct litepcie_status_way) == 128);
 static_assert(sizeof(struct litepcie_event) == 8);
 static_assert(sizeof(struct litepcie_bar) == 24);
 static_assert(sizeof(struct litepcie_export) == 16);
@@ -321,6 +401,10 @@ static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument
 		return litepcie_setup_info(file, &argument->ring);
 	case LITEPCIE_IOCTL_EVENT:
 		return ioctl_event(file, &argument->event);
+	case LITEPCIE_IOCTL_ADVANCE:
+		return ioctl_advance(file, &argument->advance);
+	case LITEPCIE_IOCTL_COUNTS:
+		return ioctl_counts(file, &argument->counts);
 	case LITEPCIE_IOCTL_BAR:
 		return ioctl_bar(file, &argument->bar);
 	default:

@@ -36,6 +36,8 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 		causes &= causes - 1;
 		if (card->cause[cause])
 			litepcie_dma_interrupt(card->cause[cause]);
+		else if (cause == card->user.cause)
+			litepcie_user_interrupt(card);
 	}
 	return IRQ_HANDLED;
 }
@@ -49,16 +51,24 @@ static irqreturn_t litepcie_way_interrupt(int irq, void *data)
 	return IRQ_HANDLED;
 }
 
-void litepcie_cause_enable(struct litepcie_way *way, bool enable)
+static irqreturn_t litepcie_user_message(int irq, void *data)
 {
-	struct litepcie *card = litepcie_of(way);
+	struct litepcie *card = data;
+
+	if (READ_ONCE(card->state) == LITEPCIE_LIVE)
+		litepcie_user_interrupt(card);
+	return IRQ_HANDLED;
+}
+
+void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
+{
 	unsigned long flags;
 
 	spin_lock_irqsave(&card->irq_lock, flags);
 	if (enable)
-		card->irq_enabled |= BIT(way->cause);
+		card->irq_enabled |= BIT(cause);
 	else
-		card->irq_enabled &= ~BIT(way->cause);
+		card->irq_enabled &= ~BIT(cause);
 	writel(card->irq_enabled, card->irq_enable);
 	spin_unlock_irqrestore(&card->irq_lock, flags);
 }
@@ -105,6 +115,8 @@ static int count_vectors(struct litepcie *card)
 
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
 		vectors = max(vectors, way->cause + 1);
+	if (card->user.cause < LITEPCIE_CAUSES_MAX)
+		vectors = max(vectors, card->user.cause + 1);
 	return vectors;
 }
 
@@ -115,6 +127,8 @@ static void free_messages(struct litepcie *card)
 			free_irq(pci_irq_vector(card->pdev, n), card);
 		else if (card->cause[n])
 			free_irq(pci_irq_vector(card->pdev, n), card->cause[n]);
+		else if (n == card->user.cause)
+			free_irq(pci_irq_vector(card->pdev, n), card);
 	card->messages = 0;
 	pci_free_irq_vectors(card->pdev);
 }
@@ -134,6 +148,8 @@ static int request_messages(struct litepcie *card, unsigned int count)
 					  card);
 		else if (way)
 			err = request_irq(irq, litepcie_way_interrupt, 0, way->irq_name, way);
+		else if (n == card->user.cause)
+			err = request_irq(irq, litepcie_user_message, 0, card->user.irq_name, card);
 		if (!err)
 			card->messages = n + 1;
 	}
@@ -147,6 +163,8 @@ int litepcie_irq_init(struct litepcie *card)
 	struct pci_dev *pdev = card->pdev;
 	int count, wanted, err = find_registers(card);
 
+	if (!err)
+		err = litepcie_user_init(card);
 	if (err)
 		return dev_err_probe(&pdev->dev, err,
 				     "the capability table has no usable interrupt block\n");

@@ -97,6 +97,18 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 	return err;
 }
 
+/* What the driver and the card write: everybody may read it, and nobody write it. */
+static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
+{
+	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	vm_flags_clear(vma, VM_MAYWRITE);
+	return vm_insert_page(vma, vma->vm_start, virt_to_page(chan->status));
+}
+
 /* The file's own page, so that nobody else writes to it. */
 static int mmap_index(struct litepcie_file *file, struct vm_area_struct *vma)
 {
@@ -126,6 +138,8 @@ static int mmap_place(struct litepcie_file *file, struct vm_area_struct *vma)
 		return mmap_way(&chan->way[LITEPCIE_H2C], file, vma);
 	case LITEPCIE_REGION_C2H:
 		return mmap_way(&chan->way[LITEPCIE_C2H], file, vma);
+	case LITEPCIE_REGION_STATUS:
+		return mmap_status(chan, vma);
 	case LITEPCIE_REGION_INDEX:
 		return mmap_index(file, vma);
 	default:

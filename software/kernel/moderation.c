@@ -16,7 +16,7 @@
 
 static ktime_t interval(const struct litepcie_way *way)
 {
-	return ns_to_ktime((u64)way->ring->geometry.interval_us * NSEC_PER_USEC);
+	return ns_to_ktime((u64)way->interval_us * NSEC_PER_USEC);
 }
 
 /* Not once it is stopped: nobody would switch it off again. */
@@ -25,8 +25,8 @@ static void cause_on(struct litepcie_way *way)
 	unsigned long flags;
 
 	spin_lock_irqsave(&way->wait.lock, flags);
-	if (way->running)
-		litepcie_cause_enable(way, true);
+	if (way->run)
+		litepcie_cause_enable(litepcie_of(way), way->cause, true);
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
@@ -40,7 +40,7 @@ static void look_later(struct litepcie_way *way)
 	unsigned long flags;
 
 	spin_lock_irqsave(&way->wait.lock, flags);
-	if (way->running)
+	if (way->run)
 		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
@@ -57,7 +57,7 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 		news = litepcie_dma_progress(way);
 		if (!news)
 			return HRTIMER_NORESTART;
-		litepcie_cause_enable(way, false);
+		litepcie_cause_enable(litepcie_of(way), way->cause, false);
 	}
 	if (news)
 		litepcie_dma_news(way);
@@ -83,7 +83,7 @@ void litepcie_moderation_start(struct litepcie_way *way)
 void litepcie_moderation_stop(struct litepcie_way *way)
 {
 	hrtimer_cancel(&way->timer);
-	litepcie_cause_enable(way, false);
+	litepcie_cause_enable(litepcie_of(way), way->cause, false);
 }
 
 /* In the interrupt handler of an adaptive direction, before the card is asked. */
@@ -92,8 +92,8 @@ void litepcie_moderation_interrupt(struct litepcie_way *way)
 	unsigned long flags;
 
 	spin_lock_irqsave(&way->wait.lock, flags);
-	if (way->running) {
-		litepcie_cause_enable(way, false);
+	if (way->run) {
+		litepcie_cause_enable(litepcie_of(way), way->cause, false);
 		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
 	}
 	spin_unlock_irqrestore(&way->wait.lock, flags);

@@ -157,7 +157,7 @@ int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 	int err = 0;
 
 	mutex_lock(&way->mutex);
-	if (way->owner != file || way->running) {
+	if (way->owner != file || way->run) {
 		err = -EBUSY;
 		goto unlock;
 	}
@@ -175,16 +175,14 @@ unlock:
 
 /* Owner ------------------------------------------------------------------- */
 
-/* The direction, which is nobody's, has its counts in the file's index page. */
+/* The direction is nobody's, and at rest. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 {
 	lockdep_assert_held(&way->mutex);
 
 	way->owner = file;
 	spin_lock_irq(&way->wait.lock);
-	way->index = &file->index->way[way->id];
 	way->sw_count = 0;
-	*way->index = (struct litepcie_index_way){ .error = way->error };
 	spin_unlock_irq(&way->wait.lock);
 }
 
@@ -201,8 +199,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	way->owner = NULL;
 	spin_lock_irq(&way->wait.lock);
 	swap(way->event, event);
-	way->unowned = (struct litepcie_index_way){ };
-	way->index = &way->unowned;
+	way->error = 0;
+	*way->status = (struct litepcie_status_way){ };
 	way->hw_count = 0;
 	way->sw_count = 0;
 	spin_unlock_irq(&way->wait.lock);

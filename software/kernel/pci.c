@@ -6,6 +6,8 @@
  * The PCI side: a card comes, is reset, sleeps, goes.
  */
 
+#include <linux/log2.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/pm.h>
 
@@ -23,12 +25,17 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 						     LITEPCIE_DMA_C2H_CAUSE);
 	way->depth = litepcie_parameter(block, LITEPCIE_DMA_TABLE_DEPTH);
 	way->regs = card->bar0 + block->offset + group;
+	if (h2c && !litepcie_parameter(block, LITEPCIE_DMA_H2C_SETTLED))
+		way->in_flight = litepcie_parameter(block, LITEPCIE_DMA_H2C_BUFFERED);
 	if (group > block->size || block->size - group < LITEPCIE_DMA_GROUP_TABLE_RESET + 4 ||
 	    way->cause >= LITEPCIE_CAUSES_MAX || card->cause[way->cause] ||
 	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count)
 		return -EINVAL;
 	card->cause[way->cause] = way;
-	return 0;
+	/* Beside those that the card has: the last one that it is done with. */
+	way->held.mask = roundup_pow_of_two(way->depth + 1) - 1;
+	way->held.end = kvcalloc(way->held.mask + 1, sizeof(*way->held.end), GFP_KERNEL);
+	return way->held.end ? 0 : -ENOMEM;
 }
 
 static int chan_find(struct litepcie *card, struct litepcie_chan *chan,
@@ -112,6 +119,7 @@ static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
 		litepcie_dma_abort(way, error);
 	litepcie_irq_silence(card);
+	litepcie_user_forget(card);
 }
 
 static int set_dma_mask(struct litepcie *card)

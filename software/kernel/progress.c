@@ -6,7 +6,7 @@
  * How far the card is, and who is told: the path of every interrupt, counted in
  * instructions by sim/host.py.
  *
- * The loop status is the index of the last descriptor that the card is done
+ * In the loop its status is the index of the last descriptor that the card is done
  * with and the number of rounds before: one less than their number.  So every
  * buffer below that count is done with, for certain in memory (c2h) and for
  * certain fetched (h2c): a whole buffer has followed it, which is more than the
@@ -31,8 +31,8 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	u32 status, count = way->count;
 
 	lockdep_assert_held(&way->wait.lock);
-	if (!way->running)
-		return false;
+	if (way->run != LITEPCIE_RUN_LOOP)
+		return way->run && litepcie_held_update(way, lost);
 	status = readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS);
 	if (unlikely((status & 0xffff) >= count)) {
 		*lost = true;
@@ -43,7 +43,8 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	way->position = position;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	/* For those who look instead of asking; c2h: the data was there before. */
-	smp_store_release(&way->index->hardware, way->hw_count);
+	way->status->position = way->hw_count * way->ring->geometry.size;
+	smp_store_release(&way->status->buffers, way->hw_count);
 	return position != before;
 }
 

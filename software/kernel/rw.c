@@ -3,9 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * read() and write(): whole buffers, copied.
+ * read() and write(), and those of LitePCIe's loop: whole buffers, copied.
  *
- * The card goes round its ring whether software keeps up or not.  Software has
+ * There the card goes round its ring whether software keeps up or not.  Software has
  * half a ring: what it misses is counted, and of c2h skipped, so that what is
  * read was not being overwritten.  Late data of h2c is dropped: its time is over.
  */
@@ -242,6 +242,8 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie
 
 	if (!iov_iter_count(iter))
 		return 0;
+	if (READ_ONCE(way->run) != LITEPCIE_RUN_LOOP)
+		return litepcie_stream_transfer(way, file, iter, nonblocking(iocb));
 	while (!done) {
 		done = wait_ready(way, nonblocking(iocb));
 		if (!done)
@@ -253,6 +255,11 @@ static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie
 ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to)
 {
 	return transfer(iocb, to, LITEPCIE_C2H);
+}
+
+int litepcie_fsync(struct file *filp, loff_t start, loff_t end, int datasync)
+{
+	return litepcie_stream_sync(filp->private_data);
 }
 
 ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from)

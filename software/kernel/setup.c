@@ -102,6 +102,7 @@ int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *i
 	*info = (struct litepcie_ring_info){
 		.way		= id,
 		.ring_offset	= (u64)(LITEPCIE_REGION_H2C + id) << LITEPCIE_MMAP_SHIFT,
+		.status_offset	= (u64)LITEPCIE_REGION_STATUS << LITEPCIE_MMAP_SHIFT,
 		.index_offset	= (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT,
 		.table_depth	= way->depth,
 	};

@@ -28,6 +28,28 @@ static ssize_t source_show(struct device *dev, struct device_attribute *attr, ch
 }
 static DEVICE_ATTR_RO(source);
 
+static const char *run_name(const struct litepcie_way *way)
+{
+	static const char *const names[] = {
+		[LITEPCIE_RUN_REST] = "rest", [LITEPCIE_RUN_LOOP] = "loop",
+		[LITEPCIE_RUN_HELD] = "held", [LITEPCIE_RUN_STREAM] = "stream",
+	};
+
+	return names[READ_ONCE(way->run)];
+}
+
+static ssize_t h2c_run_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", run_name(&to_chan(dev)->way[LITEPCIE_H2C]));
+}
+static DEVICE_ATTR_RO(h2c_run);
+
+static ssize_t c2h_run_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%s\n", run_name(&to_chan(dev)->way[LITEPCIE_C2H]));
+}
+static DEVICE_ATTR_RO(c2h_run);
+
 struct count_attribute {
 	struct device_attribute	attr;
 	enum litepcie_direction	id;
@@ -59,18 +81,22 @@ COUNT_ATTRIBUTE(h2c_interrupts, LITEPCIE_H2C, interrupts);
 COUNT_ATTRIBUTE(c2h_interrupts, LITEPCIE_C2H, interrupts);
 COUNT_ATTRIBUTE(h2c_lost, LITEPCIE_H2C, lost);
 COUNT_ATTRIBUTE(c2h_lost, LITEPCIE_C2H, lost);
+COUNT_ATTRIBUTE(h2c_unsent, LITEPCIE_H2C, unsent);
 COUNT_ATTRIBUTE(h2c_interrupts_missed, LITEPCIE_H2C, missed);
 COUNT_ATTRIBUTE(c2h_interrupts_missed, LITEPCIE_C2H, missed);
 
 static struct attribute *litepcie_attrs[] = {
 	&dev_attr_target.attr,
 	&dev_attr_source.attr,
+	&dev_attr_h2c_run.attr,
+	&dev_attr_c2h_run.attr,
 	&count_h2c_buffers.attr.attr,
 	&count_c2h_buffers.attr.attr,
 	&count_h2c_interrupts.attr.attr,
 	&count_c2h_interrupts.attr.attr,
 	&count_h2c_lost.attr.attr,
 	&count_c2h_lost.attr.attr,
+	&count_h2c_unsent.attr.attr,
 	&count_h2c_interrupts_missed.attr.attr,
 	&count_c2h_interrupts_missed.attr.attr,
 	NULL

@@ -16,25 +16,28 @@
 
 #include "card.h"
 
+#define show_kind(run)	__print_symbolic(run, { LITEPCIE_RUN_REST, "stop" },		\
+			{ LITEPCIE_RUN_LOOP, "start" }, { LITEPCIE_RUN_HELD, "start held" },	\
+			{ LITEPCIE_RUN_STREAM, "start stream" })
 #define show_way(id)	__print_symbolic(id, { LITEPCIE_H2C, "h2c" }, { LITEPCIE_C2H, "c2h" })
 
 TRACE_EVENT(litepcie_run,
-	TP_PROTO(struct litepcie_way *way, bool running, int error),
-	TP_ARGS(way, running, error),
+	TP_PROTO(struct litepcie_way *way, u32 run, int error),
+	TP_ARGS(way, run, error),
 	TP_STRUCT__entry(
 		__field(dev_t, dev)
 		__field(int, id)
-		__field(bool, running)
+		__field(u32, run)
 		__field(int, error)
 	),
 	TP_fast_assign(
 		__entry->dev = way->chan->dev.devt;
 		__entry->id = way->id;
-		__entry->running = running;
+		__entry->run = run;
 		__entry->error = error;
 	),
 	TP_printk("litepcie%u %s %s error=%d", MINOR(__entry->dev), show_way(__entry->id),
-		  __entry->running ? "start" : "stop", __entry->error)
+		  show_kind(__entry->run), __entry->error)
 );
 
 TRACE_EVENT(litepcie_ring,

@@ -40,7 +40,8 @@
 #include "cost.h"
 
 static int fd;
-static struct litepcie_index_way *index_page;	/* c2h's; NULL: the driver has none */
+static const struct litepcie_status_way *status_page;	/* c2h's; NULL: the driver has none */
+static struct litepcie_index_way *index_page;		/* the same */
 static uint64_t most;				/* buffers that were found at once */
 
 static void need(bool true_, const char *what)
@@ -98,9 +99,13 @@ static void take_read(uint64_t buffers)
 static struct litepcie_index_way *map_index(void)
 {
 	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
+	struct litepcie_status *status;
 	struct litepcie_index *page;
 
 	need(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "ring info");
+	status = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, (off_t)info.status_offset);
+	need(status != MAP_FAILED, "status page");
+	status_page = &status->way[LITEPCIE_WAY_C2H];
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)info.index_offset);
 	need(page != MAP_FAILED, "index page");
 	return &page->way[LITEPCIE_WAY_C2H];
@@ -109,7 +114,7 @@ static struct litepcie_index_way *map_index(void)
 /* One turn of a consumer without calls: false when there is nothing new. */
 static bool consume(uint64_t *done)
 {
-	uint64_t hardware = __atomic_load_n(&index_page->hardware, __ATOMIC_ACQUIRE);
+	uint64_t hardware = __atomic_load_n(&status_page->buffers, __ATOMIC_ACQUIRE);
 
 	if (hardware == *done)
 		return false;

@@ -34,11 +34,12 @@ const unsigned long requests[] = {
 	LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE,
 	LITEPCIE_IOCTL_RING_SETUP, LITEPCIE_IOCTL_RING_MEMORY, LITEPCIE_IOCTL_RING_INFO,
 	LITEPCIE_IOCTL_EVENT, LITEPCIE_IOCTL_BAR, LITEPCIE_IOCTL_EXPORT,
+	LITEPCIE_IOCTL_ADVANCE, LITEPCIE_IOCTL_COUNTS,
 };
 const char *const names[] = {
 	"reg", "loopback", "c2h", "h2c", "info", "lock", "c2h_update", "h2c_update",
-	"setup", "memory", "ring_info", "event", "bar", "export", "unknown",
-	"mmap", "read", "write", "poll", "open",
+	"setup", "memory", "ring_info", "event", "bar", "export",
+	"advance", "counts", "unknown", "mmap", "read", "write", "sync", "poll", "open",
 };
 
 int fds[FDS + 1];
@@ -85,6 +86,18 @@ static void random_setup(struct litepcie_ring_setup *setup)
 	};
 }
 
+static void random_advance(struct litepcie_advance *advance)
+{
+	static unsigned int lengths[8];
+
+	for (int i = 0; i < 8; i++)
+		lengths[i] = pick(BUFFER + 2);
+	*advance = (struct litepcie_advance){
+		.way = pick(3), .count = pick(8) ? pick(9) : random_word(), .flags = pick(3),
+		.reserved = !pick(16), .lengths = pick(2) ? (unsigned long)lengths : 0,
+	};
+}
+
 /* The file's directions without the rings they have: c2h is not mapped twice for one memory. */
 static void take_anew(int fd)
 {
@@ -126,6 +139,8 @@ static void random_argument(enum call call, void *argument)
 		random_setup(argument);
 	if (call == MEMORY)
 		random_memory(argument);
+	if (call == ADVANCE)
+		random_advance(argument);
 	if (call == EVENT)
 		((struct litepcie_event *)argument)->fd = (int)pick(64) - 2;
 }

@@ -19,13 +19,13 @@
 
 enum call {
 	REG, LOOPBACK, C2H, H2C, INFO, LOCK, C2H_UPDATE, H2C_UPDATE,
-	SETUP, MEMORY, RING_INFO, EVENT, BAR, EXPORT, UNKNOWN,
-	MMAP, READ, WRITE, POLL, OPEN, CALLS
+	SETUP, MEMORY, RING_INFO, EVENT, BAR, EXPORT, ADVANCE, COUNTS, UNKNOWN,
+	MMAP, READ, WRITE, SYNC, POLL, OPEN, CALLS
 };
 
 extern int fds[FDS + 1];	/* the last one's card has gone; -1: there is none */
 extern const char *device;
-extern const unsigned long requests[];	/* up to EXPORT */
+extern const unsigned long requests[];	/* up to COUNTS */
 extern const char *const names[];
 
 unsigned int pick(unsigned int below);
@@ -48,6 +48,8 @@ union argument {
 	struct litepcie_event event;
 	struct litepcie_bar bar;
 	struct litepcie_export export;
+	struct litepcie_advance advance;
+	struct litepcie_counts counts;
 	unsigned char bytes[96];
 };
 
@@ -88,6 +90,9 @@ void small_rings(void);
 void own_memory(void);
 void has_room(void);
 void has_no_room(void);
+void held(void);
+void streams(void);
+void full_stream(void);
 void others_have_room(void);
 void second_steers(void);
 void has_data(void);

@@ -15,7 +15,7 @@
 #define RESET_BURST	64	/* calls of each branch while the card is being reset */
 
 #define REGION(n)	((off_t)(n) << 40)
-#define BAR_REGION(n)	REGION(4 + (n))
+#define BAR_REGION(n)	REGION(5 + (n))
 #define BAR0_SIZE	0x20000
 #define SAFE_PAGE	0x10000		/* registers that drive nothing */
 
@@ -72,7 +72,7 @@ static struct branch branches[] = {
 	IOCTL(H2C_UPDATE, EINVAL, "negative", first_owns, .update = { -1 }),
 	LOST(REG), LOST(LOOPBACK), LOST(C2H), LOST(H2C), LOST(INFO), LOST(LOCK), LOST(C2H_UPDATE),
 	LOST(H2C_UPDATE), LOST(SETUP), LOST(MEMORY), LOST(RING_INFO), LOST(EVENT), LOST(BAR), LOST(EXPORT),
-	LOST(UNKNOWN), IOCTL(UNKNOWN, ENOTTY, "number", NULL, .bytes = { 0 }),
+	LOST(ADVANCE), LOST(COUNTS), LOST(UNKNOWN), IOCTL(UNKNOWN, ENOTTY, "number", NULL, .bytes = { 0 }),
 
 	RING_OF(0, "interrupts", first_owns, 0, 4096, 16, 1, 0, 0, 0, 0),
 	RING_OF(0, "adaptive", first_owns, 1, 8192, 8, 2, 1, 100, 1, 0),
@@ -116,7 +116,8 @@ static struct branch branches[] = {
 	IOCTL(EVENT, 0, "set", first_owns, .event = { .way = 1 }),
 	IOCTL(EVENT, 0, "taken back", first_owns, .event = { .way = 1, .fd = -1 }),
 	IOCTL(EVENT, EBUSY, "not the owner's", nobodys, .event = { .way = 1 }),
-	IOCTL(EVENT, EINVAL, "way", NULL, .event = { .way = 2 }),
+	IOCTL(EVENT, ENXIO, "no user interrupt", NULL, .event = { .way = 2 }),
+	IOCTL(EVENT, EINVAL, "way", NULL, .event = { .way = 3 }),
 	IOCTL(EVENT, EINVAL, "descriptor", NULL, .event = { .way = 1, .fd = -2 }),
 	IOCTL(EVENT, EINVAL, "no eventfd", NULL, .event = { .way = 1, .fd = 1 }),
 	IOCTL(EVENT, EBADF, "not open", NULL, .event = { .way = 1, .fd = 9999 }),
@@ -134,7 +135,10 @@ static struct branch branches[] = {
 	MAP(0, "c2h", RING, RING, PROT_READ, MAP_SHARED),
 	MAP(0, "h2c by region", REGION(1), RING, ANY, MAP_SHARED),
 	MAP(0, "c2h by region", REGION(2), RING, ANY, MAP_SHARED),
-	MAP(0, "index", REGION(3), 4096, ANY, MAP_SHARED),
+	MAP(0, "status", REGION(3), 4096, PROT_READ, MAP_SHARED),
+	MAP(EPERM, "status to write", REGION(3), 4096, ANY, MAP_SHARED),
+	MAP(EINVAL, "status private", REGION(3), 4096, PROT_READ, MAP_PRIVATE),
+	MAP(0, "index", REGION(4), 4096, ANY, MAP_SHARED),
 	MAP(0, "registers", BAR_REGION(0) + SAFE_PAGE, 4096, ANY, MAP_SHARED),
 	MAP(0, "registers to read", BAR_REGION(0), BAR0_SIZE, PROT_READ, MAP_SHARED),
 	MAP(EPERM, "registers that drive DMA", BAR_REGION(0), BAR0_SIZE, ANY, MAP_SHARED),
@@ -150,7 +154,7 @@ static struct branch branches[] = {
 	  .offset = REGION(1), .size = RING, .prot = PROT_READ, .flags = MAP_SHARED },
 	{ .call = MMAP, .error = EADDRINUSE, .what = "own memory", .prepare = own_memory,
 	  .offset = REGION(2), .size = RING, .prot = ANY, .flags = MAP_SHARED },
-	MAP(EINVAL, "index private", REGION(3), 4096, ANY, MAP_PRIVATE),
+	MAP(EINVAL, "index private", REGION(4), 4096, ANY, MAP_PRIVATE),
 
 	DATA(READ, 0, "buffer", has_data, 0, false, BUFFER),
 	DATA(READ, EAGAIN, "no data", nobodys, 0, false, BUFFER),
@@ -162,6 +166,35 @@ static struct branch branches[] = {
 	DATA(WRITE, EFAULT, "pointer", has_room, 0, true, BUFFER),
 	DATA(WRITE, EBUSY, "another's", others_have_room, 0, false, BUFFER),
 	DATA(WRITE, EINVAL, "no whole buffer", has_room, 0, false, BUFFER - 1),
+	DATA(READ, EBUSY, "held", held, 0, false, 1),
+	DATA(WRITE, 0, "a byte", nobodys, 0, false, 1),
+	DATA(WRITE, 0, "some bytes", streams, 0, false, BUFFER + 5),
+	DATA(WRITE, EAGAIN, "a full ring", full_stream, 0, false, 64),
+	DATA(WRITE, EFAULT, "stream's pointer", streams, 0, true, 1),
+	DATA(WRITE, EBUSY, "another's stream", streams, 1, false, 1),
+	{ .call = SYNC, .what = "nothing", .prepare = nobodys },
+	{ .call = SYNC, .what = "a byte", .prepare = streams },
+	{ .call = SYNC, .what = "a loop", .prepare = has_room },
+
+	IOCTL(ADVANCE, 0, "start", small_rings, .advance = { .way = 1, .count = 32 }),
+	IOCTL(ADVANCE, 0, "the last", held, .advance = { .way = 1, .count = 1, .flags = 1 }),
+	IOCTL(ADVANCE, EINVAL, "too many", held, .advance = { .way = 1, .count = 2 }),
+	IOCTL(ADVANCE, EINVAL, "more than the table", NULL, .advance = { .way = 1, .count = 1u << 20 }),
+	IOCTL(ADVANCE, EINVAL, "way", NULL, .advance = { .way = 2 }),
+	IOCTL(ADVANCE, EINVAL, "flags", NULL, .advance = { .flags = 2 }),
+	IOCTL(ADVANCE, EINVAL, "reserved", NULL, .advance = { .reserved = 1 }),
+	IOCTL(ADVANCE, EINVAL, "lengths of c2h", NULL,
+	      .advance = { .way = 1, .count = 1, .lengths = 4096 }),
+	IOCTL(ADVANCE, EFAULT, "lengths", small_rings, .advance = { .count = 1, .lengths = 8 }),
+	IOCTL(ADVANCE, EBUSY, "another's", second_owns, .advance = { .way = 1 }),
+	IOCTL(ADVANCE, EBUSY, "a loop", has_room, .advance = { .way = 0 }),
+	IOCTL(ADVANCE, EBUSY, "a stream", streams, .advance = { .way = 0 }),
+	IOCTL(COUNTS, 0, "held", held, .counts = { .way = 1 }),
+	IOCTL(COUNTS, 0, "nobody's", nobodys, .counts = { .way = 0 }),
+	IOCTL(COUNTS, EINVAL, "way", NULL, .counts = { .way = 2 }),
+	IOCTL(COUNTS, EINVAL, "reserved", NULL, .counts = { .reserved = 1 }),
+	IOCTL(H2C, EBUSY, "a stream", streams, .run = { .enable = 1 }),
+	IOCTL(C2H, EBUSY, "held", held, .run = { .enable = 1 }),
 	{ .call = POLL, .what = "now" },
 	{ .call = OPEN, .what = "again" },
 
@@ -175,10 +208,14 @@ static struct branch branches[] = {
 	AWAY(SETUP, .argument.setup = { 0, 4096, 16, 1, 0, 0, 0, 0 }),
 	AWAY(MEMORY, .place = SMALL_PAGES, .argument.memory.setup = { 0, 4096, 16, 1, 0, 0, 0, 0 }),
 	LEFT(EVENT, .argument.event = { .way = 1, .fd = -1 }),
+	AWAY(EVENT, .argument.event = { .way = LITEPCIE_EVENT_USER, .fd = -1 }),
+	AWAY(ADVANCE, .argument.advance = { .way = 1 }),
+	AWAY(COUNTS, .argument.counts = { .way = 1 }),
 	AWAY(BAR, .argument.bar = { .bar = 0 }),
 	AWAY(EXPORT, .argument.export = { .way = 1 }),
 	AWAY(MMAP, .size = RING, .prot = ANY, .flags = MAP_SHARED),
 	AWAY(OPEN, .flags = 0),
+	LEFT(SYNC, .flags = 0),
 	AWAY(READ, .size = BUFFER),
 	AWAY(WRITE, .size = BUFFER),
 };

@@ -76,14 +76,44 @@ static void set_count(unsigned long request, long long software)
 
 void has_room(void)
 {
-	first_owns();
+	small_rings();
+	run_h2c(fds[0], 1, NULL);
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, 0);
 }
 
 void has_no_room(void)
 {
-	first_owns();
+	small_rings();
+	run_h2c(fds[0], 1, NULL);
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE, FAR);
+}
+
+/* The card has all of the first file's buffers but one. */
+void held(void)
+{
+	struct litepcie_advance most = { .way = LITEPCIE_WAY_C2H, .count = 31 };
+
+	small_rings();
+	ioctl(fds[0], LITEPCIE_IOCTL_ADVANCE, &most);
+}
+
+void streams(void)
+{
+	small_rings();
+	if (write(fds[0], "", 1) != 1)
+		fail("write() of a byte: %s", strerror(errno));
+}
+
+/* What c2h, which has no buffer, holds up: the loopback and the card are full, and the ring is. */
+void full_stream(void)
+{
+	struct litepcie_advance none = { .way = LITEPCIE_WAY_C2H };
+	static char buffer[32 * BUFFER];
+
+	small_rings();
+	ioctl(fds[0], LITEPCIE_IOCTL_ADVANCE, &none);
+	while (write(fds[0], buffer, sizeof(buffer)) > 0)
+		usleep(1000);
 }
 
 void others_have_room(void)
@@ -186,6 +216,11 @@ static bool make_data(const struct branch *branch, int fd)
 	return done > 0;
 }
 
+static bool make_sync(int fd)
+{
+	return fsync(fd) == 0;
+}
+
 static bool make_poll(int fd)
 {
 	struct pollfd poller = { .fd = fd, .events = POLLIN | POLLOUT };
@@ -214,6 +249,8 @@ bool make(const struct branch *branch)
 	case READ:
 	case WRITE:
 		return make_data(branch, fd);
+	case SYNC:
+		return make_sync(fd);
 	case POLL:
 		return make_poll(fd);
 	case OPEN:

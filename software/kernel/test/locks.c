@@ -57,7 +57,28 @@ static void way_mutex(int fd, uint32_t way)
 	need(!ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export) && !close(export.fd), "EXPORT");
 }
 
-/* way->io and way->wait.lock: whole buffers, without waiting. */
+/* The same, for who hands over and asks; and the user's interrupt with its own lock. */
+static void way_counts(int fd, uint32_t way)
+{
+	struct litepcie_advance advance = { .way = way };
+	struct litepcie_counts counts = { .way = way };
+	struct litepcie_event event = { .way = LITEPCIE_EVENT_USER, .fd = -1 };
+
+	*stage = "ADVANCE";
+	need(!ioctl(fd, LITEPCIE_IOCTL_ADVANCE, &advance), "ADVANCE");
+	*stage = "COUNTS";
+	need(!ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts), "COUNTS");
+	*stage = "EVENT of the user's logic";
+	ends(ioctl(fd, LITEPCIE_IOCTL_EVENT, &event), ENXIO, "EVENT of the user's logic");
+}
+
+static void stop(int fd)
+{
+	*stage = "stop";
+	need(!run_c2h(fd, 0, NULL) && !run_h2c(fd, 0, NULL), "stop");
+}
+
+/* way->io and way->wait.lock, without waiting. */
 static void way_io(int fd)
 {
 	static char buffer[BUFFER];
@@ -69,6 +90,8 @@ static void way_io(int fd)
 	ends(write(fd, buffer, sizeof(buffer)), EAGAIN, "write()");
 	*stage = "poll()";
 	need(poll(&poller, 1, 0) >= 0, "poll()");
+	*stage = "fsync()";
+	need(!fsync(fd), "fsync()");
 }
 
 static void every_call(const char *device)
@@ -85,6 +108,10 @@ static void every_call(const char *device)
 	way_mutex(fd, LITEPCIE_WAY_H2C);
 	way_mutex(fd, LITEPCIE_WAY_C2H);
 	way_io(fd);
+	stop(fd);
+	way_counts(fd, LITEPCIE_WAY_H2C);
+	way_counts(fd, LITEPCIE_WAY_C2H);
+	stop(fd);
 	*stage = "start, with card->irq_lock";
 	need(!small_ring(fd, LITEPCIE_WAY_C2H) && !run_c2h(fd, 1, NULL), "start");
 	need(!small_ring(fd, LITEPCIE_WAY_H2C) && !run_h2c(fd, 1, NULL), "start");

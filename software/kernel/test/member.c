@@ -71,6 +71,15 @@ void *map_or_null(int fd, uint64_t offset, size_t bytes, int prot)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+const struct litepcie_status *map_status(int fd)
+{
+	const struct litepcie_status *status = map_or_null(fd, info_of(fd, 0).status_offset, 4096,
+							   PROT_READ);
+
+	need(status, "status page");
+	return status;
+}
+
 struct litepcie_index *map_index(int fd)
 {
 	struct litepcie_index *index = map_or_null(fd, info_of(fd, 0).index_offset, 4096,

@@ -21,6 +21,7 @@ int take(int fd, bool h2c, bool c2h);
 void release(int fd);
 struct litepcie_ring_info info_of(int fd, unsigned int way);
 void *map_or_null(int fd, uint64_t offset, size_t bytes, int prot);
+const struct litepcie_status *map_status(int fd);
 struct litepcie_index *map_index(int fd);
 unsigned long status_kb(const char *field);
 

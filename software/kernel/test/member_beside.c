@@ -100,19 +100,30 @@ static void look(int fd)
 		fail("the capability table cannot be read");
 }
 
-static void write_to_index(int owner, int other)
+/* The owner's words are its own; how far the card is, everybody may read and nobody write. */
+static void write_to_pages(int owner, int other)
 {
 	struct litepcie_index *theirs = map_index(owner), *mine = map_index(other);
+	struct litepcie_status *status = (struct litepcie_status *)map_status(other);
 
-	for (unsigned int way = 0; way < 2; way++) {
-		mine->way[way].software = mine->way[way].hardware = SECRET;
-		mine->way[way].running = 7;
-	}
 	for (unsigned int way = 0; way < 2; way++)
-		if (theirs->way[way].software == SECRET || theirs->way[way].hardware == SECRET ||
-		    theirs->way[way].running != 1)
+		mine->way[way].software = SECRET;
+	for (unsigned int way = 0; way < 2; way++) {
+		if (theirs->way[way].software == SECRET)
 			fail("another's index page was written to");
-	munmap(theirs, 4096);	/* a mapping keeps its file open */
+		if (status->way[way].run != LITEPCIE_RUN_LOOP)
+			fail("the status page does not say that the card runs");
+	}
+	for (int n = 0; n < 2; n++) {
+		int fd = n ? owner : other;
+
+		if (map_or_null(fd, info_of(fd, 0).status_offset, 4096, PROT_READ | PROT_WRITE))
+			fail("the status page can be mapped for writing");
+		refused(-1, EPERM, "the status page for writing");
+	}
+	refused(mprotect(status, 4096, PROT_READ | PROT_WRITE), EACCES, "the status page, later");
+	munmap(status, 4096);	/* a mapping keeps its file open */
+	munmap(theirs, 4096);
 	munmap(mine, 4096);
 }
 
@@ -134,14 +145,14 @@ static void map_early(const char *device)
 {
 	int first = open_or_fail(device), second = open_or_fail(device);
 	uint32_t *h2c = map_ring(first, 0), *c2h = map_ring(first, 1);
-	struct litepcie_index *index = map_index(first);
+	const struct litepcie_status *status = map_status(first);
 	long long count = 0;
 
 	fill(h2c, RING);
 	need_zeros(map_ring(second, 0), RING, "the h2c ring of a second file");
 	need(take(first, true, true) == 2 && !set_loopback(first, 1), "taking both");
 	need(!run_c2h(first, 1, NULL) && !run_h2c(first, 1, NULL), "start");
-	while (__atomic_load_n(&index->way[1].hardware, __ATOMIC_ACQUIRE) < 4)
+	while (__atomic_load_n(&status->way[1].buffers, __ATOMIC_ACQUIRE) < 4)
 		usleep(1000);
 	if (c2h[0] != SECRET || c2h[BUFFER / 4] != SECRET)
 		fail("a ring that was mapped early is not the one that the card fills");
@@ -180,7 +191,7 @@ int beside(const char *device)
 	refused(set_pattern(other, 1), EBUSY, "another's pattern, generated");
 	refused(set_pattern(other, 2), EBUSY, "another's pattern, checked");
 	refused(run_c2h(other, 0, NULL), EBUSY, "stopping another's direction");
-	write_to_index(owner, other);
+	write_to_pages(owner, other);
 	/* One who has h2c alone leaves c2h, and what it carries, as it is. */
 	need(!run_h2c(owner, 0, NULL), "stop");
 	need(!ioctl(owner, LITEPCIE_IOCTL_LOCK, &(struct litepcie_ioctl_lock) {
@@ -199,88 +210,34 @@ int beside(const char *device)
 
 /* leftovers ----------------------------------------------------------------------------------- */
 
-/* Buffers that write() takes at once. */
-static unsigned int write_some(int fd, unsigned int most, uint32_t word)
+static void write_secret(int fd)
 {
 	static uint32_t buffer[BUFFER / 4];
-	unsigned int done = 0;
 
 	fill(buffer, sizeof(buffer));
-	for (size_t i = 0; word != SECRET && i < BUFFER / 4; i++)
-		buffer[i] = word;
-	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
-	while (done < most && write(fd, buffer, sizeof(buffer)) == (ssize_t)sizeof(buffer))
-		done++;
-	return done;
+	for (int n = 0; n < 16; n++)
+		need(write(fd, buffer, sizeof(buffer)) == (ssize_t)sizeof(buffer), "write()");
 }
 
-static volatile sig_atomic_t too_late;
-
-static void give_up(int signal)
-{
-	(void)signal;
-	too_late = 1;
-}
-
-/* In a process of its own: fills the ring of h2c, says so, and leaves it later. */
-static pid_t fill_for_a_while(const char *device, int said)
-{
-	pid_t child = fork();
-
-	need(child >= 0, "fork");
-	if (child)
-		return child;
-	if (write_some(open_or_fail(device), 256, 1) != 128)
-		fail("the ring that is to be filled has no room");
-	need(write(said, "", 1) == 1, "pipe");
-	usleep(200000);
-	_exit(0);
-}
-
-/* A file that waits for room in the ring gets it when the file that filled the ring is closed. */
-static void wait_for_another(const char *device)
-{
-	static const struct sigaction interrupt = { .sa_handler = give_up };
-	static char buffer[BUFFER];
-	int fd, said[2], status;
-	pid_t child;
-
-	need(!pipe(said), "pipe");
-	child = fill_for_a_while(device, said[1]);
-	close(said[1]);
-	need(read(said[0], buffer, 1) == 1, "the other process");
-	close(said[0]);
-	fd = open_or_fail(device);
-	need(!sigaction(SIGALRM, &interrupt, NULL), "sigaction");
-	alarm(20);
-	need(write(fd, buffer, BUFFER) == BUFFER, "write() when another file is closed");
-	/* A signal wakes as well, and what was waited for is looked at once more. */
-	if (too_late)
-		fail("nobody wakes a write() that waits for another file to be closed");
-	alarm(0);
-	need(waitpid(child, &status, 0) == child && !status, "the other process's end");
-	close(fd);
-}
-
-/* The next file has all its room, and sends what it wrote itself and nothing else. */
+/* A direction is one file's until that is closed; the next sends what it wrote itself and no more. */
 int leftovers(const char *device)
 {
-	int fd = open_or_fail(device);
-	struct litepcie_index *index;
+	int fd = open_or_fail(device), other;
+	const struct litepcie_status *status;
 	uint32_t *c2h;
 
-	if (write_some(fd, 16, SECRET) != 16)
-		fail("write() takes no 16 buffers: %s", strerror(errno));
+	write_secret(fd);
+	other = open_or_fail(device);
+	refused(write(other, "", 1) < 0 ? -1 : 0, EBUSY, "write() while another file writes");
 	close(fd);
-	wait_for_another(device);
+	need(write(other, "", 1) == 1, "write() when the other file is closed");
+	close(other);
 	fd = open_or_fail(device);
 	need(take(fd, true, true) == 2 && !set_loopback(fd, 1), "taking both");
 	c2h = map_ring(fd, 1);
-	index = map_index(fd);
-	if (write_some(fd, 256, 1) != 128)
-		fail("what another file wrote takes the room of this one");
+	status = map_status(fd);
 	need(!run_c2h(fd, 1, NULL) && !run_h2c(fd, 1, NULL), "start");
-	while (__atomic_load_n(&index->way[1].hardware, __ATOMIC_ACQUIRE) < 250)
+	while (__atomic_load_n(&status->way[1].buffers, __ATOMIC_ACQUIRE) < 250)
 		usleep(1000);
 	for (size_t i = 0; i < RING / 4; i++)
 		if (c2h[i] == SECRET)

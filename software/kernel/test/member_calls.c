@@ -100,7 +100,7 @@ static bool is_master(const char *config)
 int stuck(const char *device, const char *parameter, const char *config)
 {
 	int fd = open_or_fail(device);
-	struct litepcie_index *index = map_index(fd);
+	const struct litepcie_status *status = map_status(fd);
 
 	need(!run_c2h(fd, 1, NULL) && !run_h2c(fd, 1, NULL), "start");
 	need(is_master(config), "bus mastering of a card that runs");
@@ -118,7 +118,7 @@ int stuck(const char *device, const char *parameter, const char *config)
 		fail("the card may make requests, though h2c has not stopped");
 	need(!run_h2c(fd, 1, NULL) && is_master(config), "start of h2c when both have stopped");
 	need(!run_c2h(fd, 1, NULL), "start of c2h when both have stopped");
-	while (__atomic_load_n(&index->way[1].hardware, __ATOMIC_ACQUIRE) < 40)
+	while (__atomic_load_n(&status->way[1].buffers, __ATOMIC_ACQUIRE) < 40)
 		usleep(1000);
 	printf("stuck: ok\n");
 	return 0;

@@ -205,10 +205,18 @@ static void shape_copied(void)
 	need(!set_up(LITEPCIE_WAY_H2C, h2c, BUFFER, RING / BUFFER) &&
 	     !set_up(LITEPCIE_WAY_C2H, c2h, BUFFER, RING / BUFFER), "ring in own memory");
 	fill(sent, sizeof(sent));
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	need(read(fd, got, 1) < 0 && errno == EAGAIN, "read() before there is data");
+	need(!fcntl(fd, F_SETFL, 0), "O_NONBLOCK");
 	need(write(fd, sent, sizeof(sent)) == sizeof(sent), "write");
 	compare(h2c, sent, sizeof(sent), "written");
-	start();
-	need(read(fd, got, BUFFER) == BUFFER, "read");
+	for (size_t at = 0; at < sizeof(got);) {
+		ssize_t bytes = read(fd, got + at, sizeof(got) - at);
+
+		need(bytes > 0, "read");
+		at += (size_t)bytes;
+	}
+	compare(got, sent, sizeof(sent), "read");
 	stop();
 	printf("shape: written and read\n");
 }

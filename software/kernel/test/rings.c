@@ -101,9 +101,18 @@ static struct litepcie_index *map_index(void)
 	return map(info_of(0).index_offset, 4096);
 }
 
-static uint64_t hardware(struct litepcie_index *index, unsigned int way)
+static const struct litepcie_status *map_status(void)
 {
-	return __atomic_load_n(&index->way[way].hardware, __ATOMIC_ACQUIRE);
+	const void *page = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd,
+				(off_t)info_of(0).status_offset);
+
+	need(page != MAP_FAILED, "status page");
+	return page;
+}
+
+static uint64_t buffers_of(const struct litepcie_status *status, unsigned int way)
+{
+	return __atomic_load_n(&status->way[way].buffers, __ATOMIC_ACQUIRE);
 }
 
 /*
@@ -148,13 +157,13 @@ static int direct(const char *disk)
 {
 	size_t bytes = info_of(0).ring_bytes;
 	uint32_t *h2c = map_ring(LITEPCIE_WAY_H2C), *c2h = map_ring(LITEPCIE_WAY_C2H);
-	struct litepcie_index *index = map_index();
+	const struct litepcie_status *status = map_status();
 
 	take();
 	fill(h2c, bytes / 4);
 	run(LITEPCIE_WAY_C2H, 1);
 	run(LITEPCIE_WAY_H2C, 1);
-	while (hardware(index, LITEPCIE_WAY_C2H) < 300)
+	while (buffers_of(status, LITEPCIE_WAY_C2H) < 300)
 		usleep(1000);
 	run(LITEPCIE_WAY_H2C, 0);
 	run(LITEPCIE_WAY_C2H, 0);
@@ -170,6 +179,7 @@ static int direct(const char *disk)
 static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 {
 	uint32_t *h2c = map_ring(LITEPCIE_WAY_H2C), *c2h = map_ring(LITEPCIE_WAY_C2H);
+	const struct litepcie_status *status = map_status();
 	struct litepcie_index *index = map_index();
 	struct litepcie_index_way *mine = &index->way[LITEPCIE_WAY_C2H];
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
@@ -179,7 +189,7 @@ static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 	run(LITEPCIE_WAY_C2H, 1);
 	run(LITEPCIE_WAY_H2C, 1);
 	while (done < buffers) {
-		uint64_t ready = hardware(index, LITEPCIE_WAY_C2H);
+		uint64_t ready = buffers_of(status, LITEPCIE_WAY_C2H);
 
 		if (ready == done && !busy)
 			need(poll(&poller, 1, 10000) == 1, "poll");
@@ -194,9 +204,11 @@ static uint64_t loop(size_t size, size_t count, uint64_t buffers, bool busy)
 	}
 	run(LITEPCIE_WAY_H2C, 0);
 	run(LITEPCIE_WAY_C2H, 0);
-	need(!mine->running && !mine->hardware, "index page after the stop");
+	need(!status->way[LITEPCIE_WAY_C2H].run && !buffers_of(status, LITEPCIE_WAY_C2H),
+	     "status page after the stop");
 	munmap(h2c, size * count);
 	munmap(c2h, size * count);
+	munmap((void *)status, 4096);
 	munmap(index, 4096);
 	return compared;
 }
@@ -243,6 +255,7 @@ static int busy_index(void)
 static int event(void)
 {
 	struct litepcie_event request = { .way = LITEPCIE_WAY_C2H };
+	const struct litepcie_status *status = map_status();
 	struct litepcie_index *index = map_index();
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
 	uint64_t count = 0;
@@ -256,12 +269,12 @@ static int event(void)
 	need(poll(&poller, 1, 200) == 0, "quiet before there is data");
 	run(LITEPCIE_WAY_H2C, 1);
 	need(read(request.fd, &count, 8) == 8 && count, "eventfd");
-	while (hardware(index, LITEPCIE_WAY_C2H) < 2)
+	while (buffers_of(status, LITEPCIE_WAY_C2H) < 2)
 		need(read(request.fd, &count, 8) == 8, "eventfd again");
 	need(poll(&poller, 1, 1000) == 1 && poller.revents & POLLIN, "poll with news");
 	run(LITEPCIE_WAY_H2C, 0);
 	usleep(100000);
-	index->way[LITEPCIE_WAY_C2H].software = hardware(index, LITEPCIE_WAY_C2H);
+	index->way[LITEPCIE_WAY_C2H].software = buffers_of(status, LITEPCIE_WAY_C2H);
 	need(poll(&poller, 1, 300) == 0, "poll when all is seen");
 	request.fd = -1;
 	need(!ioctl(fd, LITEPCIE_IOCTL_EVENT, &request), "no event");

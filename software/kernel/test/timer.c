@@ -39,20 +39,15 @@ struct hrtimer {
 	ktime_t	expires;
 };
 
-struct litepcie_ring {
-	struct { unsigned int interval_us; } geometry;
-};
-
 struct litepcie_way {
 	struct hrtimer		timer;
-	struct litepcie_ring	*ring;
 	struct { bool lock; } wait;
-	bool			running, cause, news;
-	unsigned int		mode;
+	unsigned int		run;
+	bool			cause, news;
+	unsigned int		mode, interval_us;
 };
 
-static struct litepcie_ring ring = { { 10 } };
-static struct litepcie_way way = { .ring = &ring };
+static struct litepcie_way way = { .interval_us = 10 };
 static ktime_t now;
 static unsigned int place, strike_at;
 static void (*strike)(void);
@@ -113,9 +108,17 @@ static void hrtimer_cancel(struct hrtimer *timer)
 	timer->queued = false;
 }
 
-static void litepcie_cause_enable(struct litepcie_way *way, bool enable)
+static struct litepcie *litepcie_of(struct litepcie_way *way)
 {
-	way->cause = enable;
+	(void)way;
+	return NULL;
+}
+
+static void litepcie_cause_enable(struct litepcie *card, unsigned int cause, bool enable)
+{
+	(void)card;
+	(void)cause;
+	way.cause = enable;
 	step();
 }
 
@@ -127,7 +130,7 @@ static bool litepcie_dma_progress(struct litepcie_way *way)
 	news = seen & 1;
 	seen >>= 1;
 	step();
-	return news && way->running;
+	return news && way->run;
 }
 
 static void litepcie_dma_news(struct litepcie_way *way)
@@ -151,7 +154,7 @@ static void interrupt_elsewhere(void)
 static void stop_elsewhere(void)
 {
 	strike = NULL;
-	way.running = false;
+	way.run = false;
 }
 
 static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhere)(void))
@@ -161,15 +164,15 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		strike = elsewhere;
 		seen = answers;
 		way.mode = mode;
-		way.running = true;
+		way.run = true;
 		way.cause = false;
 		way.timer.queued = false;	/* as the kernel does before it calls */
 		if (look(&way.timer) == HRTIMER_RESTART)
 			way.timer.queued = true;
-		if (way.running && !way.cause && !way.timer.queued)
+		if (way.run && !way.cause && !way.timer.queued)
 			fail("neither an interrupt nor the timer will come");
 		/* The stop goes on behind the callback, as hrtimer_cancel() waits for it. */
-		if (!way.running) {
+		if (!way.run) {
 			litepcie_moderation_stop(&way);
 			if (way.cause || way.timer.queued)
 				fail("a direction that is stopped still listens");

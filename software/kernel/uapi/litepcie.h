@@ -145,6 +145,24 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RING_BUSY	4u
 
 /*
+ * How a direction runs.  Whoever starts it decides: LitePCIe's numbers 21 and 22
+ * start its loop, ADVANCE a held run, read() or write() a stream.  Until it is
+ * stopped each of these refuses the others with -EBUSY.
+ *
+ * LOOP		the card goes round the whole ring and waits for nobody: what
+ *		software is late for is lost, and counted
+ * HELD		the card has the buffers that ADVANCE hands over, and then waits
+ * STREAM	the same for a stream of bytes: read() and write() hand over
+ *
+ * 21 and 22 with @enable 0 stop any of them.  They also end the error that
+ * a reset or a lost card leaves behind: until then the owner's calls get it.
+ */
+#define LITEPCIE_RUN_REST	0u
+#define LITEPCIE_RUN_LOOP	1u
+#define LITEPCIE_RUN_HELD	2u
+#define LITEPCIE_RUN_STREAM	3u
+
+/*
  * A ring of another shape for a direction that is the caller's and stopped.
  * When the direction is released it has LitePCIe's again.  Old mappings keep
  * the old memory, and the charge for it.
@@ -170,9 +188,11 @@ struct litepcie_ring_info {
 	struct litepcie_ring_setup setup;
 	__u64 ring_offset;		/* for mmap(): all of the ring */
 	__u64 ring_bytes;
+	__u64 status_offset;		/* for mmap(): a page with struct litepcie_status */
 	__u64 index_offset;		/* for mmap(): a page with struct litepcie_index */
 	__u32 table_depth;
 	__u32 chunk_bytes;		/* contiguous for the card; 0: not made yet */
+	__u64 reserved2[2];
 };
 
 /*
@@ -202,11 +222,66 @@ struct litepcie_ring_memory {
 	__u64 reserved;
 };
 
-/* Signal an eventfd whenever there is news; -1 ends it.  For the owner. */
+/*
+ * Hand buffers over to the card, in the order of the ring: filled ones (h2c), or
+ * empty ones to be filled (c2h).  Buffer n is the one at n modulo the ring's count.
+ * A direction at rest is taken and started by the first call, also by one with a
+ * @count of 0.
+ *
+ * @count: at most as many as the card does not have already
+ * @flags: LITEPCIE_ADVANCE_
+ * @lengths: h2c: the address of @count words of 32 bits, the bytes of each buffer,
+ *	from 1 to all; c2h, or 0: all of each
+ * @advanced: out: buffers that were handed over since the start
+ *
+ * -EINVAL	more buffers than the card does not have, or a length that no buffer has
+ * -EBUSY	another file's direction, or one that runs in another way
+ * -EIO		the card was reset while the direction ran
+ */
+struct litepcie_advance {
+	__u32 way;
+	__u32 count;
+	__u32 flags;
+	__u32 reserved;
+	__u64 lengths;
+	__u64 advanced;
+};
+
+/* The last of these buffers raises an interrupt when the card is done with it. */
+#define LITEPCIE_ADVANCE_NOTIFY	1u
+
+/*
+ * How far a direction is.  The card is asked, and nothing is started; everybody may.
+ * @hardware: buffers that the card is done with since the start
+ * @advanced: buffers that it was given; of a LOOP 0
+ * @position: bytes that it is done with
+ * @run: LITEPCIE_RUN_
+ * @error: why it was stopped: -errno, or 0
+ */
+struct litepcie_counts {
+	__u32 way;
+	__u32 reserved;
+	__u64 hardware;
+	__u64 advanced;
+	__u64 position;
+	__u32 run;
+	__s32 error;
+	__u64 reserved2[2];
+};
+
+/*
+ * Signal an eventfd whenever there is news of a direction, for its owner; or, with
+ * LITEPCIE_EVENT_USER in place of the direction, whenever the logic in the card's
+ * user slot raises its interrupt, for one file at a time (-EBUSY to others).
+ * -1 ends it.  A reset of the card ends that of the user's logic.
+ * -ENXIO: the logic has no interrupt
+ */
 struct litepcie_event {
 	__u32 way;
 	__s32 fd;
 };
+
+#define LITEPCIE_EVENT_USER	2u
 
 /*
  * A BAR for mmap().  Memory (prefetchable) is mapped write-combining, registers
@@ -237,18 +312,36 @@ struct litepcie_export {
 };
 
 /*
- * One page that the driver and an open file share, with the directions that are
- * the file's; those of others stay 0.  The driver writes @hardware:
- * all buffers below it are the user's (c2h) or have been fetched (h2c).  The
- * user writes @software.  Both count from the start of the direction and never
- * wrap.  Nothing that the user writes is trusted, poll() only compares it.
+ * A page that everybody may read, for each channel.  A direction's counts are from
+ * its start and never wrap: all buffers below @buffers are the user's (c2h) or have
+ * been fetched (h2c).
+ */
+struct litepcie_status_way {
+	__u64 position;			/* bytes that the card is done with */
+	__u64 buffers;			/* that it is done with */
+	__u64 errors;			/* buffers with an error, of those */
+	__u64 time;			/* of the card, when it wrote this; 0: the driver did */
+	__u64 reserved[4];
+	__u64 advanced;			/* buffers that the card was given; of a LOOP 0 */
+	__u32 run;			/* LITEPCIE_RUN_ */
+	__s32 error;			/* why it was stopped: -errno, or 0 */
+	__u64 reserved2[6];
+};
+
+struct litepcie_status {
+	struct litepcie_status_way way[2];	/* LITEPCIE_WAY_ */
+};
+
+/*
+ * A page of the open file's own, in which its user says how far it is, for poll():
+ * with RING_INDEXED c2h is readable while @software is less than the buffers in the
+ * status page, and h2c is writable while it is less than these and the ring's
+ * count, less one.  A start sets the word to 0.  The driver compares the words,
+ * and trusts none of them.
  */
 struct litepcie_index_way {
-	__u64 hardware;
 	__u64 software;
-	__u32 running;
-	__s32 error;			/* why it was stopped: -errno, or 0 */
-	__u64 reserved[5];
+	__u64 reserved[7];
 };
 
 struct litepcie_index {
@@ -261,5 +354,7 @@ struct litepcie_index {
 #define LITEPCIE_IOCTL_BAR		_IOWR(LITEPCIE_IOCTL, 67, struct litepcie_bar)
 #define LITEPCIE_IOCTL_EXPORT		_IOWR(LITEPCIE_IOCTL, 68, struct litepcie_export)
 #define LITEPCIE_IOCTL_RING_MEMORY	_IOW(LITEPCIE_IOCTL,  69, struct litepcie_ring_memory)
+#define LITEPCIE_IOCTL_ADVANCE		_IOWR(LITEPCIE_IOCTL, 70, struct litepcie_advance)
+#define LITEPCIE_IOCTL_COUNTS		_IOWR(LITEPCIE_IOCTL, 71, struct litepcie_counts)
 
 #endif /* LITEPCIE_UAPI_H */

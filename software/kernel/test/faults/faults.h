@@ -105,12 +105,23 @@ static inline int __maybe_unused faulty_mutex_lock_interruptible(struct mutex *l
 	return err;
 }
 
+static inline int __maybe_unused faulty_mutex_trylock(struct mutex *lock, const char *name,
+						      const char *function)
+{
+	int taken = mutex_trylock(lock);
+
+	if (taken)
+		faults_take_lock(name, function, lock);
+	return taken;
+}
+
 #define NUMBER(_n)	((void *)(unsigned long)(_n))
 
 FAULTY_POINTER("memory", void *, kzalloc, (size_t size, gfp_t gfp), size, gfp)
 FAULTY_POINTER("memory", void *, kmalloc, (size_t size, gfp_t gfp), size, gfp)
 FAULTY_POINTER("memory", void *, kcalloc, (size_t n, size_t size, gfp_t gfp), n, size, gfp)
 GIVEN_BACK("memory", kfree, memory, (const void *memory), memory)
+FAULTY_POINTER("memory", void *, kvcalloc, (size_t n, size_t size, gfp_t gfp), n, size, gfp)
 FAULTY_POINTER("memory", void *, kvzalloc, (size_t size, gfp_t gfp), size, gfp)
 FAULTY_POINTER("memory", void *, kvmalloc_array, (size_t n, size_t size, gfp_t gfp), n, size, gfp)
 GIVEN_BACK("memory", kvfree, memory, (const void *memory), memory)
@@ -222,6 +233,17 @@ static inline void __maybe_unused faulty_dma_unmap_page(struct device *dev, dma_
 	dma_unmap_page(dev, dma, size, direction);
 }
 
+static inline void *__maybe_unused faulty_vmemdup_user(const void __user *from, size_t size)
+{
+	void *got = ERR_PTR(-ENOMEM);
+
+	if (!faults_strike("vmemdup_user"))
+		got = vmemdup_user(from, size);
+	if (!IS_ERR(got))
+		faults_hold("memory", got);
+	return got;
+}
+
 static inline struct eventfd_ctx *__maybe_unused faulty_eventfd_ctx_fdget(int fd)
 {
 	struct eventfd_ctx *got = ERR_PTR(-EBADF);
@@ -239,6 +261,8 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #undef kcalloc
 #undef kfree
 #undef kvzalloc
+#undef kvcalloc
+#undef vmemdup_user
 #undef kvmalloc_array
 #undef alloc_pages_node
 #undef get_zeroed_page
@@ -250,10 +274,12 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #undef pci_register_driver
 #undef mutex_lock
 #undef mutex_lock_interruptible
+#undef mutex_trylock
 
 #define mutex_lock(_lock)	faulty_mutex_lock(_lock, #_lock, __func__)
 #define mutex_lock_interruptible(_lock) \
 	faulty_mutex_lock_interruptible(_lock, #_lock, __func__)
+#define mutex_trylock(_lock)	faulty_mutex_trylock(_lock, #_lock, __func__)
 #define mutex_unlock(_lock)	faulty_mutex_unlock(_lock, #_lock)
 #define down_read(_lock)	faulty_down_read(_lock, #_lock, __func__)
 #define down_write(_lock)	faulty_down_write(_lock, #_lock, __func__)
@@ -265,6 +291,8 @@ GIVEN_BACK("event", eventfd_ctx_put, event, (struct eventfd_ctx *event), event)
 #define kcalloc			faulty_kcalloc
 #define kfree			faulty_kfree
 #define kvzalloc		faulty_kvzalloc
+#define kvcalloc		faulty_kvcalloc
+#define vmemdup_user		faulty_vmemdup_user
 #define kvmalloc_array		faulty_kvmalloc_array
 #define kvfree			faulty_kvfree
 #define pin_user_pages_fast	faulty_pin_user_pages_fast

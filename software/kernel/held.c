@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Held runs: the card has the descriptors that it was handed, and then waits.
+ *
+ * The card's table is in its programmed mode, in which each descriptor runs once
+ * and the loop status counts those that have: modulo 2^32, since the index in its
+ * lower half carries into the rounds in its upper half.
+ */
+
+#include <linux/math64.h>
+#include <linux/module.h>
+
+#include "card.h"
+#include "trace.h"
+
+/* Bytes handed over with the first @count descriptors: from those that are done on. */
+static u64 end_of(const struct litepcie_way *way, u64 count)
+{
+	return count ? way->held.end[(count - 1) & way->held.mask] : 0;
+}
+
+/* Bytes of the ring that the card is done with. */
+u64 litepcie_held_position(const struct litepcie_way *way)
+{
+	return end_of(way, way->hw_count);
+}
+
+/*
+ * The descriptors that are the user's: all that the card counts.  A card whose
+ * h2c counts what it has asked for may lack so many bytes of the last ones.
+ */
+static u64 settled(const struct litepcie_way *way)
+{
+	u64 count = way->hw_count, have = end_of(way, way->held.done);
+
+	if (!way->in_flight)
+		return way->held.done;
+	while (count < way->held.done && end_of(way, count + 1) + way->in_flight <= have)
+		count++;
+	return count;
+}
+
+/*
+ * Ask the card how far it is; true: there is news.  @lost: it counts what it never
+ * had, and may have gone.
+ */
+bool litepcie_held_update(struct litepcie_way *way, bool *lost)
+{
+	void __iomem *status = way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS;
+	struct litepcie_held *held = &way->held;
+	u32 news = readl(status) - (u32)held->done;
+	u64 count;
+
+	lockdep_assert_held(&way->wait.lock);
+	if (unlikely(news > held->advanced - held->done)) {
+		way->error = -EIO;
+		way->status->error = -EIO;
+		*lost = true;
+		return true;
+	}
+	/*
+	 * The endpoint may still have the end of what it has counted.  The answer
+	 * to a read that is made now comes behind it.
+	 */
+	if (news && way->id == LITEPCIE_C2H)
+		readl(status);
+	held->done += news;
+	count = settled(way);
+	if (count == way->hw_count)
+		return false;
+	way->hw_count = count;
+	trace_litepcie_progress(way, way->hw_count, way->sw_count);
+	way->status->position = end_of(way, count);
+	/* For those who look instead of asking; c2h: the data was there before. */
+	smp_store_release(&way->status->buffers, count);
+	return true;
+}
+
+/* One descriptor more, of bytes that do not cross the end of a buffer. */
+void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq)
+{
+	struct litepcie_held *held = &way->held;
+
+	spin_lock_irq(&way->wait.lock);
+	held->bytes += bytes;
+	held->end[held->advanced & held->mask] = held->bytes;
+	held->advanced++;
+	spin_unlock_irq(&way->wait.lock);
+	litepcie_dma_describe(way, offset, bytes, irq);
+}
+
+/* Descriptors that the card has, or may have. */
+u64 litepcie_held_outstanding(struct litepcie_way *way)
+{
+	u64 outstanding;
+
+	spin_lock_irq(&way->wait.lock);
+	outstanding = way->held.advanced - way->hw_count;
+	spin_unlock_irq(&way->wait.lock);
+	return outstanding;
+}
+
+static int check_lengths(const struct litepcie_geometry *geometry,
+			 const struct litepcie_advance *advance, const u32 *lengths)
+{
+	for (u32 i = 0; lengths && i < advance->count; i++)
+		if (!lengths[i] || lengths[i] > geometry->size)
+			return -EINVAL;
+	return 0;
+}
+
+static void hand_over(struct litepcie_way *way, const struct litepcie_advance *advance,
+		      const u32 *lengths)
+{
+	const struct litepcie_geometry *geometry = &way->ring->geometry;
+	bool notify = advance->flags & LITEPCIE_ADVANCE_NOTIFY;
+	bool never = geometry->mode == LITEPCIE_MODE_POLL;
+
+	for (u32 i = 0; i < advance->count; i++) {
+		u64 number = way->held.advanced;
+		u32 buffer, rest;
+
+		div_u64_rem(number, geometry->count, &buffer);
+		div_u64_rem(number + 1, geometry->per_interrupt, &rest);
+		litepcie_held_append(way, (u64)buffer * geometry->size,
+				     lengths ? lengths[i] : geometry->size,
+				     !never && (!rest || (notify && i + 1 == advance->count)));
+	}
+	WRITE_ONCE(way->status->advanced, way->held.advanced);
+}
+
+static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
+			  const struct litepcie_advance *advance, const u32 *lengths)
+{
+	const struct litepcie_geometry *geometry;
+	int err = litepcie_dma_start(way, file, LITEPCIE_RUN_HELD);
+
+	if (err)
+		return err;
+	geometry = &way->ring->geometry;
+	/* The user may know more than the last interrupt did. */
+	if (litepcie_held_outstanding(way) + advance->count > geometry->count)
+		litepcie_dma_progress(way);
+	if (READ_ONCE(way->error))
+		return way->error;
+	if (litepcie_held_outstanding(way) + advance->count > geometry->count)
+		return -EINVAL;
+	err = check_lengths(geometry, advance, lengths);
+	if (!err)
+		hand_over(way, advance, lengths);
+	return err;
+}
+
+/* @lengths: of each buffer, or NULL: all of each.  Between enter and exit. */
+int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
+			  const u32 *lengths)
+{
+	struct litepcie_way *way = litepcie_find_way(file, advance->way);
+	int err;
+
+	mutex_lock(&way->mutex);
+	err = advance_locked(way, file, advance, lengths);
+	advance->advanced = way->held.advanced;
+	mutex_unlock(&way->mutex);
+	return err;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * read() and write() of a held direction: a stream of bytes, of any length at a time.
+ *
+ * The ring is one row of bytes.  c2h has all buffers that were read to their end.
+ * h2c has the whole beats of what was written: an incomplete one waits for more,
+ * so that pieces of any length reach the user's logic as one would.  fsync() and
+ * the last close() send it as it is; what is written then begins a new beat.
+ */
+
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/uio.h>
+
+#include "card.h"
+
+#define BEAT	32u	/* bytes of the card's data path */
+
+static unsigned int close_timeout_ms = 10000;
+module_param(close_timeout_ms, uint, 0644);
+MODULE_PARM_DESC(close_timeout_ms,
+		 "the longest that close() waits until the card has fetched what was written (10000)");
+
+/* What one call works on: the run that it began with. */
+struct run {
+	struct litepcie_way	*way;
+	struct litepcie_ring	*ring;
+	unsigned int		generation;
+};
+
+/* A place in the row of bytes, in the ring. */
+static u32 place_of(const struct run *run, u64 at, u32 *offset)
+{
+	u32 size = run->ring->geometry.size;
+	u32 buffer;
+
+	div_u64_rem(at >> ilog2(size), run->ring->geometry.count, &buffer);
+	*offset = at & (size - 1);
+	return buffer;
+}
+
+/* How much ------------------------------------------------------------------------ */
+
+/* Bytes that the user may read, or write.  0 when the run is over. */
+static u64 ready_bytes(struct litepcie_way *way)
+{
+	const struct litepcie_ring *ring = way->ring;
+	u64 bytes = 0;
+
+	lockdep_assert_held(&way->wait.lock);
+	if (way->run != LITEPCIE_RUN_STREAM)
+		return 0;
+	if (way->id == LITEPCIE_C2H)
+		return litepcie_held_position(way) - way->stream.at;
+	if (way->held.advanced - way->hw_count < way->depth)
+		bytes = litepcie_ring_bytes(ring) -
+			(way->stream.at - litepcie_held_position(way));
+	return bytes;
+}
+
+/* For poll(): read() or write() would not wait, or would start the direction. */
+bool litepcie_stream_ready(struct litepcie_way *way)
+{
+	bool ready;
+
+	spin_lock_irq(&way->wait.lock);
+	ready = ready_bytes(way);
+	spin_unlock_irq(&way->wait.lock);
+	return ready;
+}
+
+/* The same for a call, and 0 if another thread has ended its run. */
+static u64 ready_in(const struct run *run)
+{
+	struct litepcie_way *way = run->way;
+	u64 bytes;
+
+	spin_lock_irq(&way->wait.lock);
+	bytes = way->generation == run->generation ? ready_bytes(way) : 0;
+	spin_unlock_irq(&way->wait.lock);
+	return bytes;
+}
+
+static void move(const struct run *run, u64 bytes)
+{
+	spin_lock_irq(&run->way->wait.lock);
+	run->way->stream.at += bytes;
+	spin_unlock_irq(&run->way->wait.lock);
+}
+
+/* Handing over -------------------------------------------------------------------- */
+
+/* c2h: all buffers that have been read to their end, at first all there are. */
+static void give_back(struct litepcie_way *way)
+{
+	const struct litepcie_geometry *geometry = &way->ring->geometry;
+	u64 end = (way->stream.at >> ilog2(geometry->size)) + geometry->count;
+
+	lockdep_assert_held(&way->mutex);
+	while (way->held.advanced < end) {
+		u32 buffer;
+
+		div_u64_rem(way->held.advanced, geometry->count, &buffer);
+		litepcie_ring_for_card(way->ring, buffer);
+		litepcie_held_append(way, (u64)buffer * geometry->size, geometry->size, true);
+	}
+}
+
+/*
+ * h2c: the next part of what was written, up to the end of its buffer; @all: with
+ * an incomplete last beat.  There is room in the table.
+ */
+static void send_part(struct litepcie_way *way, bool all)
+{
+	u32 size = way->ring->geometry.size;
+	u64 given = way->held.bytes;
+	u32 bytes = min_t(u64, way->stream.at - given, size - (given & (size - 1)));
+	u32 buffer;
+
+	lockdep_assert_held(&way->mutex);
+	if (!all)
+		bytes = round_down(bytes, BEAT);
+	if (!bytes)
+		return;
+	div_u64_rem(given >> ilog2(size), way->ring->geometry.count, &buffer);
+	litepcie_ring_for_card(way->ring, buffer);
+	litepcie_held_append(way, (u64)buffer * size + (given & (size - 1)), bytes, true);
+	spin_lock_irq(&way->wait.lock);
+	way->held.bytes = round_up(way->held.bytes, BEAT);
+	way->stream.at = max(way->stream.at, way->held.bytes);
+	spin_unlock_irq(&way->wait.lock);
+}
+
+/* To the card, if the run still is. */
+static int hand_over(const struct run *run, bool all)
+{
+	struct litepcie_way *way = run->way;
+	int err = litepcie_enter(litepcie_of(way));
+
+	if (err)
+		return err;
+	mutex_lock(&way->mutex);
+	if (way->generation != run->generation)
+		err = -ECANCELED;
+	else if (way->id == LITEPCIE_C2H)
+		give_back(way);
+	else
+		send_part(way, all);
+	if (!err)
+		WRITE_ONCE(way->status->advanced, way->held.advanced);
+	mutex_unlock(&way->mutex);
+	litepcie_exit(litepcie_of(way));
+	return err;
+}
+
+/* A call -------------------------------------------------------------------------- */
+
+/* The stream runs for the file when this returns 0, and its ring stays as long as the call. */
+static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
+{
+	int err = litepcie_enter(litepcie_of(way));
+	bool started;
+
+	if (err)
+		return err;
+	mutex_lock(&way->mutex);
+	started = way->run != LITEPCIE_RUN_STREAM;
+	err = litepcie_dma_start(way, file, LITEPCIE_RUN_STREAM);
+	if (!err) {
+		*run = (struct run){ way, way->ring, way->generation };
+		litepcie_ring_get(run->ring);
+		if (started && way->id == LITEPCIE_C2H)
+			give_back(way);
+	}
+	mutex_unlock(&way->mutex);
+	litepcie_exit(litepcie_of(way));
+	return err;
+}
+
+static bool is_over(const struct run *run)
+{
+	struct litepcie_way *way = run->way;
+
+	return READ_ONCE(way->generation) != run->generation || READ_ONCE(way->error) ||
+	       litepcie_is_gone(litepcie_of(way));
+}
+
+/* Why a run is over, for those who waited for it. */
+static int reason(const struct run *run)
+{
+	struct litepcie_way *way = run->way;
+
+	if (litepcie_is_gone(litepcie_of(way)))
+		return -ENODEV;
+	return READ_ONCE(way->error) ? READ_ONCE(way->error) : -ECANCELED;
+}
+
+static int wait_ready(const struct run *run, bool nonblock)
+{
+	if (nonblock)
+		return is_over(run) ? reason(run) : -EAGAIN;
+	if (wait_event_interruptible(run->way->wait, ready_in(run) || is_over(run)))
+		return -ERESTARTSYS;
+	return is_over(run) ? reason(run) : 0;
+}
+
+static ssize_t read_part(const struct run *run, struct iov_iter *to, u64 most)
+{
+	u32 offset, buffer = place_of(run, run->way->stream.at, &offset);
+	size_t bytes = min3(most, (u64)run->ring->geometry.size - offset, (u64)iov_iter_count(to));
+	size_t copied;
+
+	litepcie_ring_for_cpu(run->ring, buffer);
+	copied = copy_to_iter(litepcie_ring_buffer(run->ring, buffer) + offset, bytes, to);
+	move(run, copied);
+	return copied ? copied : -EFAULT;
+}
+
+static ssize_t write_part(const struct run *run, struct iov_iter *from, u64 most)
+{
+	u32 offset, buffer = place_of(run, run->way->stream.at, &offset);
+	size_t bytes = min3(most, (u64)run->ring->geometry.size - offset,
+			    (u64)iov_iter_count(from));
+	size_t copied;
+
+	litepcie_ring_for_cpu(run->ring, buffer);
+	copied = copy_from_iter(litepcie_ring_buffer(run->ring, buffer) + offset, bytes, from);
+	move(run, copied);
+	return copied ? copied : -EFAULT;
+}
+
+/* All that can be done without waiting, or why there is nothing. */
+static ssize_t transfer_ready(const struct run *run, struct iov_iter *iter)
+{
+	ssize_t done = 0, part = 0;
+	int err = 0;
+	u64 most;
+
+	while (!err && iov_iter_count(iter) && (most = ready_in(run))) {
+		part = run->way->id == LITEPCIE_C2H ? read_part(run, iter, most) :
+						      write_part(run, iter, most);
+		if (part < 0)
+			break;
+		done += part;
+		err = hand_over(run, false);
+	}
+	/* Of c2h the data is the user's, whatever has happened to the run since. */
+	if (done && (!err || run->way->id == LITEPCIE_C2H))
+		return done;
+	return err ? err : part;
+}
+
+/* One at a time, the wait included: what two readers or writers get is not mixed. */
+static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *file,
+			       struct iov_iter *iter, bool nonblock)
+{
+	ssize_t done = 0;
+	struct run run;
+	int err = run_begin(&run, way, file);
+
+	if (err)
+		return err;
+	while (!done && !err) {
+		done = transfer_ready(&run, iter);
+		if (!done)
+			err = wait_ready(&run, nonblock);
+	}
+	/* What a blocking write() was given, it takes, unless a signal or an error ends it. */
+	while (way->id == LITEPCIE_H2C && !nonblock && done > 0 && !err && iov_iter_count(iter)) {
+		ssize_t more = 0;
+
+		err = wait_ready(&run, false);
+		if (!err)
+			more = transfer_ready(&run, iter);
+		if (more < 0)
+			break;
+		done += more;
+	}
+	litepcie_ring_put(run.ring);
+	return done ? done : err;
+}
+
+/* Never 0, which would be the end of the file: a card has none. */
+ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
+				 struct iov_iter *iter, bool nonblock)
+{
+	ssize_t done;
+
+	if (nonblock) {
+		if (!mutex_trylock(&way->io))
+			return -EAGAIN;
+	} else if (mutex_lock_interruptible(&way->io)) {
+		return -ERESTARTSYS;
+	}
+	done = transfer_locked(way, file, iter, nonblock);
+	mutex_unlock(&way->io);
+	return done;
+}
+
+/* The end of what was written ------------------------------------------------------ */
+
+static bool is_fetched(struct litepcie_way *way)
+{
+	bool fetched;
+
+	spin_lock_irq(&way->wait.lock);
+	fetched = way->held.done == way->held.advanced && way->held.bytes == way->stream.at;
+	spin_unlock_irq(&way->wait.lock);
+	return fetched;
+}
+
+/* The card is asked, too: the last descriptor may have ended without an interrupt. */
+static void look(struct litepcie_way *way)
+{
+	if (litepcie_enter(litepcie_of(way)))
+		return;
+	if (litepcie_dma_progress(way))
+		litepcie_dma_news(way);
+	litepcie_exit(litepcie_of(way));
+}
+
+/* Until the card has fetched all that was written, or the time is over; @forced: no signal ends it. */
+static int drain(const struct run *run, unsigned long timeout, bool forced)
+{
+	struct litepcie_way *way = run->way;
+	unsigned long end = jiffies + timeout;
+	int err = 0;
+
+	/* The stock endpoint cuts lengths to whole beats. */
+	if (way->in_flight && way->stream.at % BEAT)
+		return -EOPNOTSUPP;
+	while (!err && !is_fetched(way)) {
+		if (ready_in(run) || way->stream.at == way->held.bytes)
+			err = hand_over(run, true);
+		look(way);
+		if (!err && is_over(run))
+			err = reason(run);
+		if (!err && !forced && signal_pending(current))
+			err = -ERESTARTSYS;
+		if (!err && time_after(jiffies, end))
+			err = -ETIMEDOUT;
+		if (!err)
+			wait_event_timeout(way->wait, is_fetched(way) || is_over(run), 1);
+	}
+	return err;
+}
+
+/* The run that the file has, if it is one of write(). */
+static bool find_run(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
+{
+	bool found;
+
+	mutex_lock(&way->mutex);
+	found = way->owner == file && way->run == LITEPCIE_RUN_STREAM;
+	if (found) {
+		*run = (struct run){ way, way->ring, way->generation };
+		litepcie_ring_get(run->ring);
+	}
+	mutex_unlock(&way->mutex);
+	return found;
+}
+
+/* fsync(): the card has fetched what was written.  0 also where nothing was. */
+int litepcie_stream_sync(struct litepcie_file *file)
+{
+	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
+	struct run run;
+	int err = 0;
+
+	if (litepcie_is_gone(litepcie_of(way)))
+		return -ENODEV;
+	if (mutex_lock_interruptible(&way->io))
+		return -ERESTARTSYS;
+	if (find_run(&run, way, file)) {
+		err = drain(&run, MAX_JIFFY_OFFSET, false);
+		litepcie_ring_put(run.ring);
+	} else if (way->owner == file) {
+		err = READ_ONCE(way->error);
+	}
+	mutex_unlock(&way->io);
+	return err;
+}
+
+/* The last close(): the same for a bounded time. */
+void litepcie_stream_close(struct litepcie_file *file)
+{
+	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
+	struct run run;
+	u64 left = 0;
+
+	if (!find_run(&run, way, file))
+		return;
+	if (drain(&run, msecs_to_jiffies(close_timeout_ms), true)) {
+		spin_lock_irq(&way->wait.lock);
+		if (way->generation == run.generation)
+			left = way->stream.at - litepcie_held_position(way);
+		way->unsent += left;
+		spin_unlock_irq(&way->wait.lock);
+	}
+	if (left)
+		dev_warn(litepcie_dev(way), "closed with %llu bytes that the card has not fetched within %u ms: they are dropped\n",
+			 left, close_timeout_ms);
+	litepcie_ring_put(run.ring);
+}

@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * Held runs: the card has what ADVANCE hands over, and nothing is lost, repeated or torn.
+ *
+ *   held loop DEV COUNT SEED	loopback; COUNT c2h buffers compared, with random lengths of h2c,
+ *				amounts handed over, pauses and ways to wait
+ *   held stops DEV COUNT SEED	the same, stopped at random and begun anew, COUNT times
+ *   held refuse DEV		what must be refused, each with its error
+ *   held reset DEV FILE	make FILE while both run, and hear of the reset: then all works again
+ *   held user DEV		the interrupt of logic that raises one for each write to its memory
+ *
+ * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
+ */
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "calls.h"
+
+#define SIZE	4096u
+#define COUNT	16u
+#define BEAT	32u	/* bytes; what an h2c buffer has is cut into these */
+
+static int fd;
+static const struct litepcie_status *status;
+static struct litepcie_index *index_page;
+static uint32_t *h2c, *c2h;
+
+static void need(bool true_, const char *what)
+{
+	if (!true_)
+		fail("%s: %s", what, strerror(errno));
+}
+
+static void refused(int rc, int error, const char *what)
+{
+	if (!rc)
+		fail("%s was not refused", what);
+	if (errno != error)
+		fail("%s: %s, not %s", what, strerror(errno), strerror(error));
+}
+
+static uint32_t random_below(uint32_t limit)
+{
+	return (uint32_t)rand() % limit;
+}
+
+/* Calls --------------------------------------------------------------------------------------- */
+
+static int advance(unsigned int way, uint32_t count, const uint32_t *lengths, uint32_t flags)
+{
+	struct litepcie_advance advance = {
+		.way = way, .count = count, .flags = flags, .lengths = (uintptr_t)lengths,
+	};
+
+	return ioctl(fd, LITEPCIE_IOCTL_ADVANCE, &advance);
+}
+
+static struct litepcie_counts counts_of(unsigned int way)
+{
+	struct litepcie_counts counts = { .way = way };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts), "counts");
+	return counts;
+}
+
+static uint64_t done(unsigned int way)
+{
+	return __atomic_load_n(&status->way[way].buffers, __ATOMIC_ACQUIRE);
+}
+
+static void *map(uint64_t offset, size_t bytes, int prot)
+{
+	void *memory = mmap(NULL, bytes, prot, MAP_SHARED, fd, (off_t)offset);
+
+	need(memory != MAP_FAILED, "mmap");
+	return memory;
+}
+
+static void set_up(unsigned int way, unsigned int per, unsigned int mode)
+{
+	struct litepcie_ring_setup setup = {
+		.way = way, .buffer_size = SIZE, .buffer_count = COUNT,
+		.buffers_per_interrupt = per, .mode = mode,
+		.interval_us = mode == LITEPCIE_MODE_INTERRUPT ? 0 : 1000,
+		.flags = LITEPCIE_RING_INDEXED,
+	};
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
+}
+
+static void take(void)
+{
+	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
+	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_H2C };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock) && lock.dma_reader_status &&
+	     lock.dma_writer_status, "lock");
+	loopback(fd, 1);
+	set_up(LITEPCIE_WAY_H2C, 4, LITEPCIE_MODE_INTERRUPT);
+	set_up(LITEPCIE_WAY_C2H, 4, LITEPCIE_MODE_INTERRUPT);
+	need(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "ring info");
+	status = map(info.status_offset, 4096, PROT_READ);
+	index_page = map(info.index_offset, 4096, PROT_READ | PROT_WRITE);
+	h2c = map(info.ring_offset, info.ring_bytes, PROT_READ | PROT_WRITE);
+	info = (struct litepcie_ring_info){ .way = LITEPCIE_WAY_C2H };
+	need(!ioctl(fd, LITEPCIE_IOCTL_RING_INFO, &info), "ring info");
+	c2h = map(info.ring_offset, info.ring_bytes, PROT_READ | PROT_WRITE);
+}
+
+/* Loop ---------------------------------------------------------------------------------------- */
+
+/* A stream of numbers goes out in buffers of any length and must come back without a gap. */
+struct stream {
+	uint64_t	sent, got;		/* dwords */
+	uint64_t	h2c, c2h_given, c2h;	/* buffers: handed over; given back; compared */
+};
+
+static void fill(struct stream *stream, uint32_t bytes)
+{
+	uint32_t *to = h2c + stream->h2c % COUNT * (SIZE / 4);
+
+	for (uint32_t i = 0; i < bytes / 4; i++)
+		to[i] = (uint32_t)stream->sent++;
+	stream->h2c++;
+}
+
+/* Up to as many as there is room for, each of random length; what is not sent is scribbled on. */
+static void send(struct stream *stream)
+{
+	uint32_t room = COUNT - (uint32_t)(stream->h2c - done(LITEPCIE_WAY_H2C));
+	uint32_t count = random_below(room + 1), lengths[COUNT];
+	bool whole = !random_below(3);
+
+	for (uint32_t i = 0; i < count; i++) {
+		lengths[i] = whole ? SIZE : BEAT * (1 + random_below(SIZE / BEAT));
+		fill(stream, lengths[i]);
+	}
+	need(!advance(LITEPCIE_WAY_H2C, count, whole ? NULL : lengths,
+		      random_below(2) ? LITEPCIE_ADVANCE_NOTIFY : 0), "advance of h2c");
+}
+
+static void check(struct stream *stream)
+{
+	uint32_t *from = c2h + stream->c2h % COUNT * (SIZE / 4);
+
+	for (uint32_t i = 0; i < SIZE / 4; i++) {
+		if (from[i] != (uint32_t)stream->got++)
+			fail("c2h buffer %llu, dword %u: %#x, not %#x",
+			     (unsigned long long)stream->c2h, i, from[i],
+			     (uint32_t)stream->got - 1);
+		from[i] = 0xdeadbeef;
+	}
+	stream->c2h++;
+}
+
+static void receive(struct stream *stream)
+{
+	uint64_t ready = done(LITEPCIE_WAY_C2H);
+
+	if (ready > stream->c2h_given)
+		fail("the card has filled %llu buffers, but was given %llu",
+		     (unsigned long long)ready, (unsigned long long)stream->c2h_given);
+	while (stream->c2h < ready && random_below(8))
+		check(stream);
+}
+
+/* As many of those that were looked at as chance will have. */
+static void give_back(struct stream *stream)
+{
+	uint32_t most = (uint32_t)(stream->c2h + COUNT - stream->c2h_given);
+	uint32_t count = random_below(most + 1);
+
+	need(!advance(LITEPCIE_WAY_C2H, count, NULL,
+		      random_below(2) ? LITEPCIE_ADVANCE_NOTIFY : 0), "advance of c2h");
+	stream->c2h_given += count;
+}
+
+/* Sleep for what may never come, if nothing else is under way, so not for long; or ask. */
+static void wait_some(const struct stream *stream)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+
+	index_page->way[LITEPCIE_WAY_C2H].software = stream->c2h;
+	switch (random_below(4)) {
+	case 0:
+		need(poll(&poller, 1, 5) >= 0, "poll");
+		break;
+	case 1:
+		counts_of(random_below(2));
+		break;
+	case 2:
+		usleep(random_below(300));
+		break;
+	}
+}
+
+/* c2h first: what comes while it is off is dropped. */
+static void start(void)
+{
+	need(!advance(LITEPCIE_WAY_C2H, 0, NULL, 0), "start of c2h");
+}
+
+static void turn(struct stream *stream)
+{
+	send(stream);
+	give_back(stream);
+	wait_some(stream);
+	receive(stream);
+}
+
+static int loop(uint64_t buffers)
+{
+	struct stream stream = { 0 };
+
+	take();
+	start();
+	while (stream.c2h < buffers)
+		turn(&stream);
+	printf("held: %llu buffers compared\n", (unsigned long long)stream.c2h);
+	return 0;
+}
+
+static void stop(void)
+{
+	need(!run_h2c(fd, 0, NULL) && !run_c2h(fd, 0, NULL), "stop");
+	for (unsigned int way = 0; way < 2; way++) {
+		struct litepcie_counts counts = counts_of(way);
+
+		if (counts.run || counts.hardware || counts.advanced || counts.position)
+			fail("a direction that was stopped still counts");
+	}
+}
+
+static int stops(uint64_t runs)
+{
+	uint64_t compared = 0;
+
+	take();
+	for (uint64_t run = 0; run < runs; run++) {
+		struct stream stream = { 0 };
+		uint32_t turns = random_below(12);
+
+		start();
+		while (turns--)
+			turn(&stream);
+		compared += stream.c2h;
+		/* c2h drops what comes while it is off, so nothing of this run is in the next. */
+		need(!run_h2c(fd, 0, NULL), "stop of h2c");
+		usleep(2000);
+		stop();
+	}
+	printf("held: %llu runs, %llu buffers compared\n", (unsigned long long)runs,
+	       (unsigned long long)compared);
+	return 0;
+}
+
+/* Refuse -------------------------------------------------------------------------------------- */
+
+static void refuse_numbers(void)
+{
+	struct litepcie_advance odd = { .way = 1, .reserved = 1 };
+	uint32_t lengths[COUNT] = { 32, 0, 32 };
+
+	refused(advance(2, 0, NULL, 0), EINVAL, "a third direction");
+	refused(advance(1, 0, NULL, 2), EINVAL, "an unknown flag");
+	refused(ioctl(fd, LITEPCIE_IOCTL_ADVANCE, &odd), EINVAL, "a reserved word");
+	refused(advance(1, COUNT + 1, NULL, 0), EINVAL, "more buffers than the ring has");
+	refused(advance(1, ~0u, NULL, 0), EINVAL, "2^32 - 1 buffers");
+	refused(advance(1, 1, lengths, 0), EINVAL, "lengths of c2h");
+	refused(advance(0, 2, lengths, 0), EINVAL, "a buffer of no bytes");
+	lengths[1] = SIZE + 1;
+	refused(advance(0, 2, lengths, 0), EINVAL, "a buffer of more bytes than it has");
+	refused(advance(0, 1, (void *)8, 0), EFAULT, "lengths that are nowhere");
+	need(!counts_of(0).advanced && !counts_of(1).advanced, "what was refused");
+	need(!advance(1, COUNT - 1, NULL, 0), "all buffers but one");
+	refused(advance(1, 2, NULL, 0), EINVAL, "one more than the card lacks");
+	need(!advance(1, 1, NULL, 0) && counts_of(1).advanced == COUNT, "the last");
+	refused(advance(1, 1, NULL, 0), EINVAL, "one more than all");
+}
+
+/* Whoever starts a direction decides how it runs. */
+static void refuse_mixing(const char *device)
+{
+	int other = open_or_fail(device);
+	struct litepcie_advance theirs = { .way = 1 };
+	char bytes[SIZE] = "";
+
+	refused(run_c2h(fd, 1, NULL), EBUSY, "the loop on a held direction");
+	refused(ioctl(other, LITEPCIE_IOCTL_ADVANCE, &theirs), EBUSY, "another's direction");
+	refused(run_c2h(other, 0, NULL), EBUSY, "a stop by another");
+	refused(read(fd, bytes, sizeof(bytes)) < 0, EBUSY, "read() of a held direction");
+	refused(write(fd, bytes, sizeof(bytes)) < 0, EBUSY, "write() to a held direction");
+	need(counts_of(1).run == LITEPCIE_RUN_HELD, "how it runs");
+	stop();
+	need(!run_c2h(fd, 1, NULL), "the loop");
+	refused(advance(1, 0, NULL, 0), EBUSY, "ADVANCE in the loop");
+	need(counts_of(1).run == LITEPCIE_RUN_LOOP && !counts_of(1).advanced, "how it runs");
+	need(!run_c2h(fd, 0, NULL), "stop");
+	close(other);
+}
+
+static int refuse(const char *device)
+{
+	take();
+	refuse_numbers();
+	refuse_mixing(device);
+	printf("refuse: ok\n");
+	return 0;
+}
+
+/* Reset --------------------------------------------------------------------------------------- */
+
+static void make(const char *name)
+{
+	int file = open(name, O_CREAT | O_WRONLY, 0600);
+
+	need(file >= 0, name);
+	close(file);
+}
+
+static int reset(const char *flag)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+	struct stream stream = { 0 }, next = { 0 };
+
+	take();
+	start();
+	while (stream.c2h < 8)
+		turn(&stream);
+	make(flag);
+	index_page->way[LITEPCIE_WAY_C2H].software = ~0ull;
+	need(poll(&poller, 1, 20000) == 1 && poller.revents & POLLERR, "poll over the reset");
+	for (unsigned int way = 0; way < 2; way++) {
+		refused(advance(way, 0, NULL, 0), EIO, "ADVANCE after the reset");
+		refused(advance(way, 0, NULL, 0), EIO, "ADVANCE after the reset, once more");
+		if (status->way[way].run || status->way[way].error != -EIO)
+			fail("the status page does not say that the card was reset");
+	}
+	/* Whether the reset is over yet is seen by trying. */
+	for (int i = 0; run_c2h(fd, 0, NULL) && errno == EIO && i < 2000; i++)
+		usleep(5000);
+	stop();
+	need(!status->way[0].error && !status->way[1].error, "the error when it was heard of");
+	loopback(fd, 1);
+	start();
+	while (next.c2h < 40)
+		turn(&next);
+	printf("reset: ok\n");
+	return 0;
+}
+
+/* User ---------------------------------------------------------------------------------------- */
+
+static volatile uint32_t *map_user_memory(void)
+{
+	struct litepcie_bar bar = { .bar = 2 };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_BAR, &bar), "BAR2");
+	/* The AXI bus of the user slot is the upper half. */
+	return (volatile uint32_t *)map(bar.offset + bar.size / 2, 4096, PROT_READ | PROT_WRITE);
+}
+
+static int set_event(int file, int event)
+{
+	struct litepcie_event request = { .way = LITEPCIE_EVENT_USER, .fd = event };
+
+	return ioctl(file, LITEPCIE_IOCTL_EVENT, &request);
+}
+
+static uint64_t events(int event)
+{
+	struct pollfd poller = { .fd = event, .events = POLLIN };
+	uint64_t count = 0;
+
+	if (poll(&poller, 1, 300) == 1)
+		need(read(event, &count, sizeof(count)) == sizeof(count), "eventfd");
+	return count;
+}
+
+static int user(const char *device)
+{
+	int event = eventfd(0, EFD_CLOEXEC), other = open_or_fail(device);
+	volatile uint32_t *memory = map_user_memory();
+
+	memory[0] = 1;
+	need(!events(event), "an interrupt that nobody has asked for");
+	need(!set_event(fd, event), "event of the user's logic");
+	need(!events(event), "an interrupt of before");
+	for (int n = 1; n <= 3; n++) {
+		memory[n] = 1;
+		need(events(event) == 1, "an interrupt for a write");
+	}
+	refused(set_event(other, event), EBUSY, "the event of another");
+	need(!set_event(fd, -1), "no event");
+	memory[0] = 2;
+	need(!events(event), "an interrupt that is off");
+	need(!set_event(other, event), "the event of the next");
+	memory[0] = 3;
+	need(events(event) == 1, "an interrupt for the next");
+	close(other);
+	memory[0] = 4;
+	need(!events(event), "an interrupt for a file that was closed");
+	need(!set_event(fd, event), "the event when the other has gone");
+	printf("user: ok\n");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	fd = open_or_fail(argv[2]);
+	if (argc == 5) {
+		printf("seed %s\n", argv[4]);
+		srand((unsigned int)strtoul(argv[4], NULL, 0));
+		if (!strcmp(argv[1], "loop"))
+			return loop(strtoull(argv[3], NULL, 0));
+		if (!strcmp(argv[1], "stops"))
+			return stops(strtoull(argv[3], NULL, 0));
+	}
+	if (argc == 4 && !strcmp(argv[1], "reset"))
+		return reset(argv[3]);
+	if (argc == 3 && !strcmp(argv[1], "refuse"))
+		return refuse(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "user"))
+		return user(argv[2]);
+	return 2;
+}
