@@ -75,12 +75,6 @@ def utility(headers: Path, static: bool = False) -> Path:
     return _software(ROOT / "software" / "user", "litepcie_util", headers, static)
 
 
-def steady(headers: Path) -> Path:
-    """The loop in C that streams buffers and does nothing else."""
-    tests = _software(ROOT / "software" / "user", "tests", headers, static=False)
-    return tests.parent / "test" / "steady"
-
-
 def client(example: Example, headers: Path, static: bool = False) -> Path:
     """The example's own C client."""
     return _software(ROOT / "examples", example.name, headers, static)

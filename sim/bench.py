@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim import area, artefacts, idle_reads, measure, model, paced, peer, streams
+from sim import area, artefacts, idle_reads, measure, model, peer, streams
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
@@ -76,7 +76,6 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         yield from small(bench)
         yield from a_host_as_it_is(bench)
         yield from measure.duplex_apart(*_stream(bench, BOTH, mps=512))
-        yield from paced.rows(bench.built.board, artefacts.steady(bench.built.headers), bench.at())
         yield from peer.rows(bench.built.board, bench.registers, bench.at())
         slow = artefacts.build(bench.endpoint, AXI50)
         at = bench.at(user=AXI50.name)

@@ -20,7 +20,6 @@ namespace {
 
 constexpr unsigned kBatch = 32;        // cycles between two looks at the sockets
 constexpr unsigned kVectorBytes = 16;  // of the MSI-X table (base specification 7.7.2.6)
-constexpr int kAheadMs = 1;            // of sleep while the client works and the board must not
 constexpr unsigned kDeviceControl = 0x78;
 constexpr uint16_t kInitiateFlr = 0x8000;
 constexpr Time kLongestTravel = 50'000 * kNanosecond;
@@ -93,7 +92,6 @@ Board::Board(const Options &options)
       control_(options.control, [this](const std::string &line) { return command(line); }) {
     msix_.resize(options.msix.vectors);
     root_.timing = options.timing;
-    client_pace_.set(options.client_pace);
     root_.upstream.set_rate_limited(options.link_rate);
     root_.downstream.set_rate_limited(options.link_rate);
     root_.seed(options.seed);
@@ -334,25 +332,13 @@ int Board::pace_timeout() {
     return ahead > 0 ? static_cast<int>(ahead) : 0;
 }
 
-// The client's next message waits while the host has as many reads in flight as it can have, and
-// while the board has to catch up with the client.
+// The client's next message waits while the host has as many reads in flight as it can have.
 int Board::client_fd() const {
-    return root_.mmio_full() || client_pace_.behind() ? -1 : server_.client_fd();
-}
-
-void Board::look_at_client() {
-    client_pace_.look(gateware_.cycles());
-}
-
-void Board::serve_callers() {
-    if (server_.answer_callers()) client_pace_.follow(server_.client_fd(), gateware_.cycles());
+    return root_.mmio_full() ? -1 : server_.client_fd();
 }
 
 void Board::serve_client() {
-    // It may have worked for long before it had something to say.
-    look_at_client();
-    if (client_pace_.behind() || server_.serve()) return;
-    client_pace_.follow(-1, gateware_.cycles());
+    if (server_.serve()) return;
     if (options_.once && server_.greeted()) quit_ = true;
 }
 
@@ -365,17 +351,15 @@ void Board::wait(int signal_fd, int timeout_ms) {
     if (poll(fds, 4, timeout_ms) <= 0) return;
     if (fds[0].revents) quit_ = true;
     if (fds[1].revents) serve_client();
-    if (fds[2].revents) serve_callers();
+    if (fds[2].revents) server_.answer_callers();
     if (fds[3].revents) control_.serve();
 }
 
 void Board::run(int signal_fd) {
     while (!quit_) {
-        look_at_client();
-        bool work = working() || client_pace_.behind();
-        wait(signal_fd, client_pace_.ahead() ? kAheadMs : work ? pace_timeout() : -1);
-        if (client_pace_.ahead()) continue;
-        if (work || working() || client_pace_.behind()) run_batch();
+        bool work = working();
+        wait(signal_fd, work ? pace_timeout() : -1);
+        if (work || working()) run_batch();
     }
 }
 
@@ -442,7 +426,6 @@ std::string Board::set(const std::string &name, const std::string &value) {
 std::string Board::set_live(const std::string &name, const std::string &value) {
     set_option(options_, name, value);
     root_.timing = options_.timing;
-    client_pace_.set(options_.client_pace);
     config_.train(options_.link);
     root_.configure();
     hard_block_.set_stall(options_.stall_percent);

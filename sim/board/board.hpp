@@ -13,7 +13,6 @@
 #include <string>
 #include <vector>
 
-#include "client_pace.hpp"
 #include "control.hpp"
 #include "gateware.hpp"
 #include "json.hpp"
@@ -81,9 +80,7 @@ private:
     void power_cycle();
     void program_vector(unsigned vector);
     int client_fd() const;
-    void serve_callers();
     void serve_client();
-    void look_at_client();
     void wait(int signal_fd, int timeout_ms);
     int pace_timeout();
     void run_batch();
@@ -119,7 +116,6 @@ private:
     Time link_up_at_ = 0;     // 0: it is up; kNever: the card was pulled out
     bool hot_reset_ = false;  // the host itself holds the link down
     std::vector<Vector> msix_;
-    ClientPace client_pace_;
     bool answered_ = false;    // a BAR read has been answered in this batch
     uint64_t cleared_at_ = 0;  // cycle of the last `clear`
     double cpu_cleared_ = 0;

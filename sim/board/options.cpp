@@ -100,8 +100,7 @@ const Row kRows[] = {
     {"waves-to", "NS", "device time at which waves end", WavesTo},
     {"tlp-log", "FILE", "a line for each TLP; *.pcapng: for Wireshark", TlpLogFile},
     {"stats", "FILE", "write statistics as JSON at the end", Stats},
-    {"pace", "N|client:N",
-     "at most N cycles a second, or N for each microsecond of the client's CPU (0: free)", Pace},
+    {"pace", "N", "at most N cycles a second of the host's clock (0: free)", Pace},
     {"fault", "NAME[:N]", "plant a fault at the N-th opportunity; may be repeated", Fault},
     {"faults", "FILE", "a script: at NS FAULT, tlp N FAULT, random FAULT RATE", FaultScriptFile},
     {"rules", "fatal|warn|off", "what a breach of an interface rule does (fatal)", RulesMode},
@@ -230,15 +229,6 @@ bool apply_timing(HostTiming &timing, const Row &row, const char *value) {
     }
 }
 
-// Cycles a second of the host's clock, or a microsecond of the client's CPU.
-void pace(Options &options, const std::string &name, const char *value) {
-    constexpr const char kClient[] = "client:";
-    constexpr size_t kLength = sizeof kClient - 1;
-    bool client = strncmp(value, kClient, kLength) == 0;
-    options.pace = client ? 0 : number(name, value, 0, 1'000'000'000);
-    options.client_pace = client ? number(name, value + kLength, 1, 1'000'000) : 0;
-}
-
 void apply(Options &options, const Row &row, const char *value) {
     if (apply_timing(options.timing, row, value)) return;
     std::string name = row.name;
@@ -268,7 +258,7 @@ void apply(Options &options, const Row &row, const char *value) {
         case WavesTo: options.waves.to = number(name, value, 0, ~0u) * kNanosecond; break;
         case TlpLogFile: options.tlp_log = value; break;
         case Stats: options.stats = value; break;
-        case Pace: pace(options, name, value); break;
+        case Pace: options.pace = number(name, value, 0, 1'000'000'000); break;
         case Fault: options.faults.push_back(value); break;
         case FaultScriptFile: options.fault_script = value; break;
         case RulesMode: options.rules = rules_mode(value); break;

@@ -17,7 +17,7 @@ namespace lanebox {
 struct Options {
     std::string socket, control, tlp_log, stats;
     unsigned mps = 512, mrrs = 512, rcb = 64, np_credits = 32, stall_percent = 0;
-    uint64_t seed = 1, pace = 0, client_pace = 0;
+    uint64_t seed = 1, pace = 0;
     bool straddle = false, completion_pool = false, flr = false, link_rate = true;
     uint64_t bar2 = 0;  // bytes
     ConfigSpace::Msix msix;

@@ -54,36 +54,6 @@ def test_a_slow_host_does_not_lengthen_a_read(start_board):
         assert read_ticks(card, pause=0.02) == read_ticks(card)
 
 
-def work(milliseconds):
-    """Keep this processor busy for so much of its own time."""
-    until = time.process_time() + milliseconds / 1e3
-    while time.process_time() < until:
-        pass
-
-
-def test_a_client_s_work_takes_device_time_if_that_is_asked_for(start_board):
-    """--pace client:2: two ticks for each microsecond of its CPU, none for its sleep.
-
-    What the kernel has not counted yet when a read comes is paid by the next one.
-    """
-    with start_board("--pace", "client:2") as board:
-        card = board.card()
-        card.device_time()
-        cpu, before = time.process_time(), card.device_time()
-        work(40)
-        card.device_time()
-        passed, most = card.device_time() - before, (time.process_time() - cpu) * 2e6
-        assert 80_000 <= passed <= most + 2000
-        cpu, before = time.process_time(), card.device_time()
-        time.sleep(0.1)
-        card.device_time()
-        assert card.device_time() - before <= (time.process_time() - cpu) * 2e6 + 10_000
-        board.set("pace", "0")
-        cpu, before = time.process_time(), card.device_time()
-        work(10)
-        assert card.device_time() - before < 1000
-
-
 @pytest.mark.parametrize("stock", [False, True], ids=["lanebox", "litepcie"])
 def test_time_runs_while_posted_writes_wait(stock, start_board, start_stock):
     """The last of a burst of writes reaches its register although nobody asks for anything.
