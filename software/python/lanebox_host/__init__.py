@@ -18,7 +18,6 @@ from lanebox_host.errors import (
     CardSilent,
     LaneboxError,
     NotOnCard,
-    Overrun,
     Unsupported,
     WaitTimeout,
     WayBusy,
@@ -27,5 +26,5 @@ from lanebox_host.errors import (
 
 __all__ = [
     "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback", "NotOnCard",
-    "Overrun", "Receive", "Send", "Stream", "Unsupported", "WaitTimeout", "WayBusy", "WrongPeer",
+    "Receive", "Send", "Stream", "Unsupported", "WaitTimeout", "WayBusy", "WrongPeer",
 ]  # fmt: skip

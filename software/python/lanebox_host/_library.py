@@ -78,7 +78,7 @@ class DmaConfigFields(Structure):
 class StatsFields(Structure):
     _fields_ = [
         *((name, c_uint64) for name in
-          ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released", "c2h_lost", "h2c_late")),
+          ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released")),
         ("interrupts", c_int64), ("interrupts_expected", c_int64),
         ("interrupts_missed", c_uint64), ("woken_by_timeout", c_uint64), ("batches", c_uint64),
     ]  # fmt: skip
@@ -126,7 +126,6 @@ PLAIN = {
     "buffer_count": (c_uint, HANDLE),
     "h2c_buffer": (c_void_p, HANDLE, c_uint64),
     "c2h_buffer": (c_void_p, HANDLE, c_uint64),
-    "dma_freerunning": (c_bool, HANDLE),
     "stats": (None, HANDLE, POINTER(StatsFields)),
 }
 

@@ -22,7 +22,7 @@ class CardGone(LaneboxError):
 
 
 class CardSilent(LaneboxError):
-    """The card reads all ones, or reports the impossible."""
+    """The card reads all ones, reports the impossible, or was reset while a stream ran."""
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
@@ -47,10 +47,6 @@ class NotOnCard(LaneboxError, KeyError):
     __str__ = LaneboxError.__str__  # KeyError would show it in quotes
 
 
-class Overrun(LaneboxError):
-    """The card was faster than the software: data may be overwritten."""
-
-
 KINDS = {
     errno.ENODEV: CardGone,
     errno.EIO: CardSilent,
@@ -59,7 +55,6 @@ KINDS = {
     errno.EPROTO: WrongPeer,
     errno.EOPNOTSUPP: Unsupported,
     errno.ENOENT: NotOnCard,
-    errno.EOVERFLOW: Overrun,
 }
 
 

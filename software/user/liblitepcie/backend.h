@@ -8,10 +8,10 @@
  * The inside of the library: the handle, and what a back end must provide.
  *
  * A back end says how registers and DMA memory are reached. What they mean is in card.c, who owns
- * which buffer in dma.c, once for all. How a DMA channel is driven is an engine: table.c hands the
- * card its descriptors one by one and serves every back end that reaches registers and memory
- * itself; kernel_dma.c asks a driver. No function is called with arguments its caller has not
- * checked.
+ * which buffer in dma.c, and how a run goes in engine.c, once for all. A back end's channel says only
+ * how descriptors get to the card and where counts come from: table.c writes them into the card's
+ * table and serves every back end that reaches registers and memory itself; kernel_dma.c asks a
+ * driver. No function is called with arguments its caller has not checked.
  */
 #ifndef LITEPCIE_BACKEND_H
 #define LITEPCIE_BACKEND_H
@@ -54,41 +54,48 @@ struct litepcie_post {
 	uint64_t	value;
 };
 
-/* How the DMA channel is driven. */
-struct litepcie_engine {
-	bool freerunning;
-	/* Take the directions for this handle, and give them up; NULL: it is the only user. */
+struct litepcie_table;
+
+/*
+ * A DMA channel as a back end reaches it. The lock is held, and given up only while a thread sleeps.
+ */
+struct litepcie_channel {
+	/* Take the active directions for this handle, and give them up; NULL: it is the only user. */
 	int (*take)(struct litepcie *dev);
 	int (*give)(struct litepcie *dev);
-	/* Start c2h and get h2c ready. */
-	int (*start)(struct litepcie *dev, const struct litepcie_dma_config *config);
+	/* Rings of this shape from now on; no direction is active. */
+	int (*setup)(struct litepcie *dev, size_t size, unsigned int count);
+	/* Get the active directions ready: the card has no descriptor yet. */
+	int (*start)(struct litepcie *dev, bool loopback);
+	/* Let them run: those of c2h have been posted. */
+	int (*run)(struct litepcie *dev);
 	/* Stop whatever is active or was half started. */
 	int (*stop)(struct litepcie *dev);
-	/* Bring ring.hw of the active directions up to date, without waiting. */
-	int (*poll)(struct litepcie *dev);
+	/* Give the card the buffers from @first on; table->asks says which raise an interrupt. */
+	int (*post)(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
+		    uint64_t count);
 	/*
-	 * Sleep until an interrupt: 1, or until the time is over: 0. The lock is given up only
-	 * while it sleeps. With @shared one thread sleeps for all.
+	 * Bring ring.hw of the active directions up to date, and tell litepcie_engine_done(): poll()
+	 * for the least that it costs, look() by asking the card itself; NULL: poll() asks it.
 	 */
+	int (*poll)(struct litepcie *dev);
+	int (*look)(struct litepcie *dev);
+	/* Sleep until there may be news of @directions: 1, or until the time is over: 0. */
+	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
+	/* The sleep ended by an interrupt; NULL: there is nothing to be done about it. */
+	int (*woken)(struct litepcie *dev);
+	/* One interrupt stands for both directions: one thread sleeps for all. */
 	bool shared;
-	int (*wait)(struct litepcie *dev, unsigned int directions, int timeout_ms);
-	/* Tell the card how far ring.sw is. */
-	int (*c2h_release)(struct litepcie *dev);
-	int (*h2c_submit)(struct litepcie *dev);
-	/* Bytes that have come back to the card's reads since h2c started; NULL if freerunning. */
-	int (*h2c_received)(struct litepcie *dev, uint64_t *bytes);
-	/* Rings of this shape from now on; nothing is active. */
-	int (*setup)(struct litepcie *dev, size_t size, unsigned int count);
 	/* A descriptor to poll(), or -errno with a sentence. */
 	int (*event_fd)(struct litepcie *dev);
-	/* Interrupts of the user's logic, NULL: none; and note in dev->user_raised if one came. */
+	/* Interrupts of the user's logic; and note in dev->user_raised if one came. */
 	int (*user_enable)(struct litepcie *dev, bool on);
 	int (*user_look)(struct litepcie *dev);
 };
 
 struct litepcie_backend {
 	const char *name;
-	const struct litepcie_engine *engine;
+	const struct litepcie_channel *channel;
 
 	/* Take dev->name apart and reach the registers; close() follows only where this succeeded. */
 	int (*open)(struct litepcie *dev);
@@ -120,21 +127,21 @@ struct litepcie_backend {
 
 	/*
 	 * For table.c: memory for both rings, reached by the card at @iova; it replaces the last,
-	 * and stays the back end's.
+	 * and stays the back end's. NULL: the rings are a driver's.
 	 */
 	int (*memory)(struct litepcie *dev, size_t bytes, struct litepcie_memory **memory,
 		      uint64_t *iova);
 	/*
-	 * Sleep until the card's message: 1, adding how many came to stats.interrupts,
+	 * Sleep until the card's interrupt: 1, with stats.interrupts brought up to date,
 	 * or until the time is over: 0.
 	 */
 	int (*sleep)(struct litepcie *dev, int timeout_ms);
-	/* Two messages may become one before they are counted, as in a CPU's own controller. */
+	/* Two interrupts may become one before they are counted, as in a CPU's own controller. */
 	bool merges;
-	int (*event_fd)(const struct litepcie *dev);
+	int (*event_fd)(const struct litepcie *dev);	/* for table_run.c */
 	/* -ENODEV with a sentence: it still works, but must be closed. NULL: nobody asks that. */
 	int (*asked_back)(struct litepcie *dev);
-	/* True: the way to the card is lost for good, and a call has said so. */
+	/* True: the way to the card is lost for good, and a call has said so. NULL: never. */
 	bool (*gone)(const struct litepcie *dev);
 };
 
@@ -171,13 +178,13 @@ struct litepcie_map {
 	uint32_t	h2c_in_flight;		/* bytes that a done h2c buffer may still lack */
 };
 
-/* One direction as table.c sees it; counts are of descriptors since the start. */
+/* One direction as engine.c sees it; counts are of descriptors since the start. */
 struct litepcie_table {
-	uint64_t	posted;		/* put into the card's table */
-	uint64_t	done;		/* executed, by loop_status */
+	uint64_t	posted;		/* given to the card */
+	uint64_t	done;		/* executed */
 	uint64_t	asked;		/* executed ones that asked for an interrupt */
 	bool		*asks;		/* by place in the ring */
-	uint64_t	iova;		/* of the ring, as the card sees it */
+	uint64_t	iova;		/* of the ring, as the card sees it: table.c's */
 	bool		silent;		/* asks for none: the other direction speaks for it */
 };
 
@@ -213,7 +220,7 @@ struct litepcie {
 	unsigned int			batch;		/* buffers that the card is told of together */
 	bool				user_enabled, user_raised;	/* interrupts of its logic */
 	bool				pattern;	/* is on for the active directions */
-	struct litepcie_stats		stats;	/* what a back end or dma.c counts on the way */
+	struct litepcie_stats		stats;	/* what is counted on the way */
 };
 
 /* The sentence of this thread, of LITEPCIE_WHY_SIZE bytes. */

@@ -5,7 +5,8 @@
  */
 
 /*
- * The "kernel" back end: LitePCIe's driver, or Lanebox's, behind /dev/litepcieN.
+ * The "kernel" back end: Lanebox's driver behind /dev/litepcieN; or LitePCIe's, for registers and
+ * memory alone.
  *
  * Registers go through the driver, which is sure to have the right card. Where a BAR can be mapped,
  * MMIO goes that way, in accesses of 4 and 8 bytes and without a system call for each. A page that is
@@ -73,6 +74,8 @@ static void kernel_close(struct litepcie *dev)
 	kernel_unmap_bars(dev);
 	if (kernel->event >= 0)
 		close(kernel->event);
+	if (kernel->user >= 0)
+		close(kernel->user);
 	if (kernel->fd >= 0)
 		close(kernel->fd);
 	free(kernel);
@@ -86,7 +89,7 @@ static int kernel_open(struct litepcie *dev)
 	if (!kernel)
 		return -ENOMEM;
 	dev->priv = kernel;
-	kernel->fd = kernel->event = -1;
+	kernel->fd = kernel->event = kernel->user = -1;
 	kernel->interrupts_before = -1;
 	rc = open_device(dev);
 	if (rc < 0)
@@ -199,7 +202,7 @@ static const char *kernel_mmio_path(const struct litepcie *dev)
 
 const struct litepcie_backend litepcie_kernel_backend = {
 	.name = "kernel",
-	.engine = &litepcie_kernel_engine,
+	.channel = &litepcie_kernel_channel,
 	.open = kernel_open,
 	.close = kernel_close,
 	.readl = kernel_readl,
@@ -210,4 +213,6 @@ const struct litepcie_backend litepcie_kernel_backend = {
 	.bar_map = kernel_bar_map,
 	.mmio_path = kernel_mmio_path,
 	.reset = sysfs_reset,
+	.sleep = kernel_sleep,
+	.merges = true,
 };

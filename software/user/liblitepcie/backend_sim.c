@@ -122,7 +122,7 @@ static int sim_attach(struct litepcie *dev)
 	if (rc == 0)
 		rc = sim_enable_msi(dev);
 	if (rc == 0 && !sim->memory)
-		rc = litepcie_table_setup(dev, dev->buffer_size, dev->buffer_count);
+		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	if (rc == 0)
 		rc = sim_set_master(dev, true);
 	return rc;
@@ -147,7 +147,7 @@ static void sim_close(struct litepcie *dev)
 		vfio_user_unmap(&sim->vu);
 	}
 	vfio_user_disconnect(&sim->vu);
-	litepcie_table_free(dev);
+	litepcie_engine_free(dev);
 	free_memory(sim);
 	if (sim->msi >= 0)
 		close(sim->msi);
@@ -275,7 +275,7 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 
 const struct litepcie_backend litepcie_sim_backend = {
 	.name = "sim",
-	.engine = &litepcie_table_engine,
+	.channel = &litepcie_table_channel,
 	.open = sim_open,
 	.attach = sim_attach,
 	.close = sim_close,

@@ -75,7 +75,7 @@ static void vfio_close(struct litepcie *dev)
 
 	if (vfio->device >= 0)
 		set_command(dev, 0, PCI_COMMAND_MASTER);
-	litepcie_table_free(dev);
+	litepcie_engine_free(dev);
 	vfio_irq_disable(dev);
 	vfio_memory_free(dev);
 	for (unsigned int n = 0; n < LITEPCIE_BARS; n++)
@@ -112,7 +112,7 @@ static int vfio_attach(struct litepcie *dev)
 	if (rc == 0)
 		rc = vfio_irq_enable(dev);
 	if (rc == 0 && !vfio_of(dev)->memory)
-		rc = litepcie_table_setup(dev, dev->buffer_size, dev->buffer_count);
+		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }
 
@@ -203,7 +203,7 @@ static bool vfio_gone(const struct litepcie *dev)
 
 const struct litepcie_backend litepcie_vfio_backend = {
 	.name = "vfio",
-	.engine = &litepcie_table_engine,
+	.channel = &litepcie_table_channel,
 	.open = vfio_open,
 	.attach = vfio_attach,
 	.close = vfio_close,

@@ -5,28 +5,18 @@
  */
 
 /*
- * The rings as their user sees them: which buffers are filled, free or lost, and waiting for more.
+ * The rings as their user sees them: which buffers are filled and which are free, and waiting for more.
  * peek, release, get and submit are the fast path: without a lock, and without the card for as long
  * as there are buffers and less than a batch to tell it of.
  *
  * ring.hw and ring.sw only grow. Their difference says everything:
  *   c2h: hw - sw buffers are filled and belong to the user
  *   h2c: sw - hw buffers belong to the card, the rest to the user
- * A free-running card does not respect the second and third line of that contract, so for it both
- * are checked and what went wrong is counted.
  */
 #include <errno.h>
 
+#include "engine.h"
 #include "ring.h"
-
-/*
- * The driver's count lags behind a free-running card by an eighth of the ring and the time to take
- * an interrupt. A buffer this close to being overwritten is not trusted any more.
- */
-static uint64_t freerun_guard(const struct litepcie *dev)
-{
-	return dev->buffer_count / 4;
-}
 
 /* Setup --------------------------------------------------------------------------------------- */
 
@@ -59,7 +49,7 @@ int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count)
 				     "to %u, which is what the card has room for", count,
 				     LITEPCIE_BUFFERS_FEWEST, dev->card.table_depth);
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, dev->backend->engine->setup(dev, size, count));
+	return litepcie_unlock(dev, litepcie_engine_setup(dev, size, count));
 }
 
 int litepcie_reset(struct litepcie *dev)
@@ -106,11 +96,11 @@ static int stop(struct litepcie *dev)
 	if (!dev->h2c.active && !dev->c2h.active)
 		return 0;
 	dev->stopping = true;
-	rc = dev->backend->engine->stop(dev);
+	rc = litepcie_engine_stop(dev);
 	if (dev->pattern)
 		error = litepcie_pattern_set(dev, false);
-	if (dev->backend->engine->give)
-		dev->backend->engine->give(dev);
+	if (dev->backend->channel->give)
+		dev->backend->channel->give(dev);
 	give_up(dev);
 	dev->stopping = false;
 	pthread_cond_broadcast(&dev->woken);
@@ -119,21 +109,22 @@ static int stop(struct litepcie *dev)
 
 static int start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
-	const struct litepcie_engine *engine = dev->backend->engine;
+	const struct litepcie_channel *channel = dev->backend->channel;
 	int rc;
 
 	dev->stats = (struct litepcie_stats) { .interrupts = -1, .interrupts_expected = -1 };
 	dev->batch = config->batch ? config->batch : 1;
 	reset_ring(&dev->h2c, config->directions & LITEPCIE_H2C);
 	reset_ring(&dev->c2h, config->directions & LITEPCIE_C2H);
-	rc = engine->take ? engine->take(dev) : 0;
+	litepcie_engine_configure(dev, config);
+	rc = channel->take ? channel->take(dev) : 0;
 	if (rc < 0) {
 		give_up(dev);
 		return rc;
 	}
 	rc = litepcie_pattern_set(dev, config->pattern);
 	if (rc == 0)
-		rc = engine->start(dev, config);
+		rc = litepcie_engine_start(dev, config);
 	if (rc < 0)
 		stop(dev);
 	return rc;
@@ -176,15 +167,10 @@ void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 	litepcie_unlock(dev, 0);
 }
 
-bool litepcie_dma_freerunning(const struct litepcie *dev)
-{
-	return dev->backend->engine->freerunning;
-}
-
 int litepcie_dma_fd(struct litepcie *dev)
 {
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, dev->backend->engine->event_fd(dev));
+	return litepcie_unlock(dev, dev->backend->channel->event_fd(dev));
 }
 
 /* Buffers ------------------------------------------------------------------------------------- */
@@ -211,21 +197,6 @@ void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number)
 
 /* c2h ----------------------------------------------------------------------------------------- */
 
-/* Give up on what a free-running card has overwritten, or soon will have. */
-static void skip_lost(struct litepcie *dev)
-{
-	struct litepcie_ring *c2h = &dev->c2h;
-	uint64_t hw = litepcie_count(&c2h->hw), sw = litepcie_count(&c2h->sw), resume;
-
-	if (hw - sw <= dev->buffer_count - freerun_guard(dev))
-		return;
-	resume = hw - dev->buffer_count / 4;
-	litepcie_lock(dev);
-	dev->stats.c2h_lost += resume - sw;
-	litepcie_count_set(&c2h->sw, resume);
-	litepcie_unlock(dev, 0);
-}
-
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 {
 	struct litepcie_ring *c2h = &dev->c2h;
@@ -238,26 +209,8 @@ int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 		rc = litepcie_wait_beyond(dev, LITEPCIE_C2H, hw, timeout_ms);
 	if (rc < 0)
 		return rc;
-	if (dev->backend->engine->freerunning)
-		skip_lost(dev);
 	*first = litepcie_count(&c2h->sw);
 	return (int)(litepcie_count(&c2h->hw) - *first);
-}
-
-/* What was just given back may have been overwritten while it was in use. */
-static int check_overrun(struct litepcie *dev, uint64_t first, unsigned int count)
-{
-	uint64_t behind;
-	int rc = dev->backend->engine->poll(dev);
-
-	behind = litepcie_count(&dev->c2h.hw) - first;
-	if (rc < 0 || behind <= dev->buffer_count - freerun_guard(dev))
-		return rc;
-	dev->stats.c2h_lost += count;
-	return litepcie_fail(dev, -EOVERFLOW, "c2h buffer %llu was %llu buffers behind the card, "
-			     "whose ring has %u: it may have been overwritten while in use",
-			     (unsigned long long)first, (unsigned long long)behind,
-			     dev->buffer_count);
 }
 
 static int tell(struct litepcie *dev, unsigned int direction)
@@ -278,28 +231,10 @@ int litepcie_c2h_release(struct litepcie *dev, unsigned int count)
 				     "release of %u c2h buffers: only %llu are filled", count,
 				     (unsigned long long)filled);
 	litepcie_count_set(&c2h->sw, first + count);
-	if (dev->backend->engine->freerunning) {
-		litepcie_lock(dev);
-		return litepcie_unlock(dev, check_overrun(dev, first, count));
-	}
 	return first + count - c2h->handed < dev->batch ? 0 : tell(dev, LITEPCIE_C2H);
 }
 
 /* h2c ----------------------------------------------------------------------------------------- */
-
-/* A free-running card sends what is in the ring, filled or not: get ahead of it again. */
-static void skip_late(struct litepcie *dev)
-{
-	struct litepcie_ring *h2c = &dev->h2c;
-	uint64_t hw = litepcie_count(&h2c->hw), sw = litepcie_count(&h2c->sw);
-
-	if (hw <= sw)
-		return;
-	litepcie_lock(dev);
-	dev->stats.h2c_late += hw + freerun_guard(dev) - sw;
-	litepcie_count_set(&h2c->sw, hw + freerun_guard(dev));
-	litepcie_unlock(dev, 0);
-}
 
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 {
@@ -313,8 +248,6 @@ int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 		rc = litepcie_wait_beyond(dev, LITEPCIE_H2C, hw, timeout_ms);
 	if (rc < 0)
 		return rc;
-	if (dev->backend->engine->freerunning)
-		skip_late(dev);
 	*first = litepcie_count(&h2c->sw);
 	return (int)(dev->buffer_count - (*first - litepcie_count(&h2c->hw)));
 }
@@ -335,23 +268,31 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 	return first + count - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
 }
 
-/* Returns 1 when all of @wanted bytes are in the card, 0 when not yet. */
+/*
+ * Returns 1 when all that was submitted is in the card, 0 when not yet; and bytes that have come.
+ *
+ * LitePCIe's h2c engine, that of the stock endpoint, calls a buffer done when it has asked for the
+ * last byte of it. The data is then still on its way, and only the count of bytes received says that
+ * it has come. A card whose buffers are done when their data is there says so in its table.
+ */
 static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *received)
 {
-	int rc = dev->backend->engine->h2c_received(dev, received);
+	int rc = 0;
 
-	if (rc < 0 || *received < wanted)
+	if (dev->map.h2c_in_flight)
+		rc = litepcie_engine_received(dev, received);
+	if (rc == 0)
+		rc = litepcie_engine_look(dev);	/* also for what it counts beside */
+	if (rc < 0)
 		return rc;
-	rc = dev->backend->engine->poll(dev);	/* for what it counts beside */
+	if (!dev->map.h2c_in_flight)
+		*received = litepcie_count(&dev->h2c.hw) * dev->buffer_size;
+	if (*received < wanted)
+		return 0;
 	litepcie_count_set(&dev->h2c.hw, litepcie_count(&dev->h2c.sw));
-	return rc < 0 ? rc : 1;
+	return 1;
 }
 
-/*
- * LitePCIe's h2c engine, that of the stock endpoint, calls a buffer done when it has asked for the
- * last byte of it. The data is then still on its way; only the count of bytes received says that
- * it has come, whatever the endpoint.
- */
 static int drain(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);
@@ -375,8 +316,6 @@ int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms)
 {
 	int rc = litepcie_check_active(dev, LITEPCIE_H2C);
 
-	if (rc == 0 && dev->backend->engine->freerunning)
-		return litepcie_fail(dev, -EOPNOTSUPP, "a free-running card never comes to an end");
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);

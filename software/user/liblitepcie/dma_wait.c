@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "engine.h"
 #include "ring.h"
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
@@ -38,12 +39,12 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 	int rc = 0;
 
 	if (directions & LITEPCIE_C2H && dev->c2h.active && c2h != dev->c2h.handed) {
-		rc = dev->backend->engine->c2h_release(dev);
+		rc = litepcie_engine_c2h_release(dev);
 		dev->c2h.handed = c2h;
 		dev->stats.batches++;
 	}
 	if (rc == 0 && directions & LITEPCIE_H2C && dev->h2c.active && h2c != dev->h2c.handed) {
-		rc = dev->backend->engine->h2c_submit(dev);
+		rc = litepcie_engine_h2c_submit(dev);
 		dev->h2c.handed = h2c;
 		dev->stats.batches++;
 	}
@@ -92,14 +93,14 @@ static int follow(struct litepcie *dev, int timeout_ms)
 /* Sleep once, then look at the card. Returns 1: an interrupt came, 0: the time is over. */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
-	const struct litepcie_engine *engine = dev->backend->engine;
+	const struct litepcie_channel *channel = dev->backend->channel;
 	int woken, rc;
 
-	if (engine->shared && dev->sleeper)
+	if (channel->shared && dev->sleeper)
 		return follow(dev, timeout_ms);
 	dev->sleeper = true;
-	woken = engine->wait(dev, directions, timeout_ms);
-	rc = woken < 0 ? woken : engine->poll(dev);
+	woken = litepcie_engine_wait(dev, directions, timeout_ms);
+	rc = woken < 0 ? woken : channel->poll(dev);
 	dev->sleeper = false;
 	pthread_cond_broadcast(&dev->woken);
 	return rc < 0 ? rc : woken;

@@ -6,18 +6,16 @@
 
 /*
  * The inside of the "kernel" back end: backend_kernel.c opens the device and makes accesses,
- * kernel_bar.c maps the BARs, kernel_ring.c the rings, which kernel_dma.c runs; kernel_users.c
- * names other programs, and sysfs.c finds what only sysfs and procfs tell.
+ * kernel_bar.c maps the BARs, kernel_ring.c the rings, which kernel_dma.c runs; kernel_wait.c sleeps,
+ * kernel_users.c names other programs, and sysfs.c finds what only sysfs tells.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
 
 #include <sys/types.h>
 
-#include "backend.h"
+#include "engine.h"
 #include "litepcie.h"
-
-#define KERNEL_PARTS	8u	/* interrupts a round: DMA_BUFFER_PER_IRQ in the driver */
 
 struct kernel {
 	int			fd;
@@ -25,12 +23,12 @@ struct kernel {
 	bool			*read_only[LITEPCIE_BARS];	/* pages; NULL: none */
 	char			bar_why[LITEPCIE_WHY_SIZE];	/* why not BAR0 */
 	unsigned int		minor;
-	bool			shapes;		/* Lanebox's driver: rings of any shape, and events */
-	struct litepcie_index	*index;		/* NULL: the counts are asked for */
-	int			event;		/* eventfd, or -1 */
-	bool			h2c_enabled;
-	int64_t			(*counts)(struct litepcie *dev);	/* interrupts */
-	int64_t			interrupts_before;
+	bool			held;		/* Lanebox's driver: it holds streams */
+	const struct litepcie_status *status;	/* its page; NULL: none */
+	struct litepcie_index	*index;		/* this file's */
+	int			event;		/* eventfd for programs, or -1 */
+	int			user;		/* eventfd of the user's logic, or -1 */
+	int64_t			interrupts_before;	/* -1: nothing runs */
 };
 
 static inline struct kernel *kernel_of(const struct litepcie *dev)
@@ -57,21 +55,31 @@ int sysfs_reset(struct litepcie *dev);
 /* Interrupts of the directions that are active, by the driver's own count; -1: it has none. */
 int64_t sysfs_interrupts(struct litepcie *dev);
 
-/* Interrupts that the driver has taken, on all cards; -1: cannot be known. */
-int64_t procfs_interrupts(struct litepcie *dev);
-
 /* Which programs have the device open, as part of a sentence. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
-/* What of the rings is there without owning them. */
+/* What of the DMA is there without owning a direction. */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
+
+/* 0, or -EOPNOTSUPP with a sentence: the driver cannot hold a stream. */
+int kernel_check_held(struct litepcie *dev);
 
 /* Take the active directions, with rings of this handle's shape; give them up. */
 int kernel_take(struct litepcie *dev);
 int kernel_give(struct litepcie *dev);
 int kernel_setup(struct litepcie *dev, size_t size, unsigned int count);
 
-extern const struct litepcie_engine litepcie_kernel_engine;
+/* As in struct litepcie_channel; and the back end's sleep(), by the driver's counts. */
+int kernel_look(struct litepcie *dev);
+int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
+int kernel_event_fd(struct litepcie *dev);
+int kernel_user_enable(struct litepcie *dev, bool on);
+int kernel_user_look(struct litepcie *dev);
+int kernel_sleep(struct litepcie *dev, int timeout_ms);
+
+void kernel_clear_event(struct litepcie *dev);
+
+extern const struct litepcie_channel litepcie_kernel_channel;
 
 #endif /* LITEPCIE_KERNEL_H */

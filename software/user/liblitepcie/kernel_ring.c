@@ -7,10 +7,9 @@
 /*
  * The driver's rings: who has them, their shape, and their memory in this process.
  *
- * Behind Lanebox's driver a ring belongs to the program that has its direction, so it is mapped at
- * each start and never before: another program may have rings of any shape there, or in its own
- * memory. A handle that is only open looks at registers. LitePCIe's driver has two rings for all,
- * which stay where they are; they are mapped once.
+ * A ring belongs to the program that has its direction, so it is mapped at each start and never
+ * before: another program may have rings of any shape there, or in its own memory. A handle that is
+ * only open looks at registers.
  */
 #include <errno.h>
 #include <string.h>
@@ -46,60 +45,45 @@ static int map_ring(struct litepcie *dev, struct litepcie_ring *ring, uint64_t o
 	return 0;
 }
 
-static int check_rings(struct litepcie *dev, const struct litepcie_ioctl_mmap_dma_info *rings)
+/* A page of the driver's, or NULL with a sentence. */
+static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int protection)
 {
-	if (rings->dma_tx_buf_size == rings->dma_rx_buf_size &&
-	    rings->dma_tx_buf_count == rings->dma_rx_buf_count &&
-	    rings->dma_tx_buf_size && rings->dma_tx_buf_count >= LITEPCIE_BUFFERS_FEWEST)
-		return 0;
-	return litepcie_fail(dev, -EPROTO, "%s: rings of %llu x %llu (h2c) and %llu x %llu bytes "
-			     "(c2h); they must be equal, of %u buffers or more", dev->name,
-			     (unsigned long long)rings->dma_tx_buf_count,
-			     (unsigned long long)rings->dma_tx_buf_size,
-			     (unsigned long long)rings->dma_rx_buf_count,
-			     (unsigned long long)rings->dma_rx_buf_size, LITEPCIE_BUFFERS_FEWEST);
+	void *page = mmap(NULL, size, protection, MAP_SHARED, kernel_of(dev)->fd, (off_t)offset);
+
+	if (page != MAP_FAILED)
+		return page;
+	litepcie_fail(dev, -errno, "%s: the driver's counts cannot be mapped: %s", dev->name,
+		      strerror(errno));
+	return NULL;
 }
 
-static int map_stock_rings(struct litepcie *dev, const struct litepcie_ioctl_mmap_dma_info *rings)
+static int map_counts(struct litepcie *dev)
 {
-	uint64_t bytes = rings->dma_tx_buf_size * rings->dma_tx_buf_count;
-	int rc = check_rings(dev, rings);
+	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
+	struct kernel *kernel = kernel_of(dev);
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "place of the DMA's counts");
 
 	if (rc < 0)
 		return rc;
-	dev->buffer_size = rings->dma_tx_buf_size;
-	dev->buffer_count = (unsigned int)rings->dma_tx_buf_count;
-	rc = map_ring(dev, &dev->h2c, rings->dma_tx_buf_offset, bytes);
-	return rc < 0 ? rc : map_ring(dev, &dev->c2h, rings->dma_rx_buf_offset, bytes);
+	kernel->status = map_page(dev, info.status_offset, sizeof(*kernel->status), PROT_READ);
+	if (kernel->status)
+		kernel->index = map_page(dev, info.index_offset, sizeof(*kernel->index),
+					 PROT_READ | PROT_WRITE);
+	return kernel->index ? 0 : -ENOMEM;
 }
 
-/* Lanebox's driver has a page with its counts, which saves asking. */
-static void map_index(struct litepcie *dev, uint64_t offset)
-{
-	struct kernel *kernel = kernel_of(dev);
-	void *page = mmap(NULL, sizeof(struct litepcie_index), PROT_READ, MAP_SHARED, kernel->fd,
-			  (off_t)offset);
-
-	if (page != MAP_FAILED)
-		kernel->index = page;
-}
-
+/* Both drivers know the first call, and Lanebox's alone knows the second. */
 int kernel_dma_map(struct litepcie *dev)
 {
-	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
+	struct litepcie_counts counts = { .way = LITEPCIE_WAY_C2H };
 	struct litepcie_ioctl_mmap_dma_info rings = { 0 };
 	struct kernel *kernel = kernel_of(dev);
 	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_MMAP_DMA_INFO, &rings, "size of the DMA rings");
 
 	if (rc < 0)
 		return rc;
-	rc = ioctl(kernel->fd, LITEPCIE_IOCTL_RING_INFO, &info);
-	kernel->shapes = rc == 0 || errno != ENOTTY;
-	if (!kernel->shapes)
-		return map_stock_rings(dev, &rings);
-	if (rc == 0)
-		map_index(dev, info.index_offset);
-	return 0;
+	kernel->held = ioctl(kernel->fd, LITEPCIE_IOCTL_COUNTS, &counts) == 0 || errno != ENOTTY;
+	return kernel->held ? map_counts(dev) : 0;
 }
 
 void kernel_dma_unmap(struct litepcie *dev)
@@ -108,8 +92,20 @@ void kernel_dma_unmap(struct litepcie *dev)
 
 	unmap_ring(&dev->h2c);
 	unmap_ring(&dev->c2h);
+	litepcie_engine_free(dev);
+	if (kernel->status)
+		munmap((void *)kernel->status, sizeof(*kernel->status));
 	if (kernel->index)
 		munmap(kernel->index, sizeof(*kernel->index));
+}
+
+int kernel_check_held(struct litepcie *dev)
+{
+	if (kernel_of(dev)->held)
+		return 0;
+	return litepcie_fail(dev, -EOPNOTSUPP, "%s: LitePCIe's driver cannot hold a stream: load "
+			     "Lanebox's litepcie.ko, or give the card to VFIO (litepcie_util vfio "
+			     "bind)", dev->name);
 }
 
 /* Shape --------------------------------------------------------------------------------------- */
@@ -117,28 +113,24 @@ void kernel_dma_unmap(struct litepcie *dev)
 /* The driver takes a shape from a direction's owner, so it gets it at the start. */
 int kernel_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
-	if (!kernel_of(dev)->shapes && (size != dev->buffer_size || count != dev->buffer_count))
-		return litepcie_fail(dev, -EOPNOTSUPP, "%s: LitePCIe's driver has rings of %u "
-				     "buffers of %zu bytes and no others; Lanebox's has any",
-				     dev->name, dev->buffer_count, dev->buffer_size);
-	dev->buffer_size = size;
-	dev->buffer_count = count;
-	return 0;
+	(void)size;
+	(void)count;
+	return kernel_check_held(dev);
 }
 
 static bool has_shape(const struct litepcie *dev, const struct litepcie_ring_setup *setup)
 {
 	return setup->buffer_size == dev->buffer_size && setup->buffer_count == dev->buffer_count &&
-	       setup->buffers_per_interrupt == dev->buffer_count / KERNEL_PARTS &&
-	       setup->mode == LITEPCIE_MODE_INTERRUPT && !setup->flags;
+	       setup->buffers_per_interrupt == dev->interrupt_every &&
+	       setup->mode == LITEPCIE_MODE_INTERRUPT && setup->flags == LITEPCIE_RING_INDEXED;
 }
 
 static int set_shape(struct litepcie *dev, unsigned int way)
 {
 	struct litepcie_ring_setup setup = {
 		.way = way, .buffer_size = (uint32_t)dev->buffer_size,
-		.buffer_count = dev->buffer_count,
-		.buffers_per_interrupt = dev->buffer_count / KERNEL_PARTS,
+		.buffer_count = dev->buffer_count, .buffers_per_interrupt = dev->interrupt_every,
+		.flags = LITEPCIE_RING_INDEXED,
 	};
 
 	return kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &setup, "shape of a DMA ring");
@@ -166,8 +158,6 @@ static int prepare_all(struct litepcie *dev)
 {
 	int rc = 0;
 
-	if (!kernel_of(dev)->shapes)
-		return 0;
 	if (dev->h2c.active)
 		rc = prepare(dev, LITEPCIE_WAY_H2C, &dev->h2c);
 	if (rc == 0 && dev->c2h.active)
@@ -200,8 +190,10 @@ int kernel_take(struct litepcie *dev)
 	struct litepcie_ioctl_lock lock = {
 		.dma_reader_request = dev->h2c.active, .dma_writer_request = dev->c2h.active,
 	};
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &lock, "DMA lock");
+	int rc = kernel_check_held(dev);
 
+	if (rc == 0)
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_LOCK, &lock, "DMA lock");
 	if (rc < 0)
 		return rc;
 	if ((dev->h2c.active && !lock.dma_reader_status) ||

@@ -7,10 +7,12 @@
 /*
  * liblitepcie: registers, MMIO and DMA of one Lanebox card.
  *
- * The same calls reach a card through its kernel driver (LitePCIe's or Lanebox's own), through VFIO
- * without any module of its own, or, without a machine around it, the simulated board behind a
- * vfio-user socket. What the card has, and where,
- * it says itself: one library fits every build of the gateware.
+ * The same calls reach a card through Lanebox's kernel driver, through VFIO without any module of its
+ * own, or, without a machine around it, the simulated board behind a vfio-user socket. They mean the
+ * same on each: the card has the buffers that it was given and waits when it has none, so no data is
+ * lost or sent twice, however slow the program is. Behind LitePCIe's own driver, which cannot do
+ * that, there are registers and memory. What the card has, and where, it says itself: one library
+ * fits every build of the gateware.
  *
  * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence.
  * Nothing is printed, no signal is touched, no thread is made. Every call that can block takes a
@@ -32,14 +34,14 @@
  * Errors with a meaning of their own:
  *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver; or,
  *               from a wait, VFIO wants it back: whoever unbinds or removes it waits for our close
- *   -EIO        the card does not answer: it reads all ones, or reports the impossible
+ *   -EIO        the card does not answer: it reads all ones, or reports the impossible; or it was
+ *               reset while a direction ran, which must be stopped and started again
  *   -ETIMEDOUT  nothing came in time
  *   -ECANCELED  another thread ended what this one waited for
  *   -EBUSY      another program, or another handle, runs this DMA direction
  *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
- *   -EOPNOTSUPP this back end cannot make this access
+ *   -EOPNOTSUPP this back end cannot make this access, or its driver cannot hold a stream
  *   -ENOENT     the card has no such block, register or BAR
- *   -EOVERFLOW  the card was faster than the software, data may be overwritten (kernel driver only)
  */
 #ifndef LIBLITEPCIE_H
 #define LIBLITEPCIE_H
@@ -157,12 +159,12 @@ struct litepcie_dma_config {
 	bool		pattern;
 	/*
 	 * Buffers that may be given to the card for c2h in all, 0: no limit. The last of them
-	 * raises an interrupt. The kernel driver knows no end and ignores it.
+	 * raises an interrupt.
 	 */
 	uint64_t	c2h_limit;
 	/*
-	 * Buffers from one interrupt to the next, 0: 32. Fewer make a single buffer known sooner
-	 * and cost more interrupts. The kernel driver has 32 built in.
+	 * Buffers from one interrupt to the next, at most all of the ring; 0: 32, or half the ring
+	 * if that is less. Fewer make a single buffer known sooner and cost more interrupts.
 	 */
 	unsigned int	interrupt_every;
 	/*
@@ -179,8 +181,6 @@ struct litepcie_stats {
 	uint64_t	h2c_done;	/* buffers that the card has fetched */
 	uint64_t	c2h_done;	/* buffers that the card has filled */
 	uint64_t	c2h_released;	/* buffers that the user gave back */
-	uint64_t	c2h_lost;	/* buffers overwritten before the user saw them */
-	uint64_t	h2c_late;	/* buffers that the card sent before they were filled */
 	int64_t		interrupts;	/* taken, -1: cannot be known */
 	/* At least so many must have come, -1: as above, or two may become one on their way. */
 	int64_t		interrupts_expected;
@@ -285,7 +285,7 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
 
 /*
- * Set the counters of the TLP streams to 0. Not while a direction runs: litepcie_h2c_drain() relies
+ * Set the counters of the TLP streams to 0. Not while a direction runs: litepcie_h2c_drain() may rely
  * on them. Returns 0 or -errno. Threads: any.
  */
 int litepcie_counters_clear(struct litepcie *dev);
@@ -415,8 +415,8 @@ const char *litepcie_mmio_path(const struct litepcie *dev);
 /*
  * Let the interrupts of the logic in the user slot through, or no more. What was raised before is
  * forgotten; a reset switches them off. Returns 0 or -errno; -ENOENT: its table names none,
- * since what is in the slot has no registers, -EOPNOTSUPP: the kernel driver hands none out.
- * Threads: any.
+ * since what is in the slot has no registers, -EBUSY: another program has them by way of the kernel
+ * driver, -EOPNOTSUPP: LitePCIe's driver hands none out. Threads: any.
  */
 int litepcie_user_enable(struct litepcie *dev, bool on);
 
@@ -441,7 +441,7 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
  * Give the rings another shape: @count buffers of @size bytes each way, both powers of two, within
  * the LITEPCIE_BUFFER limits. What is in them is lost, and where they are is known from the next
  * start on. No direction may run. After an error the next start has rings of the shape before.
- * Returns 0 or -errno; -EOPNOTSUPP: LitePCIe's driver has one shape only. Threads: alone.
+ * Returns 0 or -errno; -EOPNOTSUPP: LitePCIe's driver cannot hold a stream. Threads: alone.
  */
 int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count);
 
@@ -456,7 +456,7 @@ size_t litepcie_buffer_size(const struct litepcie *dev);
 unsigned int litepcie_buffer_count(const struct litepcie *dev);
 
 /*
- * Where h2c buffer @number is. Behind Lanebox's driver a ring belongs to the program that runs it,
+ * Where h2c buffer @number is. Behind the kernel driver a ring belongs to the program that runs it,
  * so each start says anew where it is. Returns NULL before the first. Threads: any.
  */
 void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
@@ -470,9 +470,7 @@ void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
 /*
  * Keep the memory of one direction's ring mapped for this process, over the end of the run, a ring
  * of another shape and litepcie_close(), until litepcie_ring_drop() of @memory. The device file
- * counts as used until then. LitePCIe's driver has one ring for everybody, so that data which
- * another user receives later shows in it; Lanebox's driver gives each open file a ring of its own.
- * Returns 0 or -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
+ * counts as used until then. Returns 0 or -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
  */
 int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 		       struct litepcie_memory **memory);
@@ -484,16 +482,10 @@ int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 void litepcie_ring_drop(struct litepcie_memory *memory);
 
 /*
- * Whether the card goes round its rings on its own and cannot be held, as with the kernel driver.
- * Then h2c must be filled ahead for as long as it runs, and c2h be emptied in time. Returns true
- * when it does. Threads: any.
- */
-bool litepcie_dma_freerunning(const struct litepcie *dev);
-
-/*
- * Take the directions of @config and start c2h. h2c starts with the first submit: a free-running
- * card should find its whole ring filled by then. Returns 0 or -errno; -EBUSY: another program runs
- * one of them, and litepcie_why() names those that have the card open. Threads: alone.
+ * Take the directions of @config and start them: c2h has all of its ring, h2c what is submitted from
+ * now on. Returns 0 or -errno; -EBUSY: another program runs one of them, and litepcie_why() names
+ * those that have the card open, -EOPNOTSUPP: LitePCIe's driver cannot hold a stream. Threads:
+ * alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
@@ -507,9 +499,9 @@ int litepcie_dma_stop(struct litepcie *dev);
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
  * in one of @directions. Buffers that these kept back for a batch go to the card first when it
  * would run short; those of other directions stay. A lost interrupt costs less than a second here.
- * Returns 1, or 0 when the time is over, or -errno: -ECANCELED after a stop by another thread, -ENODEV through
- * VFIO also where the kernel wants the card back; then stop and close it, for which somebody waits.
- * Threads: one way.
+ * Returns 1, or 0 when the time is over, or -errno: -ECANCELED after a stop by another thread, -EIO
+ * when the card was reset, -ENODEV through VFIO also where the kernel wants the card back; then stop
+ * and close it, for which somebody waits. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
@@ -521,23 +513,20 @@ int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
 /*
  * A descriptor for poll(): readable when there may be news of a running direction, until the next
  * litepcie_dma_wait(), for which a timeout of 0 will do. It belongs to the library and must be
- * neither read nor closed; it counts for the run that has been started. Returns it, or -errno;
- * -EOPNOTSUPP: LitePCIe's driver has none. Threads: any.
+ * neither read nor closed; it counts for the run that has been started. Returns it, or -errno.
+ * Threads: any.
  */
 int litepcie_dma_fd(struct litepcie *dev);
 
 /*
  * Look for filled c2h buffers, waiting up to @timeout_ms for the first, for ever if that is
  * negative. With a timeout of 0 the card is not asked again: this is what the last wait found.
- * Buffers lost to a free-running card are skipped and counted. Returns their number and the first
- * in @first, 0 for none, or -errno. Threads: one way.
+ * Returns their number and the first in @first, 0 for none, or -errno. Threads: one way.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Give the @count oldest of the filled c2h buffers back. Returns 0 or -errno; -EOVERFLOW: the card
- * may have overwritten them while they were in use, so what was seen in them proves nothing, and
- * they are released all the same. Threads: one way.
+ * Give the @count oldest of the filled c2h buffers back. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
@@ -554,9 +543,9 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has received the data of every
- * submitted h2c buffer, by its own count of received bytes; that it has asked for them would not
- * do. Returns 0 or -errno; -ETIMEDOUT: not yet, -EOPNOTSUPP: it has no meaning on a free-running
- * card. Threads: one way.
+ * submitted h2c buffer; that it has asked for it would not do, so a card that counts a buffer then is
+ * believed by its count of received bytes. Returns 0 or -errno; -ETIMEDOUT: not yet. Threads: one
+ * way.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 

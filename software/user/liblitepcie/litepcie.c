@@ -208,11 +208,9 @@ const char *litepcie_strerror(int error)
 	case EPROTO:
 		return "the peer does not speak the protocol";
 	case EOPNOTSUPP:
-		return "this back end cannot make this access";
+		return "this way to the card cannot do that";
 	case ECANCELED:
 		return "another thread ended what this one waited for";
-	case EOVERFLOW:
-		return "the card was faster than the software: data may be overwritten";
 	default:
 		return strerror(abs(error));
 	}

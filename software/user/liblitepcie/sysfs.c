@@ -6,8 +6,7 @@
 
 /*
  * What a driver does not tell through its device file: which PCI device is behind it, and how many
- * interrupts it took. Lanebox's driver counts those of each direction, whatever /proc/interrupts
- * calls their handlers.
+ * interrupts of each direction Lanebox's has taken.
  *
  * Lanebox's driver has a link from one to the other. LitePCIe's gives minor numbers in the order of
  * its probes, so minor n is taken for the n-th bound device by bus address, which is the order of
@@ -163,41 +162,4 @@ int64_t sysfs_interrupts(struct litepcie *dev)
 	int64_t c2h = dev->c2h.active ? read_count(minor, "c2h_interrupts") : 0;
 
 	return h2c < 0 || c2h < 0 ? -1 : h2c + c2h;
-}
-
-/* The columns between the line number and the controller's name are one count for each CPU. */
-static int64_t sum_columns(char *line)
-{
-	char *p = strchr(line, ':'), *end;
-	int64_t sum = 0;
-
-	if (!p)
-		return 0;
-	for (p++;; p = end) {
-		long long count = strtoll(p, &end, 10);
-
-		if (end == p)
-			return sum;
-		sum += count;
-	}
-}
-
-/* LitePCIe's driver counts none itself, and has one handler of this name. */
-int64_t procfs_interrupts(struct litepcie *dev)
-{
-	FILE *file = fopen("/proc/interrupts", "re");
-	int64_t sum = -1;
-	char line[4096];
-
-	(void)dev;
-	if (!file)
-		return -1;
-	while (fgets(line, sizeof(line), file)) {
-		char *name = strrchr(line, ' ');
-
-		if (name && strncmp(name + 1, "litepcie", 8) == 0)
-			sum = (sum < 0 ? 0 : sum) + sum_columns(line);
-	}
-	fclose(file);
-	return sum;
 }

@@ -5,9 +5,7 @@
  */
 
 /*
- * The engine of every back end that reaches registers and memory itself: LitePCIe's descriptor
- * table in its "prog" mode, in which every descriptor runs once. The card only ever has descriptors of buffers that the software has filled
- * (h2c) or emptied (c2h), so nothing is overrun, however slow the software is.
+ * LitePCIe's descriptor table in its "prog" mode, in which every descriptor runs once.
  *
  * What loop_status means in this mode (litepcie/frontend/dma.py): its index counts executed
  * descriptors modulo 2^16 and its count the wraps of the index, so the register as a whole is the
@@ -23,39 +21,48 @@
 
 #define BATCH	64u	/* descriptors in one message, three writes each */
 
-/* Descriptors --------------------------------------------------------------------------------- */
+/* Memory -------------------------------------------------------------------------------------- */
 
-/* Whether buffer @number asks for an interrupt, when the last one that is posted now is @last. */
-static bool asks_interrupt(const struct litepcie *dev, const struct litepcie_table *table,
-			   uint64_t number, uint64_t last)
+int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
-	return !table->silent && ((number + 1) % dev->interrupt_every == 0 || number == last);
+	struct litepcie_memory *memory = NULL;
+	uint64_t iova = 0;
+	int rc;
+
+	dev->h2c.base = dev->c2h.base = NULL;
+	dev->h2c.memory = dev->c2h.memory = NULL;
+	rc = dev->backend->memory(dev, 2 * size * count, &memory, &iova);
+	if (rc < 0)
+		return rc;
+	dev->h2c.memory = dev->c2h.memory = memory;
+	dev->h2c.base = memory->base;
+	dev->c2h.base = dev->h2c.base + size * count;
+	dev->h2c_table.iova = iova;
+	dev->c2h_table.iova = iova + size * count;
+	return 0;
 }
 
-static struct litepcie_post *describe(const struct litepcie *dev, struct litepcie_table *table,
-				      const struct litepcie_dma_registers *registers,
-				      uint64_t last, struct litepcie_post *p)
-{
-	unsigned int slot = table->posted & (dev->buffer_count - 1);
-	uint64_t address = table->iova + slot * dev->buffer_size;
-	bool asks = asks_interrupt(dev, table, table->posted, last);
-	uint32_t flags = DMA_LAST_DISABLE | (asks ? 0 : DMA_IRQ_DISABLE);
+/* Descriptors --------------------------------------------------------------------------------- */
 
-	table->asks[slot] = asks;
-	table->posted++;
+static struct litepcie_post *describe(const struct litepcie *dev,
+				      const struct litepcie_table *table, uint64_t number,
+				      struct litepcie_post *p)
+{
+	const struct litepcie_dma_registers *registers =
+		table == &dev->h2c_table ? &dev->map.h2c : &dev->map.c2h;
+	unsigned int slot = number & (dev->buffer_count - 1);
+	uint64_t address = table->iova + slot * dev->buffer_size;
+	uint32_t flags = DMA_LAST_DISABLE | (table->asks[slot] ? 0 : DMA_IRQ_DISABLE);
+
 	*p++ = (struct litepcie_post) { registers->value, 4, flags | (uint32_t)dev->buffer_size };
 	*p++ = (struct litepcie_post) { registers->value + 4, 4, (uint32_t)address };
 	*p++ = (struct litepcie_post) { registers->push, 4, address >> 32 };
 	return p;
 }
 
-/*
- * Append @count descriptors to the table, many in one go where the back end can. The table has one
- * entry for each buffer and keeps that of a buffer until it is done, so it cannot overflow. @last
- * is the number of the buffer that asks for an interrupt beside the regular ones.
- */
-static int post(struct litepcie *dev, struct litepcie_table *table,
-		const struct litepcie_dma_registers *registers, uint64_t count, uint64_t last)
+/* Many in one go where the back end can. */
+int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
+			uint64_t count)
 {
 	struct litepcie_post posts[3 * BATCH];
 	int rc = 0;
@@ -65,24 +72,12 @@ static int post(struct litepcie *dev, struct litepcie_table *table,
 		uint64_t n = count < BATCH ? count : BATCH;
 
 		for (uint64_t i = 0; i < n; i++)
-			p = describe(dev, table, registers, last, p);
+			p = describe(dev, table, first + i, p);
 		rc = dev->backend->post(dev, posts, 3 * n);
+		first += n;
 		count -= n;
 	}
 	return rc;
-}
-
-/* Everything that was given back and is still below the limit of the run. */
-int litepcie_table_post_c2h(struct litepcie *dev, uint64_t released)
-{
-	uint64_t end = released + dev->buffer_count, last = UINT64_MAX;
-
-	if (dev->c2h_limit) {
-		last = dev->c2h_limit - 1;
-		if (end > dev->c2h_limit)
-			end = dev->c2h_limit;
-	}
-	return post(dev, &dev->c2h_table, &dev->map.c2h, end - dev->c2h_table.posted, last);
 }
 
 /* Counts -------------------------------------------------------------------------------------- */
@@ -101,8 +96,7 @@ static int read_done(struct litepcie *dev, struct litepcie_table *table,
 				     "but it was given %llu (loop_status 0x%08x); it has lost its "
 				     "state", advance,
 				     (unsigned long long)(table->posted - table->done), status);
-	for (; advance; advance--, table->done++)
-		table->asked += table->asks[table->done & (dev->buffer_count - 1)];
+	litepcie_engine_done(dev, table, table->done + advance);
 	return 0;
 }
 
@@ -155,20 +149,4 @@ int litepcie_table_poll(struct litepcie *dev)
 	if (rc == 0 && dev->c2h.active)
 		rc = c2h_usable(dev);
 	return rc;
-}
-
-/* Ring ---------------------------------------------------------------------------------------- */
-
-int litepcie_table_c2h_release(struct litepcie *dev)
-{
-	return litepcie_table_post_c2h(dev, dev->c2h.sw);
-}
-
-/* A short batch may be the last for a while, so its end is announced. */
-int litepcie_table_h2c_submit(struct litepcie *dev)
-{
-	uint64_t end = dev->h2c.sw, count = end - dev->h2c_table.posted;
-	uint64_t last = count < dev->interrupt_every ? end - 1 : UINT64_MAX;
-
-	return post(dev, &dev->h2c_table, &dev->map.h2c, count, last);
 }

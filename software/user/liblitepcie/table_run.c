@@ -5,19 +5,12 @@
  */
 
 /*
- * The engine of table.c: interrupts, and what comes before and after a run.
+ * The channel of table.c: its interrupts, and what comes before and after a run.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "layout.h"
 #include "litepcie_capability.h"
 #include "table.h"
-
-#define DEFAULT_INTERRUPT_EVERY	32u	/* buffers, as the kernel driver */
-#define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
-#define INTERRUPT_GRACE_MS	500	/* for an interrupt that is due */
 
 /*
  * A direction comes to rest when its last read has ended, also one that nobody answers. Each look
@@ -31,71 +24,7 @@
 #define SETTLE_READS		64
 #define READS_SETTLE_PS		16000000u
 
-/* Setup --------------------------------------------------------------------------------------- */
-
-int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
-{
-	struct litepcie_memory *memory = NULL;
-	uint64_t iova = 0;
-	int rc;
-
-	litepcie_table_free(dev);
-	rc = dev->backend->memory(dev, 2 * size * count, &memory, &iova);
-	if (rc < 0)
-		return rc;
-	dev->h2c_table.asks = calloc(count, sizeof(bool));
-	dev->c2h_table.asks = calloc(count, sizeof(bool));
-	if (!dev->h2c_table.asks || !dev->c2h_table.asks)
-		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
-	dev->buffer_size = size;
-	dev->buffer_count = count;
-	dev->h2c.memory = dev->c2h.memory = memory;
-	dev->h2c.base = memory->base;
-	dev->c2h.base = dev->h2c.base + size * count;
-	dev->h2c_table.iova = iova;
-	dev->c2h_table.iova = iova + size * count;
-	return 0;
-}
-
-void litepcie_table_free(struct litepcie *dev)
-{
-	free(dev->h2c_table.asks);
-	free(dev->c2h_table.asks);
-	dev->h2c_table = dev->c2h_table = (struct litepcie_table) { 0 };
-	dev->h2c.base = dev->c2h.base = NULL;
-	dev->h2c.memory = dev->c2h.memory = NULL;
-}
-
 /* Interrupts ---------------------------------------------------------------------------------- */
-
-/*
- * Two directions may share one message, so of both only the larger number must have come. Where one
- * speaks for both, or runs alone, every single interrupt that is lost is noticed.
- */
-static int64_t interrupts_due(const struct litepcie *dev)
-{
-	uint64_t h2c = dev->h2c_table.asked, c2h = dev->c2h_table.asked;
-
-	return (int64_t)(h2c > c2h ? h2c : c2h);
-}
-
-/*
- * The time was over. If a descriptor that asks for an interrupt has run since the last one, and
- * nothing comes in a while more, that interrupt was lost, also where messages may be shared.
- */
-static int look_for_lost(struct litepcie *dev)
-{
-	uint64_t asked = dev->h2c_table.asked + dev->c2h_table.asked;
-	unsigned int stops = dev->stops;
-	int rc = litepcie_table_poll(dev);
-
-	if (rc < 0 || dev->h2c_table.asked + dev->c2h_table.asked == asked)
-		return rc;
-	rc = dev->backend->sleep(dev, INTERRUPT_GRACE_MS);
-	if (rc == 0 && dev->stops == stops)
-		dev->stats.interrupts_missed++;
-	return rc;
-}
 
 static uint32_t own_causes(const struct litepcie *dev)
 {
@@ -126,59 +55,22 @@ static int clear_own(struct litepcie *dev)
 	return litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 }
 
-/* Whoever waits for data goes no further with a card that must be given back. */
-static int sleep_or_leave(struct litepcie *dev, int timeout_ms)
+/* A wait for data goes no further with a card that must be given back. */
+static int table_sleep(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = dev->backend->sleep(dev, timeout_ms), asked = 0;
 
+	(void)directions;	/* one interrupt for both */
 	if (rc >= 0 && dev->backend->asked_back)
 		asked = dev->backend->asked_back(dev);
 	return asked < 0 ? asked : rc;
 }
 
-static int table_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+static int table_woken(struct litepcie *dev)
 {
-	int rc = sleep_or_leave(dev, timeout_ms);
+	int rc = clear_own(dev);
 
-	(void)directions;
-	if (rc == 0)
-		rc = look_for_lost(dev);
-	if (rc > 0) {
-		int error = clear_own(dev);
-
-		if (error == 0 && dev->user_enabled)
-			error = table_user_look(dev);
-		if (error < 0)
-			return error;
-	}
-	return rc;
-}
-
-/*
- * Take in what came; what has not after the grace is lost. Where messages merge, fewer than were sent
- * prove nothing, and only look_for_lost() tells.
- */
-static int settle_interrupts(struct litepcie *dev)
-{
-	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
-	int rc = dev->backend->sleep(dev, 0);
-
-	if (dev->backend->merges) {
-		dev->stats.interrupts_expected = -1;
-		return rc < 0 ? rc : 0;
-	}
-	while (rc >= 0 && dev->stats.interrupts < due) {
-		/* In slices: another thread that waits may take the interrupt, and count it. */
-		int slice = litepcie_slice(deadline);
-
-		if (!slice)
-			break;
-		rc = dev->backend->sleep(dev, slice);
-	}
-	dev->stats.interrupts_expected = due;
-	if (due - dev->stats.interrupts > (int64_t)dev->stats.interrupts_missed)
-		dev->stats.interrupts_missed = (uint64_t)(due - dev->stats.interrupts);
-	return rc < 0 ? rc : 0;
+	return rc == 0 && dev->user_enabled ? table_user_look(dev) : rc;
 }
 
 /* Start, stop --------------------------------------------------------------------------------- */
@@ -242,33 +134,11 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	return rc;
 }
 
-static int received_bytes(struct litepcie *dev, uint64_t *bytes)
-{
-	uint32_t high, low;
-	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
-
-	if (rc == 0)
-		rc = litepcie_get(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES], &high);
-	if (rc == 0)
-		rc = litepcie_get(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES] + 4, &low);
-	if (rc == 0)
-		*bytes = (uint64_t)high << 32 | low;
-	return rc;
-}
-
-static int h2c_received(struct litepcie *dev, uint64_t *bytes)
-{
-	int rc = received_bytes(dev, bytes);
-
-	*bytes -= dev->received_before;
-	return rc;
-}
-
 /* Clear what an earlier run left in the eventfd, so that counts are this run's own. */
-static int start_interrupts(struct litepcie *dev, unsigned int directions)
+static int start_interrupts(struct litepcie *dev)
 {
-	uint32_t mask = (directions & LITEPCIE_H2C ? dev->map.h2c_cause : 0) |
-			(directions & LITEPCIE_C2H ? dev->map.c2h_cause : 0);
+	uint32_t mask = (dev->h2c.active ? dev->map.h2c_cause : 0) |
+			(dev->c2h.active ? dev->map.c2h_cause : 0);
 	int rc = dev->backend->sleep(dev, 0);
 
 	dev->stats.interrupts = 0;
@@ -280,61 +150,32 @@ static int start_interrupts(struct litepcie *dev, unsigned int directions)
 	return rc;
 }
 
-/* Empty, as after a flush; the ring's memory and the room for `asks` stay. */
-static void reset_table(struct litepcie_table *table, bool silent)
+static int table_start(struct litepcie *dev, bool loopback)
 {
-	*table = (struct litepcie_table) {
-		.asks = table->asks, .iova = table->iova, .silent = silent,
-	};
+	int rc = start_interrupts(dev);
+
+	return rc < 0 ? rc : litepcie_put(dev, dev->map.loopback, loopback);
 }
 
-/* A litepcie_ring_setup() that failed has left no rings: they are made in the last shape again. */
-static int ensure_rings(struct litepcie *dev)
+static int table_run(struct litepcie *dev)
 {
-	return dev->h2c.memory ? 0 : litepcie_table_setup(dev, dev->buffer_size, dev->buffer_count);
-}
+	int rc = 0;
 
-/* The card is quiet since it was opened, or since the last stop. */
-static int table_start(struct litepcie *dev, const struct litepcie_dma_config *config)
-{
-	int rc = ensure_rings(dev);
-
-	if (rc < 0)
-		return rc;
-	reset_table(&dev->h2c_table, config->loopback);
-	reset_table(&dev->c2h_table, false);
-	dev->c2h_limit = config->c2h_limit;
-	dev->interrupt_every = config->interrupt_every ? config->interrupt_every :
-							 DEFAULT_INTERRUPT_EVERY;
-	rc = received_bytes(dev, &dev->received_before);
-	if (rc == 0)
-		rc = start_interrupts(dev, config->directions);
-	if (rc == 0)
-		rc = litepcie_put(dev, dev->map.loopback, config->loopback);
-	if (rc == 0 && dev->c2h.active)
-		rc = litepcie_table_post_c2h(dev, 0);
-	if (rc == 0 && dev->c2h.active)
+	if (dev->c2h.active)
 		rc = litepcie_put(dev, dev->map.c2h.enable, DMA_ENABLE);
 	if (rc == 0 && dev->h2c.active)
 		rc = litepcie_put(dev, dev->map.h2c.enable, DMA_ENABLE);
 	return rc;
 }
 
-/* A card that has gone said so already, and whatever it still had to do has ended with it. */
 static int table_stop(struct litepcie *dev)
 {
 	bool in_flight = dev->h2c.active && dev->h2c.hw != dev->h2c.sw;
-	int settled, rc;
+	int rc = litepcie_table_quiesce(dev);
 
-	if (dev->backend->gone(dev))
-		return 0;
-	settled = settle_interrupts(dev);
-	reset_table(&dev->h2c_table, false);
-	reset_table(&dev->c2h_table, false);
-	rc = litepcie_table_quiesce(dev);
 	if (rc == 0 && in_flight && dev->map.h2c_in_flight)
 		rc = let_reads_settle(dev);
-	return settled < 0 ? settled : rc;
+	return rc;
 }
 
 static int table_user_enable(struct litepcie *dev, bool on)
@@ -356,16 +197,16 @@ static int table_event_fd(struct litepcie *dev)
 	return dev->backend->event_fd(dev);
 }
 
-const struct litepcie_engine litepcie_table_engine = {
-	.shared = true,
-	.start = table_start,
-	.stop = table_stop,
-	.poll = litepcie_table_poll,
-	.wait = table_wait,
-	.c2h_release = litepcie_table_c2h_release,
-	.h2c_submit = litepcie_table_h2c_submit,
-	.h2c_received = h2c_received,
+const struct litepcie_channel litepcie_table_channel = {
 	.setup = litepcie_table_setup,
+	.start = table_start,
+	.run = table_run,
+	.stop = table_stop,
+	.post = litepcie_table_post,
+	.poll = litepcie_table_poll,
+	.sleep = table_sleep,
+	.woken = table_woken,
+	.shared = true,
 	.event_fd = table_event_fd,
 	.user_enable = table_user_enable,
 	.user_look = table_user_look,

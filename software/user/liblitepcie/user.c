@@ -14,10 +14,6 @@
 
 static int check_user(struct litepcie *dev)
 {
-	if (!dev->backend->engine->user_enable)
-		return litepcie_fail(dev, -EOPNOTSUPP, "the kernel driver hands out no interrupts of "
-				     "the user's logic: give the card to VFIO (litepcie_util vfio "
-				     "bind)");
 	if (!dev->map.user_cause)
 		return litepcie_fail(dev, -ENOENT, "the card's table names no interrupt of user "
 				     "logic: what is in its user slot has no registers");
@@ -32,14 +28,14 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 		return rc;
 	litepcie_lock(dev);
 	dev->user_raised = false;
-	return litepcie_unlock(dev, dev->backend->engine->user_enable(dev, on));
+	return litepcie_unlock(dev, dev->backend->channel->user_enable(dev, on));
 }
 
 /* A message that was lost, or came before the first sleep, is found in the card's register. */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);
-	int rc = dev->backend->engine->user_look(dev);
+	int rc = dev->backend->channel->user_look(dev);
 
 	while (rc >= 0 && !dev->user_raised) {
 		int slice = litepcie_slice(deadline);
@@ -51,7 +47,7 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 			return litepcie_fail(dev, -ECANCELED, "another thread switched the user's "
 					     "interrupt off while this one waited for it");
 		if (rc == 0)
-			rc = dev->backend->engine->user_look(dev);
+			rc = dev->backend->channel->user_look(dev);
 	}
 	if (rc < 0)
 		return rc;

@@ -52,12 +52,8 @@ static double mib(uint64_t bytes)
 
 static uint64_t h2c_checked(const struct dma_run *run)
 {
-	uint64_t bytes = run->pattern.beats * DMA_BEAT_BYTES;
-
-	/* A free-running card checks on behind the end. */
-	if (run->h2c.target != DMA_NO_END && bytes > run->h2c.target * run->data.size)
-		bytes = run->h2c.target * run->data.size;
-	return run->loopback ? run->compared * run->data.size : bytes;
+	return run->loopback ? run->compared * run->data.size :
+			       run->pattern.beats * DMA_BEAT_BYTES;
 }
 
 static void print_direction(const struct dma_run *run, const char *name, uint64_t window_bytes,
@@ -102,9 +98,8 @@ static void print_text(const struct util *util, const void *data)
 		print_direction(run, "h2c", dma_window_h2c_bytes(&run->window),
 				run->stats.h2c_done * run->data.size, h2c_checked(run));
 	print_window(&run->window);
-	printf("  %llu wrong c2h buffers, %u wrong h2c beats, %llu lost, %llu late\n",
-	       (unsigned long long)run->wrong_buffers, run->pattern.errors,
-	       (unsigned long long)run->stats.c2h_lost, (unsigned long long)run->stats.h2c_late);
+	printf("  %llu wrong c2h buffers, %u wrong h2c beats\n",
+	       (unsigned long long)run->wrong_buffers, run->pattern.errors);
 	if (run->stats.interrupts >= 0)
 		printf("  %lld interrupts\n", (long long)run->stats.interrupts);
 }
@@ -138,7 +133,6 @@ static void print_c2h_json(struct json *json, const struct dma_run *run)
 	json_unsigned(json, "compared_bytes", run->compared * run->data.size);
 	json_unsigned(json, "wrong_buffers", run->wrong_buffers);
 	json_unsigned(json, "wrong_dwords", run->wrong_dwords);
-	json_unsigned(json, "lost_buffers", run->stats.c2h_lost);
 	json_end_object(json);
 }
 
@@ -153,8 +147,6 @@ static void print_h2c_json(struct json *json, const struct dma_run *run)
 	json_unsigned(json, "moved_bytes", run->stats.h2c_done * run->data.size);
 	json_unsigned(json, "compared_bytes", h2c_checked(run));
 	json_unsigned(json, "wrong_beats", run->pattern.errors);
-	json_unsigned(json, "late_buffers", run->stats.h2c_late);
-	json_unsigned(json, "stale_buffers", run->stale_buffers);
 	json_end_object(json);
 }
 

@@ -159,7 +159,6 @@ static void print_json(struct json *json, const void *result)
 		json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
 		json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
 		json_string(json, "binds", rate->valid ? rates_binds(rate) : NULL);
-		json_unsigned(json, "late_buffers", rate->late_buffers);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -218,7 +217,6 @@ static int examine(struct util *util, const char *address, bool measure)
 		return util_finish(util, NULL, print_text, print_json);
 	litepcie_card(util->dev, &doctor.card);
 	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));
-	doctor.rates.forgive_late = true;	/* it is a finding */
 	if (measure)
 		rates_measure(util, &doctor.rates, SIZE, TIMEOUT_S);
 	count_refused(util, &doctor);

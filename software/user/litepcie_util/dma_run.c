@@ -7,9 +7,6 @@
 /*
  * The engine of dma_test: one loop that fills h2c buffers, checks c2h buffers and, when there is
  * nothing to do, waits for the card.
- *
- * A card under the stock kernel driver runs free. It is kept fed beyond the end of the test, so
- * that what it sends stays right for as long as it runs, and c2h is compared as it comes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +15,6 @@
 #include "progress.h"
 
 #define WAIT_MS		500	/* between two looks at the clock and at Ctrl-C */
-#define STALE_ROUNDS	16	/* of the ring, looked back for data that was sent again */
 
 /* h2c ----------------------------------------------------------------------------------------- */
 
@@ -27,29 +23,9 @@ static uint64_t fill_count(const struct dma_run *run, uint64_t first, uint64_t a
 {
 	uint64_t left = run->h2c.target - first, batch = DMA_BATCH - first % DMA_BATCH;
 
-	if (run->freerunning)	/* the card starts with the first batch: that is the whole ring */
-		return first ? (available < DMA_BATCH ? available : DMA_BATCH) : available;
 	if (left < batch)
 		batch = left;
 	return available < batch ? 0 : batch;
-}
-
-/*
- * A free-running card may have sent what it found while that was being filled, and nobody else
- * notices: by the end of it software is ahead again. The driver's count is that of the last
- * interrupt, a batch behind the card or two.
- */
-static int look_behind(struct dma_run *run, uint64_t first, uint64_t count)
-{
-	struct litepcie_stats stats;
-	uint64_t card;
-	int rc = litepcie_dma_wait(run->util->dev, LITEPCIE_H2C, 0);
-
-	litepcie_stats(run->util->dev, &stats);
-	card = stats.h2c_done + 2 * DMA_BATCH;
-	if (rc >= 0 && card > first)
-		run->passed_buffers += card - first < count ? card - first : count;
-	return rc == -EINTR ? 0 : rc;	/* as wait_for_card() takes it */
 }
 
 /* Returns the number of buffers submitted, or -errno. */
@@ -65,8 +41,6 @@ static int fill(struct dma_run *run)
 	for (uint64_t i = 0; i < count; i++)
 		dma_data_fill(&run->data, first + i, litepcie_h2c_buffer(dev, first + i));
 	rc = count ? litepcie_h2c_submit(dev, (unsigned int)count) : 0;
-	if (rc == 0 && run->freerunning && first && count)	/* from 0 on the card waited */
-		rc = look_behind(run, first, count);
 	if (rc < 0)
 		return rc;
 	run->h2c.done = first + count;
@@ -76,24 +50,10 @@ static int fill(struct dma_run *run)
 /* c2h ----------------------------------------------------------------------------------------- */
 
 struct batch {
-	uint64_t		wrong_buffers, wrong_dwords, stale_buffers;
+	uint64_t		wrong_buffers, wrong_dwords;
 	uint64_t		first_wrong;
 	struct dma_difference	first;
 };
-
-/* A card that runs free sends an earlier round's data again where software was late. */
-static bool is_stale(const struct dma_run *run, uint64_t number, const void *buffer)
-{
-	unsigned int ring = litepcie_buffer_count(run->util->dev);
-	struct dma_difference difference;
-
-	for (int round = 0; round < STALE_ROUNDS && number >= ring; round++) {
-		number -= ring;
-		if (dma_data_check(&run->data, number, buffer, run->scratch, &difference))
-			return true;
-	}
-	return false;
-}
 
 static void check_buffer(struct dma_run *run, uint64_t number, struct batch *batch)
 {
@@ -102,10 +62,6 @@ static void check_buffer(struct dma_run *run, uint64_t number, struct batch *bat
 
 	if (dma_data_check(&run->data, number, buffer, run->scratch, &difference))
 		return;
-	if (run->freerunning && run->loopback && is_stale(run, number, buffer)) {
-		batch->stale_buffers++;
-		return;
-	}
 	if (!batch->wrong_buffers++) {
 		batch->first_wrong = number;
 		batch->first = difference;
@@ -116,7 +72,6 @@ static void check_buffer(struct dma_run *run, uint64_t number, struct batch *bat
 static void add_batch(struct dma_run *run, const struct batch *batch, uint64_t count)
 {
 	run->compared += count;
-	run->stale_buffers += batch->stale_buffers;
 	run->wrong_buffers += batch->wrong_buffers;
 	run->wrong_dwords += batch->wrong_dwords;
 	if (batch->wrong_buffers && !run->mismatched) {
@@ -134,8 +89,6 @@ static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t 
 
 	if (left < batch)
 		batch = left;
-	if (run->freerunning)
-		return available < batch ? available : batch;
 	return available < batch ? 0 : batch;
 }
 
@@ -149,15 +102,13 @@ static int check(struct dma_run *run)
 
 	if (rc <= 0)
 		return rc;
-	run->c2h.done = first;	/* what was lost counts as done: it never comes */
 	count = check_count(run, first, (uint64_t)rc);
 	for (uint64_t i = 0; i < count; i++)
 		check_buffer(run, first + i, &batch);
 	rc = count ? litepcie_c2h_release(dev, (unsigned int)count) : 0;
-	if (rc == 0)
-		add_batch(run, &batch, count);
-	else if (rc != -EOVERFLOW)	/* counted as lost; the batch proves nothing */
+	if (rc < 0)
 		return rc;
+	add_batch(run, &batch, count);
 	run->c2h.done = first + count;
 	return (int)count;
 }
@@ -173,30 +124,19 @@ static bool h2c_fetched(const struct dma_run *run)
 	return run->h2c.done >= run->h2c.target && stats.h2c_done + 1 >= run->h2c.target;
 }
 
-/* In loopback what has come back has been fetched. Free-running h2c is fed until it is checked. */
-static int h2c_finished(struct dma_run *run, bool *finished)
+/* In loopback what has come back has been fetched. */
+static bool h2c_finished(const struct dma_run *run)
 {
-	int rc = 0;
-
-	*finished = !dma_h2c_by_pattern(run) || h2c_fetched(run);
-	if (*finished && dma_h2c_by_pattern(run) && run->freerunning) {
-		rc = litepcie_pattern(run->util->dev, &run->pattern);
-		*finished = run->pattern.beats >= dma_target_beats(run);
-	}
-	return rc;
+	return !dma_h2c_by_pattern(run) || h2c_fetched(run);
 }
 
 /* The duration is over: what has been started is finished, no more is begun. */
 static void set_end(struct dma_run *run)
 {
-	struct litepcie_stats stats;
-
-	litepcie_stats(run->util->dev, &stats);
 	if (run->h2c.active && run->h2c.target > run->h2c.done)
-		run->h2c.target = run->freerunning ? stats.h2c_done : run->h2c.done;
+		run->h2c.target = run->h2c.done;
 	if (run->c2h.active && run->c2h.target > run->c2h.done)
-		run->c2h.target = run->loopback && !run->freerunning ? run->h2c.done :
-								       run->c2h.done;
+		run->c2h.target = run->loopback ? run->h2c.done : run->c2h.done;
 }
 
 static void report_stall(struct dma_run *run)
@@ -217,7 +157,7 @@ static unsigned int waiting_for(const struct dma_run *run)
 
 	if (run->c2h.active && run->c2h.done < run->c2h.target)
 		directions |= LITEPCIE_C2H;
-	if (dma_h2c_by_pattern(run) && (run->freerunning || !h2c_fetched(run)))
+	if (!h2c_finished(run))
 		directions |= LITEPCIE_H2C;
 	return directions;
 }
@@ -248,7 +188,7 @@ static int step(struct dma_run *run)
 {
 	int filled = 0, checked = 0;
 
-	if (run->h2c.active && (run->freerunning || run->h2c.done < run->h2c.target))
+	if (run->h2c.active && run->h2c.done < run->h2c.target)
 		filled = fill(run);
 	if (filled >= 0 && run->c2h.active && run->c2h.done < run->c2h.target)
 		checked = check(run);
@@ -260,7 +200,6 @@ static int loop(struct dma_run *run)
 	const struct dma_direction *way = run->c2h.active ? &run->c2h : &run->h2c;
 	double start = progress_now(), idle_since = start;
 	struct progress progress;
-	bool finished = false;
 	int rc = 0;
 
 	progress_begin(&progress, run->util->command, "MiB", mib_done(run, way->target),
@@ -271,10 +210,8 @@ static int loop(struct dma_run *run)
 			rc = dma_window_end(run);
 			set_end(run);
 		}
-		if (rc >= 0)
-			rc = h2c_finished(run, &finished);
 		if (rc < 0 || util_interrupted() ||
-		    (finished && (!run->c2h.active || run->c2h.done >= run->c2h.target)))
+		    (h2c_finished(run) && (!run->c2h.active || run->c2h.done >= run->c2h.target)))
 			break;
 		rc = step(run);
 		if (rc == 0)
@@ -329,12 +266,11 @@ void dma_run(struct dma_run *run)
 	int rc, stopped;
 
 	run->data.size = litepcie_buffer_size(util->dev);
-	run->freerunning = litepcie_dma_freerunning(util->dev);
 	run->scratch = malloc(run->data.size);
 	rc = run->scratch ? start(run) : -ENOMEM;
 	if (rc == 0)
 		rc = loop(run);
-	if (rc >= 0 && !util_interrupted() && run->h2c.active && !run->freerunning)
+	if (rc >= 0 && !util_interrupted() && run->h2c.active)
 		rc = finish_h2c(run);
 	if (rc >= 0)
 		rc = dma_window_end(run);

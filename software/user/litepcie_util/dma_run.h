@@ -31,7 +31,7 @@ struct dma_window {
 struct dma_direction {
 	bool		active;
 	uint64_t	target;		/* buffers, DMA_NO_END: until the duration is over */
-	uint64_t	done;		/* buffers submitted (h2c), compared or lost (c2h) */
+	uint64_t	done;		/* buffers submitted (h2c), compared (c2h) */
 };
 
 struct dma_run {
@@ -40,17 +40,13 @@ struct dma_run {
 	bool			loopback;
 	int			timeout_s;
 	double			duration_s;	/* 0: none */
-	bool			forgive_late;	/* software that is late is told, and no failure */
-	bool			freerunning;
 	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 
 	/* Results */
 	bool			started;	/* else none of the others mean anything */
-	uint64_t		compared;	/* c2h buffers looked at and trusted */
+	uint64_t		compared;	/* c2h buffers */
 	uint64_t		wrong_buffers, wrong_dwords;
-	uint64_t		stale_buffers;	/* sent again before they were refilled */
-	uint64_t		passed_buffers;	/* that the card may have sent while they were filled */
 	bool			mismatched;
 	uint64_t		first_wrong;	/* number of the buffer */
 	struct dma_difference	first;
@@ -65,9 +61,6 @@ void dma_run(struct dma_run *run);
 
 /* Report every failure of a run that came to its end. */
 void dma_judge(struct dma_run *run);
-
-/* Buffers that a free-running card passed before software was there, both ways. */
-uint64_t dma_late_buffers(const struct dma_run *run);
 
 /* h2c is compared by the card; in loopback the host does it. */
 static inline bool dma_h2c_by_pattern(const struct dma_run *run)

@@ -222,22 +222,6 @@ static void judge_host(struct doctor *doctor)
 	}
 }
 
-/* Behind a driver whose card does not wait: what is measured is the card's, what is lost the data. */
-static void judge_software(struct doctor *doctor)
-{
-	uint64_t late = 0;
-
-	for (int way = 0; way < RATES_WAYS; way++)
-		late += doctor->rates.rate[way].late_buffers;
-	if (!late)
-		return;
-	lift(add(doctor, DOCTOR_BINDS, "software", "this program was late: behind the kernel driver "
-		 "the card does not wait, and went over %llu buffers that nobody had handled",
-		 (unsigned long long)late),
-	     "a CPU for it alone (taskset, chrt -f 1), larger rings, or VFIO, behind which the card "
-	     "waits (litepcie_util vfio bind)");
-}
-
 /* Software that writes bytes of a register loses these writes, and is told nowhere else. */
 static void judge_registers(struct doctor *doctor)
 {
@@ -336,7 +320,6 @@ void doctor_judge(struct doctor *doctor)
 	judge_reads(doctor);
 	judge_completions(doctor);
 	judge_host(doctor);
-	judge_software(doctor);
 	judge_registers(doctor);
 	judge_path(doctor);
 	judge_iommu(doctor);

@@ -89,10 +89,10 @@ int latency_measure(struct util *util, struct latency *latency)
 	struct progress progress;
 	int rc;
 
-	if (litepcie_dma_freerunning(util->dev)) {
+	if (strcmp(litepcie_backend(util->dev), "kernel") == 0) {
 		for (int i = 0; i < LATENCY_ROWS; i++)
-			refuse(&latency->row[i], "the kernel driver lets the card go round its "
-			       "rings without waiting, so no single transfer can be timed; give "
+			refuse(&latency->row[i], "single transfers need descriptors of their own in "
+			       "the card's table, which the kernel driver keeps for itself; give "
 			       "the card to VFIO (litepcie_util vfio bind)");
 		return 0;
 	}

@@ -15,7 +15,6 @@
 #define USUAL_RCB	64u	/* 128 is rare */
 #define SHORT_TAGS	32u	/* without extended tags */
 #define TRIES		3u	/* runs of one direction, where software may have been late */
-#define LATE_LONGER	4u	/* times, a run after one without a steady stretch */
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
@@ -89,7 +88,6 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 	struct dma_run run = {
 		/* Both at once by loopback: else the faster one ends first. */
 		.util = util, .timeout_s = timeout_s, .loopback = way == RATES_DUPLEX,
-		.forgive_late = rates->forgive_late,
 		.data = { .random = way == RATES_DUPLEX, .seed = 1 },
 		.h2c = { .active = way != RATES_C2H, .target = buffers },
 		.c2h = { .active = way != RATES_H2C, .target = buffers },
@@ -103,9 +101,6 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		return;
 	dma_run(&run);
 	if (!run.started || !run.window.closed || !dma_window_cycles(&run.window))
-		return;
-	rate->late_buffers = dma_late_buffers(&run);
-	if (rate->late_buffers && run.window.whole)	/* software slept through it */
 		return;
 	if (way == RATES_H2C)
 		learn_host(rates, &run.window);
@@ -123,9 +118,8 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 /* Nothing to gain from another run: a limit was reached, or there is no more to learn. */
 static bool settled(const struct util *util, const struct rate *rate)
 {
-	if (util->failed || util_interrupted())
-		return true;
-	return rate->valid ? strcmp(rates_binds(rate), "host") != 0 : !rate->late_buffers;
+	return util->failed || util_interrupted() || !rate->valid ||
+	       strcmp(rates_binds(rate), "host") != 0;
 }
 
 /*
@@ -144,8 +138,6 @@ static void measure_steady(struct util *util, struct rates *rates, enum rates_wa
 			best = *rate;
 		if (settled(util, rate))
 			break;
-		if (!rate->valid)
-			bytes *= LATE_LONGER;
 	}
 	*rate = best;
 	rate->valid = rate->valid && !util->failed;

@@ -26,14 +26,12 @@ struct rate {
 	struct limit	limit;
 	uint64_t	cycles;
 	uint64_t	rq_stalls;		/* cycles in which the hard block took no write */
-	uint64_t	late_buffers;		/* that the card passed before software was there */
 };
 
 struct rates {
 	struct limit_link	link;
 	struct limit_reads	reads;		/* as the h2c run found them */
 	unsigned int		tags;		/* that the card may use here */
-	bool			forgive_late;	/* late software is told in the rows, no failure */
 	struct rate		rate[RATES_WAYS];
 };
 

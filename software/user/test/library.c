@@ -93,7 +93,8 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
-	CHECK_EQUAL(stats.interrupts, buffers);
+	/* Of both directions one may speak for both, or each for itself. */
+	CHECK(stats.interrupts >= buffers && stats.interrupts <= 2 * (int64_t)buffers);
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
 	CHECK(stats.woken_by_timeout <= buffers / 4);	/* a busy machine may be that slow */
 	CHECK_EQUAL(stats.interrupts_missed, 0);
@@ -235,7 +236,7 @@ static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 static void every_error_has_words(void)
 {
 	static const int errors[] = {
-		ENODEV, EIO, ETIMEDOUT, EBUSY, EPROTO, EOPNOTSUPP, EOVERFLOW, EINVAL, EACCES,
+		ENODEV, EIO, ETIMEDOUT, EBUSY, EPROTO, EOPNOTSUPP, ECANCELED, EINVAL, EACCES,
 	};
 
 	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
@@ -259,11 +260,9 @@ int main(int argc, char **argv)
 	wide_accesses_stay_inside(dev);
 	bad_accesses_are_refused_with_a_sentence(dev);
 	accesses_of_both_sizes_agree(dev);
-	if (!litepcie_dma_freerunning(dev)) {
-		single_buffers_come_back(dev, 5);
-		single_buffers_come_back(dev, 40);
-		the_pattern_is_checked_by_the_card(dev);
-	}
+	single_buffers_come_back(dev, 5);
+	single_buffers_come_back(dev, 40);
+	the_pattern_is_checked_by_the_card(dev);
 	if (strcmp(litepcie_backend(dev), "sim") == 0)
 		rings_that_cannot_be_had_leave_the_shape(dev);
 	time_goes_on(dev);

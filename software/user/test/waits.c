@@ -220,16 +220,12 @@ int main(int argc, char **argv)
 	}
 	a_stop_ends_it(&(struct wait) { "wait c2h", wait_c2h, LITEPCIE_C2H, dev, 0 });
 	a_stop_ends_it(&(struct wait) { "peek", peek, LITEPCIE_C2H, dev, 0 });
-	if (!litepcie_dma_freerunning(dev)) {	/* such a card takes whatever is in its ring */
-		CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);
-		a_stop_ends_it(&(struct wait) {
-			"get", get, LITEPCIE_H2C | LITEPCIE_C2H, dev, 0,
-		});
-		a_stop_ends_it(&(struct wait) {
-			"drain", litepcie_h2c_drain, LITEPCIE_H2C | LITEPCIE_C2H, dev, 0,
-		});
-		a_stop_ends_two(dev);
-	}
+	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);
+	a_stop_ends_it(&(struct wait) { "get", get, LITEPCIE_H2C | LITEPCIE_C2H, dev, 0 });
+	a_stop_ends_it(&(struct wait) {
+		"drain", litepcie_h2c_drain, LITEPCIE_H2C | LITEPCIE_C2H, dev, 0,
+	});
+	a_stop_ends_two(dev);
 	a_signal_ends_it(&(struct wait) { "signalled", wait_c2h, LITEPCIE_C2H, dev, 0 });
 	data_ends_it(dev);
 	no_time_is_a_look(dev);

@@ -134,7 +134,7 @@ static inline void litepcie_dma_cleanup(struct litepcie_dma_ctrl *dma)
 /* A card that has gone ends the program, as a failing ioctl does there. */
 static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 {
-	if (rc >= 0 || rc == -EINTR || rc == -EOVERFLOW)
+	if (rc >= 0 || rc == -EINTR)
 		return rc < 0 ? 0 : rc;
 	fprintf(stderr, "%s\n", litepcie_why(dma->dev));
 	abort();

@@ -40,7 +40,7 @@ int main(int argc, char **argv)
 			break;
 		sent++;
 	}
-	if (litepcie_h2c_drain(dev, 1000) < 0 && !litepcie_dma_freerunning(dev))
+	if (litepcie_h2c_drain(dev, 1000) < 0)
 		fprintf(stderr, "%s\n", litepcie_why(dev));
 	litepcie_pattern(dev, &found);
 	litepcie_counters(dev, &counters);

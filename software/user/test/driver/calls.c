@@ -21,8 +21,7 @@
 #include "../check.h"
 #include "backend.h"
 #include "driver.h"
-
-#define ROUND	65536ull	/* of a ring, after which the card's own count begins again */
+#include "litepcie.h"
 
 static uint32_t memory0;
 
@@ -228,24 +227,100 @@ static void a_start_that_fails_is_undone(void)
 	litepcie_close(dev);
 }
 
-static void litepcies_rings_are_there_from_the_start(void)
+/* Its rings go round and wait for nobody, so no stream begins there; all else works. */
+static void litepcies_driver_is_for_registers(void)
 {
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
 	struct litepcie *dev;
-	char why[LITEPCIE_WHY_SIZE];
+	uint64_t value = 0;
 
 	driver_reset();
 	driver.stock = true;
 	dev = open_card();
-	CHECK(litepcie_c2h_buffer(dev, 0) && litepcie_h2c_buffer(dev, 0));
+	CHECK_EQUAL(litepcie_register_read(dev, "ctrl_scratch", &value), 0);
+	CHECK_EQUAL(value, 0x12345678);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK(says(dev, "LitePCIe's driver cannot hold a stream"));
+	CHECK(says(dev, "load Lanebox's litepcie.ko") && says(dev, "litepcie_util vfio bind"));
+	CHECK(!driver.owned[0] && !driver.owned[1] && !driver.looped);
 	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 64), -EOPNOTSUPP);
+	CHECK_EQUAL(litepcie_user_enable(dev, true), -EOPNOTSUPP);
+	CHECK(says(dev, "load Lanebox's litepcie.ko"));
 	litepcie_close(dev);
-	driver.count[1] = 32;
-	CHECK_EQUAL(litepcie_open(&dev, DRIVER_DEVICE, why), -EPROTO);
+}
+
+/* Hand-over ----------------------------------------------------------------------------------- */
+
+static struct litepcie *run_card(const struct litepcie_dma_config *config)
+{
+	struct litepcie *dev;
+
+	driver_reset();
+	dev = open_card();
+	CHECK_EQUAL(litepcie_dma_start(dev, config), 0);
+	return dev;
+}
+
+/* All of the ring at the start, then a batch in a call; what is there already costs none. */
+static void c2h_is_handed_over_in_batches(void)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H, .batch = 8, .interrupt_every = 4, .c2h_limit = 270,
+	};
+	struct litepcie *dev = run_card(&config);
+	unsigned int calls;
+	uint64_t first;
+
+	CHECK(driver.per_interrupt[1] == 4 && driver.flags[1] == LITEPCIE_RING_INDEXED);
+	CHECK(driver.advanced[1] == 256 && driver.advances[1] == 1);
+	driver_finish(1, 8);
+	calls = driver.calls + driver.polls;
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
+	CHECK_EQUAL(litepcie_c2h_release(dev, 7), 0);
+	CHECK_EQUAL(driver.calls + driver.polls, calls);
+	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	CHECK_EQUAL(driver.calls + driver.polls, calls + 1);
+	CHECK(driver.advanced[1] == 264 && driver.notify[1]);
+	driver_finish(1, 8);
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
+	CHECK_EQUAL(litepcie_c2h_release(dev, 8), 0);
+	CHECK(driver.advanced[1] == 270 && driver.notify[1]);	/* below the limit */
+	driver_finish(1, 254);
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 254);
+	CHECK_EQUAL(litepcie_c2h_release(dev, 254), 0);
+	CHECK_EQUAL(driver.advances[1], 3);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK(!driver.looped);
+	litepcie_close(dev);
+}
+
+/* The end of a short batch raises an interrupt: it may be the last for a while. */
+static void h2c_announces_the_end_of_a_short_batch(void)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C, .interrupt_every = 16,
+	};
+	struct litepcie *dev = run_card(&config);
+	uint64_t first;
+
+	CHECK(driver.advances[0] == 0 && driver.advanced[0] == 0);
+	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 0), 256);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 3), 0);
+	CHECK(driver.advanced[0] == 3 && driver.notify[0]);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 20), 0);
+	CHECK(driver.advanced[0] == 23 && !driver.notify[0]);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 233), 0);
+	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 0), 0);
+	driver_finish(0, 100);
+	CHECK_EQUAL(litepcie_h2c_get(dev, &first, 1000), 100);
+	CHECK_EQUAL(first, 256);
+	litepcie_close(dev);
+	CHECK(!driver.owned[0]);
 }
 
 /* Counts -------------------------------------------------------------------------------------- */
 
-static int64_t interrupts_of_a_run(unsigned int directions, const char *after)
+static int64_t interrupts_of_a_run(unsigned int directions)
 {
 	const struct litepcie_dma_config config = { .directions = directions };
 	struct litepcie *dev = open_card();
@@ -254,96 +329,174 @@ static int64_t interrupts_of_a_run(unsigned int directions, const char *after)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	driver.interrupts[0] += 5;
 	driver.interrupts[1] += 70;
-	driver.lines = after;
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	litepcie_close(dev);
 	return stats.interrupts;
 }
 
-/* By the driver's own counters, whatever its handlers are called; LitePCIe's has no counters. */
+/* By the driver's own counters, whatever its handlers are called in /proc/interrupts. */
 static void interrupts_are_the_drivers_own_count(void)
 {
 	driver_reset();
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H), -1);
+	driver_reset();
 	driver.counts = true;
 	driver.interrupts[0] = 1000;
-	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H, " 30: 9 PCI-MSIX c2h\n"), 70);
-	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C, NULL), 5);
-	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C | LITEPCIE_C2H, NULL), 75);
-	driver_reset();
-	driver.stock = true;
-	driver.lines = " 30:   40   2   PCI-MSI 524288-edge   litepcie\n";
-	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H,
-					" 30:   45   4   PCI-MSI 524288-edge   litepcie\n"), 7);
-	driver.lines = NULL;
-	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H, NULL), -1);
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_C2H), 70);
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C), 5);
+	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C | LITEPCIE_C2H), 75);
 }
 
-/* The card's own count when @done buffers are: the place of the last one, and the rounds. */
-static uint32_t loop_status(uint64_t done, unsigned int count)
+static void *finish_later(void *way)
 {
-	return (uint32_t)(done / count << 16 | done % count);
+	usleep(20000);
+	driver_finish(way != NULL, 1);
+	return NULL;
 }
 
-/*
- * No interrupt comes, and the card goes on: the library carries on its count of 16 bits of rounds
- * from what the driver knew, also where that begins again in between.
- */
-static void a_lost_interrupt_is_found_at(unsigned int direction, uint64_t known, uint64_t more)
+/* One call, which an interrupt ends, in each direction; without time to sleep there is none. */
+static void a_wait_is_one_call(unsigned int direction)
+{
+	const struct litepcie_dma_config config = {
+		.directions = direction, .interrupt_every = 1,
+	};
+	bool c2h = direction == LITEPCIE_C2H;
+	struct litepcie *dev = run_card(&config);
+	pthread_t thread;
+	unsigned int calls;
+
+	if (!c2h)
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 4), 0);
+	calls = driver.calls;
+	pthread_create(&thread, NULL, finish_later, c2h ? dev : NULL);
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 10000), 1);
+	pthread_join(thread, NULL);
+	CHECK_EQUAL(driver.polls, 1);
+	CHECK_EQUAL(driver.calls, calls);
+	driver_finish(c2h, 1);
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 10000), 1);
+	CHECK_EQUAL(driver.polls + driver.calls, calls + 1);
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 0), 0);
+	CHECK_EQUAL(driver.polls, 1);
+	litepcie_close(dev);
+}
+
+/* No interrupt comes, and the card goes on: it is asked, and what was lost is counted. */
+static void a_lost_interrupt_is_found(unsigned int direction)
 {
 	const struct litepcie_dma_config config = { .directions = direction };
 	int way = direction == LITEPCIE_C2H;
-	volatile uint32_t *status;
 	struct litepcie_stats stats;
 	struct litepcie *dev;
 
 	driver_reset();
+	driver.counts = true;
 	dev = open_card();
-	status = driver_register(way ? dev->map.c2h.loop_status : dev->map.h2c.loop_status);
-	*status = 0;
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	if (direction == LITEPCIE_H2C)
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
-	driver.hardware[way] = (int64_t)known;
-	CHECK(litepcie_dma_wait(dev, direction, 0) >= 0);
-	*status = loop_status(known + more, 256);
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 100), 0);
+	driver.hardware[way] = 31;	/* the next one would have asked */
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
 	litepcie_stats(dev, &stats);
-	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, known + more);
-	CHECK_EQUAL(stats.interrupts_missed, 1);
+	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, 31);
+	CHECK(stats.interrupts_missed == 0 && stats.woken_by_timeout == 1);
+	driver.hardware[way] = 100;
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, 100);
+	CHECK(stats.interrupts_missed == 1 && stats.woken_by_timeout == 2);
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	litepcie_close(dev);
 }
 
-/* A card without a link reads all ones, which is no place in a ring and no count. */
-static void all_ones_are_no_count(unsigned int direction)
+/* A card that was reset moves nothing more: the caller hears of it, and may start again. */
+static void a_reset_reaches_its_user(unsigned int direction)
 {
 	const struct litepcie_dma_config config = { .directions = direction };
-	int way = direction == LITEPCIE_C2H;
+	bool c2h = direction == LITEPCIE_C2H;
+	struct litepcie *dev = run_card(&config);
+	uint64_t first;
+
+	driver_finish(c2h, c2h ? 3 : 0);
+	driver_abort(-EIO);
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, -1), -EIO);
+	CHECK(says(dev, c2h ? "the card was reset while c2h ran: stop and start it again" :
+			      "the card was reset while h2c ran: stop and start it again"));
+	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 0), -EIO);
+	if (!c2h) {
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), -EIO);
+		CHECK(says(dev, "the card was reset while h2c ran"));
+		CHECK_EQUAL(litepcie_h2c_drain(dev, 1000), -EIO);
+	}
+	CHECK(!driver.looped);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	if (c2h) {
+		driver_finish(1, 2);
+		CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 2);
+		CHECK_EQUAL(first, 0);
+	}
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_close(dev);
+}
+
+static void a_card_that_goes_ends_a_wait(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie *dev = run_card(&config);
+
+	driver.gone = true;
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, -1), -ENODEV);
+	driver_abort(-ENODEV);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, -1), -ENODEV);
+	CHECK(says(dev, "the card is gone"));
+	litepcie_close(dev);
+}
+
+/* A count that cannot be is no count. */
+static void more_than_was_given_is_refused(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie *dev = run_card(&config);
 	struct litepcie_stats stats;
+
+	driver_finish(1, 257);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 1000), -EIO);
+	CHECK(says(dev, "257 buffers of c2h, but it was given 256"));
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.c2h_done, 0);
+	litepcie_close(dev);
+}
+
+/* The user's logic ---------------------------------------------------------------------------- */
+
+static void the_user_s_interrupt_is_an_event(void)
+{
 	struct litepcie *dev;
 
 	driver_reset();
 	dev = open_card();
-	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
-	if (direction == LITEPCIE_H2C)
-		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
-	*driver_register(way ? dev->map.c2h.loop_status : dev->map.h2c.loop_status) = UINT32_MAX;
-	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), -EIO);
-	CHECK(says(dev, "loop_status 0xffffffff"));
-	litepcie_stats(dev, &stats);
-	CHECK_EQUAL(stats.c2h_done + stats.h2c_done, 0);
-	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(litepcie_user_enable(dev, true), 0);
+	CHECK(driver.event[2] >= 0);
+	CHECK_EQUAL(litepcie_user_wait(dev, 10), 0);
+	driver_call();
+	driver_call();
+	CHECK_EQUAL(litepcie_user_wait(dev, -1), 1);
+	CHECK_EQUAL(litepcie_user_wait(dev, 10), 0);
+	driver_call();
+	CHECK_EQUAL(litepcie_user_enable(dev, true), 0);
+	CHECK_EQUAL(litepcie_user_wait(dev, 0), 0);
+	driver.gone = true;
+	CHECK_EQUAL(litepcie_user_wait(dev, -1), -ENODEV);
+	driver.gone = false;
+	CHECK_EQUAL(litepcie_user_enable(dev, false), 0);
+	CHECK_EQUAL(driver.event[2], -1);
 	litepcie_close(dev);
 }
 
 int main(int argc, char **argv)
 {
-	static const uint64_t from[] = {
-		0, 256 * ROUND - 300, 256 * ROUND - 1, 256 * ROUND, 5 * 256 * ROUND - 40,
-		(1ull << 32) - 50, (1ull << 40) - 50,
-	};
-
 	if (argc != 3 || !driver_load(argv[1])) {
 		fprintf(stderr, "usage: driver BAR0 MEMORY\n");
 		return 2;
@@ -356,13 +509,17 @@ int main(int argc, char **argv)
 	a_look_works_beside_a_stream();
 	each_start_finds_its_ring();
 	a_start_that_fails_is_undone();
-	litepcies_rings_are_there_from_the_start();
+	litepcies_driver_is_for_registers();
+	c2h_is_handed_over_in_batches();
+	h2c_announces_the_end_of_a_short_batch();
 	interrupts_are_the_drivers_own_count();
-	for (size_t i = 0; i < sizeof(from) / sizeof(from[0]); i++) {
-		a_lost_interrupt_is_found_at(LITEPCIE_C2H, from[i], 100);
-		a_lost_interrupt_is_found_at(LITEPCIE_H2C, from[i], 100);
+	for (unsigned int way = LITEPCIE_H2C; way <= LITEPCIE_C2H; way++) {
+		a_wait_is_one_call(way);
+		a_lost_interrupt_is_found(way);
+		a_reset_reaches_its_user(way);
 	}
-	all_ones_are_no_count(LITEPCIE_C2H);
-	all_ones_are_no_count(LITEPCIE_H2C);
+	a_card_that_goes_ends_a_wait();
+	more_than_was_given_is_refused();
+	the_user_s_interrupt_is_an_event();
 	return failed_checks != 0;
 }

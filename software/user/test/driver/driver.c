@@ -13,8 +13,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "litepcie.h"
@@ -22,13 +24,17 @@
 #define REGION		40	/* bits of an offset for mmap() within a region */
 #define REGION_H2C	1
 #define REGION_C2H	2
-#define REGION_INDEX	3
-#define REGION_BAR	4
+#define REGION_STATUS	3
+#define REGION_INDEX	4
+#define REGION_BAR	5
 
 struct driver driver;
 
 static int bar0 = -1;		/* a memory file */
 static volatile uint32_t *registers;
+static int pages = -1;		/* another: status, then index */
+static struct litepcie_status *status;
+static struct litepcie_index *index_page;
 
 int __real_ioctl(int fd, unsigned long request, void *argument);
 void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
@@ -47,7 +53,12 @@ bool driver_load(const char *path)
 	if (read != sizeof(image) || write(bar0, image, read) != (ssize_t)read)
 		return false;
 	registers = __real_mmap(NULL, DRIVER_BAR0, PROT_READ | PROT_WRITE, MAP_SHARED, bar0, 0);
-	return registers != MAP_FAILED;
+	pages = memfd_create("pages", MFD_CLOEXEC);
+	if (registers == MAP_FAILED || ftruncate(pages, 2 * DRIVER_PAGE) < 0)
+		return false;
+	status = __real_mmap(NULL, 2 * DRIVER_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0);
+	index_page = (void *)((uint8_t *)status + DRIVER_PAGE);
+	return status != MAP_FAILED;
 }
 
 volatile uint32_t *driver_register(uint32_t offset)
@@ -58,17 +69,60 @@ volatile uint32_t *driver_register(uint32_t offset)
 void driver_reset(void)
 {
 	memset(&driver, 0, sizeof(driver));
+	memset(status, 0, 2 * DRIVER_PAGE);
 	for (int way = 0; way < 2; way++) {
 		driver.size[way] = 8192;
 		driver.count[way] = 256;
 	}
+	for (int n = 0; n < 3; n++)
+		driver.event[n] = -1;
+}
+
+static void signal_event(int n)
+{
+	if (driver.event[n] >= 0)
+		eventfd_write(driver.event[n], 1);
+}
+
+static void publish(int way)
+{
+	__atomic_store_n(&status->way[way].buffers, driver.hardware[way], __ATOMIC_RELEASE);
+}
+
+void driver_finish(int way, uint64_t buffers)
+{
+	driver.hardware[way] += buffers;
+	driver.interrupts[way]++;
+	publish(way);
+	signal_event(way);
+}
+
+static void set_run(int way, uint32_t run, int error)
+{
+	status->way[way].error = error;
+	__atomic_store_n(&status->way[way].run, run, __ATOMIC_RELEASE);
+}
+
+void driver_abort(int error)
+{
+	for (int way = 0; way < 2; way++) {
+		if (status->way[way].run != LITEPCIE_RUN_HELD)
+			continue;
+		set_run(way, LITEPCIE_RUN_REST, error);
+		signal_event(way);
+	}
+}
+
+void driver_call(void)
+{
+	signal_event(2);
 }
 
 static bool is_ours(int fd)
 {
 	struct stat device, st;
 
-	return fd >= 0 && fd != bar0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
+	return fd >= 0 && fd != bar0 && fd != pages && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
 	       stat(DRIVER_DEVICE, &device) == 0 && st.st_rdev == device.st_rdev;
 }
 
@@ -96,15 +150,18 @@ static int access_register(struct litepcie_ioctl_reg *reg)
 
 static uint8_t take(int way, bool request, bool release)
 {
-	uint8_t status = 1;
+	uint8_t granted = 1;
 
 	if (request) {
-		status = !driver.taken[way] && !driver.owned[way];
-		driver.owned[way] |= status;
+		granted = !driver.taken[way] && !driver.owned[way];
+		driver.owned[way] |= granted;
 	}
-	if (release)
+	if (release) {
 		driver.owned[way] = false;
-	return status;
+		driver.event[way] = -1;
+		set_run(way, LITEPCIE_RUN_REST, 0);
+	}
+	return granted;
 }
 
 static int lock(struct litepcie_ioctl_lock *lock)
@@ -132,11 +189,12 @@ static int ring_info(struct litepcie_ring_info *info)
 		.way = way,
 		.setup = {
 			.buffer_size = driver.size[way], .buffer_count = driver.count[way],
-			.buffers_per_interrupt = driver.count[way] / 8,
-			.flags = driver.foreign ? LITEPCIE_RING_MEMORY : 0,
+			.buffers_per_interrupt = driver.per_interrupt[way],
+			.flags = driver.flags[way] | (driver.foreign ? LITEPCIE_RING_MEMORY : 0),
 		},
 		.ring_offset = (REGION_H2C + (uint64_t)way) << REGION,
 		.ring_bytes = (uint64_t)driver.size[way] * driver.count[way],
+		.status_offset = (uint64_t)REGION_STATUS << REGION,
 		.index_offset = (uint64_t)REGION_INDEX << REGION,
 	};
 	return 0;
@@ -148,6 +206,8 @@ static int ring_setup(const struct litepcie_ring_setup *setup)
 		return fail(EBUSY);
 	driver.size[setup->way] = setup->buffer_size;
 	driver.count[setup->way] = setup->buffer_count;
+	driver.per_interrupt[setup->way] = setup->buffers_per_interrupt;
+	driver.flags[setup->way] = setup->flags;
 	driver.foreign = false;
 	return 0;
 }
@@ -161,10 +221,82 @@ static int bar_info(struct litepcie_bar *bar)
 	return 0;
 }
 
-static int count(int way, struct litepcie_ioctl_dma_writer *counts)
+/* LitePCIe's numbers: the library uses them to stop, and for nothing else. */
+static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 {
-	counts->hw_count = driver.hardware[way];
+	driver.looped |= direction->enable;
+	set_run(way, LITEPCIE_RUN_REST, 0);
 	return 0;
+}
+
+static void begin_held(int way)
+{
+	status->way[way] = (struct litepcie_status_way) { 0 };
+	driver.hardware[way] = driver.advanced[way] = 0;
+	set_run(way, LITEPCIE_RUN_HELD, 0);
+}
+
+static int advance(struct litepcie_advance *advance)
+{
+	unsigned int way = advance->way;
+
+	if (status->way[way].error)
+		return fail(-status->way[way].error);
+	if (!driver.owned[way])
+		return fail(EBUSY);
+	if (status->way[way].run == LITEPCIE_RUN_REST)
+		begin_held((int)way);
+	if (driver.advanced[way] + advance->count - driver.hardware[way] > driver.count[way])
+		return fail(EINVAL);
+	driver.advanced[way] += advance->count;
+	driver.advances[way] += advance->count != 0;
+	driver.notify[way] = advance->flags & LITEPCIE_ADVANCE_NOTIFY;
+	advance->advanced = driver.advanced[way];
+	return 0;
+}
+
+/* The card is asked: also for what no interrupt has told. */
+static int ask(struct litepcie_counts *counts)
+{
+	unsigned int way = counts->way;
+
+	if (driver.silent)
+		return fail(EIO);
+	if (status->way[way].run == LITEPCIE_RUN_HELD)
+		publish((int)way);
+	*counts = (struct litepcie_counts) {
+		.way = way, .hardware = driver.hardware[way], .advanced = driver.advanced[way],
+		.run = status->way[way].run, .error = status->way[way].error,
+	};
+	return 0;
+}
+
+static int watch(const struct litepcie_event *event)
+{
+	if (event->way < 2 && !driver.owned[event->way])
+		return fail(EBUSY);
+	driver.event[event->way] = event->fd;
+	return 0;
+}
+
+static int dispatch_ours(unsigned long request, void *argument)
+{
+	switch (request) {
+	case LITEPCIE_IOCTL_RING_INFO:
+		return ring_info(argument);
+	case LITEPCIE_IOCTL_RING_SETUP:
+		return ring_setup(argument);
+	case LITEPCIE_IOCTL_BAR:
+		return bar_info(argument);
+	case LITEPCIE_IOCTL_ADVANCE:
+		return advance(argument);
+	case LITEPCIE_IOCTL_COUNTS:
+		return ask(argument);
+	case LITEPCIE_IOCTL_EVENT:
+		return watch(argument);
+	default:
+		return fail(ENOTTY);
+	}
 }
 
 static int dispatch(unsigned long request, void *argument)
@@ -177,21 +309,13 @@ static int dispatch(unsigned long request, void *argument)
 	case LITEPCIE_IOCTL_MMAP_DMA_INFO:
 		return stock_info(argument);
 	case LITEPCIE_IOCTL_DMA_READER:
-		return count(0, argument);
+		return run_loop(0, argument);
 	case LITEPCIE_IOCTL_DMA_WRITER:
-		return count(1, argument);
+		return run_loop(1, argument);
 	case LITEPCIE_IOCTL_DMA:
-	case LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE:
-	case LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE:
 		return 0;
-	case LITEPCIE_IOCTL_RING_INFO:
-		return driver.stock ? fail(ENOTTY) : ring_info(argument);
-	case LITEPCIE_IOCTL_RING_SETUP:
-		return driver.stock ? fail(ENOTTY) : ring_setup(argument);
-	case LITEPCIE_IOCTL_BAR:
-		return driver.stock ? fail(ENOTTY) : bar_info(argument);
 	default:
-		return fail(ENOTTY);
+		return driver.stock ? fail(ENOTTY) : dispatch_ours(request, argument);
 	}
 }
 
@@ -203,13 +327,46 @@ int __wrap_ioctl(int fd, unsigned long request, ...)
 	va_start(arguments, request);
 	argument = va_arg(arguments, void *);
 	va_end(arguments);
-	return is_ours(fd) ? dispatch(request, argument) : __real_ioctl(fd, request, argument);
+	if (!is_ours(fd))
+		return __real_ioctl(fd, request, argument);
+	driver.calls++;
+	return driver.gone ? fail(ENODEV) : dispatch(request, argument);
 }
 
-/* No interrupt ever comes. */
+static bool is_further(int way)
+{
+	uint64_t buffers = __atomic_load_n(&status->way[way].buffers, __ATOMIC_ACQUIRE);
+	uint64_t software = __atomic_load_n(&index_page->way[way].software, __ATOMIC_ACQUIRE);
+
+	return way ? software < buffers : software < buffers + driver.count[way] - 1;
+}
+
+static short ready(short wanted)
+{
+	static const short events[] = { POLLOUT, POLLIN };
+	short found = driver.gone ? POLLERR | POLLHUP : 0;
+
+	for (int way = 0; way < 2; way++) {
+		if (!(wanted & events[way]))
+			continue;
+		found |= status->way[way].error ? POLLERR : is_further(way) ? events[way] : 0;
+	}
+	return found;
+}
+
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	return __real_poll(fds, is_ours(fds->fd) ? 0 : count, timeout_ms);
+	const struct timespec step = { .tv_nsec = 1000000 };
+
+	if (!is_ours(fds->fd))
+		return __real_poll(fds, count, timeout_ms);
+	driver.polls++;
+	for (int waited = 0; !(fds->revents = ready(fds->events)); waited++) {
+		if (timeout_ms >= 0 && waited >= timeout_ms)
+			return 0;
+		nanosleep(&step, NULL);
+	}
+	return 1;
 }
 
 /* Memory -------------------------------------------------------------------------------------- */
@@ -225,12 +382,12 @@ static void *map_bar(void *address, size_t size, int protection, int flags, uint
 	return __real_mmap(address, size, protection, flags, bar0, (off_t)offset);
 }
 
-/* A ring is its owner's, whatever its shape; LitePCIe's are for all. */
+/* A ring is its owner's, whatever its shape. */
 static void *map_ring(int way, size_t size, int protection)
 {
 	bool whole = size == (size_t)driver.size[way] * driver.count[way];
 
-	if (!whole || driver.foreign || (!driver.stock && !driver.owned[way])) {
+	if (!whole || driver.foreign || !driver.owned[way]) {
 		errno = whole ? EADDRINUSE : EINVAL;
 		return MAP_FAILED;
 	}
@@ -246,11 +403,14 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
 	place &= (1ull << REGION) - 1;
 	if (region == REGION_BAR)
 		return map_bar(address, size, protection, flags, place);
-	if (region == REGION_INDEX) {	/* the counts are asked for */
-		errno = EINVAL;
+	if (region == REGION_STATUS && protection & PROT_WRITE) {
+		errno = EACCES;
 		return MAP_FAILED;
 	}
-	return map_ring(region ? (int)region - REGION_H2C : place != 0, size, protection);
+	if (region == REGION_STATUS || region == REGION_INDEX)
+		return __real_mmap(address, size, protection, flags, pages,
+				   region == REGION_INDEX ? DRIVER_PAGE : 0);
+	return map_ring((int)region - REGION_H2C, size, protection);
 }
 
 /* Files --------------------------------------------------------------------------------------- */
@@ -271,8 +431,6 @@ FILE *__wrap_fopen(const char *path, const char *mode)
 	static const char folder[] = "/sys/class/litepcie/litepcie7/";	/* as DRIVER_DEVICE's number */
 	char text[32];
 
-	if (strcmp(path, "/proc/interrupts") == 0)
-		return text_file(driver.lines ? driver.lines : "");
 	if (strncmp(path, folder, sizeof(folder) - 1))
 		return __real_fopen(path, mode);
 	path += sizeof(folder) - 1;

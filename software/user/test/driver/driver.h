@@ -26,12 +26,19 @@ struct driver {
 	bool		owned[2];	/* the library does */
 	bool		foreign;	/* rings are in memory of the other program's own */
 	uint32_t	size[2], count[2];	/* of the rings */
-	int64_t		hardware[2];	/* counts as of the last interrupt */
+	uint32_t	per_interrupt[2], flags[2];
+	uint64_t	advanced[2];	/* buffers that were handed over in this run */
+	unsigned int	advances[2];	/* calls that did that */
+	bool		notify[2];	/* the last of these asked for an interrupt */
+	uint64_t	hardware[2];	/* buffers that the card is done with */
 	int64_t		interrupts[2];	/* as sysfs has them */
+	int		event[3];	/* eventfd of h2c, c2h and the user's logic, or -1 */
+	bool		looped;		/* LitePCIe's loop was started */
 	bool		counts;		/* sysfs has them at all */
-	const char	*lines;		/* of /proc/interrupts */
 	bool		silent;		/* the card does not answer */
-	unsigned int	reads, writes;	/* of registers, by ioctl */
+	bool		gone;		/* nor does the driver any more */
+	unsigned int	calls, polls;	/* of the device, by ioctl() and by poll() */
+	unsigned int	reads, writes;	/* of registers, by ioctl() */
 	bool		allowed[DRIVER_BAR0 / DRIVER_PAGE];	/* a user may write to this page */
 };
 
@@ -45,5 +52,14 @@ volatile uint32_t *driver_register(uint32_t offset);
 
 /* As after power-on: Lanebox's driver, root, nobody there. */
 void driver_reset(void);
+
+/* The card is done with so many buffers more, and an interrupt says so. */
+void driver_finish(int way, uint64_t buffers);
+
+/* The directions that run are stopped by the driver, for this reason. */
+void driver_abort(int error);
+
+/* The logic in the user slot raises its interrupt. */
+void driver_call(void);
 
 #endif /* LITEPCIE_TEST_DRIVER_H */

@@ -1,0 +1,262 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See engine.h for the promises. */
+#include "engine.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "layout.h"
+
+#define INTERRUPT_EVERY		32u	/* buffers, as LitePCIe's driver */
+#define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
+#define INTERRUPT_GRACE_MS	500	/* for an interrupt that is due */
+
+/* Rings --------------------------------------------------------------------------------------- */
+
+void litepcie_engine_free(struct litepcie *dev)
+{
+	free(dev->h2c_table.asks);
+	free(dev->c2h_table.asks);
+	dev->h2c_table = dev->c2h_table = (struct litepcie_table) { 0 };
+}
+
+int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count)
+{
+	int rc;
+
+	litepcie_engine_free(dev);
+	rc = dev->backend->channel->setup(dev, size, count);
+	if (rc < 0)
+		return rc;
+	dev->h2c_table.asks = calloc(count, sizeof(bool));
+	dev->c2h_table.asks = calloc(count, sizeof(bool));
+	if (!dev->h2c_table.asks || !dev->c2h_table.asks) {
+		litepcie_engine_free(dev);
+		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+	}
+	dev->buffer_size = size;
+	dev->buffer_count = count;
+	return 0;
+}
+
+/* A litepcie_ring_setup() that failed has left no rings: they are made in the last shape again. */
+static int ensure_rings(struct litepcie *dev)
+{
+	if (dev->c2h_table.asks)
+		return 0;
+	return litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
+}
+
+/* Empty, as after a flush; where the ring is and the room for `asks` stay. */
+static void reset_table(struct litepcie_table *table, bool silent)
+{
+	*table = (struct litepcie_table) {
+		.asks = table->asks, .iova = table->iova, .silent = silent,
+	};
+}
+
+/* Buffers ------------------------------------------------------------------------------------- */
+
+/*
+ * Give the card @count buffers more. Every interrupt_every'th asks for an interrupt, and so does
+ * number @last. The table has one entry for each buffer and keeps that of a buffer until it is done,
+ * so it cannot overflow.
+ */
+static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t count, uint64_t last)
+{
+	uint64_t first = table->posted;
+
+	if (!count)
+		return 0;
+	for (; table->posted < first + count; table->posted++) {
+		bool asks = (table->posted + 1) % dev->interrupt_every == 0 || table->posted == last;
+
+		table->asks[table->posted & (dev->buffer_count - 1)] = asks && !table->silent;
+	}
+	return dev->backend->channel->post(dev, table, first, count);
+}
+
+/* Everything that was given back and is still below the limit of the run. */
+static int post_c2h(struct litepcie *dev, uint64_t released)
+{
+	uint64_t end = released + dev->buffer_count, last = UINT64_MAX;
+
+	if (dev->c2h_limit) {
+		last = dev->c2h_limit - 1;
+		if (end > dev->c2h_limit)
+			end = dev->c2h_limit;
+	}
+	return post(dev, &dev->c2h_table, end - dev->c2h_table.posted, last);
+}
+
+int litepcie_engine_c2h_release(struct litepcie *dev)
+{
+	return post_c2h(dev, dev->c2h.sw);
+}
+
+/* A short batch may be the last for a while, so its end is announced. */
+int litepcie_engine_h2c_submit(struct litepcie *dev)
+{
+	uint64_t end = dev->h2c.sw, count = end - dev->h2c_table.posted;
+	uint64_t last = count < dev->interrupt_every ? end - 1 : UINT64_MAX;
+
+	return post(dev, &dev->h2c_table, count, last);
+}
+
+void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done)
+{
+	for (; table->done < done; table->done++)
+		table->asked += table->asks[table->done & (dev->buffer_count - 1)];
+}
+
+int litepcie_engine_look(struct litepcie *dev)
+{
+	const struct litepcie_channel *channel = dev->backend->channel;
+
+	return channel->look ? channel->look(dev) : channel->poll(dev);
+}
+
+static int received_bytes(struct litepcie *dev, uint64_t *bytes)
+{
+	int rc = litepcie_put(dev, dev->map.counters_control, COUNTERS_SNAPSHOT);
+
+	if (rc == 0)
+		rc = litepcie_get64(dev, dev->map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES], bytes);
+	return rc;
+}
+
+int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
+{
+	int rc = received_bytes(dev, bytes);
+
+	*bytes -= dev->received_before;
+	return rc;
+}
+
+/* Interrupts ---------------------------------------------------------------------------------- */
+
+/*
+ * Two directions may share one interrupt, so of both only the larger number must have come. Where one
+ * speaks for both, or runs alone, every single interrupt that is lost is noticed.
+ */
+static int64_t interrupts_due(const struct litepcie *dev)
+{
+	uint64_t h2c = dev->h2c_table.asked, c2h = dev->c2h_table.asked;
+
+	return (int64_t)(h2c > c2h ? h2c : c2h);
+}
+
+/*
+ * The time was over. If a descriptor that asks for an interrupt has run since the last one, and
+ * nothing comes in a while more, that interrupt was lost, also where interrupts may be shared. One
+ * that came just now may have been its own.
+ */
+static int look_for_lost(struct litepcie *dev)
+{
+	unsigned int stops = dev->stops;
+	int rc, came = dev->backend->sleep(dev, 0);
+	uint64_t asked = dev->h2c_table.asked + dev->c2h_table.asked;
+
+	rc = came < 0 ? came : litepcie_engine_look(dev);
+	if (rc < 0)
+		return rc;
+	if (came || dev->h2c_table.asked + dev->c2h_table.asked == asked)
+		return came;
+	rc = dev->backend->sleep(dev, INTERRUPT_GRACE_MS);
+	if (rc == 0 && dev->stops == stops)
+		dev->stats.interrupts_missed++;
+	return rc;
+}
+
+int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	const struct litepcie_channel *channel = dev->backend->channel;
+	int error = 0, rc = channel->sleep(dev, directions, timeout_ms);
+
+	if (rc == 0 && timeout_ms)
+		rc = look_for_lost(dev);
+	else if (rc == 0 && channel->look)
+		rc = channel->look(dev);	/* else the poll() that follows is the look */
+	if (rc > 0 && channel->woken)
+		error = channel->woken(dev);
+	return error < 0 ? error : rc;
+}
+
+/*
+ * Take in what came; what has not after the grace is lost. Where interrupts merge, fewer than were
+ * asked for prove nothing, and only look_for_lost() tells.
+ */
+static int settle_interrupts(struct litepcie *dev)
+{
+	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
+	int rc = dev->backend->sleep(dev, 0);
+
+	if (dev->backend->merges) {
+		dev->stats.interrupts_expected = -1;
+		return rc < 0 ? rc : 0;
+	}
+	while (rc >= 0 && dev->stats.interrupts < due) {
+		/* In slices: another thread that waits may take the interrupt, and count it. */
+		int slice = litepcie_slice(deadline);
+
+		if (!slice)
+			break;
+		rc = dev->backend->sleep(dev, slice);
+	}
+	dev->stats.interrupts_expected = due;
+	if (due - dev->stats.interrupts > (int64_t)dev->stats.interrupts_missed)
+		dev->stats.interrupts_missed = (uint64_t)(due - dev->stats.interrupts);
+	return rc < 0 ? rc : 0;
+}
+
+/* Start, stop --------------------------------------------------------------------------------- */
+
+/* A ring with one interrupt a round would come to rest before each. */
+void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config)
+{
+	unsigned int count = dev->buffer_count, every = config->interrupt_every;
+
+	if (!every)
+		every = count / 2 < INTERRUPT_EVERY ? count / 2 : INTERRUPT_EVERY;
+	dev->interrupt_every = every < count ? every : count;
+	dev->c2h_limit = config->c2h_limit;
+}
+
+/* The card is quiet since it was opened, or since the last stop. */
+int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config)
+{
+	const struct litepcie_channel *channel = dev->backend->channel;
+	int rc = ensure_rings(dev);
+
+	if (rc < 0)
+		return rc;
+	reset_table(&dev->h2c_table, config->loopback && channel->shared);
+	reset_table(&dev->c2h_table, false);
+	if (dev->map.h2c_in_flight)
+		rc = received_bytes(dev, &dev->received_before);
+	if (rc == 0)
+		rc = channel->start(dev, config->loopback);
+	if (rc == 0 && dev->c2h.active)
+		rc = post_c2h(dev, 0);
+	return rc < 0 ? rc : channel->run(dev);
+}
+
+/* A card that has gone said so already, and whatever it still had to do has ended with it. */
+int litepcie_engine_stop(struct litepcie *dev)
+{
+	int settled, rc;
+
+	if (dev->backend->gone && dev->backend->gone(dev))
+		return 0;
+	settled = settle_interrupts(dev);
+	reset_table(&dev->h2c_table, false);
+	reset_table(&dev->c2h_table, false);
+	rc = dev->backend->channel->stop(dev);
+	return settled < 0 ? settled : rc;
+}

@@ -1,0 +1,45 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A run of the DMA, the same on every back end: which buffers the card gets and which of them raise
+ * an interrupt, waits, interrupts that were lost, start and stop. The card only ever has descriptors
+ * of buffers that the software has filled (h2c) or emptied (c2h), so nothing is overrun, however slow
+ * the software is. The lock is held.
+ */
+#ifndef LITEPCIE_ENGINE_H
+#define LITEPCIE_ENGINE_H
+
+#include "backend.h"
+
+/* Rings of this shape; undone by the next one or by engine_free(), which leaves memory alone. */
+int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count);
+void litepcie_engine_free(struct litepcie *dev);
+
+/* What a run is to be, from before its directions are taken. */
+void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config);
+
+/* Start c2h and get h2c ready; the directions are taken. */
+int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config);
+int litepcie_engine_stop(struct litepcie *dev);
+
+/* Tell the card how far ring.sw is. */
+int litepcie_engine_c2h_release(struct litepcie *dev);
+int litepcie_engine_h2c_submit(struct litepcie *dev);
+
+/* Bring ring.hw of the active directions up to date by asking the card. */
+int litepcie_engine_look(struct litepcie *dev);
+
+/* Of a direction @done descriptors have been executed, of those that the card was given. */
+void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done);
+
+/* Bytes that have come back to the card's reads since the start. */
+int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
+
+/* Sleep until an interrupt: 1, or until the time is over and nothing was lost: 0. */
+int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
+
+#endif /* LITEPCIE_ENGINE_H */

@@ -1,0 +1,146 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Waiting behind Lanebox's driver: for buffers, each thread for its own direction, for descriptors
+ * that a program gives to poll() itself, and for the logic in the user slot.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "kernel.h"
+
+/* Buffers ------------------------------------------------------------------------------------- */
+
+/*
+ * poll() wakes where a direction is further than its word in the index page says. So the words are
+ * set such that this means news: more than what is known now.
+ */
+static void ask_for_news(struct litepcie *dev)
+{
+	struct litepcie_index *index = kernel_of(dev)->index;
+
+	__atomic_store_n(&index->way[LITEPCIE_WAY_C2H].software, dev->c2h.hw, __ATOMIC_RELEASE);
+	__atomic_store_n(&index->way[LITEPCIE_WAY_H2C].software,
+			 dev->h2c.hw + dev->buffer_count - 1, __ATOMIC_RELEASE);
+}
+
+/* The page may have them already, or that the run has ended; either is found by the next look. */
+static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
+{
+	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
+
+	return __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE) > known ||
+	       __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD;
+}
+
+int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
+{
+	struct pollfd fd = {
+		.fd = directions ? kernel_of(dev)->fd : kernel_of(dev)->user,
+		.events = (directions & LITEPCIE_H2C ? POLLOUT : 0) |
+			  (directions == LITEPCIE_H2C ? 0 : POLLIN),
+	};
+	int rc, error;
+
+	if ((directions & LITEPCIE_H2C && has_news(dev, LITEPCIE_WAY_H2C, dev->h2c.hw)) ||
+	    (directions & LITEPCIE_C2H && has_news(dev, LITEPCIE_WAY_C2H, dev->c2h.hw)))
+		return 1;
+	if (!timeout_ms)
+		return 0;
+	ask_for_news(dev);
+	litepcie_unlock(dev, 0);
+	rc = poll(&fd, 1, timeout_ms);
+	error = errno;
+	litepcie_lock(dev);
+	if (rc < 0)
+		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
+	if (!directions && rc)
+		kernel_user_look(dev);	/* or another thread was told first */
+	/* A run that has ended, or a card that has gone, wakes for ever: the driver says which. */
+	if (fd.revents & (POLLERR | POLLHUP))
+		error = kernel_look(dev);
+	else
+		error = 0;
+	return error < 0 ? error : rc;
+}
+
+/* Events -------------------------------------------------------------------------------------- */
+
+static int watch(struct litepcie *dev, unsigned int way, int fd)
+{
+	struct litepcie_event event = { .way = way, .fd = fd };
+
+	return kernel_ioctl(dev, LITEPCIE_IOCTL_EVENT, &event,
+			    way == LITEPCIE_EVENT_USER ? "the user's interrupt" : "DMA event");
+}
+
+/* Make it if it is not there yet. */
+static int open_event(struct litepcie *dev, int *fd)
+{
+	if (*fd < 0)
+		*fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return *fd < 0 ? litepcie_fail(dev, -errno, "eventfd: %s", strerror(errno)) : 0;
+}
+
+static bool take_event(int fd)
+{
+	uint64_t count;
+
+	return fd >= 0 && read(fd, &count, sizeof(count)) == sizeof(count);
+}
+
+int kernel_event_fd(struct litepcie *dev)
+{
+	struct kernel *kernel = kernel_of(dev);
+	int rc;
+
+	if (!dev->h2c.active && !dev->c2h.active)
+		return litepcie_fail(dev, -EINVAL, "no direction is running: start it first");
+	rc = open_event(dev, &kernel->event);
+	if (rc == 0 && dev->h2c.active)
+		rc = watch(dev, LITEPCIE_WAY_H2C, kernel->event);
+	if (rc == 0 && dev->c2h.active)
+		rc = watch(dev, LITEPCIE_WAY_C2H, kernel->event);
+	return rc < 0 ? rc : kernel->event;
+}
+
+/* Done before each look at the counts: what comes later makes it readable again. */
+void kernel_clear_event(struct litepcie *dev)
+{
+	take_event(kernel_of(dev)->event);
+}
+
+/* The user's logic ---------------------------------------------------------------------------- */
+
+int kernel_user_enable(struct litepcie *dev, bool on)
+{
+	struct kernel *kernel = kernel_of(dev);
+	int rc = kernel_check_held(dev);
+
+	if (rc == 0)
+		rc = open_event(dev, &kernel->user);
+	if (rc == 0)
+		take_event(kernel->user);	/* what was raised before is not meant */
+	if (rc == 0 && (on || dev->user_enabled))
+		rc = watch(dev, LITEPCIE_EVENT_USER, on ? kernel->user : -1);
+	dev->user_enabled = rc == 0 && on;
+	if (rc == -EBUSY)
+		return litepcie_fail(dev, rc, "%s: another program waits for the interrupt of the "
+				     "user's logic", dev->name);
+	return rc;
+}
+
+int kernel_user_look(struct litepcie *dev)
+{
+	if (!take_event(kernel_of(dev)->user))
+		return 0;
+	dev->user_raised = true;
+	return 1;
+}
