@@ -56,10 +56,11 @@ static int poll_way(struct litepcie *dev, unsigned int way)
 {
 	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
 	uint64_t done = __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE);
+	int error = __atomic_load_n(&status->error, __ATOMIC_ACQUIRE);
 
-	/* A run that has ended shows its last counts, so whether it has is asked behind them. */
-	if (__atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
-		return stopped_by(dev, way, __atomic_load_n(&status->error, __ATOMIC_ACQUIRE));
+	/* The count was read first: that of a run which has ended since then is not believed. */
+	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
+		return stopped_by(dev, way, error);
 	return advance_to(dev, way, done);
 }
 
@@ -82,7 +83,7 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 
 	if (rc < 0 || !ring_of(dev, way)->active)
 		return rc;
-	if (counts.run != LITEPCIE_RUN_HELD)
+	if (counts.error || counts.run != LITEPCIE_RUN_HELD)
 		return stopped_by(dev, way, counts.error);
 	return advance_to(dev, way, counts.hardware);
 }

@@ -9,7 +9,9 @@
  * the environment has LITEPCIE_DEVICE, that is opened instead of the program's own name.
  *
  * What differs, for the better: a buffer goes back to the card when the program is through with it,
- * at the next litepcie_dma_process(), not before; and with zero_copy or without, nothing is copied.
+ * at the next litepcie_dma_process(), not before, so that none is lost to a program that is late; and
+ * with zero_copy or without, nothing is copied. LitePCIe's own driver cannot hold a stream so, and
+ * litepcie_dma_init() says what to load instead.
  */
 #ifndef LITEPCIE_STOCK_DMA_H
 #define LITEPCIE_STOCK_DMA_H

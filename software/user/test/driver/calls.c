@@ -410,8 +410,11 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	litepcie_close(dev);
 }
 
-/* A card that was reset moves nothing more: the caller hears of it, and may start again. */
-static void a_reset_reaches_its_user(unsigned int direction)
+/*
+ * A card that was reset moves nothing more, whether the driver has stopped it (@rests) or found that
+ * its counts are nonsense. The caller hears of it, and may start again.
+ */
+static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 {
 	const struct litepcie_dma_config config = { .directions = direction };
 	bool c2h = direction == LITEPCIE_C2H;
@@ -419,7 +422,7 @@ static void a_reset_reaches_its_user(unsigned int direction)
 	uint64_t first;
 
 	driver_finish(c2h, c2h ? 3 : 0);
-	driver_abort(-EIO);
+	driver_abort(-EIO, rests);
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, -1), -EIO);
 	CHECK(says(dev, c2h ? "the card was reset while c2h ran: stop and start it again" :
 			      "the card was reset while h2c ran: stop and start it again"));
@@ -448,7 +451,7 @@ static void a_card_that_goes_ends_a_wait(void)
 
 	driver.gone = true;
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, -1), -ENODEV);
-	driver_abort(-ENODEV);
+	driver_abort(-ENODEV, true);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, -1), -ENODEV);
 	CHECK(says(dev, "the card is gone"));
 	litepcie_close(dev);
@@ -516,7 +519,8 @@ int main(int argc, char **argv)
 	for (unsigned int way = LITEPCIE_H2C; way <= LITEPCIE_C2H; way++) {
 		a_wait_is_one_call(way);
 		a_lost_interrupt_is_found(way);
-		a_reset_reaches_its_user(way);
+		a_reset_reaches_its_user(way, true);
+		a_reset_reaches_its_user(way, false);
 	}
 	a_card_that_goes_ends_a_wait();
 	more_than_was_given_is_refused();

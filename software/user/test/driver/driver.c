@@ -103,12 +103,12 @@ static void set_run(int way, uint32_t run, int error)
 	__atomic_store_n(&status->way[way].run, run, __ATOMIC_RELEASE);
 }
 
-void driver_abort(int error)
+void driver_abort(int error, bool rests)
 {
 	for (int way = 0; way < 2; way++) {
 		if (status->way[way].run != LITEPCIE_RUN_HELD)
 			continue;
-		set_run(way, LITEPCIE_RUN_REST, error);
+		set_run(way, rests ? LITEPCIE_RUN_REST : LITEPCIE_RUN_HELD, error);
 		signal_event(way);
 	}
 }

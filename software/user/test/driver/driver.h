@@ -56,8 +56,8 @@ void driver_reset(void);
 /* The card is done with so many buffers more, and an interrupt says so. */
 void driver_finish(int way, uint64_t buffers);
 
-/* The directions that run are stopped by the driver, for this reason. */
-void driver_abort(int error);
+/* The directions that run have an error, and are at rest or just stand still. */
+void driver_abort(int error, bool rests);
 
 /* The logic in the user slot raises its interrupt. */
 void driver_call(void);

@@ -1,0 +1,46 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Logic for the user slot that remembers all that it was sent.
+
+Each beat of the answer is the exclusive or of all beats so far, so that one beat too many or too
+few makes every later answer wrong. It counts beats, and calls at the end of each page of them.
+"""
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import CSRStatus, CSRStorage
+from migen import If, Signal, log2_int
+
+from lanebox.layouts import DATA_WIDTH, stream_layout
+
+PAGE = 4096 * 8 // DATA_WIDTH  # beats
+
+
+class Accumulator(LiteXModule):
+    def __init__(self, platform):
+        self.sink = sink = stream.Endpoint(stream_layout())  # i, h2c
+        self.source = source = stream.Endpoint(stream_layout())  # o, c2h
+        self.irq = Signal()  # o
+        self.clear = CSRStorage(description="A write forgets all beats.")
+        self.beats = CSRStatus(32, description="Beats since then.")
+
+        # # #
+
+        before = Signal(DATA_WIDTH)
+        self.comb += [
+            sink.connect(source, omit={"data"}),
+            source.data.eq(before ^ sink.data),
+        ]
+        self.sync += [
+            self.irq.eq(0),
+            If(sink.valid & sink.ready,
+                before.eq(source.data),
+                self.beats.status.eq(self.beats.status + 1),
+                self.irq.eq(self.beats.status[:log2_int(PAGE)] == PAGE - 1),
+            ),
+            If(self.clear.re,
+                before.eq(0),
+                self.beats.status.eq(0),
+            ),
+        ]
