@@ -6,7 +6,7 @@
 import re
 
 import pytest
-from user_guest import BIND, IOMMU, boot, interrupted
+from user_guest import boot, interrupted
 
 from sim import artefacts
 from sim.endpoints import DEFAULT
@@ -27,15 +27,6 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
-@pytest.mark.soak
-def test_a_wait_for_ever_ends_through_vfio(start_board):
-    """By a stop, a signal or data, for each blocking call."""
-    commands = [BIND, "waits vfio:01:00.0 >/out/waits"]
-    with start_board() as board:
-        result = boot(board, commands, ("waits",), append=("intel_iommu=on",), devices=IOMMU)
-    assert result.files["waits"].decode().count("waits: ") == 7
-
-
 def test_a_wait_ends_and_a_look_works_beside_a_stream(start_board):
     """Each wait for ever ends by a stop, a signal or data; then, beside somebody's stream, root and
     an ordinary user look at the card, and only a start is refused, with that program's name.
@@ -51,7 +42,13 @@ def test_a_wait_ends_and_a_look_works_beside_a_stream(start_board):
     with start_board("--pace", "400000", "--rules", "warn", violations=None) as board:
         result = boot(board, commands, ("waits", "streams"), vfio=False,
             files=[(util, "bin/litepcie_util")])
-    assert result.files["waits"].decode().count("waits: ") == 3
+    assert result.files["waits"].decode().count("waits: ") == 7
     assert result.files["root"] == result.files["member"] != b""
     assert re.search(r"c2h is in use; the device is open in streams \(process \d+\)",
         result.files["why"].decode())
+
+
+def test_a_reset_by_somebody_else_ends_a_stream(start_board):
+    """Its user gets an error and a sentence, in each direction, and may start again."""
+    with start_board("--rules", "warn", violations=None) as board:
+        boot(board, ["resets /dev/litepcie0"], ("resets",), vfio=False)

@@ -24,15 +24,36 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
-def test_vfio_passes_the_same_suite(start_board):
-    """No module of ours: registers, wide accesses, loopback in four shapes, event, reset."""
-    commands = [BIND, "library vfio:0000:01:00.0 /root/csr.json"]
-    commands.append("streams vfio:01:00.0 64 >/out/text")
+# How a guest has a card: its name, what comes before, and how the guest is booted.
+WAYS = {
+    "vfio": ("vfio:0000:01:00.0", [BIND], {"append": ("intel_iommu=on",), "devices": IOMMU}),
+    "driver": ("/dev/litepcie0", [], {"vfio": False}),
+}  # fmt: skip
+SUITE = (
+    "library {} /root/csr.json", "streams {} 64 >/out/streams",
+    "steady {} c2h 600 32 >/out/c2h", "steady {} h2c 600 32 >/out/h2c",
+    "stock_style {} 300 >/out/stock", "waits {} >/out/waits",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
+    """Registers, wide accesses, loopback in four shapes, event, reset, streams, waits for ever.
+
+    Without a module of ours, and behind Lanebox's driver: the same programs, and nothing is lost.
+    """
+    device, commands, choices = WAYS[way]
+    names = [command.split()[0] for command in SUITE]
     with start_board() as board:
-        result = boot(board, commands, ("library", "streams"), append=("intel_iommu=on",),
-            devices=IOMMU)
+        files = boot(board, commands + [command.format(device) for command in SUITE], set(names),
+            **choices).files
         assert board.stats()["unmapped"] == 0
-    assert result.files["text"].decode().count("64 buffers") == 5
+    assert files["streams"].decode().count("64 buffers") == 5
+    assert files["stock"].decode() == "stock style: 300 buffers compared, 0 words wrong\n"
+    assert files["waits"].decode().count("waits: ") == 7
+    for direction in ("c2h", "h2c"):
+        report = dict(re.findall(r"(\w+) (\d+)", files[direction].decode()))
+        assert int(report["bytes"]) == 600 * 8192
 
 
 def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):
@@ -54,21 +75,30 @@ def test_a_card_is_opened_many_times_through_vfio(start_board):
     assert result.files["text"].decode() == "cycles: 66\n"
 
 
+def user_events(device, commands, lines, least, msix, **choices):
+    """Run user_events until `least` of these lines of /proc/interrupts count; which did."""
+    built = artefacts.build(DEFAULT, AXI50, msix=msix)
+    events = f"user_events {device} 2 {layouts.AXI_BASE:#x}"
+    counts = f"awk '/{lines}/ {{ print ($2 > 0); n += ($2 > 0) }} END {{ exit n < {least} }}'"
+    commands = [*commands, when(events, f"{counts} /proc/interrupts >/out/messages")]
+    with BoardProcess(built.board, ["--bar2", str(layouts.BAR2_SIZE)]) as board:
+        result = boot(board, commands, ("user_events",), csr=built.headers.parent / "csr.json",
+            **choices)
+    return result.files["messages"].decode().split()
+
+
 @pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
-def test_the_user_s_logic_calls_through_vfio(msix):
+@pytest.mark.parametrize("way", WAYS)
+def test_the_user_s_logic_calls(way, msix):
     """Its interrupts, alone and beside the DMA's, as messages that the guest's kernel counts.
 
-    With MSI-X on a vector of its own: those of h2c, which does not run here, stay at 0.
+    With MSI-X on a vector of its own: those of h2c, which does not run here, stay at 0. MSI has one
+    line for all.
     """
-    built = artefacts.build(DEFAULT, AXI50, msix=msix)
-    events = f"user_events vfio:01:00.0 2 {layouts.AXI_BASE:#x}"
-    # Which lines count, once both the user's and c2h's do; MSI has one for all.
-    counts = f"awk '/vfio-msi/ {{ print ($2 > 0); n += ($2 > 0) }} END {{ exit n < {1 + msix} }}'"
-    commands = [BIND, when(events, f"{counts} /proc/interrupts >/out/messages")]
-    with BoardProcess(built.board, ["--bar2", str(layouts.BAR2_SIZE)]) as board:
-        result = boot(board, commands, ("user_events",), append=("intel_iommu=on",), devices=IOMMU,
-            csr=built.headers.parent / "csr.json")
-    assert result.files["messages"].decode().split() == (["0", "1", "1"] if msix else ["1"])
+    device, commands, choices = WAYS[way]
+    lines = {"vfio": "vfio-msi", "driver": "litepcie0"}[way]
+    found = user_events(device, commands, lines, 1 + msix, msix, **choices)
+    assert found == (["0", "1", "1"] if msix else ["1"])
 
 
 # dma_test without an end, begun; and that it ended by itself, with a sentence.
@@ -117,16 +147,6 @@ def test_a_card_that_vanishes_from_vfio_is_noticed(start_board):
 
         found = sentences(boot_with_tool(board, commands, alive=strike))
     assert struck and len(found) == 1 and "is gone: it was unplugged" in found[0], found
-
-
-def test_the_driver_passes_the_same_suite(start_board):
-    """Lanebox's own: BARs mapped, rings of four shapes, an event, a reset through the kernel."""
-    commands = ["library /dev/litepcie0 /root/csr.json", "streams /dev/litepcie0 64 >/out/text"]
-    with start_board("--pace", "400000") as board:
-        result = boot(board, commands, ("library", "streams"), vfio=False)
-    text = result.files["text"].decode()
-    print(text)
-    assert text.count("64 buffers") == 4
 
 
 def test_a_direction_that_somebody_uses_has_a_sentence(start_board):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""software/user/test/requests.c on every back end: a user's logic with state, and its interrupts."""
+"""software/user/test/requests.c on every back end: a user's logic with state and interrupts."""
 
 import subprocess
 from pathlib import Path
@@ -22,7 +22,8 @@ REQUESTS = 64
 
 def on_the_board(board, csr):
     """Without a machine."""
-    command = [build_software().out / "test" / "requests", f"sim:{board.socket}", csr, str(REQUESTS)]
+    program = build_software().out / "test" / "requests"
+    command = [program, f"sim:{board.socket}", csr, str(REQUESTS)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stdout + done.stderr + board.tail()
     return done.stdout

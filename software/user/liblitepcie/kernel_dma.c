@@ -81,7 +81,12 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 	struct litepcie_counts counts = { .way = way };
 	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_COUNTS, &counts, "DMA counts");
 
-	if (rc < 0 || !ring_of(dev, way)->active)
+	if (!ring_of(dev, way)->active)
+		return rc;
+	/* While a card is reset the driver answers no more than an error. */
+	if (rc == -EIO || rc == -ENODEV)
+		return stopped_by(dev, way, rc);
+	if (rc < 0)
 		return rc;
 	if (counts.error || counts.run != LITEPCIE_RUN_HELD)
 		return stopped_by(dev, way, counts.error);

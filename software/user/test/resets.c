@@ -1,0 +1,112 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A card that somebody else resets while a stream runs, which only a kernel driver allows: its user
+ * gets -EIO and a sentence, never a stream that begins anew by itself, and may start again.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+
+#define WAIT_MS	20000
+#define BUFFERS	8u
+
+static struct litepcie *dev, *other;
+
+/* The first buffers of a run hold the pattern from its first dword on. */
+static void take(unsigned int buffers)
+{
+	uint32_t words = (uint32_t)litepcie_buffer_size(dev) / 4;
+	uint64_t first = 0;
+
+	for (unsigned int n = 0; n < buffers && !failed_checks; n++) {
+		CHECK(litepcie_c2h_peek(dev, &first, WAIT_MS) > 0);
+		CHECK_EQUAL(first, n);
+		CHECK_EQUAL(*(uint32_t *)litepcie_c2h_buffer(dev, first), n * words);
+		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	}
+}
+
+static void *reset_later(void *unused)
+{
+	usleep(100000);
+	CHECK_EQUAL(litepcie_reset(other), 0);
+	return unused;
+}
+
+static bool says(const char *direction)
+{
+	char words[80];
+
+	snprintf(words, sizeof(words), "the card was reset while %s ran: stop and start it again",
+		 direction);
+	return strstr(litepcie_why(dev), words) != NULL;
+}
+
+/* Another thread's; the program computes meanwhile, and waits afterwards. */
+static void c2h_ends(void)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H, .pattern = true, .interrupt_every = 1,
+	};
+	uint64_t first;
+	int rc;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	take(BUFFERS);
+	CHECK_EQUAL(litepcie_reset(other), 0);
+	for (rc = 1; rc > 0;) {	/* what was there before the reset is still handed out */
+		rc = litepcie_c2h_peek(dev, &first, WAIT_MS);
+		if (rc > 0)
+			rc = litepcie_c2h_release(dev, (unsigned int)rc) == 0 ? 1 : -EIO;
+	}
+	CHECK_EQUAL(rc, -EIO);
+	CHECK(says("c2h"));
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), -EIO);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	take(BUFFERS);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
+/* During a wait without an end, which nothing else would end. */
+static void h2c_ends(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
+	pthread_t thread;
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	pthread_create(&thread, NULL, reset_later, NULL);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, -1), -EIO);
+	CHECK(says("h2c"));
+	pthread_join(thread, NULL);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), -EIO);
+	CHECK(says("h2c"));
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
+int main(int argc, char **argv)
+{
+	char why[LITEPCIE_WHY_SIZE];
+
+	if (argc != 2 || litepcie_open(&dev, argv[1], why) < 0 ||
+	    litepcie_open(&other, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 2 ? "usage: resets /dev/litepcieN" : why);
+		return 2;
+	}
+	for (int round = 0; round < 3 && !failed_checks; round++) {
+		c2h_ends();
+		h2c_ends();
+	}
+	litepcie_close(other);
+	litepcie_close(dev);
+	return failed_checks != 0;
+}
