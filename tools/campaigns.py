@@ -47,7 +47,7 @@ class Campaign:
 
 CAMPAIGNS = {
     "driver": Campaign(12, SIM_TESTS, ("test_guest_driver_*", "test_live_guest")),
-    "library": Campaign(6, SIM_TESTS, ("test_user_*",)),
+    "library": Campaign(9, SIM_TESTS, ("test_user_*",)),
     "kernels": Campaign(0.2, SIM_TESTS, ("test_guest_built",)),  # skipped without SOAK=kernels
     "models": Campaign(6, SIM_TESTS, ("test_differential",)),
     "faults": Campaign(1.5, SIM_TESTS, ("test_fault_campaign",)),

@@ -30,11 +30,9 @@ static void unmap_ring(struct litepcie_ring *ring)
 static int map_ring(struct litepcie *dev, struct litepcie_ring *ring, uint64_t offset,
 		    uint64_t size)
 {
-	void *base;
+	void *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel_of(dev)->fd,
+			  (off_t)offset);
 
-	unmap_ring(ring);
-	base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, kernel_of(dev)->fd,
-		    (off_t)offset);
 	if (base == MAP_FAILED)
 		return litepcie_fail(dev, -errno, "%s: the driver's DMA buffers cannot be mapped: "
 				     "%s", dev->name, strerror(errno));
@@ -118,13 +116,6 @@ int kernel_setup(struct litepcie *dev, size_t size, unsigned int count)
 	return kernel_check_held(dev);
 }
 
-static bool has_shape(const struct litepcie *dev, const struct litepcie_ring_setup *setup)
-{
-	return setup->buffer_size == dev->buffer_size && setup->buffer_count == dev->buffer_count &&
-	       setup->buffers_per_interrupt == dev->interrupt_every &&
-	       setup->mode == LITEPCIE_MODE_INTERRUPT && setup->flags == LITEPCIE_RING_INDEXED;
-}
-
 static int set_shape(struct litepcie *dev, unsigned int way)
 {
 	struct litepcie_ring_setup setup = {
@@ -132,25 +123,29 @@ static int set_shape(struct litepcie *dev, unsigned int way)
 		.buffer_count = dev->buffer_count, .buffers_per_interrupt = dev->interrupt_every,
 		.flags = LITEPCIE_RING_INDEXED,
 	};
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &setup, "shape of a DMA ring");
 
-	return kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &setup, "shape of a DMA ring");
+	if (rc == -ENOMEM)
+		return litepcie_fail(dev, rc, "%s: no memory for %u buffers of %zu bytes, or more "
+				     "than this user may lock (ulimit -l): smaller rings, or a "
+				     "higher limit", dev->name, dev->buffer_count,
+				     dev->buffer_size);
+	return rc;
 }
 
 /*
- * The ring of a direction that has just become this handle's. The program that had it before may
- * have left another one than was there when this handle ran the last time.
+ * The ring of a direction that has just become this handle's: it had LitePCIe's until now. The one of
+ * the last run goes first, since it counts as locked memory for as long as it is mapped.
  */
 static int prepare(struct litepcie *dev, unsigned int way, struct litepcie_ring *ring)
 {
 	struct litepcie_ring_info info = { .way = way };
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "shape of a DMA ring");
+	int rc;
 
-	if (rc == 0 && !has_shape(dev, &info.setup)) {
-		rc = set_shape(dev, way);
-		info = (struct litepcie_ring_info) { .way = way };
-		if (rc == 0)
-			rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "shape of a DMA ring");
-	}
+	unmap_ring(ring);
+	rc = set_shape(dev, way);
+	if (rc == 0)
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "place of a DMA ring");
 	return rc < 0 ? rc : map_ring(dev, ring, info.ring_offset, info.ring_bytes);
 }
 

@@ -20,15 +20,19 @@
 
 /*
  * poll() wakes where a direction is further than its word in the index page says. So the words are
- * set such that this means news: more than what is known now.
+ * set such that this means news: more than what is known now. The word of a direction that another
+ * thread sleeps for stays: it may know less.
  */
-static void ask_for_news(struct litepcie *dev)
+static void ask_for_news(struct litepcie *dev, unsigned int directions)
 {
 	struct litepcie_index *index = kernel_of(dev)->index;
 
-	__atomic_store_n(&index->way[LITEPCIE_WAY_C2H].software, dev->c2h.hw, __ATOMIC_RELEASE);
-	__atomic_store_n(&index->way[LITEPCIE_WAY_H2C].software,
-			 dev->h2c.hw + dev->buffer_count - 1, __ATOMIC_RELEASE);
+	if (directions & LITEPCIE_C2H)
+		__atomic_store_n(&index->way[LITEPCIE_WAY_C2H].software, dev->c2h.hw,
+				 __ATOMIC_RELEASE);
+	if (directions & LITEPCIE_H2C)
+		__atomic_store_n(&index->way[LITEPCIE_WAY_H2C].software,
+				 dev->h2c.hw + dev->buffer_count - 1, __ATOMIC_RELEASE);
 }
 
 /* The page may have them already, or that the run has ended; either is found by the next look. */
@@ -55,7 +59,7 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 		return 1;
 	if (!timeout_ms)
 		return 0;
-	ask_for_news(dev);
+	ask_for_news(dev, directions);
 	litepcie_unlock(dev, 0);
 	rc = poll(&fd, 1, timeout_ms);
 	error = errno;
