@@ -68,11 +68,10 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
 	if (!directions && rc)
 		kernel_user_look(dev);	/* or another thread was told first */
+	if (!(fd.revents & (POLLERR | POLLHUP)))
+		return rc;
 	/* A run that has ended, or a card that has gone, wakes for ever: the driver says which. */
-	if (fd.revents & (POLLERR | POLLHUP))
-		error = kernel_look(dev);
-	else
-		error = 0;
+	error = kernel_look(dev);
 	return error < 0 ? error : rc;
 }
 

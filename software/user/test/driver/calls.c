@@ -382,6 +382,35 @@ static void a_wait_is_one_call(unsigned int direction)
 	litepcie_close(dev);
 }
 
+static void *wait_for_c2h(void *context)
+{
+	struct litepcie *dev = context;
+
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 10000), 1);
+	return NULL;
+}
+
+/* A thread that is slow to wake has not seen what another thread has meanwhile. */
+static void each_thread_waits_for_its_own(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
+	struct litepcie *dev = run_card(&config);
+	struct litepcie_stats stats;
+	pthread_t thread;
+
+	driver.doze_ms = 50;
+	pthread_create(&thread, NULL, wait_for_c2h, dev);
+	usleep(20000);
+	driver.doze_ms = 1;
+	driver_finish(1, 5);
+	for (int i = 0; i < 3; i++)	/* by which the library learns of c2h, too */
+		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, 1), 0);
+	pthread_join(thread, NULL);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.woken_by_timeout, 0);
+	litepcie_close(dev);
+}
+
 /* No interrupt comes, and the card goes on: it is asked, and what was lost is counted. */
 static void a_lost_interrupt_is_found(unsigned int direction)
 {
@@ -522,6 +551,7 @@ int main(int argc, char **argv)
 		a_reset_reaches_its_user(way, true);
 		a_reset_reaches_its_user(way, false);
 	}
+	each_thread_waits_for_its_own();
 	a_card_that_goes_ends_a_wait();
 	more_than_was_given_is_refused();
 	the_user_s_interrupt_is_an_event();

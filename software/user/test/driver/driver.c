@@ -356,12 +356,13 @@ static short ready(short wanted)
 
 int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 {
-	const struct timespec step = { .tv_nsec = 1000000 };
+	int step_ms = driver.doze_ms ? driver.doze_ms : 1;
+	const struct timespec step = { .tv_nsec = step_ms * 1000000L };
 
 	if (!is_ours(fds->fd))
 		return __real_poll(fds, count, timeout_ms);
 	driver.polls++;
-	for (int waited = 0; !(fds->revents = ready(fds->events)); waited++) {
+	for (int waited = 0; !(fds->revents = ready(fds->events)); waited += step_ms) {
 		if (timeout_ms >= 0 && waited >= timeout_ms)
 			return 0;
 		nanosleep(&step, NULL);

@@ -38,6 +38,7 @@ struct driver {
 	bool		silent;		/* the card does not answer */
 	bool		gone;		/* nor does the driver any more */
 	unsigned int	calls, polls;	/* of the device, by ioctl() and by poll() */
+	int		doze_ms;	/* what a sleep in poll() takes longer than it might, 0: 1 */
 	unsigned int	reads, writes;	/* of registers, by ioctl() */
 	bool		allowed[DRIVER_BAR0 / DRIVER_PAGE];	/* a user may write to this page */
 };
