@@ -146,6 +146,16 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 	return geometry;
 }
 
+/* A program of ours needs no more than LitePCIe's, which know of no limit. */
+static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
+						const struct litepcie_geometry *geometry)
+{
+	const struct litepcie_geometry *free = &LITEPCIE_GEOMETRY_DEFAULT;
+
+	return geometry->size == free->size && geometry->count == free->count ? way->allowance :
+										NULL;
+}
+
 /*
  * A ring of this shape, which is sound, for a direction that is @file's and
  * stopped, in @memory if that is not NULL.  Between enter and exit.
@@ -161,7 +171,7 @@ int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 		err = -EBUSY;
 		goto unlock;
 	}
-	ring = make_ring(way, geometry, memory, NULL);
+	ring = make_ring(way, geometry, memory, allowance_for(way, geometry));
 	if (IS_ERR(ring)) {
 		err = PTR_ERR(ring);
 		goto unlock;

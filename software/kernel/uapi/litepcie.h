@@ -83,8 +83,8 @@ struct litepcie_ioctl_dma_reader {
  * is VmPin of the process, and all that a user's processes have together is at
  * most RLIMIT_MEMLOCK (-ENOMEM), unless they have CAP_IPC_LOCK.  It is charged
  * until nothing keeps it: no direction, no mapping, no descriptor of EXPORT.
- * LitePCIe's ring is free of charge in each direction of the card, for one file
- * at a time; a second file is charged for its own.
+ * A ring of LitePCIe's shape is free of charge in each direction of the card, for
+ * one file at a time; a second file is charged for its own.
  */
 struct litepcie_ioctl_mmap_dma_info {
 	__u64 dma_tx_buf_offset;
