@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "latency.h"
-#include "latency_transfer.h"
+#include "latency_page.h"
 #include "progress.h"
 
 /* Distribution of latency->samples. */
@@ -42,8 +42,15 @@ static void fill_both(struct latency *latency, struct latency_row *row)
 		row->software = software.median;
 }
 
+static int begin(struct transfer *transfer)
+{
+	return transfer->driven ? page_begin(transfer->dev) : transfer_begin(transfer);
+}
+
 static int shoot(struct transfer *transfer, const struct latency_row *row, struct shot *shot)
 {
+	if (transfer->driven)
+		return page_to_memory(transfer->dev, shot);
 	if (row->end == LATENCY_INTERRUPT)
 		return transfer_to_interrupt(transfer, row->size, shot);
 	return transfer_to_memory(transfer, row->size, shot);
@@ -52,7 +59,7 @@ static int shoot(struct transfer *transfer, const struct latency_row *row, struc
 static int measure_row(struct transfer *transfer, struct latency *latency, struct latency_row *row)
 {
 	struct shot shot = { 0 };
-	int rc = transfer_begin(transfer), stopped;
+	int rc = begin(transfer), stopped;
 
 	if (rc < 0)
 		return rc;
@@ -76,11 +83,24 @@ static void refuse(struct latency_row *row, const char *reason)
 static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 			     struct latency_row *row)
 {
+	if (transfer->driven && (row->end != LATENCY_DMA || row->size != LATENCY_PAGE)) {
+		refuse(row, "this takes a descriptor of its own in the card's table, which the kernel "
+		       "driver keeps for itself; give the card to VFIO (litepcie_util vfio bind)");
+		return 0;
+	}
 	if (row->end != LATENCY_INTERRUPT || transfer->stamped)
 		return measure_row(transfer, latency, row);
 	refuse(row, "this card does not stamp doorbell and interrupt: its gateware is older than "
 	       "version 1.1 of the capability table");
 	return 0;
+}
+
+/* A driver has the card's table, and hands over whole buffers. */
+static int find(struct litepcie *dev, struct transfer *transfer)
+{
+	transfer->dev = dev;
+	transfer->driven = strcmp(litepcie_backend(dev), "kernel") == 0;
+	return transfer->driven ? 0 : transfer_find(transfer, dev);
 }
 
 int latency_measure(struct util *util, struct latency *latency)
@@ -89,15 +109,8 @@ int latency_measure(struct util *util, struct latency *latency)
 	struct progress progress;
 	int rc;
 
-	if (strcmp(litepcie_backend(util->dev), "kernel") == 0) {
-		for (int i = 0; i < LATENCY_ROWS; i++)
-			refuse(&latency->row[i], "single transfers need descriptors of their own in "
-			       "the card's table, which the kernel driver keeps for itself; give "
-			       "the card to VFIO (litepcie_util vfio bind)");
-		return 0;
-	}
 	latency->real = strcmp(litepcie_backend(util->dev), "sim") != 0;
-	rc = transfer_find(&transfer, util->dev);
+	rc = find(util->dev, &transfer);
 	if (rc < 0)
 		return rc;
 	progress_begin(&progress, "latency", "rows", LATENCY_ROWS, 0);

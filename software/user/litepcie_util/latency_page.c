@@ -1,0 +1,67 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See latency_page.h for the promises. */
+#include <errno.h>
+
+#include "latency_page.h"
+#include "progress.h"
+
+#define BUFFERS	16u
+#define LOOKS	100000u
+
+int page_begin(struct litepcie *dev)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
+		.interrupt_every = BUFFERS,
+	};
+	int rc = litepcie_ring_setup(dev, LATENCY_PAGE, BUFFERS);
+
+	return rc < 0 ? rc : litepcie_dma_start(dev, &config);
+}
+
+/* By looking at the card: an interrupt would be waited for where it comes, but it is not timed. */
+static int wait_for_page(struct litepcie *dev)
+{
+	uint64_t first;
+	int rc = 0;
+
+	for (unsigned int i = 0; rc == 0 && i < LOOKS; i++)
+		rc = litepcie_dma_wait(dev, LITEPCIE_C2H, 0);
+	if (rc > 0)
+		rc = litepcie_c2h_peek(dev, &first, 0);
+	return rc > 0 ? 0 : rc < 0 ? rc : -ETIMEDOUT;
+}
+
+int page_to_memory(struct litepcie *dev, struct shot *shot)
+{
+	struct litepcie_counters counters;
+	uint64_t ticks;
+	double began;
+	/* An answer means that no write is under way any more, which would be taken for the doorbell. */
+	int rc = litepcie_time(dev, &ticks);
+
+	if (rc == 0)
+		rc = litepcie_counters_clear(dev);
+	began = progress_now();
+	if (rc == 0)
+		rc = litepcie_h2c_submit(dev, 1);
+	if (rc == 0)
+		rc = wait_for_page(dev);
+	shot->whole_ns = (progress_now() - began) * 1e9;
+	if (rc == 0)
+		rc = litepcie_counters(dev, &counters);
+	if (rc == 0)
+		rc = litepcie_c2h_release(dev, 1);
+	if (rc < 0)
+		return rc;
+	if (counters.rq.payload_bytes != LATENCY_PAGE || counters.rc.payload_bytes != LATENCY_PAGE)
+		return -EIO;
+	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
+			    util_tick_ns(dev);
+	return 0;
+}
