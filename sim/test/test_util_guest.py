@@ -55,7 +55,8 @@ def said(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, BoardProcess(built.board, options) as board:
         patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
         files = boot(board, COMMANDS, files=[(util, "bin/litepcie_util")], guest=run.prepare(),
-            append=("intel_iommu=on",), devices=IOMMU, node=1, mps=MPS, mrrs=MRRS).files
+            append=("intel_iommu=on",), devices=IOMMU, node=1, mps=MPS, mrrs=MRRS,
+            timeout=300).files
     facts = files["facts"].decode().split()
     texts = {n: data for n, data in files.items() if data.lstrip().startswith(b"{")}
     return {"facts": facts, **{name: json.loads(text) for name, text in texts.items()}}
