@@ -292,7 +292,7 @@ int litepcie_slice(int64_t deadline);
 static inline uint8_t *litepcie_ring_buffer(const struct litepcie *dev,
 					    const struct litepcie_ring *ring, uint64_t number)
 {
-	return ring->base ? ring->base + number % dev->buffer_count * dev->buffer_size : NULL;
+	return ring->base ? ring->base + (number & (dev->buffer_count - 1)) * dev->buffer_size : NULL;
 }
 
 #endif /* LITEPCIE_BACKEND_H */

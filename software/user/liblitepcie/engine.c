@@ -70,15 +70,21 @@ static void reset_table(struct litepcie_table *table, bool silent)
  */
 static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t count, uint64_t last)
 {
-	uint64_t first = table->posted;
+	uint64_t first = table->posted, end = first + count, mask = dev->buffer_count - 1;
+	uint64_t every = dev->interrupt_every, next = first + every - 1 - first % every;
+	bool *asks = table->asks;
 
 	if (!count)
 		return 0;
-	for (; table->posted < first + count; table->posted++) {
-		bool asks = (table->posted + 1) % dev->interrupt_every == 0 || table->posted == last;
-
-		table->asks[table->posted & (dev->buffer_count - 1)] = asks && !table->silent;
+	for (uint64_t n = first; n < end; n++)
+		asks[n & mask] = false;
+	if (!table->silent) {
+		for (; next < end; next += every)
+			asks[next & mask] = true;
+		if (last >= first && last < end)
+			asks[last & mask] = true;
 	}
+	table->posted = end;
 	return dev->backend->channel->post(dev, table, first, count);
 }
 
@@ -111,8 +117,12 @@ int litepcie_engine_h2c_submit(struct litepcie *dev)
 
 void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done)
 {
-	for (; table->done < done; table->done++)
-		table->asked += table->asks[table->done & (dev->buffer_count - 1)];
+	uint64_t mask = dev->buffer_count - 1, asked = 0;
+
+	for (uint64_t n = table->done; n < done; n++)
+		asked += table->asks[n & mask];
+	table->asked += asked;
+	table->done = done;
 }
 
 int litepcie_engine_look(struct litepcie *dev)

@@ -44,17 +44,11 @@ int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
 
 /* Descriptors --------------------------------------------------------------------------------- */
 
-static struct litepcie_post *describe(const struct litepcie *dev,
-				      const struct litepcie_table *table, uint64_t number,
-				      struct litepcie_post *p)
+/* The three writes of a descriptor. */
+static struct litepcie_post *describe(const struct litepcie_dma_registers *registers,
+				      uint64_t address, uint32_t value, struct litepcie_post *p)
 {
-	const struct litepcie_dma_registers *registers =
-		table == &dev->h2c_table ? &dev->map.h2c : &dev->map.c2h;
-	unsigned int slot = number & (dev->buffer_count - 1);
-	uint64_t address = table->iova + slot * dev->buffer_size;
-	uint32_t flags = DMA_LAST_DISABLE | (table->asks[slot] ? 0 : DMA_IRQ_DISABLE);
-
-	*p++ = (struct litepcie_post) { registers->value, 4, flags | (uint32_t)dev->buffer_size };
+	*p++ = (struct litepcie_post) { registers->value, 4, value };
 	*p++ = (struct litepcie_post) { registers->value + 4, 4, (uint32_t)address };
 	*p++ = (struct litepcie_post) { registers->push, 4, address >> 32 };
 	return p;
@@ -64,18 +58,24 @@ static struct litepcie_post *describe(const struct litepcie *dev,
 int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 			uint64_t count)
 {
+	const struct litepcie_dma_registers *registers =
+		table == &dev->h2c_table ? &dev->map.h2c : &dev->map.c2h;
+	uint32_t value = DMA_LAST_DISABLE | (uint32_t)dev->buffer_size;
+	uint64_t mask = dev->buffer_count - 1, size = dev->buffer_size, end = first + count;
 	struct litepcie_post posts[3 * BATCH];
 	int rc = 0;
 
-	while (rc == 0 && count) {
+	while (rc == 0 && first < end) {
+		uint64_t stop = end - first < BATCH ? end : first + BATCH;
 		struct litepcie_post *p = posts;
-		uint64_t n = count < BATCH ? count : BATCH;
 
-		for (uint64_t i = 0; i < n; i++)
-			p = describe(dev, table, first + i, p);
-		rc = dev->backend->post(dev, posts, 3 * n);
-		first += n;
-		count -= n;
+		for (; first < stop; first++) {
+			uint64_t slot = first & mask;
+
+			p = describe(registers, table->iova + slot * size,
+				     table->asks[slot] ? value : value | DMA_IRQ_DISABLE, p);
+		}
+		rc = dev->backend->post(dev, posts, (size_t)(p - posts));
 	}
 	return rc;
 }
