@@ -74,7 +74,7 @@ BLOCK_TYPES = {
     "interrupts": BlockType(4, ("delivery", "causes", "enable", "clear", "vector"),
         "causes behind one message"),
     "dma": BlockType(5, ("h2c", "c2h", "loopback", "table_depth", "address_width",
-        "h2c_cause", "c2h_cause", "h2c_buffered", "c2h_buffered", "h2c_settled"),
+        "h2c_cause", "c2h_cause", "h2c_buffered", "c2h_buffered", "h2c_settled", "h2c_taken"),
         "one DMA channel, both directions; h2c and c2h are register groups"),
     "device_time": BlockType(6, ("low", "high", "tick_ps"),
         "free-running time of the card; reading low latches high"),
@@ -193,6 +193,7 @@ def _dma_block(soc, index):
         h2c_buffered  = layouts.DMA_BUFFER_SIZE,
         c2h_buffered  = layouts.DMA_BUFFER_SIZE,
         h2c_settled   = soc.constants["DMA_H2C_SETTLED"],
+        h2c_taken     = soc.constants["DMA_H2C_TAKEN"],
     )
 
 def _csr_block(soc, name, type=None, **parameters):

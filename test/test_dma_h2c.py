@@ -363,6 +363,27 @@ def test_a_user_that_takes_nothing_holds_up_nobody():
     assert bench.host.asked == bench.host.given >= (STORE - 2*MRRS)//BEAT_BYTES
 
 
+def test_it_says_when_the_user_has_taken_all():
+    """A descriptor is done before: what waits for the user would be lost with a stop."""
+    bench       = Bench(0, latency=30, density=0)
+    descriptors = [(0, 1024, False), (4096, 32, False)]
+
+    def untaken():
+        return not (yield from bench.bank.read("enable")) & 4
+
+    def main():
+        yield from bench.program(descriptors)
+        yield from bench.write("enable", 1)
+        yield from bench.reach(2)
+        assert (yield from bench.at_rest()) and (yield from untaken())
+        bench.density = 1
+        while (yield from untaken()):
+            yield
+        assert len(bench.taken) == 1024//BEAT_BYTES + 1
+
+    bench.run(main(), ends(descriptors))
+
+
 @each_seed(3)
 def test_a_stopped_run_leaves_nothing_to_the_next(seed):
     """Stopped at any time, it says that it is at rest when all has come; the next run is clean."""

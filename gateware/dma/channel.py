@@ -37,6 +37,7 @@ def _add_doorbell(channel):
 class DmaChannel(LiteXModule):
     """LitePCIeDMA with our engines. Its parts have LitePCIe's names, since registers do."""
     h2c_settled = True # An h2c descriptor counts as done when its data is here.
+    h2c_taken   = True # The enable register of h2c says when the user has taken all.
 
     def __init__(self, endpoint):
         self.sink   = stream.Endpoint(layouts.stream_layout()) # i, c2h
@@ -72,6 +73,7 @@ def _stock_channel(endpoint):
         address_width   = layouts.ADDRESS_WIDTH,
     )
     channel.h2c_settled = False # It counts what it has asked for.
+    channel.h2c_taken   = False
     _add_doorbell(channel)
     return channel
 
@@ -87,4 +89,5 @@ def dma_constants(channel):
         "DMA_CHANNELS":    layouts.DMA_CHANNELS,
         "DMA_ADDR_WIDTH":  layouts.ADDRESS_WIDTH,
         "DMA_H2C_SETTLED": int(channel.h2c_settled),
+        "DMA_H2C_TAKEN":   int(channel.h2c_taken),
     }

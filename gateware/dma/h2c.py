@@ -34,16 +34,18 @@ class H2c(LiteXModule):
 
     `store_size` bytes may be in flight, or wait for the user.
 
-    Disabled, it comes to rest when all that it has asked for has come, and is dropped. It says so
-    in its register, and does not start again before.
+    Disabled, it comes to rest when all that it has asked for has come, and is dropped, with what
+    waited for the user. It says so in its register, and does not start again before. The register
+    also says when nothing would be lost so.
     """
     def __init__(self, endpoint, port, store_size=layouts.DMA_STORE_SIZE):
         self.source = stream.Endpoint(layouts.stream_layout()) # o
         self.irq    = Signal()                                 # o, one cycle: a descriptor is done.
         self.enable = Signal()                                 # o, as software wants it.
 
-        self._enable = CSRStorage(2,
-            description="Bit 0: read what the table says. Bit 1 (read): nothing is in flight.")
+        self._enable = CSRStorage(3,
+            description="Bit 0: read what the table says. Bit 1 (read): nothing is in flight. "
+                "Bit 2 (read): nor does anything wait for the user.")
         self.table = SettledTable(layouts.DMA_TABLE_DEPTH, layouts.ADDRESS_WIDTH)
 
         # # #
@@ -60,6 +62,7 @@ class H2c(LiteXModule):
         self.sync += [
             If(~self.enable, resting.eq(1)).Elif(self.idle, resting.eq(0)),
             self._enable.storage[1].eq(self.idle),
+            self._enable.storage[2].eq(self.claimed == 0),
         ]
         self.cutter = DescriptorCutter(self.table)
         # A read that fails leaves zeros for its request: these are no longer than the host's reads.

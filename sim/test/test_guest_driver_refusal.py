@@ -24,7 +24,7 @@ INTERRUPTS = Block("interrupts", 0x1800, 0x800,
     {"delivery": 1, "causes": 32, "enable": 0, "clear": 4, "vector": 8})  # fmt: skip
 DMA = {"h2c": 0x20, "c2h": 0, "loopback": 0x40, "table_depth": 256, "address_width": 64,
        "h2c_cause": 0, "c2h_cause": 1, "h2c_buffered": 8192, "c2h_buffered": 8192,
-       "h2c_settled": 1}  # fmt: skip
+       "h2c_settled": 1, "h2c_taken": 1}  # fmt: skip
 
 
 def dma(**changes):

@@ -85,6 +85,7 @@ struct litepcie_way {
 	u32			cause;
 	u32			depth;		/* of the descriptor table */
 	u32			in_flight;	/* bytes that may lack of what is done: h2c, stock */
+	bool			tells_taken;	/* h2c: that the user's logic has taken all */
 
 	struct mutex		io;		/* one read() or write() at a time */
 	struct mutex		mutex;		/* owner, rings, start and stop */
@@ -260,6 +261,7 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 /* dma.c */
 void litepcie_dma_init(struct litepcie_way *way);
 int litepcie_dma_halt(struct litepcie_way *way);
+bool litepcie_dma_taken(struct litepcie_way *way);
 void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq);
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run);
 int litepcie_dma_stop(struct litepcie_way *way);

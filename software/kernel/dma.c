@@ -18,6 +18,7 @@
 
 #define ENABLE_RUN		BIT(0)
 #define ENABLE_IDLE		BIT(1)	/* no request half made */
+#define ENABLE_TAKEN		BIT(2)	/* h2c: and nothing waits for the user's logic */
 
 #define DESCRIPTOR_IRQ_OFF	BIT(24)
 #define DESCRIPTOR_LAST_OFF	BIT(25)	/* a stream has no packets */
@@ -73,6 +74,15 @@ static void master_on(struct litepcie_way *way)
 			pci_set_master(card->pdev);
 	}
 	mutex_unlock(&card->master_lock);
+}
+
+/*
+ * A stop loses nothing of h2c: what the card has fetched, the user's logic has
+ * taken.  Between enter and exit.
+ */
+bool litepcie_dma_taken(struct litepcie_way *way)
+{
+	return !way->tells_taken || way_read(way, LITEPCIE_DMA_GROUP_ENABLE) & ENABLE_TAKEN;
 }
 
 /*

@@ -27,6 +27,7 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 	way->regs = card->bar0 + block->offset + group;
 	if (h2c && !litepcie_parameter(block, LITEPCIE_DMA_H2C_SETTLED))
 		way->in_flight = litepcie_parameter(block, LITEPCIE_DMA_H2C_BUFFERED);
+	way->tells_taken = h2c && litepcie_parameter(block, LITEPCIE_DMA_H2C_TAKEN);
 	if (group > block->size || block->size - group < LITEPCIE_DMA_GROUP_TABLE_RESET + 4 ||
 	    way->cause >= LITEPCIE_CAUSES_MAX || card->cause[way->cause] ||
 	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count)

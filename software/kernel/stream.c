@@ -8,7 +8,9 @@
  * The ring is one row of bytes.  c2h has all buffers that were read to their end.
  * h2c has the whole beats of what was written: an incomplete one waits for more,
  * so that pieces of any length reach the user's logic as one would.  fsync() and
- * the last close() send it as it is; what is written then begins a new beat.
+ * the last close() send it as it is; what is written then begins a new beat.  The
+ * last close() stops h2c, so it waits until the user's logic has taken all: a stop
+ * drops what the card has fetched and the logic has not taken.
  */
 
 #include <linux/math64.h>
@@ -322,8 +324,23 @@ static void look(struct litepcie_way *way)
 	litepcie_exit(litepcie_of(way));
 }
 
-/* Until the card has fetched all that was written, or the time is over; @forced: no signal ends it. */
-static int drain(const struct run *run, unsigned long timeout, bool forced)
+/* Nothing of what was written would be lost if the direction were stopped now. */
+static bool is_taken(struct litepcie_way *way)
+{
+	bool taken;
+
+	if (litepcie_enter(litepcie_of(way)))
+		return true;
+	taken = litepcie_dma_taken(way);
+	litepcie_exit(litepcie_of(way));
+	return taken;
+}
+
+/*
+ * Until the card has fetched all that was written, or the time is over.  @closing:
+ * until the user's logic has taken it, too, and no signal ends it.
+ */
+static int drain(const struct run *run, unsigned long timeout, bool closing)
 {
 	struct litepcie_way *way = run->way;
 	unsigned long end = jiffies + timeout;
@@ -332,13 +349,13 @@ static int drain(const struct run *run, unsigned long timeout, bool forced)
 	/* The stock endpoint cuts lengths to whole beats. */
 	if (way->in_flight && way->stream.at % BEAT)
 		return -EOPNOTSUPP;
-	while (!err && !is_fetched(way)) {
+	while (!err && !(is_fetched(way) && (!closing || is_taken(way)))) {
 		if (ready_in(run) || way->stream.at == way->held.bytes)
 			err = hand_over(run, true);
 		look(way);
 		if (!err && is_over(run))
 			err = reason(run);
-		if (!err && !forced && signal_pending(current))
+		if (!err && !closing && signal_pending(current))
 			err = -ERESTARTSYS;
 		if (!err && time_after(jiffies, end))
 			err = -ETIMEDOUT;
@@ -390,18 +407,20 @@ void litepcie_stream_close(struct litepcie_file *file)
 	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
 	struct run run;
 	u64 left = 0;
+	int err;
 
 	if (!find_run(&run, way, file))
 		return;
-	if (drain(&run, msecs_to_jiffies(close_timeout_ms), true)) {
+	err = drain(&run, msecs_to_jiffies(close_timeout_ms), true);
+	if (err) {
 		spin_lock_irq(&way->wait.lock);
 		if (way->generation == run.generation)
 			left = way->stream.at - litepcie_held_position(way);
 		way->unsent += left;
 		spin_unlock_irq(&way->wait.lock);
 	}
-	if (left)
-		dev_warn(litepcie_dev(way), "closed with %llu bytes that the card has not fetched within %u ms: they are dropped\n",
-			 left, close_timeout_ms);
+	if (err == -ETIMEDOUT)
+		dev_warn(litepcie_dev(way), "closed after %u ms with data that the card (%llu bytes) or its logic has not taken: it is dropped\n",
+			 close_timeout_ms, left);
 	litepcie_ring_put(run.ring);
 }

@@ -71,6 +71,7 @@
 #define LITEPCIE_DMA_H2C_BUFFERED               7
 #define LITEPCIE_DMA_C2H_BUFFERED               8
 #define LITEPCIE_DMA_H2C_SETTLED                9
+#define LITEPCIE_DMA_H2C_TAKEN                  10
 
 /* free-running time of the card; reading low latches high */
 #define LITEPCIE_BLOCK_DEVICE_TIME              6

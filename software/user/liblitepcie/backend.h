@@ -175,6 +175,7 @@ struct litepcie_map {
 	struct litepcie_dma_registers h2c, c2h;
 	uint32_t	h2c_cause, c2h_cause;	/* bits of irq_enable, irq_clear, irq_vector */
 	uint32_t	user_cause;		/* 0: the card has no user slot */
+	bool		h2c_tells_taken;	/* its enable register has ENABLE_TAKEN */
 	uint32_t	h2c_in_flight;		/* bytes that a done h2c buffer may still lack */
 };
 

@@ -18,6 +18,8 @@
 #include "engine.h"
 #include "ring.h"
 
+#define H2C_TAKEN	4u	/* of the enable register: nothing waits for the user's logic */
+
 /* Setup --------------------------------------------------------------------------------------- */
 
 static int check_idle(struct litepcie *dev)
@@ -293,6 +295,27 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	return 1;
 }
 
+/* Wait until the user's logic has taken what the card has: a stop would drop it. */
+static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
+{
+	unsigned int stops = dev->stops;
+	uint32_t state = 0;
+	int rc = 0;
+
+	while (dev->map.h2c_tells_taken) {
+		rc = litepcie_get(dev, dev->map.h2c.enable, &state);
+		if (rc < 0 || state & H2C_TAKEN)
+			break;
+		if (deadline - litepcie_now_ms() <= 0)
+			return litepcie_fail(dev, -ETIMEDOUT, "the card has all data, but its logic "
+					     "has not taken it within %d ms", timeout_ms);
+		rc = litepcie_wait_for(dev, LITEPCIE_H2C, litepcie_count(&dev->h2c.hw), 1);
+		if (rc < 0 || dev->stops != stops)
+			break;
+	}
+	return rc < 0 ? rc : 0;
+}
+
 static int drain(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);
@@ -302,7 +325,7 @@ static int drain(struct litepcie *dev, int timeout_ms)
 	while (rc >= 0) {
 		rc = look_for_bytes(dev, wanted, &received);
 		if (rc)
-			return rc < 0 ? rc : 0;
+			return rc < 0 ? rc : wait_for_logic(dev, deadline, timeout_ms);
 		if (deadline - litepcie_now_ms() <= 0)
 			return litepcie_fail(dev, -ETIMEDOUT, "the card received %llu of %llu "
 					     "bytes within %d ms", (unsigned long long)received,

@@ -543,9 +543,9 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has received the data of every
- * submitted h2c buffer; that it has asked for it would not do, so a card that counts a buffer then is
- * believed by its count of received bytes. Returns 0 or -errno; -ETIMEDOUT: not yet. Threads: one
- * way.
+ * submitted h2c buffer, and the logic in its user slot has taken it: a stop loses nothing then. A
+ * card that says neither is believed by its count of received bytes, and its logic may lack the end.
+ * Returns 0 or -errno; -ETIMEDOUT: not yet. Threads: one way.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 

@@ -56,6 +56,8 @@ static int find_dma(struct litepcie *dev)
 	if (block->parameters <= LITEPCIE_DMA_H2C_SETTLED ||
 	    !block->parameter[LITEPCIE_DMA_H2C_SETTLED])
 		map->h2c_in_flight = block->parameter[LITEPCIE_DMA_H2C_BUFFERED];
+	map->h2c_tells_taken = block->parameters > LITEPCIE_DMA_H2C_TAKEN &&
+			       block->parameter[LITEPCIE_DMA_H2C_TAKEN];
 	rc = find_direction(dev, "reader", &map->h2c);
 	if (rc == 0)
 		rc = find_direction(dev, "writer", &map->c2h);
