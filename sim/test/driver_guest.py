@@ -96,6 +96,7 @@ def program(name: str):
     out = ROOT / "build" / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
+    command += ["-I", str(PROGRAMS / "include")]
     sources = [PROGRAMS / f"{name}.c", *sorted(PROGRAMS.glob(f"{name}_*.c"))]
     staged = out / f"{name}.{os.getpid()}"  # others may run it, or build it as well
     command += ["-static", "-pthread", "-o", str(staged), *map(str, sources)]

@@ -183,6 +183,16 @@ def test_no_place_of_an_interrupt_breaks_the_timer():
     assert done.stdout == "timer: ok\n"
 
 
+def test_counts_go_on_behind_their_wrap():
+    """In the loop and in held runs; each buffer is announced behind its data, and with its end.
+
+    Interrupts are raised where they were asked for, and no buffer is given to the card twice.
+    """
+    done = subprocess.run([program("counts")], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "counts: ok\n"
+
+
 # Functions with an index that a user chose, and what bounds it under speculation on x86.
 INDEXED = ("litepcie_setup_ring", "litepcie_setup_memory", "litepcie_setup_info",
            "litepcie_bar_info", "bar_fault")  # fmt: skip

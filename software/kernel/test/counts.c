@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * progress.c and held.c with a kernel and a card of nothing but one table: counts
+ * go on behind the wrap of the card's 32 bits, a buffer is announced only after
+ * its data, and a descriptor raises an interrupt where it should and nowhere else.
+ *
+ * Exit status: 0 as it should be, 1 not so (with a sentence).
+ */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../uapi/litepcie.h"
+#include "../uapi/litepcie_capability.h"
+
+#define LITEPCIE_CARD_H
+#define LITEPCIE_COMPAT_H
+#define LITEPCIE_TRACE_H
+
+#define DEPTH	32u	/* of the card's table */
+#define SIZE	4096u
+#define AHEAD	((1ull << 32) - 5)	/* descriptors that were done before */
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int64_t s64;
+
+enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
+
+#define __iomem
+#define BIT_ULL(_n)		(1ull << (_n))
+#define unlikely(_x)		(_x)
+#define READ_ONCE(_x)		(_x)
+#define WRITE_ONCE(_x, _value)	((_x) = (_value))
+#define lockdep_assert_held(_lock)		((void)0)
+#define waitqueue_active(_wait)			false
+#define wake_up_locked(_wait)			((void)0)
+#define spin_lock(_lock)			((void)0)
+#define spin_unlock(_lock)			((void)0)
+#define spin_lock_irq(_lock)			((void)0)
+#define spin_unlock_irq(_lock)			((void)0)
+#define spin_lock_irqsave(_lock, _flags)	((void)((_flags) = 0))
+#define spin_unlock_irqrestore(_lock, _flags)	((void)(_flags))
+#define mutex_lock(_lock)			((void)0)
+#define mutex_unlock(_lock)			((void)0)
+#define smp_store_release(_to, _value)		announce(_to, _value)
+
+#undef __always_inline
+#define __always_inline inline
+
+struct litepcie_geometry {
+	u32	size, count, per_interrupt, mode;
+};
+
+struct litepcie_ring {
+	struct litepcie_geometry geometry;
+};
+
+struct litepcie_held {
+	u64	advanced, done, bytes, *end, mask;
+};
+
+struct litepcie_way {
+	enum litepcie_direction		id;
+	u8				*regs;
+	u32				in_flight, run, count, mode;
+	int				error;
+	u64				position, interrupts;
+	s64				hw_count, sw_count;
+	struct litepcie_ring		*ring;
+	struct litepcie_status_way	*status;
+	struct litepcie_held		held;
+	struct { bool lock; }		wait;
+	bool				mutex;
+	void				*event;
+};
+
+struct litepcie_file {
+	struct litepcie_way way;
+};
+
+static u64 ends[DEPTH];
+static struct litepcie_ring ring;
+static struct litepcie_status_way status;
+static struct litepcie_file file;
+static struct litepcie_way *const way = &file.way;
+static u32 loop_status;		/* the card's */
+static unsigned int reads;	/* of it, since it changed */
+static bool raises[DEPTH];	/* the descriptors that were put into the table */
+static u32 bytes_of[DEPTH];
+static unsigned int described;
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "counts: %s, descriptor %lld: %s\n", way->id ? "c2h" : "h2c",
+		(long long)way->hw_count, what);
+	exit(1);
+}
+
+static void need(bool true_, const char *what)
+{
+	if (!true_)
+		fail(what);
+}
+
+/* The kernel, the card, and the driver's other files ------------------------------------------- */
+
+static u32 readl(const u8 *address)
+{
+	need(address == way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS, "another register");
+	reads++;
+	return loop_status;
+}
+
+/*
+ * The data of a held buffer is there when an answer has come behind it, and the
+ * user who finds the buffer announced takes the position from the same page.
+ */
+static void announce(__u64 *buffers, u64 count)
+{
+	if (way->run == LITEPCIE_RUN_HELD && way->id == LITEPCIE_C2H && count > *buffers)
+		need(reads >= 2, "announced before an answer has come behind its data");
+	need(status.position == (way->run == LITEPCIE_RUN_HELD ? ends[(count - 1) % DEPTH] :
+								 count * SIZE),
+	     "announced before its position");
+	*buffers = count;
+}
+
+static void trace_litepcie_progress(struct litepcie_way *way, s64 hw_count, s64 sw_count)
+{
+	(void)way, (void)hw_count, (void)sw_count;
+}
+
+static void litepcie_eventfd_signal(void *event)
+{
+	(void)event;
+}
+
+static void *litepcie_of(struct litepcie_way *way)
+{
+	return way;
+}
+
+static void litepcie_check_lost(void *card)
+{
+	(void)card;
+}
+
+static void litepcie_moderation_interrupt(struct litepcie_way *way)
+{
+	(void)way;
+}
+
+static struct litepcie_way *litepcie_find_way(struct litepcie_file *file, u32 id)
+{
+	(void)id;
+	return &file->way;
+}
+
+static int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
+{
+	(void)file;
+	way->run = run;
+	return 0;
+}
+
+static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq)
+{
+	need(offset == (way->held.advanced - 1) % ring.geometry.count * SIZE, "another buffer");
+	bytes_of[described % DEPTH] = bytes;
+	raises[described++ % DEPTH] = irq;
+}
+
+bool litepcie_held_update(struct litepcie_way *way, bool *lost);
+bool litepcie_dma_progress(struct litepcie_way *way);
+
+#pragma GCC diagnostic ignored "-Wsign-compare"	/* as the kernel */
+#include "../progress.c"
+#include "../held.c"
+
+/* Tests ----------------------------------------------------------------------------------------- */
+
+static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
+{
+	static u8 registers[LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS + 4];
+
+	memset(&file, 0, sizeof(file));
+	memset(&status, 0, sizeof(status));
+	ring.geometry = (struct litepcie_geometry){ SIZE, count, 4, mode };
+	*way = (struct litepcie_way){
+		.id = id, .regs = registers, .run = run, .count = count, .mode = mode,
+		.ring = &ring, .status = &status, .held = { .end = ends, .mask = DEPTH - 1 },
+	};
+	loop_status = 0;
+	reads = described = 0;
+}
+
+/* As if all of this many descriptors had been whole buffers, and done with. */
+static void begin_held(enum litepcie_direction id, u64 ahead, u32 mode)
+{
+	begin(id, LITEPCIE_RUN_HELD, DEPTH / 2, mode);
+	way->held.advanced = ahead;
+	way->held.done = ahead;
+	way->held.bytes = ahead * SIZE;
+	way->hw_count = (s64)ahead;
+	for (u64 n = 0; n < DEPTH; n++)
+		ends[(ahead - 1 - n) % DEPTH] = (ahead - n) * SIZE;
+	loop_status = (u32)ahead;
+}
+
+static void card_is_at(u32 now)
+{
+	loop_status = now;
+	reads = 0;
+}
+
+static int advance(u32 count, u32 flags, const u32 *lengths)
+{
+	struct litepcie_advance request = { .way = way->id, .count = count, .flags = flags };
+
+	return litepcie_held_advance(&file, &request, lengths);
+}
+
+/* In the loop: rounds in the upper half, which wraps by itself, and the index in the lower. */
+static void the_loop_goes_on(u32 count)
+{
+	u64 wrap = (u64)count << 16;
+
+	begin(LITEPCIE_C2H, LITEPCIE_RUN_LOOP, count, LITEPCIE_MODE_INTERRUPT);
+	for (u64 at = wrap - 3; at < 3 * wrap; at += at % wrap == 3 ? wrap - 6 : 1) {
+		card_is_at((u32)(at / count << 16 | at % count));
+		need(litepcie_dma_progress(way), "no news in the loop");
+		need((u64)way->hw_count == at, "another count behind the wrap of the loop");
+		need(!litepcie_dma_progress(way), "the same news twice");
+		need(status.buffers == at, "another count in the page");
+	}
+}
+
+static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
+{
+	begin_held(id, ahead, LITEPCIE_MODE_INTERRUPT);
+	need(!litepcie_dma_progress(way), "news before there are any");
+	for (u64 done = ahead; done < ahead + 3 * DEPTH; done++) {
+		need(!advance(1, 0, NULL), "a buffer is refused");
+		need(status.advanced == done + 1, "handed over");
+		card_is_at((u32)(done + 1));
+		need(litepcie_dma_progress(way), "no news of a held run");
+		need((u64)way->hw_count == done + 1 && status.buffers == done + 1,
+		     "another count behind the wrap of a held run");
+	}
+	card_is_at((u32)way->held.done + 1);
+	need(litepcie_dma_progress(way) && way->error == -EIO && status.error == -EIO,
+	     "more than was handed over is believed");
+	need(advance(0, 0, NULL) == -EIO, "handed over to a card whose count is nonsense");
+}
+
+/* Each fourth of all, and the last of a call that asks for it; never in a mode without. */
+static void interrupts_are_where_they_were_asked_for(u32 mode)
+{
+	static const struct { u32 count, flags; } calls[] = {
+		{ 3, 0 }, { 2, LITEPCIE_ADVANCE_NOTIFY }, { 1, LITEPCIE_ADVANCE_NOTIFY }, { 3, 0 },
+		{ 1, 0 }, { 2, LITEPCIE_ADVANCE_NOTIFY },
+	};
+	static const bool due[] = { 0, 0, 0, 1, 1, 1, 0, 1, 0, 0, 0, 1 };
+
+	begin_held(LITEPCIE_H2C, 0, mode);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		need(!advance(calls[i].count, calls[i].flags, NULL), "a call is refused");
+	need(described == sizeof(due), "descriptors");
+	for (unsigned int n = 0; n < described; n++)
+		need(raises[n] == (due[n] && mode != LITEPCIE_MODE_POLL), "interrupts");
+}
+
+/* The ring has half as many buffers as the table has places. */
+static void no_more_than_there_is_room_for(void)
+{
+	u32 lengths[] = { 32, SIZE, 64 };
+
+	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
+	need(!advance(3, 0, lengths), "lengths are refused");
+	for (unsigned int n = 0; n < 3; n++)
+		need(bytes_of[n] == lengths[n], "lengths");
+	lengths[1]++;
+	need(advance(3, 0, lengths) == -EINVAL, "more bytes than a buffer has");
+	lengths[1] = 0;
+	need(advance(3, 0, lengths) == -EINVAL, "a buffer of no bytes");
+	need(described == 3 && status.advanced == 3, "what was refused is handed over");
+	need(!advance(DEPTH / 2 - 3, 0, NULL), "all that there is room for");
+	need(advance(1, 0, NULL) == -EINVAL, "a buffer that the card still has");
+	card_is_at(1);
+	need(!advance(1, 0, NULL), "a buffer that the card is done with, which nobody has told");
+}
+
+/* h2c of the stock endpoint counts what it has asked for, and may lack the end of that. */
+static void what_is_in_flight_is_the_card_s(void)
+{
+	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
+	way->in_flight = 2 * SIZE;
+	need(!advance(8, 0, NULL), "a call is refused");
+	card_is_at(2);
+	need(!litepcie_dma_progress(way) && !status.buffers, "buffers that are on their way");
+	card_is_at(5);
+	need(litepcie_dma_progress(way) && status.buffers == 3, "buffers that have come");
+}
+
+int main(void)
+{
+	for (u32 count = 2; count <= 256; count += count == 2 ? 1 : 253)
+		the_loop_goes_on(count);
+	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++) {
+		a_held_run_goes_on(id, 0);
+		a_held_run_goes_on(id, AHEAD);
+	}
+	for (u32 mode = LITEPCIE_MODE_INTERRUPT; mode <= LITEPCIE_MODE_POLL; mode++)
+		interrupts_are_where_they_were_asked_for(mode);
+	no_more_than_there_is_room_for();
+	what_is_in_flight_is_the_card_s();
+	printf("counts: ok\n");
+	return 0;
+}
