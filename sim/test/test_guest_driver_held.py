@@ -60,6 +60,8 @@ def held(buffers, runs, seed):
     """The commands: so many buffers compared, and so many runs that are stopped at random."""
     return [
         "held refuse /dev/litepcie0 >>/out/held",
+        "held ready /dev/litepcie0 >>/out/held",
+        "held sync /dev/litepcie0 >>/out/held",
         f"held loop /dev/litepcie0 {buffers} {seed} >>/out/held",
         f"held stops /dev/litepcie0 {runs} {seed} >>/out/held",
     ]
@@ -84,7 +86,8 @@ def check_held(files):
     """All of it was done, and some buffers were compared."""
     text = files["held"].decode()
     print(text)
-    assert "refuse: ok" in text and text.count("buffers compared") == 2
+    assert all(f"{part}: ok" in text for part in ("refuse", "ready", "sync"))
+    assert text.count("buffers compared") == 2
 
 
 @pytest.mark.parametrize("kernel", kernels())

@@ -9,12 +9,15 @@
  *				amounts handed over, pauses and ways to wait
  *   held stops DEV COUNT SEED	the same, stopped at random and begun anew, COUNT times
  *   held refuse DEV		what must be refused, each with its error
+ *   held ready DEV		poll() without the index page, and O_NONBLOCK beside a reader
+ *   held sync DEV		fsync() sends an incomplete beat, and what follows begins a new one
  *   held reset DEV FILE	make FILE while both run, and hear of the reset: then all works again
  *   held user DEV		the interrupt of logic that raises one for each write to its memory
  *
  * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
  */
 #include <poll.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/eventfd.h>
@@ -315,6 +318,109 @@ static int refuse(const char *device)
 	return 0;
 }
 
+/* Ready --------------------------------------------------------------------------------------- */
+
+/* Data ends this read(), or the stop of its direction. */
+static void *read_for_ever(void *unused)
+{
+	char byte;
+
+	need(read(fd, &byte, 1) < 0 && errno == ECANCELED, "read() that is stopped");
+	return unused;
+}
+
+static void ready_beside_a_reader(void)
+{
+	pthread_t reader;
+	char byte;
+
+	alarm(60);	/* of a read() that waits after all */
+	need(!pthread_create(&reader, NULL, read_for_ever, NULL), "thread");
+	for (int i = 0; counts_of(LITEPCIE_WAY_C2H).run != LITEPCIE_RUN_STREAM && i < 2000; i++)
+		usleep(5000);
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	refused(read(fd, &byte, 1) < 0 ? -1 : 0, EAGAIN, "read() beside a reader");
+	need(!run_c2h(fd, 0, NULL), "stop");
+	pthread_join(reader, NULL);
+}
+
+static int ready(void)
+{
+	struct litepcie_ring_setup setup = {
+		.buffer_size = SIZE, .buffer_count = COUNT, .buffers_per_interrupt = 1,
+	};
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+
+	take();
+	for (setup.way = 0; setup.way < 2; setup.way++)
+		need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
+	need(!advance(LITEPCIE_WAY_C2H, COUNT, NULL, 0), "all buffers");
+	if (poll(&poller, 1, 100))
+		fail("poll() while the card has all buffers");
+	need(!advance(LITEPCIE_WAY_H2C, 1, NULL, 0), "a buffer of h2c");
+	need(poll(&poller, 1, 10000) == 1 && poller.revents == POLLIN, "poll() with a buffer");
+	stop();
+	ready_beside_a_reader();
+	printf("ready: ok\n");
+	return 0;
+}
+
+/* Sync ---------------------------------------------------------------------------------------- */
+
+static void send_bytes(const char *from, size_t bytes)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLOUT };
+
+	for (size_t at = 0; at < bytes;) {
+		ssize_t part = write(fd, from + at, bytes - at);
+
+		need(part > 0 || errno == EAGAIN, "write");
+		at += part > 0 ? (size_t)part : 0;
+		need(poll(&poller, 1, 10000) == 1, "room");
+	}
+}
+
+static void receive_bytes(char *to, size_t bytes)
+{
+	struct pollfd poller = { .fd = fd, .events = POLLIN };
+
+	for (size_t at = 0; at < bytes;) {
+		ssize_t part;
+
+		need(poll(&poller, 1, 10000) == 1, "data");
+		part = read(fd, to + at, bytes - at);
+		need(part > 0, "read");
+		at += (size_t)part;
+	}
+}
+
+/* c2h gives whole buffers, so the rest of three follows. */
+static int sync_beats(void)
+{
+	enum { HEAD = BEAT + 8, PADDED = 2 * BEAT, ALL = 3 * BUFFER };
+	static char sent[ALL], got[ALL];
+
+	for (size_t i = 0; i < sizeof(sent); i++)
+		sent[i] = (char)random_below(256);
+	alarm(60);	/* of an fsync() that does not end */
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	refused(read(fd, got, 1) < 0 ? -1 : 0, EAGAIN, "read() before there is data");
+	send_bytes(sent, HEAD);
+	for (int i = 0; counts_of(LITEPCIE_WAY_H2C).position != BEAT && i < 2000; i++)
+		usleep(5000);
+	need(!fsync(fd), "fsync");
+	if (counts_of(LITEPCIE_WAY_H2C).position != HEAD)
+		fail("fsync() with %llu bytes of %u fetched",
+		     (unsigned long long)counts_of(LITEPCIE_WAY_H2C).position, HEAD);
+	send_bytes(sent + PADDED, ALL - PADDED);
+	need(!fsync(fd), "fsync of whole beats");
+	receive_bytes(got, ALL);
+	if (memcmp(got, sent, HEAD) || memcmp(got + PADDED, sent + PADDED, ALL - PADDED))
+		fail("an incomplete beat and the next ones: other bytes came back");
+	printf("sync: ok\n");
+	return 0;
+}
+
 /* Reset --------------------------------------------------------------------------------------- */
 
 static void make(const char *name)
@@ -329,6 +435,7 @@ static int reset(const char *flag)
 {
 	struct pollfd poller = { .fd = fd, .events = POLLIN };
 	struct stream stream = { 0 }, next = { 0 };
+	struct litepcie_counts counts = { 0 };
 
 	take();
 	start();
@@ -343,7 +450,11 @@ static int reset(const char *flag)
 		if (status->way[way].run || status->way[way].error != -EIO)
 			fail("the status page does not say that the card was reset");
 	}
-	/* Whether the reset is over yet is seen by trying. */
+	/* Whether the reset is over yet is seen by trying; the error outlives it. */
+	for (int i = 0; ioctl(fd, LITEPCIE_IOCTL_COUNTS, &counts) && errno == EIO && i < 2000; i++)
+		usleep(5000);
+	for (unsigned int way = 0; way < 2; way++)
+		refused(advance(way, 0, NULL, 0), EIO, "ADVANCE when the reset is over");
 	for (int i = 0; run_c2h(fd, 0, NULL) && errno == EIO && i < 2000; i++)
 		usleep(5000);
 	stop();
@@ -429,6 +540,10 @@ int main(int argc, char **argv)
 		return reset(argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "refuse"))
 		return refuse(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "ready"))
+		return ready();
+	if (argc == 3 && !strcmp(argv[1], "sync"))
+		return sync_beats();
 	if (argc == 3 && !strcmp(argv[1], "user"))
 		return user(argv[2]);
 	return 2;

@@ -11,6 +11,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,6 +215,7 @@ static void each_start_finds_its_ring(void)
 /* The directions are free again, though nothing was started that could be stopped. */
 static void a_start_that_fails_is_undone(void)
 {
+	const struct litepcie_dma_config both = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
 	struct litepcie *dev;
 
@@ -223,6 +225,15 @@ static void a_start_that_fails_is_undone(void)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EIO);
 	CHECK(!driver.owned[0] && !driver.owned[1]);
 	driver.silent = false;
+	driver.no_memory = true;
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -ENOMEM);
+	CHECK(says(dev, "more than this user may lock (ulimit -l)"));
+	CHECK(!driver.owned[1]);
+	driver.no_memory = false;
+	driver.taken[0] = true;
+	CHECK_EQUAL(litepcie_dma_start(dev, &both), -EBUSY);
+	CHECK(!driver.owned[1]);
+	driver.taken[0] = false;
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	litepcie_close(dev);
 }
@@ -400,7 +411,8 @@ static void each_thread_waits_for_its_own(void)
 
 	driver.doze_ms = 50;
 	pthread_create(&thread, NULL, wait_for_c2h, dev);
-	usleep(20000);
+	for (int i = 0; !*(volatile unsigned int *)&driver.polls && i < 10000; i++)
+		usleep(1000);	/* news from before its wait would be none */
 	driver.doze_ms = 1;
 	driver_finish(1, 5);
 	for (int i = 0; i < 3; i++)	/* by which the library learns of c2h, too */
@@ -470,6 +482,38 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 		CHECK_EQUAL(first, 0);
 	}
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_close(dev);
+}
+
+/* A run that has ended without an error is over, too, and its counts are no news. */
+static void a_run_that_has_ended_is_over(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie *dev = run_card(&config);
+	struct litepcie_stats stats;
+
+	driver_finish(1, 3);
+	driver_abort(0, true);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 1000), -EIO);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.c2h_done, 0);
+	litepcie_close(dev);
+}
+
+/* A look takes what the descriptor tells of: until there is more, poll() sleeps. */
+static void a_look_makes_the_event_wait(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie *dev = run_card(&config);
+	struct pollfd event = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
+
+	CHECK_EQUAL(poll(&event, 1, 0), 0);
+	for (int n = 0; n < 2; n++) {
+		driver_finish(1, 1);
+		CHECK_EQUAL(poll(&event, 1, 0), 1);
+		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), 1);
+		CHECK_EQUAL(poll(&event, 1, 0), 0);
+	}
 	litepcie_close(dev);
 }
 
@@ -552,6 +596,8 @@ int main(int argc, char **argv)
 		a_reset_reaches_its_user(way, false);
 	}
 	each_thread_waits_for_its_own();
+	a_run_that_has_ended_is_over();
+	a_look_makes_the_event_wait();
 	a_card_that_goes_ends_a_wait();
 	more_than_was_given_is_refused();
 	the_user_s_interrupt_is_an_event();

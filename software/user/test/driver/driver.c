@@ -204,6 +204,8 @@ static int ring_setup(const struct litepcie_ring_setup *setup)
 {
 	if (!driver.owned[setup->way])
 		return fail(EBUSY);
+	if (driver.no_memory)
+		return fail(ENOMEM);
 	driver.size[setup->way] = setup->buffer_size;
 	driver.count[setup->way] = setup->buffer_count;
 	driver.per_interrupt[setup->way] = setup->buffers_per_interrupt;

@@ -24,6 +24,7 @@ struct driver {
 	bool		user;		/* without CAP_SYS_RAWIO */
 	bool		taken[2];	/* h2c, c2h: another program runs it */
 	bool		owned[2];	/* the library does */
+	bool		no_memory;	/* for a ring of any shape */
 	bool		foreign;	/* rings are in memory of the other program's own */
 	uint32_t	size[2], count[2];	/* of the rings */
 	uint32_t	per_interrupt[2], flags[2];
