@@ -21,10 +21,11 @@ import zlib
 from dataclasses import dataclass, replace
 
 from lanebox import layouts
+from lanebox.dma import notices
 
 MAGIC = 0x584f424c # "LBOX" in memory.
 MAJOR = 1
-MINOR = 1
+MINOR = 2
 
 WORD          = 4
 DIGEST_WORDS  = 8  # SHA-256 over the sources.
@@ -95,6 +96,9 @@ BLOCK_TYPES = {
         "limits and counters of the Lanebox endpoint: the card's reads, the host's requests"),
     "stamps": BlockType(15, ("doorbell", "interrupt", "waiting"),
         "device time of a doorbell, and of the interrupt message after it"),
+    "records": BlockType(16, ("control", "writer_records_base", "writer_records_entries",
+        "writer_status_base", "reader_status_base", "writer_flush", "most_entries"),
+        "records and status lines that a DMA channel writes into host memory, and flush time"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order, its counters, the reads of the host that are inside"),
 }
@@ -112,7 +116,7 @@ DMA_GROUP = {
 }
 DMA_WAYS = {"h2c": "reader", "c2h": "writer"}
 
-# Values of parameters.
+# Values of parameters, and of what the card writes.
 ENDPOINT_KINDS = {"litepcie": 0, "lanebox": 1}
 DELIVERY_MSI   = 1 << 0
 DELIVERY_MSIX  = 1 << 1
@@ -199,6 +203,13 @@ def _dma_block(soc, index):
 def _csr_block(soc, name, type=None, **parameters):
     return Registers(soc, name).block(type or name, **parameters)
 
+def _notice_blocks(soc):
+    """What the channels of LitePCIe's endpoint have no registers for."""
+    names = [name for name in soc.csr.regions if name.startswith("pcie_notices")]
+    return [Registers(soc, name).block("records", index,
+        **{register: register for register in BLOCK_TYPES["records"].parameters[:-1]},
+        most_entries=1 << notices.MOST_ENTRIES) for index, name in enumerate(names)]
+
 def _memory_block(soc, index):
     region = soc.bus.regions[f"memory{index}"]
     return Block("memory", region.origin, region.size, {}, index)
@@ -261,6 +272,7 @@ def blocks(soc, endpoint):
             enable   = "enable", clear="clear", vector="vector"),
         *_msix_blocks(soc),
         *(_dma_block(soc, index) for index in range(layouts.DMA_CHANNELS)),
+        *_notice_blocks(soc),
         _csr_block(soc, "device_time",
             low="low", high="high", tick_ps=round(1e12/soc.sys_clk_freq)),
         _csr_block(soc, "pcie_counters", "counters",
@@ -382,6 +394,13 @@ def c_header():
     lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
     lines += ["", "/* Register group of one DMA direction: bytes from its start */"]
     lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
+    lines += ["", "/* Records: bits of `control`, of a record's flags, and bytes from the start */"]
+    lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
+    lines += _defines("RECORDS_LOG2_", {
+        "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
+    lines += _defines("RECORD_FLAG_", notices.RECORD_FLAGS)
+    lines += _defines("RECORD_", {**notices.RECORD, "size": notices.RECORD_SIZE})
+    lines += _defines("STATUS_LINE_", {**notices.STATUS_LINE, "size": notices.STATUS_SIZE})
     lines += ["", "/* With the timeout of reset: a read that nobody answers has ended by then */"]
     lines += _defines("", {"longest_read_us": round(layouts.LONGEST_READ*1e6)})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"

@@ -9,6 +9,7 @@ numbers, it reads the csr.h, soc.h and mem.h that a build generates from them.
 """
 
 from litepcie.common import dma_layout
+from litex.soc.interconnect.stream import EndpointDescription
 from migen import bits_for
 
 # Clock and data path ------------------------------------------------------------------------------
@@ -93,6 +94,7 @@ CSR_LOCATIONS = {
     "pcie_endpoint": 11,
     "mmio":          12,
     "stamps":        13,
+    "pcie_notices0": 14,
     "user":          16,
 }
 
@@ -106,8 +108,19 @@ HEARTBEAT_BIT = 27  # Of device time: the LED changes every 0.54 s.
 DWORD_WIDTH     = 32
 DWORDS_PER_BEAT = DATA_WIDTH//DWORD_WIDTH
 
+STREAM_BYTES = bits_for(DATA_WIDTH//8) # Width of `bytes`.
+
 def stream_layout():
-    """The h2c and c2h streams between the DMA and the user slot: one beat of `data` per cycle."""
+    """The h2c and c2h streams between the DMA and the user slot: one beat of `data` per cycle.
+
+    `bytes` and `error` belong to a beat with `last`. `bytes` is how many of it count, from lane 0
+    on; 0 means all of them, so that logic that knows none of this sends whole beats. `error`: what
+    ends here is not as it should be.
+    """
+    return EndpointDescription([("data", DATA_WIDTH), ("bytes", STREAM_BYTES), ("error", 1)])
+
+def plain_stream_layout():
+    """The streams of LitePCIe's channel, and of logic that was written for it."""
     return dma_layout(DATA_WIDTH)
 
 # The hard block's pins: gateware/spinal/src/main/scala/lanebox/pcie/HardBlock.scala says what each

@@ -16,7 +16,7 @@ from lanebox import layouts
 from lanebox.activity import Activity
 from lanebox.capability import capability_words
 from lanebox.device_time import DeviceTime
-from lanebox.dma.channel import dma_constants, make_channel
+from lanebox.dma.channel import add_notices, dma_constants, make_channel
 from lanebox.dma.pattern import Pattern
 from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
@@ -38,10 +38,9 @@ class LaneboxSoC(EarlyAddressSoC):
     """The gateware of one card.
 
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
-    `memories` the contents of the two BAR memories as lists of 32-bit words. `mmio` "litepcie" has
-    LitePCIe's bus master answer the host, as the stock endpoint always does. `msix` adds MSI-X to
-    the MSI that there always is; `clock` is the user clock in Hz; `compat`: see windows.py;
-    `completion_pool`: see LaneboxEndpoint.
+    `memories` the 32-bit words of the two BAR memories. `mmio` "litepcie" has LitePCIe's bus master
+    answer the host, as the stock endpoint always does. `msix` adds MSI-X to the MSI that there
+    always is; `clock` is the user clock in Hz. `compat`: windows.py, `completion_pool`: lanebox.py.
     """
     csr_map = layouts.CSR_LOCATIONS
 
@@ -105,10 +104,11 @@ class LaneboxSoC(EarlyAddressSoC):
         self.device_time   = DeviceTime()
         self.pcie_counters = PcieCounters(tlp_events(self.pcie_phy), self.device_time.time)
         add_stamps(self)
+        add_notices(self)
 
         # Status -----------------------------------------------------------------------------------
-        self.activity = Activity(self.pcie_dma0.writer.enable, self.pcie_dma0.reader.enable,
-            self.pcie_phy.msi_busy, self.pcie_endpoint.busy, self.host_busy, self.user.busy)
+        self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
+            self.pcie_endpoint.busy, self.host_busy, self.user.busy)
         self.busy = self.activity.busy
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 

@@ -90,7 +90,7 @@ def test_header_names_target_and_sources(built):
     """The digest is the one that the identifier shows the beginning of."""
     header, _ = built
     assert header == {
-        "version": (1, 1), "target": "sim", "digest": gateware_digest(occupant_sources(Loopback)),
+        "version": (1, 2), "target": "sim", "digest": gateware_digest(occupant_sources(Loopback)),
     }
 
 
@@ -115,6 +115,7 @@ def test_header_names_target_and_sources(built):
     ("stamps",      "doorbell", "stamps_doorbell"),
     ("stamps",      "interrupt", "stamps_interrupt"),
     ("stamps",      "waiting",  "stamps_waiting"),
+    *(("records", name, f"pcie_notices0_{name}") for name in BLOCK_TYPES["records"].parameters[:-1]),
 ])
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
     """The table and csr.json come from the same SoC."""

@@ -16,6 +16,7 @@ from stream_model import simulate
 from lanebox import layouts
 from lanebox.dma.c2h import C2h
 from lanebox.dma.descriptors import BEAT_BYTES
+from lanebox.dma.notices import Account
 from lanebox.pcie.ports import MasterPort
 
 DMA_TABLE = layouts.DMA_TABLE_DEPTH
@@ -27,7 +28,8 @@ class Bench(DmaBench):
 
     def __init__(self, seed, ready=1.0, density=1.0):
         self.port = MasterPort(0, writes=True, reads=False)
-        dut       = C2h(SimpleNamespace(phy=SimpleNamespace(id=Signal(16))), self.port)
+        phy       = SimpleNamespace(id=Signal(16), max_payload_size=Signal(16, reset=PIECE))
+        dut       = C2h(SimpleNamespace(phy=phy), self.port, Account())
         super().__init__(dut, seed)
         self.ready, self.density = ready, density
         self.now    = 0
@@ -43,7 +45,7 @@ class Bench(DmaBench):
         source, data = self.port.source, []
         offered = None
         while True:
-            now = ((yield source.valid), (yield source.adr), (yield source.dat))
+            now = ((yield source.valid), (yield source.adr), (yield from self.counts(len(data))))
             if offered:
                 assert now[0], "a beat was retracted"
                 assert now == offered, "an offered beat changed"
@@ -62,6 +64,14 @@ class Bench(DmaBench):
             self.now += 1
             yield
 
+    def counts(self, beat):
+        """What of the beat that is offered the request means: the bytes behind it may change."""
+        source = self.port.source
+        behind = 4*(yield source.len) - BEAT_BYTES*beat
+        if (yield source.last_be):
+            behind -= 4 - (yield source.last_be).bit_length()
+        return (yield source.dat) & (1 << 8*min(behind, BEAT_BYTES)) - 1
+
     def store(self, data):
         source  = self.port.source
         address = (yield source.adr)
@@ -75,16 +85,26 @@ class Bench(DmaBench):
 
     @passive
     def stream(self, beats):
-        """Bring (data, last) one after the other, once the engine runs; then nothing."""
+        """Bring (data, last, bytes, error) one after the other, once the engine runs.
+
+        A number in between is cycles without a beat. What a beat does not say of its end is 0.
+        """
         sink = self.dut.sink
         while not (yield self.dut.run):
             yield
-        for data, last in beats:
+        for beat in beats:
+            if isinstance(beat, int):
+                for _ in range(beat):
+                    yield
+                continue
+            data, last, count, error = (*beat, 0, 0)[:4]
             while self.rng.random() >= self.density:
                 yield
             yield sink.valid.eq(1)
             yield sink.data.eq(data)
             yield sink.last.eq(last)
+            yield sink.bytes.eq(count)
+            yield sink.error.eq(error)
             yield
             while not (yield sink.ready):
                 yield
@@ -250,6 +270,189 @@ def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
     bench.run(main(), beats)
     assert bench.memory == filled(sizes, beats)
     assert bench.interrupts == len(descriptors)
+
+
+def packet(rng, size, error=0):
+    """Beats of `size` bytes, at least one. What does not count of the last one is there as well."""
+    beats = random_beats(rng, beats_of(size))
+    count = size % BEAT_BYTES or rng.choice([0, BEAT_BYTES])
+    return [*beats[:-1], (beats[-1][0], 1, count, error)]
+
+
+def packets_in(descriptors, packets):
+    """What memory holds, and (bytes, last) of each descriptor that ends; the next packet begins the
+    next descriptor.
+    """
+    memory, ends, free = {}, [], iter(descriptors)
+    for beats, size in packets:
+        raw  = b"".join(beat[0].to_bytes(BEAT_BYTES, "little") for beat in beats)
+        left = memoryview(raw[:size])
+        while len(left):
+            address, length, *_ = next(free)
+            put = min(len(left), length)
+            memory.update({address + n: left[n] for n in range(put)})
+            left = left[-(-put//BEAT_BYTES)*BEAT_BYTES:]
+            ends.append((put, not len(left)))
+    return memory, ends
+
+
+@pytest.mark.parametrize("offset", [0, 1, 2, 3])
+@pytest.mark.parametrize("first", range(1, 2*64 + 3, 26))
+def test_a_packet_ends_at_its_last_byte(first, offset):
+    """Of every size up to two buffers of 64 bytes, at every place in a dword: no byte more.
+
+    What is left of a packet when a buffer is full goes on in the next one.
+    """
+    rng     = random.Random(first)
+    bench   = Bench(first, rng.choice([0.7, 1.0]), rng.choice([0.7, 1.0]))
+    packets = [(packet(rng, size), size) for size in range(first, first + 26)]
+    buffers = [(n << 33 | 0x1000 + offset, 64, True) for n in range(100)]
+    memory, ends = packets_in(buffers, packets)
+
+    def main():
+        yield from bench.program(buffers[:len(ends) + 1])
+        yield from bench.write("enable", 1)
+        yield from bench.finish(len(ends))
+        assert (yield from bench.status()) == len(ends)
+
+    bench.run(main(), [beat for beats, _ in packets for beat in beats])
+    assert bench.memory == memory
+    assert bench.interrupts == len(ends)
+
+
+@each_seed(8)
+def test_packets_of_any_size_go_to_any_address(seed):
+    """Over several requests, and beyond 4 GiB, to the byte; `bytes` of a full buffer do not count.
+
+    A buffer's length is a multiple of 32, so that a packet goes on where it stopped.
+    """
+    rng     = random.Random(seed)
+    bench   = Bench(seed, rng.choice([0.3, 1.0]), rng.choice([0.4, 1.0]))
+    sizes   = [rng.choice([1, 31, 32, 33, 511, 512, 513, 700, rng.randint(1, 1600)])
+        for _ in range(12)]
+    packets = [(packet(rng, size), size) for size in sizes]
+    buffers = [((n << 34) + rng.choice([0x2000, -700]) + rng.randrange(4),
+        rng.choice([32, 64, 480, 512, 544, 1024, 1536]), True) for n in range(1, 200)]
+    print(sizes, buffers)
+    memory, ends = packets_in(buffers, packets)
+
+    def main():
+        yield from bench.write("enable", 1)
+        yield from bench.program(buffers[:len(ends) + 1])
+        yield from bench.finish(len(ends))
+        assert (yield from bench.status()) == len(ends)
+
+    bench.run(main(), [beat for beats, _ in packets for beat in beats])
+    assert bench.memory == memory
+
+
+# Flush --------------------------------------------------------------------------------------------
+
+
+@each_seed(6)
+@pytest.mark.parametrize("offset", [0, 1])
+def test_silence_ends_a_buffer(offset, seed):
+    """So many cycles without a beat end a buffer that has some: never earlier, never an empty one.
+
+    A beat that is offered in the very cycle goes into the buffer.
+    """
+    rng     = random.Random(seed)
+    bench   = Bench(seed)
+    time    = rng.randint(5, 12)
+    length  = rng.choice([96, 544, 1024])
+    beats, ends, memory, inside = [], 0, {}, 0
+    buffers = [(n << 33 | offset, length, True) for n in range(151)]
+    for data, _ in random_beats(rng, 150):
+        memory |= {buffers[ends][0] + inside + n: byte
+            for n, byte in enumerate(data.to_bytes(BEAT_BYTES, "little"))}
+        inside += BEAT_BYTES
+        pause   = rng.choice([0, 0, 0, time - 1, time, time, time + 1, time + 1, 3*time])
+        beats  += [(data,), pause]
+        if inside == length or pause > time:
+            ends, inside = ends + 1, 0
+    print(time, length, ends)
+
+    def main():
+        yield bench.dut.flush_time.eq(time)
+        yield from bench.program(buffers)
+        yield from bench.write("enable", 1)
+        while bench.taken < 150:
+            yield
+        for _ in range(4*time):
+            yield
+        assert (yield from bench.status()) == ends + (inside != 0)
+        assert not (yield bench.dut.busy)
+
+    bench.run(main(), [beat if isinstance(beat, int) else (*beat, 0) for beat in beats])
+    assert bench.memory == memory
+
+
+@pytest.mark.parametrize("time", [0, 1, 2, 3, 4])
+@pytest.mark.parametrize("beats", [1, 15, 16, 17, 32])
+def test_a_flush_where_a_request_ends(beats, time):
+    """A buffer of 4 KiB that has whole requests, or a beat more or less; without a time, nothing.
+
+    Nothing is written behind a whole request: the buffer ends all the same.
+    """
+    bench = Bench(beats)
+    data  = random_beats(bench.rng, beats)
+
+    def main():
+        yield bench.dut.flush_time.eq(time)
+        yield from bench.program([(0x1000, 4096, True)])
+        yield from bench.write("enable", 1)
+        for _ in range(120):
+            yield
+        assert (yield from bench.status()) == (time != 0)
+        assert not (yield bench.dut.busy)
+
+    bench.run(main(), data)
+    whole = beats if time else beats//16*16
+    assert bench.memory == filled([(0x1000, BEAT_BYTES*whole)], data)
+    assert bench.interrupts == (time != 0)
+
+
+def test_no_flush_ends_what_no_packet_ends():
+    """With `last_disable`, as LitePCIe's software has it, silence means nothing, and is no work."""
+    bench = Bench(1)
+
+    def main():
+        yield bench.dut.flush_time.eq(8)
+        yield from bench.program([(0x1000, 4096, True, LAST_DISABLE)])
+        yield from bench.write("enable", 1)
+        for _ in range(100):
+            yield
+        assert (yield from bench.status()) == 0 and not (yield bench.dut.busy)
+
+    bench.run(main(), random_beats(bench.rng, 3))
+    assert bench.interrupts == 0 and bench.taken == 3
+
+
+def test_time_passes_until_a_flush():
+    """From the last beat until the buffer has ended and is written the engine is busy."""
+    bench = Bench(1)
+    seen  = []
+
+    @passive
+    def watch():
+        while True:
+            seen.append((yield bench.dut.busy) if bench.taken == 3 else 1)
+            if bench.interrupts:
+                return
+            yield
+
+    def main():
+        yield bench.dut.flush_time.eq(40)
+        yield from bench.program([(0x1000, 4096, True)])
+        yield from bench.write("enable", 1)
+        while bench.taken < 3:
+            yield
+        while (yield bench.dut.busy):
+            yield
+        assert bench.interrupts == 1 and len(bench.memory) == 3*BEAT_BYTES
+
+    bench.run(main(), random_beats(bench.rng, 3), watch())
+    assert len(seen) > 40 and all(seen[:-1])
 
 
 def test_messages_follow_each_other_without_a_gap():

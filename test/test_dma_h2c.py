@@ -86,7 +86,7 @@ class Bench(DmaBench):
     def __init__(self, seed, latency, density=1.0, store=STORE, mrrs=MRRS):
         self.port = MasterPort(0, writes=False, reads=True)
         phy       = SimpleNamespace(max_request_size=Signal(16, reset=mrrs), id=Signal(16))
-        super().__init__(H2c(SimpleNamespace(phy=phy), self.port, store), seed)
+        super().__init__(H2c(SimpleNamespace(phy=phy), self.port, store_size=store), seed)
         self.host    = Host(self.port, self.rng, latency)
         self.density = density # Of the user's readiness; 0: it takes nothing.
         self.taken   = []      # (data, first)

@@ -115,33 +115,68 @@ def test_pattern_of_any_beat(seed):
     simulate(dut, [check()])
 
 
+def all_of(endpoint):
+    """Everything that a beat has as one field, for produce and consume."""
+    return Cat(endpoint.data, endpoint.bytes, endpoint.error, endpoint.last)
+
+
+class Whole(LiteXModule):
+    """A stream of whole beats as one field, which is what produce and consume know."""
+
+    def __init__(self, endpoint, driven):
+        self.valid, self.ready = endpoint.valid, endpoint.ready
+        fields    = all_of(endpoint)
+        self.beat = Signal(len(fields))
+        self.comb += fields.eq(self.beat) if driven else self.beat.eq(fields)
+
+
 @each_seed(4)
 def test_streams_pass_unchanged_while_off(seed):
-    """Neither side drops, repeats or changes a beat, retracts one, or passes on `last`."""
+    """Neither side drops, repeats or changes a beat or what ends a packet, or retracts one."""
     rng = random.Random(seed)
     dut = Pattern()
-    h2c, c2h = random_beats(rng, 150), random_beats(rng, 150)
+    ends = {name: Whole(getattr(dut, name), name.endswith("sink"))
+        for name in ("h2c_sink", "h2c_source", "c2h_sink", "c2h_source")}
+    dut.submodules += ends.values()
+    width    = len(ends["h2c_sink"].beat)
+    h2c, c2h = ([rng.getrandbits(width) for _ in range(150)] for _ in range(2))
     h2c_taken, c2h_taken = [], []
-
-    @passive
-    def no_last():
-        yield dut.c2h_sink.last.eq(1)
-        while True:
-            assert not (yield dut.c2h_source.last)
-            yield
 
     def fork():
         return random.Random(rng.random())
 
     simulate(CsrBench(dut), [
-        produce(dut.h2c_sink, h2c, fork(), rng.choice([0.4, 1])),
-        consume(dut.h2c_source, h2c_taken, len(h2c), fork(), rng.choice([0.4, 1])),
-        produce(dut.c2h_sink, c2h, fork(), rng.choice([0.4, 1])),
-        consume(dut.c2h_source, c2h_taken, len(c2h), fork(), rng.choice([0.4, 1])),
-        watch(dut.h2c_source), watch(dut.c2h_source), no_last(),
+        produce(ends["h2c_sink"], h2c, fork(), rng.choice([0.4, 1]), "beat"),
+        consume(ends["h2c_source"], h2c_taken, len(h2c), fork(), rng.choice([0.4, 1]), "beat"),
+        produce(ends["c2h_sink"], c2h, fork(), rng.choice([0.4, 1]), "beat"),
+        consume(ends["c2h_source"], c2h_taken, len(c2h), fork(), rng.choice([0.4, 1]), "beat"),
+        watch(ends["h2c_source"], "beat"), watch(ends["c2h_source"], "beat"),
     ])
     assert h2c_taken == h2c
     assert c2h_taken == c2h
+
+
+def test_the_pattern_is_no_packet():
+    """What the user offers while the pattern is sent ends nothing of it."""
+    dut   = PatternGenerator()
+    taken = []
+
+    @passive
+    def no_end():
+        while True:
+            assert not (yield all_of(dut.source)[DATA_WIDTH:])
+            yield
+
+    def control():
+        yield dut.sink.valid.eq(1)
+        for field in (dut.sink.bytes, dut.sink.error, dut.sink.last):
+            yield field.eq(1)
+        yield dut.enable.eq(1)
+        yield dut.run.eq(1)
+        while len(taken) < 20:
+            yield
+
+    simulate(dut, [control(), consume(dut.source, taken, 20, random.Random(1)), no_end()])
 
 
 # Checker ------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ import pytest
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from migen import Module, Signal
+from stream_model import simulate
 
-from lanebox.layouts import stream_layout
+from lanebox.layouts import plain_stream_layout, stream_layout
 from lanebox.user.axi_memory import MemoryOnAxi
 from lanebox.user.loopback import Loopback
 from lanebox.user.slot import find_occupant, make_occupant, occupant_sources
@@ -86,7 +87,35 @@ def test_what_does_not_fit_is_refused(occupant, sentence):
         make_occupant(occupant, platform=None)
 
 
-@pytest.mark.parametrize("occupant", [Good, Loopback, MemoryOnAxi])
+class Plain(Good):
+    """Written for LitePCIe's layout: what comes goes back in the next cycle."""
+
+    def __init__(self, platform):
+        Good.__init__(self, platform)
+        self.buffer = stream.Buffer(plain_stream_layout())
+        self.sink, self.source = self.buffer.sink, self.buffer.source
+
+
+def test_streams_of_litepcie_s_layout_are_connected():
+    """Data and `last` pass; of the ends of packets nothing does: whole beats, no errors."""
+    made  = make_occupant(Plain, platform=None)
+    seen  = []
+
+    def run():
+        for field, value in (("valid", 1), ("data", 77), ("last", 1), ("bytes", 5), ("error", 1)):
+            yield getattr(made.sink, field).eq(value)
+        yield made.source.ready.eq(1)
+        for _ in range(3):
+            yield
+        for name in ("valid", "data", "last", "bytes", "error"):
+            seen.append((yield getattr(made.source, name)))
+        assert (yield made.sink.ready)
+
+    simulate(made, [run()])
+    assert seen == [1, 77, 1, 0, 0]
+
+
+@pytest.mark.parametrize("occupant", [Good, Loopback, MemoryOnAxi, Plain])
 def test_what_fits_is_accepted(occupant):
     """A fitting occupant is made, gets the platform, and always has a busy signal."""
     made = make_occupant(occupant, platform=SimpleNamespace())

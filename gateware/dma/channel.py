@@ -11,18 +11,17 @@ LitePCIe's; with ours both engines are ours.
 from functools import reduce
 from operator import or_
 
-from litepcie.frontend.dma import (
-    LitePCIeDMA,
-    LitePCIeDMABuffering,
-    LitePCIeDMALoopback,
-)
+from litepcie.frontend.dma import LitePCIeDMA
 from litex.gen import *
 from litex.soc.interconnect import stream
 from migen import *
 
 from lanebox import layouts
+from lanebox.dma.buffering import Buffering
 from lanebox.dma.c2h import C2h
 from lanebox.dma.h2c import H2c
+from lanebox.dma.loopback import DmaLoopback
+from lanebox.dma.notices import Account, NoticeRegisters
 
 
 def _add_doorbell(channel):
@@ -42,18 +41,15 @@ class DmaChannel(LiteXModule):
     def __init__(self, endpoint):
         self.sink   = stream.Endpoint(layouts.stream_layout()) # i, c2h
         self.source = stream.Endpoint(layouts.stream_layout()) # o, h2c
+        self.busy   = Signal()                                 # o, device time passes.
 
         # # #
 
-        self.writer    = C2h(endpoint, endpoint.crossbar.get_master_port(write_only=True))
-        self.reader    = H2c(endpoint, endpoint.crossbar.get_master_port(read_only=True))
-        self.loopback  = LitePCIeDMALoopback(layouts.DATA_WIDTH)
-        self.buffering = LitePCIeDMABuffering(layouts.DATA_WIDTH,
-            with_reader  = True,
-            with_writer  = True,
-            reader_depth = layouts.DMA_BUFFER_SIZE,
-            writer_depth = layouts.DMA_BUFFER_SIZE,
-        )
+        h2c            = Account()
+        self.writer    = C2h(endpoint, endpoint.crossbar.get_master_port(write_only=True), h2c)
+        self.reader    = H2c(endpoint, endpoint.crossbar.get_master_port(read_only=True), h2c)
+        self.loopback  = DmaLoopback()
+        self.buffering = Buffering(layouts.DMA_BUFFER_SIZE)
         self.comb += [
             self.reader.source.connect(self.loopback.sink),
             self.loopback.next_source.connect(self.buffering.sink),
@@ -63,6 +59,11 @@ class DmaChannel(LiteXModule):
             self.loopback.source.connect(self.writer.sink),
         ]
         _add_doorbell(self)
+
+        # Data that waits for the user, or the user's for room.
+        self.comb += self.busy.eq(self.reader.busy | self.writer.busy |
+            (self.reader.enable & self.buffering.h2c.held) |
+            (self.writer.enable & (self.buffering.c2h.held | self.sink.valid)))
 
 def _stock_channel(endpoint):
     channel = LitePCIeDMA(endpoint.phy, endpoint,
@@ -75,6 +76,17 @@ def _stock_channel(endpoint):
     channel.h2c_settled = False # It counts what it has asked for.
     channel.h2c_taken   = False
     _add_doorbell(channel)
+
+    # Its streams have no packets.
+    sink, source = stream.Endpoint(layouts.stream_layout()), stream.Endpoint(layouts.stream_layout())
+    channel.comb += [
+        sink.connect(channel.sink, keep={"valid", "ready", "data"}),
+        channel.source.connect(source),
+    ]
+    channel.sink, channel.source = sink, source
+
+    channel.busy  = Signal() # o
+    channel.comb += channel.busy.eq(channel.reader.enable | channel.writer.enable)
     return channel
 
 CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}
@@ -82,6 +94,13 @@ CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}
 def make_channel(name, endpoint):
     """A channel for the endpoint called `name`."""
     return CHANNELS[name](endpoint)
+
+def add_notices(soc):
+    """The registers of what the channel tells the host in memory, where its engines can."""
+    channel = soc.pcie_dma0
+    if isinstance(channel, DmaChannel):
+        soc.pcie_notices0 = NoticeRegisters(channel.writer)
+        soc.comb += channel.writer.notices.time.eq(soc.device_time.time)
 
 def dma_constants(channel):
     """What software is told of the channels, of which `channel` is the first."""

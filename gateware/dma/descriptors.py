@@ -257,6 +257,47 @@ class PieceEnables(LiteXModule):
             self.last_be.eq(Mux(single, 0, last)),
         ]
 
+class ShortPiece(LiteXModule):
+    """The same fields, and `bytes`, for a piece that ends earlier than its descriptor says.
+
+    It has `beat` whole beats of the stream and, of the beat behind them, `count` bytes: 1 to 32, or
+    0 if there is no such beat.
+    """
+    def __init__(self, offset, beat, count):
+        for name, width in enables_layout():
+            setattr(self, name, Signal(width, name=name))  # o
+        self.bytes = Signal(bits_for(PIECE_BYTES))         # o
+
+        # # #
+
+        behind = Signal(bits_for(BEAT_BYTES + 3)) # The last byte, from the last whole beat on.
+        dwords = Signal(bits_for(BEAT_BYTES//4 + 1))
+        after  = Signal(bits_for(PIECE_BEATS))
+        more, none, dword = Signal(), Signal(), Signal()
+        first, last = Signal(4), Signal(4)
+        self.comb += [
+            behind.eq(offset + count),
+            dwords.eq((behind + 3) >> 2),
+            after.eq(beat + 1),
+            none.eq(count == 0),
+            more.eq(behind > BEAT_BYTES), # The turned bytes reach into a beat of their own.
+            dword.eq((beat == 0) & ~none & (behind <= 4)),
+            self.dwords.eq(Cat(dwords[:3], Mux(dwords[3], after, beat))),
+            If(more,
+                self.end.eq(after)
+            ).Elif(behind == 0,
+                self.end.eq(beat - 1)
+            ).Else(
+                self.end.eq(beat)
+            ),
+            self.tail.eq(Mux(none, behind != 0, more)),
+            Case(offset,     {n: first.eq(0xf & 0xf << n) for n in range(4)}),
+            Case(behind[:2], {n: last.eq(last_dword(n)) for n in range(4)}),
+            self.first_be.eq(Mux(dword, first & last, first)),
+            self.last_be.eq(Mux(dword, 0, last)),
+            self.bytes.eq(Cat(count[:5], Mux(count[5], after, beat))),
+        ]
+
 def last_dword(count):
     """Enables of the last dword when `count` bytes of it are meant; 0 means all."""
     return (1 << count) - 1 if count else 0xf

@@ -25,7 +25,7 @@ def pattern_dwords(beat):
 class PatternGenerator(LiteXModule):
     """While enabled, the pattern in place of the sink's stream, which then stalls.
 
-    Beats are offered while `run` too, from dword 0 on each time both become true.
+    The pattern is no packet: it has no `last`, which would end a DMA descriptor early. Beats are offered while `run` too, from dword 0 on each time both become true.
     """
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i
@@ -40,8 +40,7 @@ class PatternGenerator(LiteXModule):
             source.valid.eq(self.run),
             source.data.eq(Cat(*pattern_dwords(beat))),
         ).Else(
-            # `last` would end a DMA descriptor early: a stream without packets has none.
-            sink.connect(source, omit={"first", "last"}),
+            sink.connect(source),
         )
         self.sync += If(source.ready, beat.eq(beat + 1))
         self.sync += If(~(self.enable & self.run), beat.eq(0))

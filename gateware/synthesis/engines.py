@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The two DMA engines by themselves: tables, registers and stores, without endpoint and user.
+"""The two DMA engines by themselves: tables, registers, stores, notices; no endpoint, no user.
 
 Every signal of their surroundings is a port of the design: it counts as beginning or end of paths,
 and costs nothing.
@@ -18,6 +18,7 @@ from migen import *
 from lanebox import layouts
 from lanebox.dma.c2h import C2h
 from lanebox.dma.h2c import H2c
+from lanebox.dma.notices import Account, NoticeRegisters
 from lanebox.pcie.ports import MasterPort
 from lanebox.synthesis.stock import make_platform, ports, sides
 
@@ -28,23 +29,27 @@ class DmaEngines(LiteXModule):
     """c2h and h2c of one channel, each with a bank of registers."""
     def __init__(self, platform):
         self.cd_sys = ClockDomain("sys")
-        phy      = SimpleNamespace(id=Signal(16), max_request_size=Signal(16))
+        phy      = SimpleNamespace(id=Signal(16), max_request_size=Signal(16),
+            max_payload_size=Signal(16))
         endpoint = SimpleNamespace(phy=phy)
         writes   = MasterPort(0, writes=True,  reads=False)
         reads    = MasterPort(1, writes=False, reads=True)
-        self.c2h = C2h(endpoint, writes)
-        self.h2c = H2c(endpoint, reads)
-        self.c2h_bank = csr_bus.CSRBank(self.c2h.get_csrs(), bus=self._bus())
-        self.h2c_bank = csr_bus.CSRBank(self.h2c.get_csrs(), bus=self._bus())
+        account  = Account()
+        self.c2h = C2h(endpoint, writes, account)
+        self.h2c = H2c(endpoint, reads, account)
+        self.notices = NoticeRegisters(self.c2h)
+        banks = [csr_bus.CSRBank(module.get_csrs(), bus=self._bus())
+            for module in (self.c2h, self.h2c, self.notices)]
+        self.submodules += banks
 
         # # #
 
         streams = [sides(port.source, False) for port in (writes, reads)]
         streams += [sides(reads.sink, True), sides(self.c2h.sink, True),
             sides(self.h2c.source, False)]
-        drive = [phy.id, phy.max_request_size, *(signal for side in streams for signal in side[0])]
-        watch = [self.c2h.irq, self.h2c.irq, *(signal for side in streams for signal in side[1])]
-        for bank in (self.c2h_bank, self.h2c_bank):
+        drive = [phy.id, phy.max_request_size, phy.max_payload_size, self.c2h.notices.time, *(signal for side in streams for signal in side[0])]
+        watch = [self.c2h.irq, self.h2c.irq, self.c2h.busy, self.h2c.busy, *(signal for side in streams for signal in side[1])]
+        for bank in banks:
             drive += [bank.bus.adr, bank.bus.we, bank.bus.re, bank.bus.dat_w]
             watch += [bank.bus.dat_r]
         self.comb += [

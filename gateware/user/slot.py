@@ -14,8 +14,12 @@ An occupant is a LiteXModule, made by `Class(platform)`, with
     busy    Signal()   o, optional: high while it works without a stream or interrupt moving, so
                        that device time runs in simulation
 
-and any CSRs, which software sees with the prefix `user_`. It lives in the `sys` clock domain. The
-streams have no packets: `first` and `last` carry nothing.
+and any CSRs, which software sees with the prefix `user_`. It lives in the `sys` clock domain.
+
+`last` ends a packet, `bytes` is how many bytes of that beat count (0: all of them), and `error` says
+that the packet is not as it should be. h2c has them where the host asks for packets; in c2h `last`
+ends the buffer in host memory where the host wants that. Logic that knows none of this leaves them
+alone, or has streams of plain_stream_layout(), which is LitePCIe's `dma_layout`.
 """
 
 import importlib
@@ -29,7 +33,7 @@ from litex.soc.interconnect import stream
 from migen import *
 
 from lanebox.identity import source_files
-from lanebox.layouts import stream_layout
+from lanebox.layouts import plain_stream_layout, stream_layout
 from lanebox.mmio.axi import axi_problem
 
 # Lookup -------------------------------------------------------------------------------------------
@@ -65,14 +69,17 @@ def occupant_sources(occupant_class):
 
 # Check --------------------------------------------------------------------------------------------
 
+def _fields(layout):
+    return [(field[0], field[1]) for field in layout.payload_layout]
+
 def _check_endpoint(name, occupant, attribute, role):
     endpoint = getattr(occupant, attribute, None)
     if not isinstance(endpoint, stream.Endpoint):
         raise ValueError(f"user logic {name}: `{attribute}` ({role}) is {endpoint!r}; it must be "
             "stream.Endpoint(stream_layout())")
-    found    = [(field[0], field[1]) for field in endpoint.description.payload_layout]
-    expected = [(field[0], field[1]) for field in stream_layout().payload_layout]
-    if found != expected:
+    found    = _fields(endpoint.description)
+    expected = _fields(stream_layout())
+    if found not in (expected, _fields(plain_stream_layout())):
         raise ValueError(f"user logic {name}: `{attribute}` ({role}) has the layout {found}; it "
             f"must be {expected}, which is stream_layout()")
 
@@ -93,6 +100,17 @@ def _check_axi(name, occupant, with_axi):
         raise ValueError(f"user logic {name}: `axi` (the host's AXI4 bus) {problem}; it must be "
             "user_axi() of lanebox.mmio.axi")
 
+def _widen(occupant):
+    """Give streams of LitePCIe's layout those of ours: whole beats, and no errors."""
+    for attribute in ("sink", "source"):
+        inner = getattr(occupant, attribute)
+        if _fields(inner.description) == _fields(stream_layout()):
+            continue
+        outer = stream.Endpoint(stream_layout())
+        setattr(occupant, attribute, outer)
+        occupant.comb += (outer.connect(inner, omit={"bytes", "error"}) if attribute == "sink"
+            else inner.connect(outer))
+
 def make_occupant(occupant_class, platform, with_axi=True):
     """An occupant that is known to fit the slot, or a ValueError that says what does not.
 
@@ -105,6 +123,7 @@ def make_occupant(occupant_class, platform, with_axi=True):
             "its registers would not be found")
     _check_endpoint(name, occupant, "sink", "h2c")
     _check_endpoint(name, occupant, "source", "c2h")
+    _widen(occupant)
     _check_signal(name, occupant, "irq", "interrupt")
     if not hasattr(occupant, "busy"):
         occupant.busy = Signal()

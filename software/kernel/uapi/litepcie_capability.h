@@ -14,7 +14,7 @@
 #define LITEPCIE_CAP_SIZE                       0x1000
 #define LITEPCIE_CAP_MAGIC                      0x584f424c
 #define LITEPCIE_CAP_MAJOR                      1
-#define LITEPCIE_CAP_MINOR                      1
+#define LITEPCIE_CAP_MINOR                      2
 #define LITEPCIE_CAP_DIGEST_WORDS               8
 #define LITEPCIE_CAP_TARGET_WORDS               8
 #define LITEPCIE_CAP_HEADER_WORDS               22
@@ -119,6 +119,16 @@
 #define LITEPCIE_STAMPS_INTERRUPT               1
 #define LITEPCIE_STAMPS_WAITING                 2
 
+/* records and status lines that a DMA channel writes into host memory, and flush time */
+#define LITEPCIE_BLOCK_RECORDS                  16
+#define LITEPCIE_RECORDS_CONTROL                0
+#define LITEPCIE_RECORDS_WRITER_RECORDS_BASE    1
+#define LITEPCIE_RECORDS_WRITER_RECORDS_ENTRIES 2
+#define LITEPCIE_RECORDS_WRITER_STATUS_BASE     3
+#define LITEPCIE_RECORDS_READER_STATUS_BASE     4
+#define LITEPCIE_RECORDS_WRITER_FLUSH           5
+#define LITEPCIE_RECORDS_MOST_ENTRIES           6
+
 /* MMIO bridge: its order, its counters, the reads of the host that are inside */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
@@ -139,6 +149,25 @@
 #define LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS    0x14
 #define LITEPCIE_DMA_GROUP_TABLE_LEVEL          0x18
 #define LITEPCIE_DMA_GROUP_TABLE_RESET          0x1c
+
+/* Records: bits of `control`, of a record's flags, and bytes from the start */
+#define LITEPCIE_RECORDS_CONTROL_C2H_RECORDS    1
+#define LITEPCIE_RECORDS_CONTROL_C2H_STATUS     2
+#define LITEPCIE_RECORDS_CONTROL_H2C_STATUS     4
+#define LITEPCIE_RECORDS_LOG2_LEAST_ENTRIES     4
+#define LITEPCIE_RECORDS_LOG2_MOST_ENTRIES      16
+#define LITEPCIE_RECORD_FLAG_LAST               1
+#define LITEPCIE_RECORD_FLAG_FLUSHED            2
+#define LITEPCIE_RECORD_FLAG_ERROR              4
+#define LITEPCIE_RECORD_BYTES                   0
+#define LITEPCIE_RECORD_FLAGS                   4
+#define LITEPCIE_RECORD_SEQUENCE                8
+#define LITEPCIE_RECORD_SIZE                    16
+#define LITEPCIE_STATUS_LINE_POSITION           0
+#define LITEPCIE_STATUS_LINE_BUFFERS            8
+#define LITEPCIE_STATUS_LINE_ERRORS             16
+#define LITEPCIE_STATUS_LINE_TIME               24
+#define LITEPCIE_STATUS_LINE_SIZE               32
 
 /* With the timeout of reset: a read that nobody answers has ended by then */
 #define LITEPCIE_LONGEST_READ_US                25000

@@ -1,0 +1,84 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A buffer each way between the DMA and the user: LitePCIe's registers, for a stream of packets.
+
+Software sets how many bytes a buffer takes, and reads how many it holds, or the extreme since it
+wrote to the status register.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import DATA_WIDTH, stream_layout
+
+BEAT_BITS = log2_int(DATA_WIDTH//8) # The registers count bytes.
+
+# Registers ----------------------------------------------------------------------------------------
+
+def _control(name, extreme, size):
+    return CSRStorage(fields=[
+        CSRField("depth", offset=0, size=24, reset=size,
+            description=f"DMA {name} FIFO depth (in {DATA_WIDTH}-bit words)."),
+        CSRField("scratch", offset=24, size=4, description="Software Scratchpad."),
+        CSRField("level_mode", offset=31, values=[
+            ("``0b0``", "Report Instantaneous level."),
+            ("``0b1``", f"Report `{extreme}` level since last clear."),
+        ]),
+    ])
+
+def _status(name):
+    return CSRStatus(fields=[CSRField("level", offset=0, size=24,
+        description=f"DMA {name} FIFO level (in {DATA_WIDTH}-bit words).")])
+
+# Buffers ------------------------------------------------------------------------------------------
+
+class StreamBuffer(LiteXModule):
+    """`size` bytes of a stream, behind the two registers of one direction.
+
+    `lowest`: the extreme that it keeps is the least level, otherwise the greatest.
+    """
+    def __init__(self, size, control, status, lowest):
+        self.sink   = stream.Endpoint(stream_layout()) # i
+        self.source = stream.Endpoint(stream_layout()) # o
+        self.held   = Signal()                         # o, it is not empty.
+
+        # # #
+
+        self.fifo = fifo = stream.SyncFIFO(stream_layout(), size >> BEAT_BITS, buffered=True)
+        self.comb += [
+            self.sink.connect(fifo.sink, omit={"valid", "ready"}),
+            If(fifo.level < control.fields.depth[BEAT_BITS:],
+                self.sink.connect(fifo.sink, keep={"valid", "ready"})
+            ),
+            fifo.source.connect(self.source),
+            self.held.eq(fifo.level != 0),
+        ]
+
+        extreme = Signal.like(fifo.level)
+        none    = 2**len(extreme) - 1 if lowest else 0
+        beyond  = fifo.level < extreme if lowest else fifo.level > extreme
+        instant = control.fields.level_mode == 0
+        self.sync += [
+            If(beyond, extreme.eq(fifo.level)),
+            If(status.re | instant, extreme.eq(none)),
+        ]
+        self.comb += status.fields.level[BEAT_BITS:].eq(Mux(instant, fifo.level, extreme))
+
+class Buffering(LiteXModule):
+    """LitePCIe's place in the channel: `sink` and `next_source` are h2c, the other two c2h."""
+    def __init__(self, size):
+        self.reader_fifo_control = _control("Reader", "Minimal", size)
+        self.reader_fifo_status  = _status("Reader")
+        self.writer_fifo_control = _control("Writer", "Maximal", size)
+        self.writer_fifo_status  = _status("Writer")
+
+        # # #
+
+        self.h2c = StreamBuffer(size, self.reader_fifo_control, self.reader_fifo_status, True)
+        self.c2h = StreamBuffer(size, self.writer_fifo_control, self.writer_fifo_status, False)
+        self.sink,      self.next_source = self.h2c.sink, self.h2c.source
+        self.next_sink, self.source      = self.c2h.sink, self.c2h.source

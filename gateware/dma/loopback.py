@@ -1,0 +1,33 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The loopback inside a DMA channel: LitePCIe's register, for a stream of packets."""
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import stream_layout
+
+
+class DmaLoopback(LiteXModule):
+    """While enabled, h2c is c2h: the user gets nothing, and what the user sends waits."""
+    def __init__(self):
+        self.enable = CSRStorage(description="""DMA Loopback Enable Control.\n
+         Write ``1`` to enable DMA internal loopback (DMA Reader to DMA Writer).""")
+
+        self.sink        = stream.Endpoint(stream_layout()) # i, h2c from the reader
+        self.next_source = stream.Endpoint(stream_layout()) # o, h2c to the user
+        self.next_sink   = stream.Endpoint(stream_layout()) # i, c2h from the user
+        self.source      = stream.Endpoint(stream_layout()) # o, c2h to the writer
+
+        # # #
+
+        self.comb += If(self.enable.storage,
+            self.sink.connect(self.source)
+        ).Else(
+            self.sink.connect(self.next_source),
+            self.next_sink.connect(self.source)
+        )

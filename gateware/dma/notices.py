@@ -1,0 +1,389 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""What the card writes into host memory beside the data: records and status lines.
+
+A record tells of one c2h descriptor that has ended, a status line how far a direction has come.
+Both are little endian. Software sets where they go while the direction rests.
+
+The order on the port is that of data, record, status line, interrupt: nothing is told before it is
+so. An interrupt tells of all descriptors that have asked for one since the line before.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox import layouts
+from lanebox.dma.descriptors import LENGTH_BITS, PIECE_BYTES
+
+# Layouts ------------------------------------------------------------------------------------------
+
+# Bits of a record's word `flags`. None is set: the buffer is full, and its packet goes on.
+RECORD_FLAGS = {
+    "last":    1 << 0, # The stream's `last` has ended it.
+    "flushed": 1 << 1, # The flush time has.
+    "error":   1 << 2, # The stream's `error` came with that `last`.
+}
+
+# Bytes from its start: the first two are words of 32 bits, `sequence` has 64. It is the number of
+# the descriptor since the table was reset, from 1 on: memory of zeros is no record. Record n is at
+# the ring's base + 16*((n - 1) mod entries).
+RECORD = {"bytes": 0, "flags": 4, "sequence": 8}
+RECORD_SIZE = 16
+
+# Words of 64 bits, in bytes from the line's start. All but the time count from the table's reset;
+# `position` is the bytes of the descriptors that `buffers` counts, `errors` how many of these have
+# failed: data was missing (h2c), or the stream's `error` came (c2h); the card counts these modulo
+# 2^32. `time` is device time.
+STATUS_LINE = {"position": 0, "buffers": 8, "errors": 16, "time": 24}
+STATUS_SIZE = 32
+
+# The ring of records has 2 to this power of them, and lies at a multiple of its size. A line lies
+# at a multiple of its size.
+LEAST_ENTRIES = 4
+MOST_ENTRIES  = 16
+
+# While more data waits so many records become one write: 256 bytes, or what the link's MPS allows.
+BATCH       = 16
+SMALL_BATCH = 8
+
+# While more is in flight a line is written once in so many cycles.
+LINE_INTERVAL = 512
+
+# What each bit of the register `control` turns on.
+CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
+
+# Accounts -----------------------------------------------------------------------------------------
+
+class Account(LiteXModule):
+    """What one direction has done since its table was reset, and whether its line is due.
+
+    A descriptor comes in pieces and counts as a whole, with its last one. The engine fills in what
+    it does, `Notices` what becomes of it.
+    """
+    def __init__(self):
+        self.piece    = Signal()                      # i, one cycle: a piece has ended,
+        self.bytes    = Signal(bits_for(PIECE_BYTES)) # i, with so many bytes,
+        self.last     = Signal()                      # i, and its descriptor with it.
+        self.counted  = Signal()                      # i, the descriptor counts,
+        self.failed   = Signal()                      # i, has failed,
+        self.irq      = Signal()                      # i, and wants an interrupt.
+        self.clear    = Signal()                      # i, the table is emptied.
+        self.drop     = Signal()                      # i, the descriptor under way is.
+        self.quiet    = Signal()                      # i, nothing more is in flight.
+
+        self.length   = Signal(LENGTH_BITS)           # o, of the last that counted.
+        self.position = Signal(64)                    # o
+        self.buffers  = Signal(64)                    # o
+        self.errors   = Signal(32)                    # o
+
+        # Between here and `Notices`.
+        self.lines    = Signal() # Lines are wanted.
+        self.tells    = Signal() # Interrupts go behind notices,
+        self.wanted   = Signal() # and one is wanted,
+        self.answered = Signal() # but no longer.
+        self.due      = Signal() # A line is,
+        self.go       = Signal() # and must wait no longer.
+        self.told     = Signal() # One cycle: a line has what is here now.
+        self.waits    = Signal() # Not all is written.
+        self.told_irq = Signal() # One cycle: an interrupt may go.
+
+        # # #
+
+        before = Signal(LENGTH_BITS) # Bytes of the descriptor's pieces so far.
+        total  = Signal(LENGTH_BITS)
+        age    = Signal(max=LINE_INTERVAL)
+        old    = Signal()
+        self.comb += [
+            total.eq(before + self.bytes),
+            self.go.eq(self.due & ~self.clear & (self.wanted | self.quiet | old)),
+        ]
+        self.sync += [
+            If(self.piece, before.eq(Mux(self.last, 0, total))),
+            If(self.drop, before.eq(0)),
+            If(self.told,
+                self.due.eq(0),
+                age.eq(0),
+                old.eq(0)
+            ).Elif(~old,
+                age.eq(age + 1),
+                old.eq(age == LINE_INTERVAL - 2)
+            ),
+            If(self.told | self.answered, self.wanted.eq(0)),
+            If(self.counted,
+                self.length.eq(total),
+                self.position.eq(self.position + total),
+                self.buffers.eq(self.buffers + 1),
+                self.errors.eq(self.errors + self.failed),
+                If(self.lines, self.due.eq(1)),
+                If(self.irq & self.tells, self.wanted.eq(1))
+            ),
+            If(self.clear,
+                self.position.eq(0),
+                self.buffers.eq(0),
+                self.errors.eq(0),
+                self.due.eq(0),
+                self.wanted.eq(0)
+            ),
+        ]
+
+# Notices ------------------------------------------------------------------------------------------
+
+LINE = 8 # Place of a line in `Notices`, behind those of the records.
+
+class Notices(LiteXModule):
+    """Writes of its own between those of the data, on the same port.
+
+    `hold` is set in the cycle after a descriptor that must be told before more data goes, or when
+    there is time to tell. From then on no write of data begins, and one that has begun ends first.
+    Data goes on when all is written that was due.
+    """
+    def __init__(self, phy, c2h, h2c):
+        # What software sets.
+        self.records = Signal()   # i, c2h's records are wanted,
+        self.base    = Signal(64) # i, their ring is here,
+        self.entries = Signal(5)  # i, and has 2 to this power of them.
+        self.places  = {"c2h": Signal(64), "h2c": Signal(64)} # i, of the lines.
+        self.time    = Signal(64) # i
+
+        # What c2h says.
+        self.flags   = Signal(3)  # i, of the record, when the account's descriptor counts.
+        self.counts  = Signal()   # i, the account's descriptor will count, once its piece has ended,
+        self.asks    = Signal()   # i, and wants an interrupt.
+        self.run     = Signal()   # i
+        self.more    = Signal()   # i, a write of data is ready,
+        self.begun   = Signal()   # i, or has begun.
+
+        # A write: it is offered until it is `done`.
+        self.hold    = Signal()   # o, no write of data begins.
+        self.valid   = Signal()   # o
+        self.address = Signal(64) # o
+        self.dwords  = Signal(7)  # o
+        self.end     = Signal(3)  # o, number of its last beat.
+        self.beat    = Signal(3)  # i, number of the beat that is offered,
+        self.data    = Signal(layouts.DATA_WIDTH) # o, which has this.
+        self.done    = Signal()   # i, one cycle: all of it is taken.
+
+        # # #
+
+        self.accounts = c2h, h2c # Of the engines, whose modules they are.
+        self.small = Signal() # One write may have no more than a small batch.
+        self.sync += self.small.eq(phy.max_payload_size < RECORD_SIZE*BATCH)
+        self.add_batch()
+        self.add_turns()
+        self.add_data()
+        self.add_address()
+
+    def add_batch(self):
+        """The records of one write. A record comes a cycle after its descriptor has counted.
+
+        A batch ends where the next record's place is a multiple of a full batch: so none crosses
+        4 KiB, or the end of the ring.
+        """
+        c2h, h2c     = self.accounts
+        self.ended   = Signal()             # A record comes,
+        self.record  = Signal(3)            # with these flags.
+        self.count   = Signal(max=BATCH + 1)
+        self.first   = Signal(MOST_ENTRIES) # Place of the first of them,
+        self.last    = Signal(3)            # beat of the last one.
+        self.full    = Signal()             # One cycle: a descriptor ends that must be told.
+        self.pending = Signal()             # There are records.
+        self.batched = Signal()             # One cycle: they are written.
+        place, fills = Signal(MOST_ENTRIES), Signal()
+        self.comb += [
+            c2h.tells.eq(self.records | c2h.lines),
+            h2c.tells.eq(h2c.lines),
+            fills.eq((c2h.buffers[:3] == SMALL_BATCH - 1) & (c2h.buffers[3] | self.small)),
+            self.full.eq(c2h.piece & (
+                (self.counts & self.records & fills) | (self.asks & c2h.tells))),
+            self.pending.eq(self.ended | (self.count != 0)),
+        ]
+        self.sync += [
+            self.ended.eq(c2h.counted & self.records),
+            If(c2h.counted,
+                self.record.eq(self.flags),
+                place.eq(c2h.buffers)
+            ),
+            If(self.ended,
+                If(self.count == 0, self.first.eq(place)),
+                self.last.eq(self.count >> 1),
+                self.count.eq(self.count + 1)
+            ),
+            If(self.batched, self.count.eq(0)),
+            # A write that is offered keeps what it has.
+            If(c2h.clear & ~self.valid, self.count.eq(0)),
+        ]
+
+    def add_turns(self):
+        """Records first, then c2h's line, then h2c's: each if it is due.
+
+        What the table's reset makes old is not begun.
+        """
+        c2h, h2c = self.accounts
+        wants, asked, clear = Signal(), Signal(), Signal()
+        self.comb += [
+            clear.eq(c2h.clear | h2c.clear),
+            wants.eq(self.hold | (self.pending & ~(self.more & self.run)) | c2h.go | h2c.go),
+        ]
+        self.batch = Signal() # The write is one of records,
+        self.ours  = Signal() # or c2h's line.
+        self.fsm = fsm = FSM(reset_state="DATA")
+        free     = Signal()
+        back     = [free.eq(1), NextState("DATA")]
+        to_h2c   = If(h2c.go, NextState("H2C-MOVED")).Else(*back)
+        to_lines = If(c2h.go, NextState("C2H-MOVED")).Else(to_h2c)
+        fsm.act("DATA",
+            # Without `more` no write of data can begin in this cycle either.
+            If(wants & ~self.begun & (self.hold | ~self.more) & ~clear,
+                If(self.pending,
+                    NextValue(self.valid, 1),
+                    NextValue(self.batch, 1),
+                    NextState("RECORDS")
+                ).Else(
+                    to_lines
+                )
+            )
+        )
+        fsm.act("RECORDS",
+            If(self.done,
+                NextValue(self.valid, 0),
+                NextValue(self.batch, 0),
+                self.batched.eq(1),
+                If(~c2h.lines,
+                    c2h.answered.eq(1),
+                    c2h.told_irq.eq(c2h.wanted & ~c2h.clear)
+                ),
+                to_lines
+            )
+        )
+        for name, account, then in (("C2H", c2h, to_h2c), ("H2C", h2c, back)):
+            fsm.act(f"{name}-MOVED",
+                account.told.eq(1),
+                NextValue(self.ours, account is c2h),
+                NextValue(asked, account.wanted),
+                If(account.clear, *back).Else(NextState(f"{name}-ERRORS"))
+            )
+            fsm.act(f"{name}-ERRORS",
+                If(account.clear, *back).Else(
+                    NextValue(self.valid, 1),
+                    NextState(f"{name}-LINE")
+                )
+            )
+            fsm.act(f"{name}-LINE",
+                If(account.clear, NextValue(asked, 0)),
+                If(self.done,
+                    NextValue(self.valid, 0),
+                    account.told_irq.eq(asked & ~account.clear),
+                    then
+                )
+            )
+        self.sync += self.hold.eq(~free & (wants | self.full))
+        self.comb += [
+            c2h.waits.eq(self.pending | c2h.due | c2h.wanted |
+                fsm.ongoing("C2H-ERRORS") | fsm.ongoing("C2H-LINE")),
+            h2c.waits.eq(h2c.due | h2c.wanted |
+                fsm.ongoing("H2C-ERRORS") | fsm.ongoing("H2C-LINE")),
+        ]
+
+    def add_data(self):
+        """Halves of beats: a record is one, a line two, of which the second comes a cycle later.
+
+        The count of errors is that of the first cycle.
+        """
+        c2h, h2c      = self.accounts
+        fsm           = self.fsm
+        lower, upper  = Signal(64), Signal(64)
+        errors, moved = Signal(32), Signal()
+        first, second = Signal(), Signal() # Halves that are written,
+        place         = Signal(4)          # here.
+        self.comb += [
+            moved.eq(fsm.ongoing("C2H-MOVED") | fsm.ongoing("H2C-MOVED")),
+            If(fsm.ongoing("C2H-MOVED"),
+                lower.eq(c2h.position),
+                upper.eq(c2h.buffers)
+            ).Elif(fsm.ongoing("H2C-MOVED"),
+                lower.eq(h2c.position),
+                upper.eq(h2c.buffers)
+            ).Elif(fsm.ongoing("C2H-ERRORS") | fsm.ongoing("H2C-ERRORS"),
+                second.eq(1),
+                lower.eq(errors),
+                upper.eq(self.time)
+            ).Else(
+                second.eq(self.ended & self.count[0]),
+                lower.eq(Cat(c2h.length, Signal(32 - LENGTH_BITS), self.record)),
+                upper.eq(c2h.buffers)
+            ),
+            first.eq(moved | (self.ended & ~self.count[0])),
+            place.eq(Mux(self.ended, self.count >> 1, LINE)),
+        ]
+        self.sync += If(moved, errors.eq(Mux(fsm.ongoing("C2H-MOVED"), c2h.errors, h2c.errors)))
+        shown = Mux(self.batch, self.beat, LINE)
+        for n, enable in enumerate((first, second)):
+            memory = Memory(128, 2*LINE)
+            write  = memory.get_port(write_capable=True)
+            read   = memory.get_port(async_read=True)
+            self.specials += memory, write, read
+            self.comb += [
+                write.adr.eq(place),
+                write.dat_w.eq(Cat(lower, upper)),
+                write.we.eq(enable),
+                read.adr.eq(shown),
+                self.data[128*n:128*(n + 1)].eq(read.dat_r),
+            ]
+
+    def add_address(self):
+        place = Signal(MOST_ENTRIES) # In the ring.
+        self.comb += [
+            [place[n].eq(self.first[n] & (self.entries > n if n >= LEAST_ENTRIES else 1))
+                for n in range(MOST_ENTRIES)],
+            self.dwords.eq(STATUS_SIZE//4),
+            If(self.batch,
+                self.address.eq(self.base | Cat(Signal(log2_int(RECORD_SIZE)), place)),
+                self.dwords.eq(Cat(Signal(2), self.count)),
+                self.end.eq(self.last)
+            ).Elif(self.ours,
+                self.address.eq(self.places["c2h"])
+            ).Else(
+                self.address.eq(self.places["h2c"])
+            ),
+        ]
+
+# Registers ----------------------------------------------------------------------------------------
+
+class NoticeRegisters(LiteXModule):
+    """What software sets of c2h and its notices. All is off at reset."""
+    def __init__(self, c2h):
+        self.writer_records_base = CSRStorage(64,
+            description="Ring of records: a multiple of its size in bytes.")
+        self.writer_records_entries = CSRStorage(5, reset=LEAST_ENTRIES,
+            description=f"It has 2 to this power of records: {LEAST_ENTRIES} to {MOST_ENTRIES}.")
+        self.writer_status_base = CSRStorage(64,
+            description=f"Status line of c2h: a multiple of {STATUS_SIZE}.")
+        self.reader_status_base = CSRStorage(64,
+            description=f"Status line of h2c: a multiple of {STATUS_SIZE}.")
+        self.writer_flush = CSRStorage(32,
+            description="Cycles without data after which c2h ends a buffer that has some; 0: none.")
+        self.control = CSRStorage(fields=[
+            CSRField(name, size=1, offset=log2_int(bit), description=about)
+            for (name, bit), about in zip(CONTROL.items(), (
+                "Write a record for each c2h descriptor that has ended.",
+                "Write the status line of c2h.",
+                "Write the status line of h2c.",
+            ))])
+
+        # # #
+
+        notices   = c2h.notices
+        ours, h2c = notices.accounts
+        self.comb += [
+            notices.base.eq(self.writer_records_base.storage),
+            notices.entries.eq(self.writer_records_entries.storage),
+            notices.places["c2h"].eq(self.writer_status_base.storage),
+            notices.places["h2c"].eq(self.reader_status_base.storage),
+            notices.records.eq(self.control.fields.c2h_records),
+            ours.lines.eq(self.control.fields.c2h_status),
+            h2c.lines.eq(self.control.fields.h2c_status),
+            c2h.flush_time.eq(self.writer_flush.storage),
+        ]
