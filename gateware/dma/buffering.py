@@ -20,7 +20,7 @@ BEAT_BITS = log2_int(DATA_WIDTH//8) # The registers count bytes.
 # Registers ----------------------------------------------------------------------------------------
 
 def _control(name, extreme, size):
-    return CSRStorage(fields=[
+    return CSRStorage(name=f"{name.lower()}_fifo_control", fields=[
         CSRField("depth", offset=0, size=24, reset=size,
             description=f"DMA {name} FIFO depth (in {DATA_WIDTH}-bit words)."),
         CSRField("scratch", offset=24, size=4, description="Software Scratchpad."),
@@ -31,7 +31,7 @@ def _control(name, extreme, size):
     ])
 
 def _status(name):
-    return CSRStatus(fields=[CSRField("level", offset=0, size=24,
+    return CSRStatus(name=f"{name.lower()}_fifo_status", fields=[CSRField("level", offset=0, size=24,
         description=f"DMA {name} FIFO level (in {DATA_WIDTH}-bit words).")])
 
 # Buffers ------------------------------------------------------------------------------------------

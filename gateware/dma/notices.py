@@ -96,11 +96,13 @@ class Account(LiteXModule):
         total  = Signal(LENGTH_BITS)
         age    = Signal(max=LINE_INTERVAL)
         old    = Signal()
+        still  = Signal() # It was quiet.
         self.comb += [
             total.eq(before + self.bytes),
-            self.go.eq(self.due & ~self.clear & (self.wanted | self.quiet | old)),
+            self.go.eq(self.due & ~self.clear & (self.wanted | still | old)),
         ]
         self.sync += [
+            still.eq(self.quiet),
             If(self.piece, before.eq(Mux(self.last, 0, total))),
             If(self.drop, before.eq(0)),
             If(self.told,

@@ -111,7 +111,13 @@
 	R(LITEPCIE_BLOCK_MMIO, 0x03c, 1, false, "mmio_writes_refused") \
 	R(LITEPCIE_BLOCK_STAMPS, 0x000, 1, false, "stamps_doorbell") \
 	R(LITEPCIE_BLOCK_STAMPS, 0x004, 1, false, "stamps_interrupt") \
-	R(LITEPCIE_BLOCK_STAMPS, 0x008, 1, false, "stamps_waiting")
+	R(LITEPCIE_BLOCK_STAMPS, 0x008, 1, false, "stamps_waiting") \
+	R(LITEPCIE_BLOCK_RECORDS, 0x000, 2, true, "pcie_notices#_writer_records_base") \
+	R(LITEPCIE_BLOCK_RECORDS, 0x008, 1, true, "pcie_notices#_writer_records_entries") \
+	R(LITEPCIE_BLOCK_RECORDS, 0x00c, 2, true, "pcie_notices#_writer_status_base") \
+	R(LITEPCIE_BLOCK_RECORDS, 0x014, 2, true, "pcie_notices#_reader_status_base") \
+	R(LITEPCIE_BLOCK_RECORDS, 0x01c, 1, true, "pcie_notices#_writer_flush") \
+	R(LITEPCIE_BLOCK_RECORDS, 0x020, 1, true, "pcie_notices#_control")
 
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_OFFSET             0
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_SIZE               1
