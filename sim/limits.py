@@ -126,6 +126,31 @@ def small_c2h(size: int, mps: int) -> Limit:
     )
 
 
+RECORD = 16  # bytes, of one c2h buffer
+RECORD_BATCH = 16  # records in one write while more data waits, if MPS is 256 or more
+STATUS_LINE = 32
+STATUS_CYCLES = 512  # between two lines of a direction while more is in flight
+
+
+def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:
+    """The same where the card tells of each descriptor in memory, by records and status lines.
+
+    A write of 64 B takes 3 beats of RQ, 16 records together 9, a status line 2. `lines`:
+    directions whose line comes this way.
+    """
+    batch = min(RECORD_BATCH, mps // RECORD)
+    cycles = _cycles(_pieces(size, mps), REQUEST_DESCRIPTOR, BEAT_BYTES)
+    cycles += _cycles([RECORD * batch], REQUEST_DESCRIPTOR, BEAT_BYTES) / batch
+    line = _cycles([STATUS_LINE], REQUEST_DESCRIPTOR, BEAT_BYTES)
+    cycles /= 1 - lines * line / STATUS_CYCLES
+    on_wire = size + WRITE_OVERHEAD * len(_pieces(size, mps)) + RECORD + WRITE_OVERHEAD / batch
+    share = lines * (STATUS_LINE + WRITE_OVERHEAD) / (STATUS_CYCLES * CYCLE_NS)
+    return _least(
+        wire=(RAW * (1 - DLLP_AND_SKIP_TAX[mps]) - share) * size / on_wire,
+        interface=size / (cycles * CYCLE_NS),
+    )
+
+
 def small_h2c(
     size: int,
     completion: int,

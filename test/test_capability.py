@@ -115,7 +115,8 @@ def test_header_names_target_and_sources(built):
     ("stamps",      "doorbell", "stamps_doorbell"),
     ("stamps",      "interrupt", "stamps_interrupt"),
     ("stamps",      "waiting",  "stamps_waiting"),
-    *(("records", name, f"pcie_notices0_{name}") for name in BLOCK_TYPES["records"].parameters[:-1]),
+    *(("records", name, f"pcie_notices0_{name}")
+        for name in BLOCK_TYPES["records"].parameters[:-1]),
 ])
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
     """The table and csr.json come from the same SoC."""

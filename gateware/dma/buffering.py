@@ -31,8 +31,10 @@ def _control(name, extreme, size):
     ])
 
 def _status(name):
-    return CSRStatus(name=f"{name.lower()}_fifo_status", fields=[CSRField("level", offset=0, size=24,
-        description=f"DMA {name} FIFO level (in {DATA_WIDTH}-bit words).")])
+    return CSRStatus(name=f"{name.lower()}_fifo_status", fields=[
+        CSRField("level", offset=0, size=24,
+            description=f"DMA {name} FIFO level (in {DATA_WIDTH}-bit words)."),
+    ])
 
 # Buffers ------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ def _stock_channel(endpoint):
     _add_doorbell(channel)
 
     # Its streams have no packets.
-    sink, source = stream.Endpoint(layouts.stream_layout()), stream.Endpoint(layouts.stream_layout())
+    sink, source = (stream.Endpoint(layouts.stream_layout()) for _ in range(2))
     channel.comb += [
         sink.connect(channel.sink, keep={"valid", "ready", "data"}),
         channel.source.connect(source),

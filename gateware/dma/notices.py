@@ -99,7 +99,7 @@ class Account(LiteXModule):
         still  = Signal() # It was quiet.
         self.comb += [
             total.eq(before + self.bytes),
-            self.go.eq(self.due & ~self.clear & (self.wanted | still | old)),
+            self.go.eq(self.due & (self.wanted | still | old)),
         ]
         self.sync += [
             still.eq(self.quiet),
@@ -152,7 +152,7 @@ class Notices(LiteXModule):
 
         # What c2h says.
         self.flags   = Signal(3)  # i, of the record, when the account's descriptor counts.
-        self.counts  = Signal()   # i, the account's descriptor will count, once its piece has ended,
+        self.counts  = Signal()   # i, the account's descriptor counts when its piece ends,
         self.asks    = Signal()   # i, and wants an interrupt.
         self.run     = Signal()   # i
         self.more    = Signal()   # i, a write of data is ready,
@@ -224,9 +224,8 @@ class Notices(LiteXModule):
         What the table's reset makes old is not begun.
         """
         c2h, h2c = self.accounts
-        wants, asked, clear = Signal(), Signal(), Signal()
+        wants, asked = Signal(), Signal()
         self.comb += [
-            clear.eq(c2h.clear | h2c.clear),
             wants.eq(self.hold | (self.pending & ~(self.more & self.run)) | c2h.go | h2c.go),
         ]
         self.batch = Signal() # The write is one of records,
@@ -238,7 +237,7 @@ class Notices(LiteXModule):
         to_lines = If(c2h.go, NextState("C2H-MOVED")).Else(to_h2c)
         fsm.act("DATA",
             # Without `more` no write of data can begin in this cycle either.
-            If(wants & ~self.begun & (self.hold | ~self.more) & ~clear,
+            If(wants & ~self.begun & (self.hold | ~self.more) & ~c2h.clear,
                 If(self.pending,
                     NextValue(self.valid, 1),
                     NextValue(self.batch, 1),
@@ -265,7 +264,8 @@ class Notices(LiteXModule):
                 account.told.eq(1),
                 NextValue(self.ours, account is c2h),
                 NextValue(asked, account.wanted),
-                If(account.clear, *back).Else(NextState(f"{name}-ERRORS"))
+                # A line that was due a cycle ago may be so no longer.
+                If(account.clear | ~account.due, *back).Else(NextState(f"{name}-ERRORS"))
             )
             fsm.act(f"{name}-ERRORS",
                 If(account.clear, *back).Else(

@@ -25,7 +25,8 @@ def pattern_dwords(beat):
 class PatternGenerator(LiteXModule):
     """While enabled, the pattern in place of the sink's stream, which then stalls.
 
-    The pattern is no packet: it has no `last`, which would end a DMA descriptor early. Beats are offered while `run` too, from dword 0 on each time both become true.
+    The pattern is no packet: it has no `last`, which would end a DMA descriptor early. Beats are
+    offered while `run` too, from dword 0 on each time both become true.
     """
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i

@@ -47,8 +47,10 @@ class DmaEngines(LiteXModule):
         streams = [sides(port.source, False) for port in (writes, reads)]
         streams += [sides(reads.sink, True), sides(self.c2h.sink, True),
             sides(self.h2c.source, False)]
-        drive = [phy.id, phy.max_request_size, phy.max_payload_size, self.c2h.notices.time, *(signal for side in streams for signal in side[0])]
-        watch = [self.c2h.irq, self.h2c.irq, self.c2h.busy, self.h2c.busy, *(signal for side in streams for signal in side[1])]
+        drive = [phy.id, phy.max_request_size, phy.max_payload_size, self.c2h.notices.time,
+            *(signal for side in streams for signal in side[0])]
+        watch = [self.c2h.irq, self.h2c.irq, self.c2h.busy, self.h2c.busy,
+            *(signal for side in streams for signal in side[1])]
         for bank in banks:
             drive += [bank.bus.adr, bank.bus.we, bank.bus.re, bank.bus.dat_w]
             watch += [bank.bus.dat_r]
