@@ -18,8 +18,8 @@ and any CSRs, which software sees with the prefix `user_`. It lives in the `sys`
 
 `last` ends a packet, `bytes` is how many bytes of that beat count (0: all of them), and `error`
 says that the packet is not as it should be. h2c has them where the host asks for packets; in c2h
-`last` ends the buffer in host memory where the host wants that. Logic that knows none of this leaves them
-alone, or has streams of plain_stream_layout(), which is LitePCIe's `dma_layout`.
+`last` ends the buffer in host memory where the host wants that. Logic that knows none of this
+leaves them alone, or has streams of plain_stream_layout(), which is LitePCIe's `dma_layout`.
 """
 
 import importlib
