@@ -183,6 +183,7 @@ class C2h(LiteXModule):
         window = Signal(len(carry) + layouts.DATA_WIDTH)
         turned = Signal(layouts.DATA_WIDTH)
         end    = Mux(notice.valid, notice.end, header.end)
+        address, chosen = notice.address(Cat(Signal(2), header.address[2:]))
         self.comb += [
             moves.eq(header.valid & ~header.none & ((self.run & ~notice.hold) | begun)),
             last.eq(Mux(source.first, header.single, ends)),
@@ -194,15 +195,15 @@ class C2h(LiteXModule):
             source.last.eq(Mux(notice.valid, told, last)),
             source.we.eq(1),
             source.req_id.eq(phy.id),
+            chosen,
+            source.adr.eq(address),
             source.with_be.eq(1),
             If(notice.valid,
-                source.adr.eq(notice.address),
                 source.len.eq(notice.dwords),
                 source.first_be.eq(0xf),
                 source.last_be.eq(0xf),
                 source.dat.eq(notice.data)
             ).Else(
-                source.adr.eq(Cat(Signal(2), header.address[2:])),
                 source.len.eq(header.dwords),
                 source.first_be.eq(header.first_be),
                 source.last_be.eq(header.last_be),
@@ -245,9 +246,10 @@ class C2h(LiteXModule):
         header, table, account = self.headers.source, self.table, self.account
         counts = Signal() # As the table says it, but before the write is over.
         self.comb += [
-            counts.eq(header.last & self.run & (header.epoch == table.epoch) & ~table.flush),
+            counts.eq(header.valid & header.last & self.run &
+                (header.epoch == table.epoch) & ~table.flush),
             self.notices.counts.eq(counts),
-            self.notices.asks.eq(counts & header.irq),
+            self.notices.asks.eq(header.irq),
             table.done.eq(header.ready & header.last & self.run),
             [getattr(table.owner, name).eq(getattr(header, name)) for name, _ in owner_layout()],
             account.piece.eq(header.ready),

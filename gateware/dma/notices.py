@@ -135,12 +135,15 @@ class Account(LiteXModule):
 
 LINE = 8 # Place of a line in `Notices`, behind those of the records.
 
+# What a write has: data, or one of these.
+RECORDS, C2H_LINE, H2C_LINE = 1, 2, 3
+
 class Notices(LiteXModule):
     """Writes of its own between those of the data, on the same port.
 
-    `hold` is set in the cycle after a descriptor that must be told before more data goes, or when
-    there is time to tell. From then on no write of data begins, and one that has begun ends first.
-    Data goes on when all is written that was due.
+    `hold` is set in the cycle after the last write of a descriptor has begun that must be told
+    before more data goes, or when there is time to tell. From then on no write of data begins, and
+    one that has begun ends first. Data goes on when all is written that was due.
     """
     def __init__(self, phy, c2h, h2c):
         # What software sets.
@@ -152,8 +155,8 @@ class Notices(LiteXModule):
 
         # What c2h says.
         self.flags   = Signal(3)  # i, of the record, when the account's descriptor counts.
-        self.counts  = Signal()   # i, the account's descriptor counts when its piece ends,
-        self.asks    = Signal()   # i, and wants an interrupt.
+        self.counts  = Signal()   # i, the account's descriptor counts when this piece ends, which
+        self.asks    = Signal()   # i, begins unless it is held; and it wants an interrupt.
         self.run     = Signal()   # i
         self.more    = Signal()   # i, a write of data is ready,
         self.begun   = Signal()   # i, or has begun.
@@ -161,7 +164,6 @@ class Notices(LiteXModule):
         # A write: it is offered until it is `done`.
         self.hold    = Signal()   # o, no write of data begins.
         self.valid   = Signal()   # o
-        self.address = Signal(64) # o
         self.dwords  = Signal(7)  # o
         self.end     = Signal(3)  # o, number of its last beat.
         self.beat    = Signal(3)  # i, number of the beat that is offered,
@@ -176,7 +178,7 @@ class Notices(LiteXModule):
         self.add_batch()
         self.add_turns()
         self.add_data()
-        self.add_address()
+        self.add_place()
 
     def add_batch(self):
         """The records of one write. A record comes a cycle after its descriptor has counted.
@@ -188,9 +190,10 @@ class Notices(LiteXModule):
         self.ended   = Signal()             # A record comes,
         self.record  = Signal(3)            # with these flags.
         self.count   = Signal(max=BATCH + 1)
-        self.first   = Signal(MOST_ENTRIES) # Place of the first of them,
+        self.first   = Signal(MOST_ENTRIES) # Number of the first of them,
+        self.place   = Signal(MOST_ENTRIES) # its place in the ring,
         self.last    = Signal(3)            # beat of the last one.
-        self.full    = Signal()             # One cycle: a descriptor ends that must be told.
+        self.full    = Signal()             # A descriptor ends with this piece: it must be told.
         self.pending = Signal()             # There are records.
         self.batched = Signal()             # One cycle: they are written.
         place, fills = Signal(MOST_ENTRIES), Signal()
@@ -198,8 +201,8 @@ class Notices(LiteXModule):
             c2h.tells.eq(self.records | c2h.lines),
             h2c.tells.eq(h2c.lines),
             fills.eq((c2h.buffers[:3] == SMALL_BATCH - 1) & (c2h.buffers[3] | self.small)),
-            self.full.eq(c2h.piece & (
-                (self.counts & self.records & fills) | (self.asks & c2h.tells))),
+            self.full.eq(self.counts & (
+                (self.records & fills) | (self.asks & c2h.tells))),
             self.pending.eq(self.ended | (self.count != 0)),
         ]
         self.sync += [
@@ -224,23 +227,20 @@ class Notices(LiteXModule):
         What the table's reset makes old is not begun.
         """
         c2h, h2c = self.accounts
-        wants, asked = Signal(), Signal()
-        self.comb += [
-            wants.eq(self.hold | (self.pending & ~(self.more & self.run)) | c2h.go | h2c.go),
-        ]
-        self.batch = Signal() # The write is one of records,
-        self.ours  = Signal() # or c2h's line.
+        idle, asked = Signal(), Signal() # Of records there are none, or more may be gathered.
+        self.comb  += idle.eq(~self.pending | (self.more & self.run))
+        self.which  = Signal(2) # What is written.
         self.fsm = fsm = FSM(reset_state="DATA")
-        free     = Signal()
+        free     = Signal() # While `hold` is set: it ends.
         back     = [free.eq(1), NextState("DATA")]
         to_h2c   = If(h2c.go, NextState("H2C-MOVED")).Else(*back)
         to_lines = If(c2h.go, NextState("C2H-MOVED")).Else(to_h2c)
         fsm.act("DATA",
             # Without `more` no write of data can begin in this cycle either.
-            If(wants & ~self.begun & (self.hold | ~self.more) & ~c2h.clear,
+            If(~self.begun & (self.hold | ~self.more) & ~c2h.clear,
                 If(self.pending,
                     NextValue(self.valid, 1),
-                    NextValue(self.batch, 1),
+                    NextValue(self.which, RECORDS),
                     NextState("RECORDS")
                 ).Else(
                     to_lines
@@ -250,7 +250,7 @@ class Notices(LiteXModule):
         fsm.act("RECORDS",
             If(self.done,
                 NextValue(self.valid, 0),
-                NextValue(self.batch, 0),
+                NextValue(self.which, 0),
                 self.batched.eq(1),
                 If(~c2h.lines,
                     c2h.answered.eq(1),
@@ -259,10 +259,12 @@ class Notices(LiteXModule):
                 to_lines
             )
         )
-        for name, account, then in (("C2H", c2h, to_h2c), ("H2C", h2c, back)):
+        for name, account, which, then in (
+            ("C2H", c2h, C2H_LINE, to_h2c),
+            ("H2C", h2c, H2C_LINE, back),
+        ):
             fsm.act(f"{name}-MOVED",
                 account.told.eq(1),
-                NextValue(self.ours, account is c2h),
                 NextValue(asked, account.wanted),
                 # A line that was due a cycle ago may be so no longer.
                 If(account.clear | ~account.due, *back).Else(NextState(f"{name}-ERRORS"))
@@ -270,6 +272,7 @@ class Notices(LiteXModule):
             fsm.act(f"{name}-ERRORS",
                 If(account.clear, *back).Else(
                     NextValue(self.valid, 1),
+                    NextValue(self.which, which),
                     NextState(f"{name}-LINE")
                 )
             )
@@ -277,11 +280,12 @@ class Notices(LiteXModule):
                 If(account.clear, NextValue(asked, 0)),
                 If(self.done,
                     NextValue(self.valid, 0),
+                    NextValue(self.which, 0),
                     account.told_irq.eq(asked & ~account.clear),
                     then
                 )
             )
-        self.sync += self.hold.eq(~free & (wants | self.full))
+        self.sync += self.hold.eq(Mux(self.hold, ~free, self.full | ~idle | c2h.go | h2c.go))
         self.comb += [
             c2h.waits.eq(self.pending | c2h.due | c2h.wanted |
                 fsm.ongoing("C2H-ERRORS") | fsm.ongoing("C2H-LINE")),
@@ -294,34 +298,37 @@ class Notices(LiteXModule):
 
         The count of errors is that of the first cycle.
         """
-        c2h, h2c      = self.accounts
-        fsm           = self.fsm
-        lower, upper  = Signal(64), Signal(64)
-        errors, moved = Signal(32), Signal()
-        first, second = Signal(), Signal() # Halves that are written,
-        place         = Signal(4)          # here.
+        c2h, h2c     = self.accounts
+        fsm          = self.fsm
+        lower, upper = Signal(64), Signal(64)
+        errors       = Signal(32)
+        ours, theirs = fsm.ongoing("C2H-MOVED"), fsm.ongoing("H2C-MOVED")
+        part         = Signal(2) # What is written: a record or this of a line.
+        first        = Signal()  # Halves that are written,
+        second       = Signal()
+        place        = Signal(4) # here.
         self.comb += [
-            moved.eq(fsm.ongoing("C2H-MOVED") | fsm.ongoing("H2C-MOVED")),
-            If(fsm.ongoing("C2H-MOVED"),
-                lower.eq(c2h.position),
-                upper.eq(c2h.buffers)
-            ).Elif(fsm.ongoing("H2C-MOVED"),
-                lower.eq(h2c.position),
-                upper.eq(h2c.buffers)
-            ).Elif(fsm.ongoing("C2H-ERRORS") | fsm.ongoing("H2C-ERRORS"),
-                second.eq(1),
-                lower.eq(errors),
-                upper.eq(self.time)
-            ).Else(
-                second.eq(self.ended & self.count[0]),
-                lower.eq(Cat(c2h.length, Signal(32 - LENGTH_BITS), self.record)),
-                upper.eq(c2h.buffers)
-            ),
-            first.eq(moved | (self.ended & ~self.count[0])),
+            If(ours, part.eq(1)),
+            If(theirs, part.eq(2)),
+            If(fsm.ongoing("C2H-ERRORS") | fsm.ongoing("H2C-ERRORS"), part.eq(3)),
+            Case(part, {
+                0: lower.eq(Cat(c2h.length, Signal(32 - LENGTH_BITS), self.record)),
+                1: lower.eq(c2h.position),
+                2: lower.eq(h2c.position),
+                3: lower.eq(errors),
+            }),
+            Case(part, {
+                0: upper.eq(c2h.buffers),
+                1: upper.eq(c2h.buffers),
+                2: upper.eq(h2c.buffers),
+                3: upper.eq(self.time),
+            }),
+            first.eq(ours | theirs | (self.ended & ~self.count[0])),
+            second.eq(Mux(part == 3, 1, self.ended & self.count[0])),
             place.eq(Mux(self.ended, self.count >> 1, LINE)),
         ]
-        self.sync += If(moved, errors.eq(Mux(fsm.ongoing("C2H-MOVED"), c2h.errors, h2c.errors)))
-        shown = Mux(self.batch, self.beat, LINE)
+        self.sync += If(part[0] != part[1], errors.eq(Mux(ours, c2h.errors, h2c.errors)))
+        shown = Mux(self.which == RECORDS, self.beat, LINE)
         for n, enable in enumerate((first, second)):
             memory = Memory(128, 2*LINE)
             write  = memory.get_port(write_capable=True)
@@ -335,22 +342,27 @@ class Notices(LiteXModule):
                 self.data[128*n:128*(n + 1)].eq(read.dat_r),
             ]
 
-    def add_address(self):
-        place = Signal(MOST_ENTRIES) # In the ring.
+    def add_place(self):
+        """Where in the ring the batch begins: the base has zeros there."""
         self.comb += [
-            [place[n].eq(self.first[n] & (self.entries > n if n >= LEAST_ENTRIES else 1))
+            [self.place[n].eq(self.first[n] & (self.entries > n if n >= LEAST_ENTRIES else 1))
                 for n in range(MOST_ENTRIES)],
             self.dwords.eq(STATUS_SIZE//4),
-            If(self.batch,
-                self.address.eq(self.base | Cat(Signal(log2_int(RECORD_SIZE)), place)),
+            If(self.which == RECORDS,
                 self.dwords.eq(Cat(Signal(2), self.count)),
                 self.end.eq(self.last)
-            ).Elif(self.ours,
-                self.address.eq(self.places["c2h"])
-            ).Else(
-                self.address.eq(self.places["h2c"])
             ),
         ]
+
+    def address(self, data):
+        """That of the write, or of one of `data`."""
+        address = Signal(len(data))
+        return address, Case(self.which, {
+            0:        address.eq(data),
+            RECORDS:  address.eq(self.base | Cat(Signal(log2_int(RECORD_SIZE)), self.place)),
+            C2H_LINE: address.eq(self.places["c2h"]),
+            H2C_LINE: address.eq(self.places["h2c"]),
+        })
 
 # Registers ----------------------------------------------------------------------------------------
 
