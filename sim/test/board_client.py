@@ -142,6 +142,11 @@ class Card:
         """Posted: it is on its way when this returns, and arrives before any later read."""
         self.mmio_write(self.address(name), value)
 
+    def write64(self, name, value):
+        """A register of two dwords."""
+        self.mmio_write(self.address(name), value >> 32)
+        self.mmio_write(self.address(name) + 4, value & 0xFFFF_FFFF)
+
     def device_time(self):
         """Device time in ticks of 4 ns, modulo 2^32."""
         return self.read("device_time_low")
@@ -209,10 +214,11 @@ class Card:
             raises = interrupts == "all" or (interrupts == "last" and last)
             self.add_descriptor(direction, address, count, raises)
 
-    def add_descriptor(self, direction, address, count, interrupt=False):
+    def add_descriptor(self, direction, address, count, interrupt=False, packet=False):
+        """`packet`: h2c's is one with its own end, and c2h's ends with one of the stream."""
         table = f"{PREFIX[direction]}_table"
         value = self.address(f"{table}_value")
-        upper = count | LAST_DISABLE | (0 if interrupt else IRQ_DISABLE)
+        upper = count | (0 if packet else LAST_DISABLE) | (0 if interrupt else IRQ_DISABLE)
         self.mmio_write(value, upper)
         self.mmio_write(value + 4, address & 0xFFFF_FFFF)
         self.write(f"{table}_we", address >> 32)
