@@ -487,6 +487,39 @@ def test_records_gather_while_data_waits(entries, mps, most):
     assert 5 in ends and all(end in ends for end in range(most, count, most))
 
 
+@pytest.mark.parametrize("often", [0, 0.05])
+def test_a_ring_of_512_records_wraps(often):
+    """Record 513 stands where the first one stood, whether or not the batches begin in step.
+
+    The table holds half as many buffers. The stream waits until it is full, then passes the end.
+    """
+    bench   = Bench(1, entries=9, pace=True)
+    count   = 600
+    buffers = [(n << 12, 32, bench.rng.random() < often) for n in range(1, count + 1)]
+    sizes   = [bench.rng.randint(1, 32) for _ in range(count)]
+    beats   = [beat for size in sizes for beat in packet(bench.rng, size)]
+    beats.insert(400, 3000)
+
+    def main():
+        yield from bench.set_up(RECORDS)
+        yield from bench.enable("c2h", 1)
+        for n in range(0, count, 20):
+            yield from bench.program("c2h", buffers[n:n + 20])
+            while (yield from bench.status("c2h")) < n - 200:
+                yield
+        while (yield from bench.status("c2h")) < count:
+            yield
+        yield from bench.calm()
+
+    bench.run(main(), beats)
+    host = Host(bench, {"c2h": buffers})
+    assert host.records == [(size, LAST) for size in sizes]
+    assert host.irqs["c2h"] == sum(irq for *_, irq in buffers)
+    ends = [sum(host.batches[:n + 1]) for n in range(len(host.batches))]
+    batch = next(n for n, end in enumerate(ends) if end >= 512)
+    assert ends[batch] == 512 and host.batches[batch] > 1 and host.batches[batch + 1] > 1
+
+
 @each_seed(2)
 def test_a_record_goes_at_once_when_nothing_waits(seed):
     """Its first beat is offered within four cycles of the last one of the data."""
