@@ -16,24 +16,27 @@ import test_guest_driver_power as power
 import test_guest_driver_rings as rings
 import test_guest_driver_soak as soak
 import test_guest_driver_unwind as unwind
-from driver_guest import FAULTS, HELD, faulty_guest, importer
+from driver_guest import FAULTS, HELD, boot, faulty_guest, importer
 from live_guest import LiveGuest
 from seeds import SHIFT
 from test_guest_built import P2PMEM
 
 from lanebox import layouts
+from sim import artefacts
+from sim.board.process import BoardProcess
 from sim.guest import kernel as guest_kernel
 from sim.guest import run
 
 pytestmark = pytest.mark.guest
 
-PROGRAMS = ("stress", "rings", "held", "pinned", "memory", "fuzz", "unwind", "kexec")
+PROGRAMS = ("stress", "rings", "held", "packets", "pinned", "memory", "fuzz", "unwind",
+            "kexec")  # fmt: skip
 FAULTY = "/faulty/litepcie.ko"  # the build of software/kernel/test/faults
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
 WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
-UNUSED = "cd /bin; rm -rf /faulty /more /root/* rings held pinned memory fuzz unwind; cd /root"
+UNUSED = "cd /bin; rm -rf /faulty /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"
 FUZZ_CALLS = 4000  # each branch four times or oftener
 
 
@@ -119,6 +122,28 @@ def test_a_held_direction_loses_nothing(guest):
 def test_a_node_is_a_stream_of_bytes(guest):
     """Pieces of any length, by cat, dd and head: the bytes come back as they went."""
     held.check_streamed(guest.run(held.PIECES))
+
+
+def test_a_card_without_records_is_held(tmp_path, monkeypatch):
+    """LitePCIe's endpoint: whole buffers, by its own count, and no packets."""
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+    with BoardProcess(artefacts.build("litepcie").board, rings.PACE) as board:
+        commands = held.held_whole(400, 20, 1 + SHIFT)
+        held.check_held_whole(boot(board, commands, None, ["held"]).files)
+
+
+def test_packets_keep_their_bytes_and_their_ends(guest):
+    """500 of 1 byte to three buffers, by ADVANCE and records, and by write() and read()."""
+    seed = 1 + SHIFT
+    print(f"seed {seed}")
+    held.check_packets(guest.run(held.packets(500, seed)))
+
+
+def test_the_user_hears_of_a_bad_packet(guest):
+    """A read of the card that the host fails: read() and fsync() say so once, and give all data."""
+    functions = {"fail": lambda: guest.board.command("fault ca:1")}
+    commands = ["ask fail", "packets bad /dev/litepcie0 >/out/packets"]
+    assert "bad: ok" in guest.run(commands, lambda board: functions)["packets"].decode()
 
 
 def test_a_reset_ends_a_held_run_with_an_error(guest):

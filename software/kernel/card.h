@@ -18,6 +18,7 @@
  *   card->live		held for reading by whoever needs the hardware
  *   way->mutex		owner, rings, start and stop; h2c's before c2h's
  *   card->master_lock	bus mastering
+ *   notices.lock	which notices are on
  *   way->wait.lock	counts
  *   card->irq_lock	which causes are enabled
  * card->files_lock, card->user.lock and ring->lock stand for themselves.
@@ -78,6 +79,18 @@ struct litepcie_held {
 	u64	mask;		/* of the places in @end */
 };
 
+/* Packets of a file's runs in one direction: LITEPCIE_IOCTL_PACKETS. */
+struct litepcie_ends {
+	bool	packets;
+	u32	flush_us;
+};
+
+/* A run of read() or write().  Changed with way->io held, too. */
+struct litepcie_stream {
+	u64	at;		/* bytes of the ring that were read, or written */
+	u64	warned;		/* errors that the user knows of; c2h: the last such buffer, from 1 */
+};
+
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	enum litepcie_direction	id;
@@ -86,6 +99,7 @@ struct litepcie_way {
 	u32			depth;		/* of the descriptor table */
 	u32			in_flight;	/* bytes that may lack of what is done: h2c, stock */
 	bool			tells_taken;	/* h2c: that the user's logic has taken all */
+	bool			told;		/* this run: the card writes the status line */
 
 	struct mutex		io;		/* one read() or write() at a time */
 	struct mutex		mutex;		/* owner, rings, start and stop */
@@ -104,6 +118,7 @@ struct litepcie_way {
 	int			error;		/* why it was stopped, or 0 */
 	unsigned int		generation;	/* counts starts and stops */
 	u32			count, mode, interval_us;	/* of the ring that runs, or ran */
+	struct litepcie_ends	ends;		/* of the run */
 	bool			indexed;	/* runs by the index page */
 	u64			position;	/* loop: last loop status, in buffers */
 	s64			hw_count, sw_count;
@@ -111,15 +126,28 @@ struct litepcie_way {
 	u32			margin;		/* half the ring */
 	u64			interrupts, lost, missed;	/* since the probe */
 	u64			unsent;		/* bytes that close() gave up, since the probe */
-	struct {
-		u64		at;		/* bytes that were read, or written */
-	} stream;				/* changed with io held, too */
+	struct litepcie_stream	stream;
 	struct eventfd_ctx	*event;		/* signalled with wait, or NULL */
 
 	struct hrtimer		timer;		/* looks for news, see moderation.c */
+	struct delayed_work	flusher;	/* h2c: sends an incomplete beat */
 	struct delayed_work	watchdog;	/* while running; the rest is its own */
 	s64			watched;
 	u64			watched_interrupts;
+};
+
+/* What the card tells in memory, see notices.c. */
+struct litepcie_notices {
+	const struct litepcie_block	*block;
+	void __iomem		*regs;
+	bool			able;		/* the card can, and the memory is right for it */
+	bool			mapped;		/* for the card */
+	struct litepcie_record	*records;	/* a ring of @entries, in 2^@order pages */
+	u32			entries;
+	unsigned int		order;
+	dma_addr_t		records_dma, status_dma;
+	struct mutex		lock;		/* protects control */
+	u32			control;
 };
 
 struct litepcie_chan {
@@ -128,6 +156,7 @@ struct litepcie_chan {
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;
+	struct litepcie_notices	notices;
 	struct litepcie_way	way[LITEPCIE_WAYS];
 };
 
@@ -191,6 +220,7 @@ struct litepcie_file {
 	struct list_head	node;		/* in card->files */
 	struct litepcie_index	*index;		/* a page that its mappings share */
 	struct litepcie_ring	*ring[LITEPCIE_WAYS];	/* LitePCIe's; under way->mutex */
+	struct litepcie_ends	ends[LITEPCIE_WAYS];	/* under way->mutex */
 };
 
 /* Way @n of all channels, or NULL. */
@@ -262,7 +292,7 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
 void litepcie_dma_init(struct litepcie_way *way);
 int litepcie_dma_halt(struct litepcie_way *way);
 bool litepcie_dma_taken(struct litepcie_way *way);
-void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq);
+void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run);
 int litepcie_dma_stop(struct litepcie_way *way);
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file);
@@ -291,13 +321,25 @@ int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 
 /* held.c */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost);
-void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq);
+void litepcie_held_look(struct litepcie_way *way);
+void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last);
 u64 litepcie_held_outstanding(struct litepcie_way *way);
 u64 litepcie_held_position(const struct litepcie_way *way);
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths);
 
+/* notices.c */
+int litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth);
+void litepcie_notices_unmap(struct litepcie_chan *chan);
+void litepcie_notices_free(struct litepcie_chan *chan);
+size_t litepcie_notices_bytes(const struct litepcie_notices *notices);
+void litepcie_notices_start(struct litepcie_way *way, u32 flush_us);
+void litepcie_notices_stop(struct litepcie_way *way, bool live);
+bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
+void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
+
 /* stream.c */
+void litepcie_stream_init(struct litepcie_way *way);
 bool litepcie_stream_ready(struct litepcie_way *way);
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock);
@@ -306,6 +348,7 @@ void litepcie_stream_close(struct litepcie_file *file);
 
 /* progress.c */
 bool litepcie_dma_progress(struct litepcie_way *way);
+void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
 void litepcie_dma_news(struct litepcie_way *way);
 
@@ -323,6 +366,7 @@ enum litepcie_region {
 	LITEPCIE_REGION_C2H,
 	LITEPCIE_REGION_STATUS,
 	LITEPCIE_REGION_INDEX,
+	LITEPCIE_REGION_RECORDS,
 	LITEPCIE_REGION_BAR		/* and one for each BAR from here on */
 };
 
@@ -358,6 +402,7 @@ void litepcie_chan_del(struct litepcie_chan *chan);
 int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *setup);
 int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request);
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info);
+int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets);
 
 /* ioctl.c, rw.c, mmap.c, sysfs.c */
 long litepcie_ioctl(struct file *file, unsigned int cmd, unsigned long arg);

@@ -14,7 +14,8 @@
 #include "card.h"
 #include "compat.h"
 
-#define MINORS	256
+#define MINORS		256
+#define READ_FLUSH_US	100	/* read() hears of a part of a buffer, unless the user says */
 
 static dev_t first_number;
 static struct class *litepcie_class;
@@ -37,6 +38,7 @@ static int litepcie_open(struct inode *inode, struct file *filp)
 	}
 	file->chan = chan;
 	file->filp = filp;
+	file->ends[LITEPCIE_C2H].flush_us = READ_FLUSH_US;
 	filp->private_data = file;
 	err = litepcie_enter(chan->card);
 	if (err)
@@ -190,6 +192,9 @@ static void chan_release(struct device *dev)
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
 
 	put_allowances(chan);
+	litepcie_notices_free(chan);
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
+		cancel_delayed_work_sync(&chan->way[n].flusher);
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
 		kvfree(chan->way[n].held.end);
 	put_page(virt_to_page(chan->status));
@@ -211,6 +216,7 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	/* A file may write before it has a ring: it will be LitePCIe's. */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
+	litepcie_stream_init(way);
 }
 
 /* Its device holds it: put_device(&chan->dev) frees it. */
@@ -236,6 +242,7 @@ struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++)
 		way_init(chan, n);
 	chan->card = card;
+	mutex_init(&chan->notices.lock);
 	litepcie_card_get(card);
 	device_initialize(&chan->dev);
 	chan->dev.class = litepcie_class;

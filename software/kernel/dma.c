@@ -21,7 +21,7 @@
 #define ENABLE_TAKEN		BIT(2)	/* h2c: and nothing waits for the user's logic */
 
 #define DESCRIPTOR_IRQ_OFF	BIT(24)
-#define DESCRIPTOR_LAST_OFF	BIT(25)	/* a stream has no packets */
+#define DESCRIPTOR_LAST_OFF	BIT(25)	/* it has nothing to do with the ends of packets */
 
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
@@ -122,12 +122,12 @@ int litepcie_dma_halt(struct litepcie_way *way)
 }
 
 /* Put a descriptor into the card's table: these bytes of the ring, in one buffer. */
-void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq)
+void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
 	u32 size = way->ring->geometry.size;
 	dma_addr_t dma = litepcie_ring_dma(way->ring, offset >> ilog2(size)) +
 			 (offset & (size - 1));
-	u32 flags = DESCRIPTOR_LAST_OFF | (irq ? 0 : DESCRIPTOR_IRQ_OFF);
+	u32 flags = (last ? 0 : DESCRIPTOR_LAST_OFF) | (irq ? 0 : DESCRIPTOR_IRQ_OFF);
 
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE, flags | bytes);
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_VALUE + 4, lower_32_bits(dma));
@@ -144,7 +144,7 @@ static int fill_table(struct litepcie_way *way)
 	for (u32 buffer = 0; buffer < count; buffer++)
 		litepcie_dma_describe(way, (u64)buffer * geometry->size, geometry->size,
 				      geometry->mode != LITEPCIE_MODE_POLL &&
-				      buffer % geometry->per_interrupt == 0);
+				      buffer % geometry->per_interrupt == 0, false);
 	/* Also waits until the card has them all. */
 	level = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LEVEL);
 	if (level == count)
@@ -184,8 +184,7 @@ static void watch(struct work_struct *work)
 {
 	struct litepcie_way *way = container_of(work, struct litepcie_way, watchdog.work);
 
-	if (litepcie_dma_progress(way))
-		litepcie_dma_news(way);
+	litepcie_dma_ask(way);
 	if (interrupts_are_missing(way))
 		dev_warn_ratelimited(litepcie_dev(way), "%s: the card goes on, but interrupts do not come\n",
 				     litepcie_way_name(way));
@@ -230,7 +229,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 			way->mode = LITEPCIE_MODE_ADAPTIVE;
 			way->interval_us = STREAM_INTERVAL_US;
 		}
-		way->stream.at = 0;
+		way->stream = (struct litepcie_stream){ };
 		way->indexed = geometry->flags & LITEPCIE_RING_INDEXED;
 		way->held.advanced = 0;
 		way->held.done = 0;
@@ -259,8 +258,24 @@ int litepcie_dma_stop(struct litepcie_way *way)
 	set_run(way, LITEPCIE_RUN_REST, 0);
 	litepcie_moderation_stop(way);
 	err = litepcie_dma_halt(way);
+	litepcie_notices_stop(way, true);
 	litepcie_dma_news(way);
 	return err;
+}
+
+/* What the file has asked for of its packets, and a card that tells of them. */
+static void begin_notices(struct litepcie_way *way, u32 run)
+{
+	struct litepcie_ends ends = way->owner->ends[way->id];
+
+	/* A buffer ends early only where a packet may end it. */
+	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
+		ends.flush_us = 0;
+	if (run == LITEPCIE_RUN_LOOP)
+		ends = (struct litepcie_ends){ };
+	way->ends = ends;
+	if (run != LITEPCIE_RUN_LOOP && way->chan->notices.able)
+		litepcie_notices_start(way, ends.flush_us);
 }
 
 /* For its owner.  Between enter and exit. */
@@ -278,6 +293,7 @@ static int start_locked(struct litepcie_way *way, u32 run)
 	if (err)
 		return err;
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_LOOP_PROG_N, run == LITEPCIE_RUN_LOOP);
+	begin_notices(way, run);
 	WRITE_ONCE(way->owner->index->way[way->id].software, 0);
 	set_run(way, run, 0);
 	litepcie_moderation_start(way);
@@ -338,6 +354,7 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 	litepcie_moderation_stop(way);
 	if (!READ_ONCE(litepcie_of(way)->lost))
 		litepcie_dma_halt(way);
+	litepcie_notices_stop(way, !READ_ONCE(litepcie_of(way)->lost));
 	mutex_unlock(&way->mutex);
 	litepcie_dma_news(way);
 }

@@ -43,24 +43,48 @@ static u64 settled(const struct litepcie_way *way)
 	return count;
 }
 
+/* It counts what it never had, and may have gone. */
+static bool lose(struct litepcie_way *way, bool *lost)
+{
+	way->error = -EIO;
+	way->status->error = -EIO;
+	*lost = true;
+	return true;
+}
+
+/* By its status line, which comes behind all that it counts. */
+static bool look_at_line(struct litepcie_way *way, bool *lost)
+{
+	u64 done = smp_load_acquire(&way->status->buffers);
+
+	if (unlikely(done > way->held.advanced))
+		return lose(way, lost);
+	/* Records may have told of more. */
+	if (done <= way->held.done)
+		return false;
+	way->held.done = done;
+	way->hw_count = done;
+	trace_litepcie_progress(way, way->hw_count, way->sw_count);
+	return true;
+}
+
 /*
- * Ask the card how far it is; true: there is news.  @lost: it counts what it never
- * had, and may have gone.
+ * How far is the card?  true: there is news.  @lost: it counts what it never had,
+ * and may have gone.
  */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 {
 	void __iomem *status = way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS;
 	struct litepcie_held *held = &way->held;
-	u32 news = readl(status) - (u32)held->done;
 	u64 count;
+	u32 news;
 
 	lockdep_assert_held(&way->wait.lock);
-	if (unlikely(news > held->advanced - held->done)) {
-		way->error = -EIO;
-		way->status->error = -EIO;
-		*lost = true;
-		return true;
-	}
+	if (way->told)
+		return look_at_line(way, lost);
+	news = readl(status) - (u32)held->done;
+	if (unlikely(news > held->advanced - held->done))
+		return lose(way, lost);
 	/*
 	 * The endpoint may still have the end of what it has counted.  The answer
 	 * to a read that is made now comes behind it.
@@ -79,8 +103,32 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	return true;
 }
 
-/* One descriptor more, of bytes that do not cross the end of a buffer. */
-void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq)
+/*
+ * The user may know more than the last interrupt did: it sees the line, and of c2h
+ * the records, for which the line waits while there is more to come.
+ */
+void litepcie_held_look(struct litepcie_way *way)
+{
+	struct litepcie_held *held = &way->held;
+	bool news = litepcie_dma_progress(way);
+
+	if (way->told && way->id == LITEPCIE_C2H) {
+		spin_lock_irq(&way->wait.lock);
+		while (held->done < held->advanced && litepcie_notices_ended(way, held->done))
+			held->done++;
+		news |= way->hw_count != held->done;
+		way->hw_count = held->done;
+		spin_unlock_irq(&way->wait.lock);
+	}
+	if (news)
+		litepcie_dma_news(way);
+}
+
+/*
+ * One descriptor more, of bytes that do not cross the end of a buffer.  @last: h2c:
+ * the packet ends with it; c2h: the end of a packet ends it.
+ */
+void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
 	struct litepcie_held *held = &way->held;
 
@@ -89,7 +137,7 @@ void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool 
 	held->end[held->advanced & held->mask] = held->bytes;
 	held->advanced++;
 	spin_unlock_irq(&way->wait.lock);
-	litepcie_dma_describe(way, offset, bytes, irq);
+	litepcie_dma_describe(way, offset, bytes, irq, last);
 }
 
 /* Descriptors that the card has, or may have. */
@@ -127,7 +175,8 @@ static void hand_over(struct litepcie_way *way, const struct litepcie_advance *a
 		div_u64_rem(number + 1, geometry->per_interrupt, &rest);
 		litepcie_held_append(way, (u64)buffer * geometry->size,
 				     lengths ? lengths[i] : geometry->size,
-				     !never && (!rest || (notify && i + 1 == advance->count)));
+				     !never && (!rest || (notify && i + 1 == advance->count)),
+				     way->ends.packets);
 	}
 	WRITE_ONCE(way->status->advanced, way->held.advanced);
 }
@@ -141,9 +190,8 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 	if (err)
 		return err;
 	geometry = &way->ring->geometry;
-	/* The user may know more than the last interrupt did. */
 	if (litepcie_held_outstanding(way) + advance->count > geometry->count)
-		litepcie_dma_progress(way);
+		litepcie_held_look(way);
 	if (READ_ONCE(way->error))
 		return way->error;
 	if (litepcie_held_outstanding(way) + advance->count > geometry->count)

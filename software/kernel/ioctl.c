@@ -271,8 +271,7 @@ static int ioctl_counts(struct litepcie_file *file, struct litepcie_counts *coun
 	err = litepcie_enter(file->chan->card);
 	if (err)
 		return err;
-	if (litepcie_dma_progress(way))
-		litepcie_dma_news(way);
+	litepcie_dma_ask(way);
 	litepcie_exit(file->chan->card);
 	spin_lock_irq(&way->wait.lock);
 	*counts = (struct litepcie_counts){
@@ -355,6 +354,7 @@ union argument {
 	struct litepcie_bar			bar;
 	struct litepcie_advance			advance;
 	struct litepcie_counts			counts;
+	struct litepcie_packets			packets;
 };
 
 /* Programs were compiled with these. */
@@ -368,6 +368,8 @@ static_assert(sizeof(struct litepcie_ring_memory) == 48);
 static_assert(sizeof(struct litepcie_ring_info) == 96);
 static_assert(sizeof(struct litepcie_advance) == 32);
 static_assert(sizeof(struct litepcie_counts) == 56);
+static_assert(sizeof(struct litepcie_packets) == 32);
+static_assert(sizeof(struct litepcie_record) == 16);
 static_assert(sizeof(struct litepcie_status_way) == 128);
 static_assert(sizeof(struct litepcie_event) == 8);
 static_assert(sizeof(struct litepcie_bar) == 24);
@@ -405,6 +407,8 @@ static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument
 		return ioctl_advance(file, &argument->advance);
 	case LITEPCIE_IOCTL_COUNTS:
 		return ioctl_counts(file, &argument->counts);
+	case LITEPCIE_IOCTL_PACKETS:
+		return litepcie_setup_packets(file, &argument->packets);
 	case LITEPCIE_IOCTL_BAR:
 		return ioctl_bar(file, &argument->bar);
 	default:

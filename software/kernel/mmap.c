@@ -109,6 +109,25 @@ static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(chan->status));
 }
 
+/* The records of c2h buffers, which the card writes. */
+static int mmap_records(struct litepcie_chan *chan, struct vm_area_struct *vma)
+{
+	size_t bytes = PAGE_ALIGN(litepcie_notices_bytes(&chan->notices));
+	struct page *page;
+	int err = 0;
+
+	if (!bytes || vma->vm_end - vma->vm_start != bytes || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+	if (vma->vm_flags & VM_WRITE)
+		return -EPERM;
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	vm_flags_clear(vma, VM_MAYWRITE);
+	page = virt_to_page(chan->notices.records);
+	for (size_t at = 0; !err && at < bytes; at += PAGE_SIZE)
+		err = vm_insert_page(vma, vma->vm_start + at, page++);
+	return err;
+}
+
 /* The file's own page, so that nobody else writes to it. */
 static int mmap_index(struct litepcie_file *file, struct vm_area_struct *vma)
 {
@@ -142,6 +161,8 @@ static int mmap_place(struct litepcie_file *file, struct vm_area_struct *vma)
 		return mmap_status(chan, vma);
 	case LITEPCIE_REGION_INDEX:
 		return mmap_index(file, vma);
+	case LITEPCIE_REGION_RECORDS:
+		return mmap_records(chan, vma);
 	default:
 		return -EINVAL;
 	}

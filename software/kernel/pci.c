@@ -218,6 +218,18 @@ static void unmap_rings(struct litepcie *card)
 
 	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
 		litepcie_owner_unmap(way);
+	for (unsigned int n = 0; n < card->channels; n++)
+		litepcie_notices_unmap(card->chan[n]);
+}
+
+/* What they tell in memory, when it is known which memory the card reaches. */
+static int init_notices(struct litepcie *card)
+{
+	int err = 0;
+
+	for (unsigned int n = 0; n < card->channels && !err; n++)
+		err = litepcie_notices_init(card->chan[n], n);
+	return err;
 }
 
 static int bring_up(struct litepcie *card)
@@ -239,8 +251,10 @@ static int bring_up(struct litepcie *card)
 	err = halt_everything(card);
 	if (!err)
 		err = set_dma_mask(card);
+	if (!err)
+		err = init_notices(card);
 	if (err)
-		goto irq_exit;
+		goto unmap;
 	pci_set_master(card->pdev);
 	pci_save_state(card->pdev);
 	litepcie_set_state(card, LITEPCIE_LIVE);
@@ -251,9 +265,9 @@ static int bring_up(struct litepcie *card)
 
 quiesce:
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
-	unmap_rings(card);	/* of whoever was quick to open a first channel */
 	pci_clear_master(card->pdev);
-irq_exit:
+unmap:
+	unmap_rings(card);	/* also of whoever was quick to open a first channel */
 	litepcie_irq_exit(card);
 put:
 	put_channels(card);

@@ -86,6 +86,15 @@ void litepcie_dma_news(struct litepcie_way *way)
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
+/* For those who want to know now: a card that tells by itself may have gone in silence. */
+void litepcie_dma_ask(struct litepcie_way *way)
+{
+	if (way->told && readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS) == ~0u)
+		litepcie_check_lost(litepcie_of(way));
+	if (litepcie_dma_progress(way))
+		litepcie_dma_news(way);
+}
+
 /* In the interrupt handler, the cause being cleared. */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {

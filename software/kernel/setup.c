@@ -89,6 +89,27 @@ static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometr
 	};
 }
 
+/* For the file's next runs; a run that is under way goes on as it began. */
+int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets)
+{
+	struct litepcie_way *way = litepcie_find_way(file, packets->way);
+
+	if (!way || packets->flags & ~LITEPCIE_PACKETS_ON || packets->flush_us > USEC_PER_SEC ||
+	    memchr_inv(packets->reserved, 0, sizeof(packets->reserved)))
+		return -EINVAL;
+	if (litepcie_is_gone(file->chan->card))
+		return -ENODEV;
+	if (!file->chan->notices.able && (packets->flags || packets->flush_us))
+		return -EOPNOTSUPP;
+	mutex_lock(&way->mutex);
+	file->ends[way->id] = (struct litepcie_ends){
+		.packets	= packets->flags & LITEPCIE_PACKETS_ON,
+		.flush_us	= packets->flush_us,
+	};
+	mutex_unlock(&way->mutex);
+	return 0;
+}
+
 /* Of the ring that the card has, whosever it is; else of the one that the file would have. */
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info)
 {
@@ -106,6 +127,10 @@ int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *i
 		.index_offset	= (u64)LITEPCIE_REGION_INDEX << LITEPCIE_MMAP_SHIFT,
 		.table_depth	= way->depth,
 	};
+	if (way->id == LITEPCIE_C2H)
+		info->records_bytes = litepcie_notices_bytes(&file->chan->notices);
+	if (info->records_bytes)
+		info->records_offset = (u64)LITEPCIE_REGION_RECORDS << LITEPCIE_MMAP_SHIFT;
 	mutex_lock(&way->mutex);
 	ring = way->ring ? way->ring : file->ring[way->id];
 	if (ring) {

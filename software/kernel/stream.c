@@ -5,12 +5,16 @@
  *
  * read() and write() of a held direction: a stream of bytes, of any length at a time.
  *
- * The ring is one row of bytes.  c2h has all buffers that were read to their end.
- * h2c has the whole beats of what was written: an incomplete one waits for more,
- * so that pieces of any length reach the user's logic as one would.  fsync() and
- * the last close() send it as it is; what is written then begins a new beat.  The
- * last close() stops h2c, so it waits until the user's logic has taken all: a stop
- * drops what the card has fetched and the logic has not taken.
+ * The ring is one row of bytes.  c2h has all buffers that were read to their end; of
+ * one that has ended early the rest is passed over.  h2c has the whole beats of what
+ * was written: an incomplete one waits for more, so that pieces of any length reach
+ * the user's logic as one would.  fsync(), the last close() and the flush time send
+ * it as it is, as the end of a packet, which says how many bytes it has; what is
+ * written then begins a new beat.  The last close() stops h2c, so it waits until the
+ * user's logic has taken all: a stop drops what the card has fetched and the logic
+ * has not taken.
+ *
+ * With packets a write() is one, which waits until there is room for all of it.
  */
 
 #include <linux/math64.h>
@@ -31,6 +35,9 @@ struct run {
 	struct litepcie_way	*way;
 	struct litepcie_ring	*ring;
 	unsigned int		generation;
+	u64			needs;	/* bytes without which it can do nothing */
+	ssize_t			done;	/* bytes so far */
+	bool			ended;	/* c2h: with the end of a packet */
 };
 
 /* A place in the row of bytes, in the ring. */
@@ -74,6 +81,16 @@ bool litepcie_stream_ready(struct litepcie_way *way)
 	return ready;
 }
 
+/* h2c: the table has room for so many bytes of the ring, each buffer a descriptor. */
+static bool has_places(const struct run *run, u64 bytes)
+{
+	const struct litepcie_way *way = run->way;
+	u32 size = run->ring->geometry.size;
+	u64 buffers = ((way->stream.at & (size - 1)) + bytes + size - 1) >> ilog2(size);
+
+	return way->held.advanced - way->hw_count + buffers <= way->depth;
+}
+
 /* The same for a call, and 0 if another thread has ended its run. */
 static u64 ready_in(const struct run *run)
 {
@@ -82,11 +99,13 @@ static u64 ready_in(const struct run *run)
 
 	spin_lock_irq(&way->wait.lock);
 	bytes = way->generation == run->generation ? ready_bytes(way) : 0;
+	if (run->needs && (bytes < run->needs || !has_places(run, run->needs)))
+		bytes = 0;
 	spin_unlock_irq(&way->wait.lock);
 	return bytes;
 }
 
-static void move(const struct run *run, u64 bytes)
+static void move(const struct run *run, s64 bytes)
 {
 	spin_lock_irq(&run->way->wait.lock);
 	run->way->stream.at += bytes;
@@ -107,13 +126,14 @@ static void give_back(struct litepcie_way *way)
 
 		div_u64_rem(way->held.advanced, geometry->count, &buffer);
 		litepcie_ring_for_card(way->ring, buffer);
-		litepcie_held_append(way, (u64)buffer * geometry->size, geometry->size, true);
+		litepcie_held_append(way, (u64)buffer * geometry->size, geometry->size, true,
+				     way->told);
 	}
 }
 
 /*
  * h2c: the next part of what was written, up to the end of its buffer; @all: with
- * an incomplete last beat.  There is room in the table.
+ * an incomplete last beat, which ends a packet.  There is room in the table.
  */
 static void send_part(struct litepcie_way *way, bool all)
 {
@@ -129,7 +149,8 @@ static void send_part(struct litepcie_way *way, bool all)
 		return;
 	div_u64_rem(given >> ilog2(size), way->ring->geometry.count, &buffer);
 	litepcie_ring_for_card(way->ring, buffer);
-	litepcie_held_append(way, (u64)buffer * size + (given & (size - 1)), bytes, true);
+	litepcie_held_append(way, (u64)buffer * size + (given & (size - 1)), bytes, true,
+			     given + bytes == way->stream.at && (way->ends.packets || bytes % BEAT));
 	spin_lock_irq(&way->wait.lock);
 	way->held.bytes = round_up(way->held.bytes, BEAT);
 	way->stream.at = max(way->stream.at, way->held.bytes);
@@ -156,6 +177,53 @@ static int hand_over(const struct run *run, bool all)
 	mutex_unlock(&way->mutex);
 	litepcie_exit(litepcie_of(way));
 	return err;
+}
+
+/* The flush time of h2c ------------------------------------------------------------ */
+
+static void flush_later(const struct run *run)
+{
+	struct litepcie_way *way = run->way;
+
+	if (way->ends.flush_us && way->stream.at != way->held.bytes)
+		mod_delayed_work(system_wq, &way->flusher, usecs_to_jiffies(way->ends.flush_us) + 1);
+}
+
+/* The run that there is, if it is one of write(): for @file, or for anybody. */
+static bool find_run(struct run *run, struct litepcie_way *way, const struct litepcie_file *file)
+{
+	bool found;
+
+	mutex_lock(&way->mutex);
+	found = way->run == LITEPCIE_RUN_STREAM && (!file || way->owner == file);
+	if (found) {
+		*run = (struct run){ way, way->ring, way->generation };
+		litepcie_ring_get(run->ring);
+	}
+	mutex_unlock(&way->mutex);
+	return found;
+}
+
+/* A write() that is under way looks after its own end. */
+static void flush(struct work_struct *work)
+{
+	struct litepcie_way *way = container_of(work, struct litepcie_way, flusher.work);
+	struct run run;
+
+	if (!mutex_trylock(&way->io))
+		return;
+	if (find_run(&run, way, NULL)) {
+		if (ready_in(&run))
+			hand_over(&run, true);
+		flush_later(&run);
+		litepcie_ring_put(run.ring);
+	}
+	mutex_unlock(&way->io);
+}
+
+void litepcie_stream_init(struct litepcie_way *way)
+{
+	INIT_DELAYED_WORK(&way->flusher, flush);
 }
 
 /* A call -------------------------------------------------------------------------- */
@@ -209,16 +277,55 @@ static int wait_ready(const struct run *run, bool nonblock)
 	return is_over(run) ? reason(run) : 0;
 }
 
-static ssize_t read_part(const struct run *run, struct iov_iter *to, u64 most)
+/* c2h: how the buffer ended that is read next, of the run's ring. */
+static void get_end(const struct run *run, u32 *bytes, u32 *flags)
+{
+	struct litepcie_way *way = run->way;
+	u32 size = run->ring->geometry.size;
+
+	*bytes = size;
+	*flags = 0;
+	if (way->told)
+		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
+	*bytes = min(*bytes, size);	/* the card says so, and must not lead beyond the buffer */
+}
+
+/* A bad packet's buffer: true once, for the call that tells of it and does nothing else. */
+static bool is_bad(const struct run *run, u32 flags)
+{
+	struct litepcie_stream *stream = &run->way->stream;
+	u64 number = (stream->at >> ilog2(run->ring->geometry.size)) + 1;
+
+	if (!(flags & LITEPCIE_RECORD_FLAG_ERROR) || stream->warned == number)
+		return false;
+	if (!run->done)
+		stream->warned = number;
+	return true;
+}
+
+static ssize_t read_part(struct run *run, struct iov_iter *to)
 {
 	u32 offset, buffer = place_of(run, run->way->stream.at, &offset);
-	size_t bytes = min3(most, (u64)run->ring->geometry.size - offset, (u64)iov_iter_count(to));
-	size_t copied;
+	u32 size = run->ring->geometry.size;
+	u32 length, flags;
+	size_t bytes, copied;
 
+	get_end(run, &length, &flags);
+	if (is_bad(run, flags))
+		return -EBADMSG;
+	bytes = min_t(u64, length - min(offset, length), iov_iter_count(to));
 	litepcie_ring_for_cpu(run->ring, buffer);
 	copied = copy_to_iter(litepcie_ring_buffer(run->ring, buffer) + offset, bytes, to);
-	move(run, copied);
-	return copied ? copied : -EFAULT;
+	if (bytes && !copied)
+		return -EFAULT;
+	if (offset + copied < length) {
+		move(run, copied);
+		return copied;
+	}
+	run->ended = run->way->ends.packets && run->done + copied &&
+		     flags & (LITEPCIE_RECORD_FLAG_LAST | LITEPCIE_RECORD_FLAG_FLUSHED);
+	move(run, size - offset);
+	return copied;
 }
 
 static ssize_t write_part(const struct run *run, struct iov_iter *from, u64 most)
@@ -234,55 +341,91 @@ static ssize_t write_part(const struct run *run, struct iov_iter *from, u64 most
 	return copied ? copied : -EFAULT;
 }
 
-/* All that can be done without waiting, or why there is nothing. */
-static ssize_t transfer_ready(const struct run *run, struct iov_iter *iter)
+/* All that can be done without waiting: 0, or why no more can be. */
+static int transfer_ready(struct run *run, struct iov_iter *iter)
 {
-	ssize_t done = 0, part = 0;
+	ssize_t part;
 	int err = 0;
 	u64 most;
 
-	while (!err && iov_iter_count(iter) && (most = ready_in(run))) {
-		part = run->way->id == LITEPCIE_C2H ? read_part(run, iter, most) :
+	while (!err && !run->ended && iov_iter_count(iter) && (most = ready_in(run))) {
+		part = run->way->id == LITEPCIE_C2H ? read_part(run, iter) :
 						      write_part(run, iter, most);
 		if (part < 0)
-			break;
-		done += part;
+			return part;
 		err = hand_over(run, false);
+		/* Of c2h the data is the user's, whatever has happened to the run since. */
+		if (!err || run->way->id == LITEPCIE_C2H)
+			run->done += part;
 	}
-	/* Of c2h the data is the user's, whatever has happened to the run since. */
-	if (done && (!err || run->way->id == LITEPCIE_C2H))
-		return done;
-	return err ? err : part;
+	return err;
+}
+
+/* All of it in the ring first: it is one packet, or none. */
+static int write_packet(struct run *run, struct iov_iter *from)
+{
+	size_t bytes = iov_iter_count(from), done = 0;
+	int err = 0;
+
+	while (done < bytes) {
+		ssize_t part = write_part(run, from, bytes - done);
+
+		if (part < 0) {
+			move(run, -(s64)done);
+			return part;
+		}
+		done += part;
+	}
+	while (!err && run->way->held.bytes < run->way->stream.at)
+		err = hand_over(run, true);
+	run->done = err ? 0 : done;
+	return err;
+}
+
+/*
+ * Is a blocking call not at its end yet?  write() takes all that it is given, and
+ * read() a packet to its end; a read() of bytes is content with some.
+ */
+static bool goes_on(const struct run *run, const struct iov_iter *iter)
+{
+	if (!iov_iter_count(iter) || run->ended)
+		return false;
+	return !run->done || run->way->id == LITEPCIE_H2C || run->way->ends.packets;
+}
+
+static int transfer(struct run *run, struct iov_iter *iter, bool nonblock)
+{
+	bool packet = run->way->id == LITEPCIE_H2C && run->way->ends.packets;
+	int err = 0;
+
+	/* From the middle of a buffer on it lies in one more than it could fill. */
+	if (packet && iov_iter_count(iter) >
+		      litepcie_ring_bytes(run->ring) - run->ring->geometry.size)
+		return -EMSGSIZE;
+	run->needs = packet ? iov_iter_count(iter) : 0;
+	while (!err && goes_on(run, iter)) {
+		if (!ready_in(run))
+			err = wait_ready(run, nonblock);
+		else
+			err = packet ? write_packet(run, iter) : transfer_ready(run, iter);
+	}
+	return err;
 }
 
 /* One at a time, the wait included: what two readers or writers get is not mixed. */
 static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *file,
 			       struct iov_iter *iter, bool nonblock)
 {
-	ssize_t done = 0;
 	struct run run;
 	int err = run_begin(&run, way, file);
 
 	if (err)
 		return err;
-	while (!done && !err) {
-		done = transfer_ready(&run, iter);
-		if (!done)
-			err = wait_ready(&run, nonblock);
-	}
-	/* What a blocking write() was given, it takes, unless a signal or an error ends it. */
-	while (way->id == LITEPCIE_H2C && !nonblock && done > 0 && !err && iov_iter_count(iter)) {
-		ssize_t more = 0;
-
-		err = wait_ready(&run, false);
-		if (!err)
-			more = transfer_ready(&run, iter);
-		if (more < 0)
-			break;
-		done += more;
-	}
+	err = transfer(&run, iter, nonblock);
+	if (way->id == LITEPCIE_H2C)
+		flush_later(&run);
 	litepcie_ring_put(run.ring);
-	return done ? done : err;
+	return run.done ? run.done : err;
 }
 
 /* Never 0, which would be the end of the file: a card has none. */
@@ -365,19 +508,14 @@ static int drain(const struct run *run, unsigned long timeout, bool closing)
 	return err;
 }
 
-/* The run that the file has, if it is one of write(). */
-static bool find_run(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
+/* Descriptors whose data the host did not give, since the last call; the card had zeros. */
+static bool has_failed(struct litepcie_way *way)
 {
-	bool found;
+	u64 errors = way->told ? READ_ONCE(way->status->errors) : 0;
+	bool failed = errors != way->stream.warned;
 
-	mutex_lock(&way->mutex);
-	found = way->owner == file && way->run == LITEPCIE_RUN_STREAM;
-	if (found) {
-		*run = (struct run){ way, way->ring, way->generation };
-		litepcie_ring_get(run->ring);
-	}
-	mutex_unlock(&way->mutex);
-	return found;
+	way->stream.warned = errors;
+	return failed;
 }
 
 /* fsync(): the card has fetched what was written.  0 also where nothing was. */
@@ -393,6 +531,8 @@ int litepcie_stream_sync(struct litepcie_file *file)
 		return -ERESTARTSYS;
 	if (find_run(&run, way, file)) {
 		err = drain(&run, MAX_JIFFY_OFFSET, false);
+		if (!err && has_failed(way))
+			err = -EIO;
 		litepcie_ring_put(run.ring);
 	} else if (way->owner == file) {
 		err = READ_ONCE(way->error);

@@ -51,6 +51,7 @@ enum litepcie_direction { LITEPCIE_H2C, LITEPCIE_C2H };
 #define mutex_lock(_lock)			((void)0)
 #define mutex_unlock(_lock)			((void)0)
 #define smp_store_release(_to, _value)		announce(_to, _value)
+#define smp_load_acquire(_from)			(*(_from))
 
 #undef __always_inline
 #define __always_inline inline
@@ -67,8 +68,14 @@ struct litepcie_held {
 	u64	advanced, done, bytes, *end, mask;
 };
 
+struct litepcie_ends {
+	bool packets;
+};
+
 struct litepcie_way {
 	enum litepcie_direction		id;
+	bool				told;
+	struct litepcie_ends		ends;
 	u8				*regs;
 	u32				in_flight, run, count, mode;
 	int				error;
@@ -93,7 +100,9 @@ static struct litepcie_file file;
 static struct litepcie_way *const way = &file.way;
 static u32 loop_status;		/* the card's */
 static unsigned int reads;	/* of it, since it changed */
+static u64 recorded;		/* descriptors that the card has written records of */
 static bool raises[DEPTH];	/* the descriptors that were put into the table */
+static bool lasts[DEPTH];
 static u32 bytes_of[DEPTH];
 static unsigned int described;
 
@@ -171,10 +180,18 @@ static int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *fi
 	return 0;
 }
 
-static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq)
+static bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
+{
+	(void)way;
+	return number < recorded;
+}
+
+static void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq,
+				  bool last)
 {
 	need(offset == (way->held.advanced - 1) % ring.geometry.count * SIZE, "another buffer");
 	bytes_of[described % DEPTH] = bytes;
+	lasts[described % DEPTH] = last;
 	raises[described++ % DEPTH] = irq;
 }
 
@@ -200,6 +217,7 @@ static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
 	};
 	loop_status = 0;
 	reads = described = 0;
+	recorded = 0;
 }
 
 /* As if all of this many descriptors had been whole buffers, and done with. */
@@ -310,6 +328,50 @@ static void what_is_in_flight_is_the_card_s(void)
 	need(litepcie_dma_progress(way) && status.buffers == 3, "buffers that have come");
 }
 
+/* Of a card that tells in memory no register is read, and the page is the card's. */
+static void a_card_tells_how_far_it_is(enum litepcie_direction id)
+{
+	begin_held(id, 0, LITEPCIE_MODE_INTERRUPT);
+	way->told = true;
+	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
+	need(!litepcie_dma_progress(way), "news before there are any");
+	status.buffers = 3;
+	status.position = 7;	/* whatever the card says */
+	need(litepcie_dma_progress(way) && way->hw_count == 3, "the line is not believed");
+	need(!litepcie_dma_progress(way), "the same news of a line twice");
+	need(!advance(3, 0, NULL), "buffers that the line has told of");
+	need(advance(1, 0, NULL) == -EINVAL, "a buffer that no line has told of");
+	need(status.buffers == 3 && status.position == 7 && !reads, "a register, or the line");
+	status.buffers = DEPTH;
+	need(litepcie_dma_progress(way) && way->error == -EIO, "a line that says too much");
+}
+
+/* Records of c2h are there before the line, and after it they are no news. */
+static void records_tell_before_the_line(void)
+{
+	begin_held(LITEPCIE_C2H, 0, LITEPCIE_MODE_INTERRUPT);
+	way->told = true;
+	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
+	recorded = 4;
+	need(!advance(3, 0, NULL), "buffers that records have told of");
+	need(way->hw_count == 4 && !reads, "another count than that of the records");
+	status.buffers = 2;
+	need(!litepcie_dma_progress(way) && way->hw_count == 4, "a line goes back");
+	recorded = DEPTH;
+	need(!advance(1, 0, NULL), "a buffer after others that records have told of");
+	need(advance(DEPTH / 2, 0, NULL) == 0 && way->hw_count <= (s64)way->held.advanced,
+	     "more than was handed over, by records");
+}
+
+static void packets_end_where_they_were_asked_for(bool packets)
+{
+	begin_held(LITEPCIE_H2C, 0, LITEPCIE_MODE_INTERRUPT);
+	way->ends.packets = packets;
+	need(!advance(3, 0, NULL), "a call is refused");
+	for (unsigned int n = 0; n < 3; n++)
+		need(lasts[n] == packets, "the end of a packet");
+}
+
 int main(void)
 {
 	for (u32 count = 2; count <= 256; count += count == 2 ? 1 : 253)
@@ -322,6 +384,11 @@ int main(void)
 		interrupts_are_where_they_were_asked_for(mode);
 	no_more_than_there_is_room_for();
 	what_is_in_flight_is_the_card_s();
+	for (enum litepcie_direction id = LITEPCIE_H2C; id <= LITEPCIE_C2H; id++)
+		a_card_tells_how_far_it_is(id);
+	records_tell_before_the_line();
+	for (int packets = 0; packets < 2; packets++)
+		packets_end_where_they_were_asked_for(packets);
 	printf("counts: ok\n");
 	return 0;
 }

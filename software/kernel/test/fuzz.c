@@ -34,12 +34,12 @@ const unsigned long requests[] = {
 	LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, LITEPCIE_IOCTL_MMAP_DMA_READER_UPDATE,
 	LITEPCIE_IOCTL_RING_SETUP, LITEPCIE_IOCTL_RING_MEMORY, LITEPCIE_IOCTL_RING_INFO,
 	LITEPCIE_IOCTL_EVENT, LITEPCIE_IOCTL_BAR, LITEPCIE_IOCTL_EXPORT,
-	LITEPCIE_IOCTL_ADVANCE, LITEPCIE_IOCTL_COUNTS,
+	LITEPCIE_IOCTL_ADVANCE, LITEPCIE_IOCTL_COUNTS, LITEPCIE_IOCTL_PACKETS,
 };
 const char *const names[] = {
 	"reg", "loopback", "c2h", "h2c", "info", "lock", "c2h_update", "h2c_update",
 	"setup", "memory", "ring_info", "event", "bar", "export",
-	"advance", "counts", "unknown", "mmap", "read", "write", "sync", "poll", "open",
+	"advance", "counts", "packets", "unknown", "mmap", "read", "write", "sync", "poll", "open",
 };
 
 int fds[FDS + 1];
@@ -141,6 +141,11 @@ static void random_argument(enum call call, void *argument)
 		random_memory(argument);
 	if (call == ADVANCE)
 		random_advance(argument);
+	if (call == PACKETS)
+		*(struct litepcie_packets *)argument = (struct litepcie_packets){
+			.way = pick(3), .flags = pick(3), .flush_us = pick(2) * random_word(),
+			.reserved = { [4] = !pick(16) },
+		};
 	if (call == EVENT)
 		((struct litepcie_event *)argument)->fd = (int)pick(64) - 2;
 }

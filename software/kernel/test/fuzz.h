@@ -19,13 +19,13 @@
 
 enum call {
 	REG, LOOPBACK, C2H, H2C, INFO, LOCK, C2H_UPDATE, H2C_UPDATE,
-	SETUP, MEMORY, RING_INFO, EVENT, BAR, EXPORT, ADVANCE, COUNTS, UNKNOWN,
+	SETUP, MEMORY, RING_INFO, EVENT, BAR, EXPORT, ADVANCE, COUNTS, PACKETS, UNKNOWN,
 	MMAP, READ, WRITE, SYNC, POLL, OPEN, CALLS
 };
 
 extern int fds[FDS + 1];	/* the last one's card has gone; -1: there is none */
 extern const char *device;
-extern const unsigned long requests[];	/* up to COUNTS */
+extern const unsigned long requests[];	/* up to PACKETS */
 extern const char *const names[];
 
 unsigned int pick(unsigned int below);
@@ -50,6 +50,7 @@ union argument {
 	struct litepcie_export export;
 	struct litepcie_advance advance;
 	struct litepcie_counts counts;
+	struct litepcie_packets packets;
 	unsigned char bytes[96];
 };
 
@@ -87,6 +88,7 @@ void nobodys(void);
 void first_owns(void);
 void second_owns(void);
 void small_rings(void);
+void packets(void);
 void own_memory(void);
 void has_room(void);
 void has_no_room(void);

@@ -15,8 +15,9 @@
 #define RESET_BURST	64	/* calls of each branch while the card is being reset */
 
 #define REGION(n)	((off_t)(n) << 40)
-#define BAR_REGION(n)	REGION(5 + (n))
+#define BAR_REGION(n)	REGION(6 + (n))
 #define BAR0_SIZE	0x20000
+#define RECORDS		4096		/* bytes: one for each place of the table */
 #define SAFE_PAGE	0x10000		/* registers that drive nothing */
 
 #define IOCTL(_call, _error, _what, _prepare, ...) \
@@ -72,7 +73,8 @@ static struct branch branches[] = {
 	IOCTL(H2C_UPDATE, EINVAL, "negative", first_owns, .update = { -1 }),
 	LOST(REG), LOST(LOOPBACK), LOST(C2H), LOST(H2C), LOST(INFO), LOST(LOCK), LOST(C2H_UPDATE),
 	LOST(H2C_UPDATE), LOST(SETUP), LOST(MEMORY), LOST(RING_INFO), LOST(EVENT), LOST(BAR), LOST(EXPORT),
-	LOST(ADVANCE), LOST(COUNTS), LOST(UNKNOWN), IOCTL(UNKNOWN, ENOTTY, "number", NULL, .bytes = { 0 }),
+	LOST(ADVANCE), LOST(COUNTS), LOST(PACKETS), LOST(UNKNOWN),
+	IOCTL(UNKNOWN, ENOTTY, "number", NULL, .bytes = { 0 }),
 
 	RING_OF(0, "interrupts", first_owns, 0, 4096, 16, 1, 0, 0, 0, 0),
 	RING_OF(0, "adaptive", first_owns, 1, 8192, 8, 2, 1, 100, 1, 0),
@@ -139,13 +141,17 @@ static struct branch branches[] = {
 	MAP(EPERM, "status to write", REGION(3), 4096, ANY, MAP_SHARED),
 	MAP(EINVAL, "status private", REGION(3), 4096, PROT_READ, MAP_PRIVATE),
 	MAP(0, "index", REGION(4), 4096, ANY, MAP_SHARED),
+	MAP(0, "records", REGION(5), RECORDS, PROT_READ, MAP_SHARED),
+	MAP(EPERM, "records to write", REGION(5), RECORDS, ANY, MAP_SHARED),
+	MAP(EINVAL, "records private", REGION(5), RECORDS, PROT_READ, MAP_PRIVATE),
+	MAP(EINVAL, "more than the records", REGION(5), 2 * RECORDS, PROT_READ, MAP_SHARED),
 	MAP(0, "registers", BAR_REGION(0) + SAFE_PAGE, 4096, ANY, MAP_SHARED),
 	MAP(0, "registers to read", BAR_REGION(0), BAR0_SIZE, PROT_READ, MAP_SHARED),
 	MAP(EPERM, "registers that drive DMA", BAR_REGION(0), BAR0_SIZE, ANY, MAP_SHARED),
 	MAP(EINVAL, "beyond the BAR", BAR_REGION(0), 2 * BAR0_SIZE, PROT_READ, MAP_SHARED),
 	MAP(EINVAL, "registers private", BAR_REGION(0), 4096, PROT_READ, MAP_PRIVATE),
 	MAP(ENODEV, "no such BAR", BAR_REGION(5), 4096, PROT_READ, MAP_SHARED),
-	MAP(EINVAL, "no such region", REGION(12), 4096, PROT_READ, MAP_SHARED),
+	MAP(EINVAL, "no such region", REGION(13), 4096, PROT_READ, MAP_SHARED),
 	MAP(EINVAL, "offset in a region", REGION(1) + 4096, 4096, PROT_READ, MAP_SHARED),
 	MAP(EINVAL, "offset", 4096, RING, ANY, MAP_SHARED),
 	MAP(EINVAL, "size", 0, 4096, ANY, MAP_SHARED),
@@ -172,6 +178,10 @@ static struct branch branches[] = {
 	DATA(WRITE, EAGAIN, "a full ring", full_stream, 0, false, 64),
 	DATA(WRITE, EFAULT, "stream's pointer", streams, 0, true, 1),
 	DATA(WRITE, EBUSY, "another's stream", streams, 1, false, 1),
+	DATA(WRITE, 0, "a packet", packets, 0, false, BUFFER + 5),
+	DATA(WRITE, EMSGSIZE, "more than a packet", packets, 0, false, 32 * BUFFER),
+	DATA(WRITE, EFAULT, "packet's pointer", packets, 0, true, BUFFER),
+	DATA(READ, EAGAIN, "no packet", packets, 0, false, BUFFER),
 	{ .call = SYNC, .what = "nothing", .prepare = nobodys },
 	{ .call = SYNC, .what = "a byte", .prepare = streams },
 	{ .call = SYNC, .what = "a loop", .prepare = has_room },
@@ -193,6 +203,12 @@ static struct branch branches[] = {
 	IOCTL(COUNTS, 0, "nobody's", nobodys, .counts = { .way = 0 }),
 	IOCTL(COUNTS, EINVAL, "way", NULL, .counts = { .way = 2 }),
 	IOCTL(COUNTS, EINVAL, "reserved", NULL, .counts = { .reserved = 1 }),
+	IOCTL(PACKETS, 0, "on", nobodys, .packets = { .way = 0, .flags = 1 }),
+	IOCTL(PACKETS, 0, "flush time", nobodys, .packets = { .way = 1, .flush_us = 1000000 }),
+	IOCTL(PACKETS, EINVAL, "way", NULL, .packets = { .way = 2 }),
+	IOCTL(PACKETS, EINVAL, "flags", NULL, .packets = { .flags = 2 }),
+	IOCTL(PACKETS, EINVAL, "flush time", NULL, .packets = { .flush_us = 1000001 }),
+	IOCTL(PACKETS, EINVAL, "reserved", NULL, .packets = { .reserved = { 0, 0, 0, 0, 1 } }),
 	IOCTL(H2C, EBUSY, "a stream", streams, .run = { .enable = 1 }),
 	IOCTL(C2H, EBUSY, "held", held, .run = { .enable = 1 }),
 	{ .call = POLL, .what = "now" },
@@ -211,6 +227,7 @@ static struct branch branches[] = {
 	AWAY(EVENT, .argument.event = { .way = LITEPCIE_EVENT_USER, .fd = -1 }),
 	AWAY(ADVANCE, .argument.advance = { .way = 1 }),
 	AWAY(COUNTS, .argument.counts = { .way = 1 }),
+	LEFT(PACKETS, .argument.packets = { .way = 1 }),
 	AWAY(BAR, .argument.bar = { .bar = 0 }),
 	AWAY(EXPORT, .argument.export = { .way = 1 }),
 	AWAY(MMAP, .size = RING, .prot = ANY, .flags = MAP_SHARED),

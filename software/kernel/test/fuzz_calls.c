@@ -21,6 +21,15 @@ static unsigned int driving;		/* a register that only root may write */
 
 /* Preparations -------------------------------------------------------------------------------- */
 
+static void set_packets(int fd, unsigned int flags)
+{
+	for (unsigned int way = 0; way < 2; way++) {
+		struct litepcie_packets packets = { .way = way, .flags = flags };
+
+		ioctl(fd, LITEPCIE_IOCTL_PACKETS, &packets);
+	}
+}
+
 static void lock_both(int fd, bool request)
 {
 	struct litepcie_ioctl_lock lock = {
@@ -33,8 +42,10 @@ static void lock_both(int fd, bool request)
 
 void nobodys(void)
 {
-	for (int i = 0; i < FDS; i++)
+	for (int i = 0; i < FDS; i++) {
 		lock_both(fds[i], false);
+		set_packets(fds[i], 0);
+	}
 }
 
 void first_owns(void)
@@ -54,6 +65,12 @@ void small_rings(void)
 	nobodys();
 	small_ring(fds[0], LITEPCIE_WAY_H2C);
 	small_ring(fds[0], LITEPCIE_WAY_C2H);
+}
+
+void packets(void)
+{
+	small_rings();
+	set_packets(fds[0], LITEPCIE_PACKETS_ON);
 }
 
 void own_memory(void)

@@ -192,7 +192,8 @@ struct litepcie_ring_info {
 	__u64 index_offset;		/* for mmap(): a page with struct litepcie_index */
 	__u32 table_depth;
 	__u32 chunk_bytes;		/* contiguous for the card; 0: not made yet */
-	__u64 reserved2[2];
+	__u64 records_offset;		/* c2h: for mmap(): a ring of struct litepcie_record */
+	__u64 records_bytes;		/* of it; 0: the card writes none */
 };
 
 /*
@@ -245,6 +246,45 @@ struct litepcie_advance {
 	__u32 reserved;
 	__u64 lengths;
 	__u64 advanced;
+};
+
+/*
+ * Packets of the caller's runs in a direction that ADVANCE, read() or write() start
+ * from now on.  At first there are none.
+ *
+ * @flags: LITEPCIE_PACKETS_
+ * @flush_us: 0 to 1000000
+ *	c2h: a buffer that has some data ends so long after the last of it, without
+ *	more; 0: never.  Of a run of ADVANCE it takes PACKETS_ON.  It is 100 for
+ *	read() until this call says otherwise.
+ *	h2c: write() sends an incomplete beat after so long, or a bit later; 0: never
+ *
+ * -EOPNOTSUPP	the card has no records: its buffers are whole
+ */
+struct litepcie_packets {
+	__u32 way;
+	__u32 flags;
+	__u32 flush_us;
+	__u32 reserved[5];
+};
+
+/*
+ * h2c: each buffer that ADVANCE hands over is a packet, each write() is one.  c2h:
+ * the end of a packet ends its buffer, and read() gives no more than the rest of
+ * one packet.
+ */
+#define LITEPCIE_PACKETS_ON	1u
+
+/*
+ * What the card says of a c2h buffer that has ended, in a run of ADVANCE or read().
+ * Buffer n's is at n modulo the ring's entries, and is there when @sequence is n + 1.
+ * The buffer ends early at the end of a packet, or after the flush time.  What is
+ * longer than a buffer goes on in the next.
+ */
+struct litepcie_record {
+	__u32 bytes;
+	__u32 flags;	/* LITEPCIE_RECORD_FLAG_, in litepcie_capability.h */
+	__u64 sequence;
 };
 
 /* The last of these buffers raises an interrupt when the card is done with it. */
@@ -315,11 +355,14 @@ struct litepcie_export {
  * A page that everybody may read, for each channel.  A direction's counts are from
  * its start and never wrap: all buffers below @buffers are the user's (c2h) or have
  * been fetched (h2c).
+ *
+ * A card that has records writes the first 32 bytes of a direction itself, in a
+ * run of ADVANCE, read() or write(): they are true without a call or an interrupt.
  */
 struct litepcie_status_way {
 	__u64 position;			/* bytes that the card is done with */
 	__u64 buffers;			/* that it is done with */
-	__u64 errors;			/* buffers with an error, of those */
+	__u64 errors;			/* of these buffers, those with missing or bad data */
 	__u64 time;			/* of the card, when it wrote this; 0: the driver did */
 	__u64 reserved[4];
 	__u64 advanced;			/* buffers that the card was given; of a LOOP 0 */
@@ -356,5 +399,6 @@ struct litepcie_index {
 #define LITEPCIE_IOCTL_RING_MEMORY	_IOW(LITEPCIE_IOCTL,  69, struct litepcie_ring_memory)
 #define LITEPCIE_IOCTL_ADVANCE		_IOWR(LITEPCIE_IOCTL, 70, struct litepcie_advance)
 #define LITEPCIE_IOCTL_COUNTS		_IOWR(LITEPCIE_IOCTL, 71, struct litepcie_counts)
+#define LITEPCIE_IOCTL_PACKETS		_IOW(LITEPCIE_IOCTL,  72, struct litepcie_packets)
 
 #endif /* LITEPCIE_UAPI_H */
