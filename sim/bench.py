@@ -13,9 +13,10 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from sim import area, artefacts, idle_reads, measure, model, peer, streams
+from sim import area, artefacts, held, idle_reads, measure, model, peer, streams
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
@@ -75,6 +76,8 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         yield from far_reads(bench)
         yield from small(bench)
         yield from a_host_as_it_is(bench)
+        measured = partial(streams.measure, bench.built.board, bench.registers)
+        yield from held.rows(measured, bench.at())
         yield from measure.duplex_apart(*_stream(bench, BOTH, mps=512))
         yield from peer.rows(bench.built.board, bench.registers, bench.at())
         slow = artefacts.build(bench.endpoint, AXI50)

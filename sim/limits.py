@@ -129,7 +129,7 @@ def small_c2h(size: int, mps: int) -> Limit:
 RECORD = 16  # bytes, of one c2h buffer
 RECORD_BATCH = 16  # records in one write while more data waits, if MPS is 256 or more
 STATUS_LINE = 32
-STATUS_CYCLES = 512  # between two lines of a direction while more is in flight
+STATUS_CYCLES = 1024  # between two lines of a direction while more is in flight
 
 
 def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:

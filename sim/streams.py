@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Throughput of the card alone: no software has to keep up with it.
 
-The host fills the table of descriptors, in loop mode, before the card begins; nothing is written
-to the card while it is measured. The start and both ends of the measured window are planned for
-cycles of device time, and every run has a board of its own. So a value is the same to the last
-digit however busy the machine is. What passed is counted at the hard block's pins; the card's own
-counters must agree with it, and the data in the ring must be right.
+The host fills the table of descriptors before the card begins; nothing is written to the card while
+it is measured. The table goes round and round; that of a held job ends behind the window. The start
+and both ends of the measured window are planned for cycles of device time, and every run has a
+board of its own. So a value is the same to the last digit however busy the machine is. What passed
+is counted at the hard block's pins; the card's own counters must agree with it, and the data in the
+ring must be right.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import struct
 import time
 from array import array
 from dataclasses import dataclass
@@ -37,7 +39,12 @@ MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
 STREAM = {"c2h": "rq", "h2c": "rc"}  # what the data goes by
 NO_INTERRUPT, NO_LAST = 1 << 24, 1 << 25  # in a descriptor's upper dword
+NOTICES = 0x3_0000_0000  # where the card tells of a job: c2h's line, h2c's, then the records
+LINES = {"c2h": 0, "h2c": 64}  # bytes from there
+RECORDS = 4096
+RECORD = struct.Struct("<IIQ")  # bytes, flags, number from 1 on
 C2H_GENERATE, H2C_CHECK = 1, 2
+CONTROL = {"c2h": 0b011, "h2c": 0b100}  # which notices
 SNAPSHOT, CLEAR = 1, 2
 CHUNK = 64  # descriptors of a message
 
@@ -50,6 +57,8 @@ class Job:
     size: int = BUFFER
     loopback: bool = False
     window: int = WINDOW
+    told: bool = False  # the card writes records and status lines
+    held: bool = False  # the table has each descriptor once, and lasts for the window
 
     @property
     def ring(self) -> int:
@@ -60,6 +69,12 @@ class Job:
     def stride(self) -> int:
         """From one descriptor's memory to the next: none crosses a page that it can avoid."""
         return 1 << (self.size - 1).bit_length()
+
+    @property
+    def line_bytes(self) -> int:
+        """The most bytes that status lines take of the window."""
+        lines = len(self.ways) * (self.window // limits.STATUS_CYCLES + 1)
+        return lines * limits.STATUS_LINE if self.told else 0
 
     @property
     def name(self) -> str:
@@ -89,6 +104,8 @@ class Stream(Bar):
         for way in self.job.ways:
             self._map(way)
             self._fill_table(way)
+        if self.job.told:
+            self._tell()
         self._set("pcie_dma0_loopback_enable", int(self.job.loopback))
         self._set("pattern_control", 0 if self.job.loopback else C2H_GENERATE | H2C_CHECK)
         self.register("pcie_counters_control", CLEAR)  # with an answer: it has arrived
@@ -121,6 +138,30 @@ class Stream(Bar):
                 ring[at : at + self.job.size] = pattern(start, self.job.size)
         self.client.map(MEMORY[way], size, fd)
 
+    def _tell(self) -> None:
+        """Memory for the card's notices, and where it is."""
+        fd = os.memfd_create("lanebox-notices")
+        self._open.callback(os.close, fd)
+        size = RECORDS + DESCRIPTORS * RECORD.size
+        os.ftruncate(fd, size)
+        self.notices = mmap.mmap(fd, size)
+        self._open.callback(self.notices.close)
+        self.client.map(NOTICES, size, fd)
+        for name, place in (
+            ("writer_records_base", RECORDS),
+            ("writer_status_base", LINES["c2h"]),
+            ("reader_status_base", LINES["h2c"]),
+        ):
+            self._set64(f"pcie_notices0_{name}", NOTICES + place)
+        self._set("pcie_notices0_writer_records_entries", DESCRIPTORS.bit_length() - 1)
+        self._set("pcie_notices0_control", sum(CONTROL[way] for way in self.job.ways))
+
+    def _set64(self, name: str, value: int) -> None:
+        words = [(self._address(name) + 4 * n, value >> 32 * (1 - n)) for n in range(2)]
+        self.client.write_multi(
+            [(at, (word & 0xFFFF_FFFF).to_bytes(4, "little")) for at, word in words]
+        )
+
     def _fill_table(self, way: str) -> None:
         prefix, size = PREFIX[way], self.job.size
         for name, value in (("enable", 0), ("table_reset", 1), ("table_loop_prog_n", 0)):
@@ -134,7 +175,7 @@ class Stream(Bar):
                 writes.append((where, word.to_bytes(4, "little")))
         for start in range(0, len(writes), 3 * CHUNK):
             self.client.write_multi(writes[start : start + 3 * CHUNK])
-        self._set(f"{prefix}_table_loop_prog_n", 1)
+        self._set(f"{prefix}_table_loop_prog_n", int(not self.job.held))
 
     # The run -----------------------------------------------------------------------------------
 
@@ -190,6 +231,8 @@ class Stream(Bar):
 
     def _compare_ring(self) -> int:
         """The memory of c2h holds what the card has sent there last; returns bytes compared."""
+        if self.job.told:
+            return self._compare_told()
         sent = self.board.stats()["rq"]["payload_bytes"]
         for number in range(DESCRIPTORS):
             at = number * self.job.stride
@@ -197,6 +240,26 @@ class Stream(Bar):
             if self.rings["c2h"][at : at + self.job.size] != wanted:
                 raise TestFailed(f"{self.job.name}: descriptor {number} holds wrong data")
         return min(sent, self.job.ring)
+
+    def _compare_told(self) -> int:
+        """What the card has told of: each record, and the memory of the descriptors so far.
+
+        The card may have begun with those of the next turn when it was stopped.
+        """
+        size, ring = self.job.size, self.rings["c2h"]
+        done = int.from_bytes(self.notices[8:16], "little")
+        if not done or self.job.held and done >= DESCRIPTORS:
+            raise TestFailed(f"{self.job}: {done} descriptors had ended when it was stopped")
+        for sequence in range(max(1, done - DESCRIPTORS + 1), done + 1):
+            number = (sequence - 1) % DESCRIPTORS
+            record = RECORD.unpack_from(self.notices, RECORDS + number * RECORD.size)
+            if record not in ((size, 0, sequence), (size, 0, sequence + DESCRIPTORS)):
+                raise TestFailed(f"{self.job}: record {sequence} is {record}")
+            data = ring[number * self.job.stride :][:size]
+            turns = [(sequence - 1 + n * DESCRIPTORS) * size for n in range(2)]
+            if data not in [self._sent(start, size) for start in turns]:
+                raise TestFailed(f"{self.job.name}: descriptor {number} holds wrong data")
+        return min(done, DESCRIPTORS) * size
 
     def _wanted(self, start: int, sent: int) -> bytes:
         """A descriptor's memory after so many bytes of the stream, `start` of them before it.
@@ -233,7 +296,7 @@ class Stream(Bar):
         }
         report = {"ok": True, "direction": self.job.name, "c2h": None, "h2c": None}
         for way in self.job.ways:
-            moved = streams[STREAM[way]]["payload_bytes"]
+            moved = self._data(way, streams[STREAM[way]]["payload_bytes"])
             if not moved:
                 raise TestFailed(f"{way}: nothing passed in {cycles} cycles")
             report[way] = {
@@ -243,6 +306,13 @@ class Stream(Bar):
                 "compared_bytes": compared[way],
             }
         return {**report, "window": {"cycles": cycles, **streams}}
+
+    def _data(self, way: str, payload: int) -> int:
+        """Bytes of the payload that are data: at least so many, whenever the lines were written."""
+        if way == "h2c" or not self.job.told:
+            return payload
+        data = payload - self.job.line_bytes
+        return data * self.job.size // (self.job.size + RECORD.size)
 
 
 def pattern(start: int, size: int) -> bytes:

@@ -596,7 +596,7 @@ def test_both_directions_are_told_at_once(seed):
 
 
 def test_lines_are_rare_while_more_is_in_flight():
-    """Once in 512 cycles, and when the last has ended."""
+    """Once in LINE_INTERVAL cycles, and when the last has ended."""
     bench   = Bench(1, pace=True, entries=6)
     buffers = [(n << 20, 64, False) for n in range(1, 257)]
     beats   = [beat for _ in range(250) for beat in packet(bench.rng, 64)]

@@ -89,10 +89,11 @@ def test_small_writes_by_hand():
 
 
 def test_what_is_told_of_messages_takes_beats_of_rq():
-    """16 messages of 64 B are 48 beats, and 9 for their records; of 512 cycles a line has two."""
+    """16 messages of 64 B are 48 beats, and 9 for their records; of 1,024 cycles a line has two."""
     for mps, beats in ((256, 48 + 9), (128, 48 + 10)):
         limit = limits.told_c2h(64, mps)
-        assert limit == limits.Limit(pytest.approx(64 * 16 / (beats * 4) * 510 / 512), "interface")
+        value = 64 * 16 / (beats * 4) * 1022 / 1024
+        assert limit == limits.Limit(pytest.approx(value), "interface")
 
 
 def test_the_wire_takes_24_bytes_for_each_small_write(monkeypatch):

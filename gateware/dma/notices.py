@@ -50,7 +50,7 @@ BATCH       = 16
 SMALL_BATCH = 8
 
 # While more is in flight a line is written once in so many cycles.
-LINE_INTERVAL = 512
+LINE_INTERVAL = 1024
 
 # What each bit of the register `control` turns on.
 CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
