@@ -15,13 +15,15 @@ from array import array
 from collections import deque
 
 from lanebox import capability, layouts
+from lanebox.dma import notices
 
 BAR0, CONFIG = 0, 7
 BAR0_SIZE, CONFIG_SIZE = 0x20000, 0x1000
 SCRATCH_RESET = 0x12345678
 
 READ_TICKS, BUFFER_TICKS = 187, 300  # of device time: an MMIO read, a buffer of 8 KiB
-IRQ_DISABLE = 1 << 24
+IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25
+BEAT = layouts.DATA_WIDTH // 8
 TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
 
 FAULTS = {
@@ -36,6 +38,9 @@ FAULTS = {
     "checksum": 0,  # what the table's checksum is wrong by
     "done_before": 0,  # what a direction's count of descriptors is after a flush, in place of 0
     "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
+    "records": False,  # it writes records and status lines, and h2c is done when its data is there
+    "line_ahead": 0,  # what the status lines count more than there is
+    "no_record": None,  # the descriptor, from 0 on, that has no record
 }
 
 
@@ -68,6 +73,7 @@ def capability_table(registers, fault):
         "h2c_cause": registers.bit["h2c"].bit_length() - 1,
         "c2h_cause": registers.bit["c2h"].bit_length() - 1,
         "h2c_buffered": layouts.DMA_BUFFER_SIZE, "c2h_buffered": layouts.DMA_BUFFER_SIZE,
+        "h2c_settled": int(fault["records"]),
     }
     endpoint = {"kind": 1, "data_width": layouts.DATA_WIDTH,
         "clock_hz": 10**9 // (fault["tick_ns"] or 1), "read_tags": layouts.READ_TAGS}
@@ -83,6 +89,11 @@ def capability_table(registers, fault):
         block("counters", "pcie_counters"),
         capability.Block("memory", registers.memory0, 4096, {}), block("pattern", "pattern"),
         block("user", "pattern", {"cause": registers.bit["user"].bit_length() - 1})]
+    if fault["records"]:
+        offsets = {name: registers.address[f"pcie_notices0_{name}"] - base["pcie_notices0"]
+            for name in places["records"].parameters[:-1]}
+        blocks.append(block("records", "pcie_notices0",
+            {**offsets, "most_entries": 1 << notices.MOST_ENTRIES}))
     words = capability.table("standin", "5a" * 32, blocks)
     if fault["table"]:
         at, value = fault["table"]
@@ -99,17 +110,19 @@ def capability_place(word):
 class Channel:
     """One direction of the DMA: its table and what it has done."""
 
-    def __init__(self, base, done):
+    def __init__(self, base, done, line):
         self.base = base
+        self.line = line  # the register with the place of its status line
         self.table = deque()
         self.done = done  # loop_status shows the lower 32 bits
+        self.position = 0  # bytes of these
         self.moved = 0  # bytes, ever
         self.cleared = 0  # of these, when the counters were cleared
 
 
 class CardStandin:
-    """A card after power-on. `memory` is what its DMA reaches from bus address `iova` on, and
-    `interrupt()` is called for each MSI; both come with `plug()`.
+    """A card after power-on. `memory` is what its DMA reaches, by bus address, and `interrupt()` is
+    called for each MSI; both come with `plug()`.
     """
 
     def __init__(self, registers, fault, words=()):
@@ -119,9 +132,11 @@ class CardStandin:
             **capability_table(registers, fault)}
         self.raised = 0  # causes, as the vector register shows them
         self.h2c = Channel(registers.address["pcie_dma0_reader_enable"],
-            fault["done_before"])
+            fault["done_before"], "pcie_notices0_reader_status_base")
         self.c2h = Channel(registers.address["pcie_dma0_writer_enable"],
-            fault["done_before"])
+            fault["done_before"], "pcie_notices0_writer_status_base")
+        self.inside = deque()  # packets in the loopback
+        self.reads = 0  # of BAR0
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
         self.snapshot = {}
         self.first_buffer = None  # what the first h2c buffer held
@@ -130,7 +145,7 @@ class CardStandin:
     def plug(self, interrupt):
         """A host, and configuration space as it finds it; the registers stay."""
         self.interrupt = interrupt
-        self.memory, self.iova = None, 0
+        self.memory = {}
         self.buffers = self.interrupts = 0
         self.config = bytearray(CONFIG_SIZE)
         self.config[0:4] = struct.pack("<HH", 0x10EE, 0x9038)
@@ -148,6 +163,7 @@ class CardStandin:
         if region == CONFIG:
             return bytes(self.config[offset:offset + count])
         self.time += READ_TICKS
+        self.reads += 1
         if self.fault["dead"] or (count == 8 and self.fault["wide"] == "stock"):
             return b"\xff" * count
         words = [self._read_word(offset + at) for at in range(0, count, 4)]
@@ -169,6 +185,11 @@ class CardStandin:
     def on(self, name):
         """The value of a register that software wrote."""
         return self.word.get(self.registers.address[name], 0)
+
+    def wide(self, name):
+        """The same of one with two words."""
+        at = self.registers.address[name]
+        return self.word.get(at, 0) << 32 | self.word.get(at + 4, 0)
 
     def _read_word(self, offset):
         for channel in (self.h2c, self.c2h):
@@ -213,11 +234,13 @@ class CardStandin:
             if offset == channel.base + TABLE["push"]:
                 flags = self.word[channel.base + TABLE["value"]]
                 address = value << 32 | self.word[channel.base + TABLE["address"]]
-                channel.table.append((address, flags & 0xFFFFFF, not flags & IRQ_DISABLE))
+                channel.table.append((address, flags & 0xFFFFFF, not flags & IRQ_DISABLE,
+                    not flags & LAST_DISABLE))
                 assert len(channel.table) <= 256, "the descriptor table overflows"
             elif offset == channel.base + TABLE["flush"]:
                 channel.table.clear()
-                channel.done = self.fault["done_before"]
+                channel.done, channel.position = self.fault["done_before"], 0
+                self.inside.clear()
         if offset == self.registers.address["pcie_counters_control"] and value & 1:
             self.snapshot = {
                 "pcie_counters_time": self.time,
@@ -244,12 +267,12 @@ class CardStandin:
     def _ready(self):
         """Which directions can move a buffer."""
         stalled = self.buffers == self.fault["stall_after"]
-        if self.memory is None or stalled or not self.bus_master():
+        if not self.memory or stalled or not self.bus_master():
             return False, False
         h2c = bool(self.on("pcie_dma0_reader_enable") & 1 and self.h2c.table)
         c2h = bool(self.on("pcie_dma0_writer_enable") & 1 and self.c2h.table)
         if self.on("pcie_dma0_loopback_enable") & 1:
-            return h2c and c2h, h2c and c2h
+            return h2c and c2h, h2c and c2h or (c2h and self._waits())
         control = self.on("pattern_control")
         return h2c and bool(control & 2), c2h and bool(control & 1)
 
@@ -260,9 +283,13 @@ class CardStandin:
         """Move one buffer each way that is ready."""
         h2c, c2h = self._ready()
         self.time += BUFFER_TICKS
+        ends = h2c and self.h2c.table[0][3]
         data = self._move(self.h2c, "h2c") if h2c else None
         if self.on("pcie_dma0_loopback_enable") & 1:
-            self._move(self.c2h, "c2h", data)
+            if h2c:
+                self.inside.append((data, ends))
+            if self._waits():
+                self._move(self.c2h, "c2h", *self._joined())
             return
         if h2c:
             self._check(data)
@@ -270,6 +297,25 @@ class CardStandin:
             size = self.c2h.table[0][1]
             self._move(self.c2h, "c2h", self._pattern(self.generated, size))
             self.generated += size // 4
+
+    def _waits(self):
+        """Whether the loopback has what ends a buffer."""
+        size = self.c2h.table[0][1]
+        return (any(ends for _, ends in self.inside) or
+            sum(len(data) + -len(data) % BEAT for data, _ in self.inside) >= size)
+
+    def _joined(self):
+        """What the next c2h buffer gets of it, and whether a packet ends there."""
+        _, size, _, wanted = self.c2h.table[0]
+        whole = b""
+        while len(whole) < size:
+            data, ends = self.inside.popleft()
+            if ends and wanted and len(whole) + len(data) <= size:
+                return whole + data, True
+            whole += data + b"\0" * (-len(data) % BEAT)
+            if len(whole) > size:
+                self.inside.appendleft((whole[size:], ends))
+        return whole[:size], False
 
     @staticmethod
     def _pattern(first, size):
@@ -284,20 +330,43 @@ class CardStandin:
                 self.errors += 1
         self.beats += len(data) // 32
 
-    def _move(self, channel, direction, data=None):
+    def _place(self, address):
+        """The memory there, and where in it."""
+        base = max(base for base in self.memory if base <= address)
+        return self.memory[base], address - base
+
+    def _tell(self, channel, number, size, ends):
+        """The record of a c2h descriptor, then the status line."""
+        control = self.on("pcie_notices0_control")
+        own = notices.CONTROL["c2h_records"] if channel is self.c2h else 0
+        if control & own and number != self.fault["no_record"]:
+            entries = 1 << self.on("pcie_notices0_writer_records_entries")
+            place = self.wide("pcie_notices0_writer_records_base") + 16 * (number % entries)
+            memory, at = self._place(place)
+            flags = notices.RECORD_FLAGS["last"] if ends else 0
+            memory[at:at + 16] = struct.pack("<IIQ", size, flags, number + 1)
+        if control & notices.CONTROL["c2h_status" if channel is self.c2h else "h2c_status"]:
+            memory, at = self._place(self.wide(channel.line))
+            line = channel.position, number + 1 + self.fault["line_ahead"], 0, self.time
+            memory[at:at + 32] = struct.pack("<4Q", *line)
+
+    def _move(self, channel, direction, data=None, ends=False):
         """Run the first descriptor: read it, or write `data` to it. Returns what was moved."""
-        address, size, asks = channel.table.popleft()
-        at = address - self.iova
-        data = bytearray(self.memory[at:at + size] if data is None else data)
+        address, size, asks, _ = channel.table.popleft()
+        memory, at = self._place(address)
+        size = size if data is None else len(data)
+        data = bytearray(memory[at:at + size] if data is None else data)
         if self.first_buffer is None and channel is self.h2c:
             self.first_buffer = bytes(data)
         if self.fault["flip"] == (direction, channel.moved // size):
             data[0x123] ^= 0x10
         if channel is self.c2h:
-            self.memory[at:at + size] = bytes(data)
+            memory[at:at + size] = bytes(data)
         channel.done += 1
         channel.moved += size
+        channel.position += size
         self.buffers += 1
+        self._tell(channel, channel.done - 1, size, ends)
         if asks and self.on("pcie_msi_enable") & self.registers.bit[direction]:
             self.interrupts += 1
             if self.interrupts not in self.fault["lose_msi"]:

@@ -19,6 +19,7 @@ from software_build import TIMEOUT, build_software, build_unchecked
 from vfio_user_standin import Standin
 
 LIBRARY = ROOT / "software" / "user" / "liblitepcie"
+RECORDS = [pytest.param(False, id="whole"), pytest.param(True, id="records")]
 
 
 @pytest.fixture(scope="session")
@@ -56,27 +57,34 @@ def test_the_rings_counts_are_free_of_races(raced):
     _run(raced / "rings")
 
 
+def test_records_and_status_lines_are_believed_as_far_as_they_can_be(built):
+    """software/user/test/told.c: counts, lengths and errors from memory, without a register."""
+    _run(built.out / "test" / "told")
+
+
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
     """software/user/test/rests.c: for as long as the card's longest read lasts."""
     _run(built.out / "test" / "rests")
 
 
+@pytest.mark.parametrize("records", RECORDS)
 @pytest.mark.parametrize("checks", ["built", "raced"])
-def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks):
+def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_path, checks,
+    records):
     """software/user/test/waits.c: each blocking call sleeps, and says why it was ended."""
     found = request.getfixturevalue(checks)
     program = (found.out / "test" if checks == "built" else found) / "waits"
-    with Standin(tmp_path / "s", built.csr_json) as standin:
+    with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         text = _run(program, f"sim:{tmp_path / 's'}", hex(standin.registers.bell))
         assert standin.quiet()
     assert text.count("waits: ") == 8
 
 
-@pytest.fixture(scope="module")
-def bar0(built, tmp_path_factory):
-    """BAR0 of the card's stand-in, as a file."""
+@pytest.fixture(scope="module", params=RECORDS)
+def bar0(request, built, tmp_path_factory):
+    """BAR0 of the card's stand-in, as a file; with records and without."""
     registers = Registers(built.csr_json)
-    card = CardStandin(registers, FAULTS)
+    card = CardStandin(registers, FAULTS | {"records": request.param})
     path = tmp_path_factory.mktemp("bar0") / "image"
     path.write_bytes(b"".join(card.read(at, BAR0, 4) for at in range(0, BAR0_SIZE, 4)))
     return path, registers.memory0
@@ -96,17 +104,22 @@ def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
 
 @pytest.mark.parametrize("ahead", [(1 << 16) - 32, (1 << 31) - 48, (1 << 32) - 48, (1 << 32) - 16,
     (7 << 32) - 32, 1 << 40], ids=hex)
-def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead):
+@pytest.mark.parametrize("records", RECORDS)
+def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
     """software/user/test/wraps.c: both directions begin right before a wrap of the card's count."""
-    with Standin(tmp_path / "s", built.csr_json, done_before=ahead):
+    with Standin(tmp_path / "s", built.csr_json, done_before=ahead, records=records):
         text = _run(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
     assert text.count("wraps: ") == 3
 
 
-def test_two_threads_move_buffers(built, tmp_path):
+@pytest.mark.parametrize("records", RECORDS)
+@pytest.mark.parametrize("checks", ["built", "raced"])
+def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
     """software/user/test/streams.c: shapes, batches, an event and a reset."""
-    with Standin(tmp_path / "s", built.csr_json) as standin:
-        _run(built.out / "test" / "streams", f"sim:{tmp_path / 's'}", "48")
+    found = request.getfixturevalue(checks)
+    program = (found.out / "test" if checks == "built" else found) / "streams"
+    with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
+        _run(program, f"sim:{tmp_path / 's'}", "48")
         assert standin.quiet()
 
 
@@ -117,9 +130,10 @@ def test_the_user_s_logic_calls(built, tmp_path):
             hex(standin.registers.bell))
 
 
-def test_a_program_moves_buffers_without_copies(built, tmp_path):
+@pytest.mark.parametrize("records", RECORDS)
+def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
     """software/user/test/library.c: every call on a card that behaves, and a quiet end."""
-    with Standin(tmp_path / "s", built.csr_json) as standin:
+    with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
         assert standin.quiet()
 
@@ -303,5 +317,5 @@ def test_examples_of_the_manual_run(built, installed, tmp_path, source):
     subprocess.run(["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
         f"-I{installed / 'include'}", source, "-o", program, f"-L{installed / 'lib'}", "-llitepcie",
         f"-Wl,-rpath,{installed / 'lib'}"], check=True)
-    with Standin(tmp_path / "s", built.csr_json):
+    with Standin(tmp_path / "s", built.csr_json, records=True):
         _run(program, f"sim:{tmp_path / 's'}", built.csr_json)

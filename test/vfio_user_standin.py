@@ -145,8 +145,8 @@ class Standin:
 
     def _forget(self):
         self.client.close()
-        if self.card.memory is not None:
-            self.card.memory.close()
+        for memory in self.card.memory.values():
+            memory.close()
         if self.msi >= 0:
             os.close(self.msi)
         self.msi = -1
@@ -196,16 +196,17 @@ class Standin:
             size = {BAR0: BAR0_SIZE, CONFIG: CONFIG_SIZE}.get(index, 0)
             return struct.pack("<IIIIQQ", 32, 3, index, 0, size, 0)
         if command == DMA_MAP:
-            _, _, _, self.card.iova, size = struct.unpack("<IIQQQ", body)
-            self.card.memory = mmap.mmap(fds[0], size)
+            _, _, _, iova, size = struct.unpack("<IIQQQ", body)
+            self.card.memory[iova] = mmap.mmap(fds[0], size)
             os.close(fds[0])
             return b""
         if command == DMA_UNMAP:
+            self.card.memory.pop(struct.unpack_from("<IIQ", body)[2]).close()
             return body
         if command == DEVICE_RESET:
             before, self.card = self.card, CardStandin(self.registers, self.fault, self.preset)
             self.card.plug(self._interrupt)
-            self.card.memory, self.card.iova = before.memory, before.iova
+            self.card.memory = before.memory
             return b""
         if command == SET_IRQS:
             if self.msi >= 0:
@@ -235,7 +236,7 @@ class Standin:
 
     def _request(self):
         """For the first page of what is mapped."""
-        request = struct.pack("<QQ", self.card.iova, 4096)
+        request = struct.pack("<QQ", min(self.card.memory), 4096)
         return HEADER.pack(0xFFFF, DMA_READ, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):

@@ -4,6 +4,7 @@
 """liblitepcie's test programs (software/user/test) on the real gateware, without a machine."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -43,6 +44,23 @@ def test_two_threads_move_every_word(start_board, built):
     with start_board() as board:
         text = run(built, board, "streams", "96")
     assert text.count("96 buffers") == 5
+
+
+@pytest.mark.parametrize("direction", ["c2h", "h2c"])
+def test_a_stream_is_watched_without_a_register(start_board, built, direction):
+    """The card's completions say it: how many buffers move has no part in the number of reads.
+
+    Each buffer raises an interrupt, and its user sleeps for it: a card that is asked would be asked
+    512 times more. The library does ask after a fifth of a second without one, which a busy machine
+    may bring, and in each millisecond of the wait for the end of h2c.
+    """
+    reads = {}
+    with start_board() as board:
+        for buffers in (256, 768):
+            text = run(built, board, "steady", direction, str(buffers), "1")
+            reads[buffers] = int(re.search(r"reads (\d+)", text).group(1))
+    print(direction, reads)
+    assert reads[768] - reads[256] < 128
 
 
 def test_threads_do_not_race(start_board):

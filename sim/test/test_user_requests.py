@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""software/user/test/requests.c on every back end: a user's logic with state and interrupts."""
+"""Requests and answers on every back end: with a user's logic that has state, and as packets."""
 
 import subprocess
 from pathlib import Path
@@ -17,43 +17,63 @@ from sim.examples import Occupant
 from sim.guest import run
 
 ACCUMULATOR = Occupant("accumulator", f"{Path(__file__).parent}/accumulator.py:Accumulator")
+PACKET_ENDS = Occupant("packet_ends", f"{Path(__file__).parent}/packet_ends.py:PacketEnds")
 REQUESTS = 64
+PACKETS, FEW_PACKETS = 10000, 400  # without a machine, and in a guest
 
 
-def on_the_board(board, csr):
+def on_the_board(board, csr, name, number):
     """Without a machine."""
-    program = build_software().out / "test" / "requests"
-    command = [program, f"sim:{board.socket}", csr, str(REQUESTS)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    program = build_software().out / "test" / name
+    command = [program, f"sim:{board.socket}", csr, str(number)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=5 * TIMEOUT)
     assert done.returncode == 0, done.stdout + done.stderr + board.tail()
     return done.stdout
 
 
-def in_a_guest(board, csr, device, *commands, **choices):
+def in_a_guest(board, csr, device, program, *commands, **choices):
     """As the guest's root."""
-    commands = [*commands, f"requests {device} /root/csr.json {REQUESTS} >/out/text"]
-    return boot(board, commands, ("requests",), csr=csr, **choices).files["text"].decode()
+    name, number = program
+    commands = [*commands, f"{name} {device} /root/csr.json {number} >/out/text"]
+    return boot(board, commands, (name,), csr=csr, **choices).files["text"].decode()
 
 
-def through_vfio(board, csr):
+def through_vfio(board, csr, *program):
     """Without a module of ours."""
-    return in_a_guest(board, csr, "vfio:01:00.0", BIND, append=("intel_iommu=on",), devices=IOMMU)
+    return in_a_guest(board, csr, "vfio:01:00.0", program, BIND, append=("intel_iommu=on",),
+        devices=IOMMU)
 
 
-def through_the_driver(board, csr):
+def through_the_driver(board, csr, *program):
     """Lanebox's own."""
-    return in_a_guest(board, csr, "/dev/litepcie0", vfio=False)
+    return in_a_guest(board, csr, "/dev/litepcie0", program, vfio=False)
 
 
-@pytest.mark.parametrize("way", [
+WAYS = [
     on_the_board,
     pytest.param(through_vfio, marks=pytest.mark.guest),
     pytest.param(through_the_driver, marks=pytest.mark.guest),
-])
+]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_every_request_has_its_answer(monkeypatch, tmp_path, way):
     """The same program, one request at a time: no beat too many or too few, one call for each."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     built = artefacts.build(DEFAULT, ACCUMULATOR)
     with BoardProcess(built.board) as board:
-        text = way(board, built.gateware / "csr.json")
+        text = way(board, built.gateware / "csr.json", "requests", REQUESTS)
     assert text == f"requests: {REQUESTS} of {REQUESTS} answers right\n"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_packet_comes_back_with_its_length(monkeypatch, tmp_path, way):
+    """64 bytes and other lengths, to the byte; flush time, errors, packets of several buffers."""
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+    built = artefacts.build(DEFAULT, PACKET_ENDS)
+    number = PACKETS if way is on_the_board else FEW_PACKETS
+    with BoardProcess(built.board) as board:
+        text = way(board, built.gateware / "csr.json", "packets", number)
+    runs = [(number, 1, 1), (number // 8, 1, 1), (number // 8, 16, 1), (number // 8, 16, 4)]
+    assert text == "".join(f"packets: {n} of {n} answers right, {deep} deep, batches of {batch}\n"
+        for n, deep, batch in runs)

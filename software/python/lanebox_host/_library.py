@@ -71,8 +71,8 @@ class PatternFields(Structure):
 
 class DmaConfigFields(Structure):
     _fields_ = [("directions", c_uint), ("loopback", c_bool), ("pattern", c_bool),
-                ("c2h_limit", c_uint64), ("interrupt_every", c_uint),
-                ("batch", c_uint)]  # fmt: skip
+                ("packets", c_bool), ("c2h_limit", c_uint64), ("interrupt_every", c_uint),
+                ("batch", c_uint), ("flush_us", c_uint)]  # fmt: skip
 
 
 class StatsFields(Structure):
@@ -81,6 +81,7 @@ class StatsFields(Structure):
           ("h2c_submitted", "h2c_done", "c2h_done", "c2h_released")),
         ("interrupts", c_int64), ("interrupts_expected", c_int64),
         ("interrupts_missed", c_uint64), ("woken_by_timeout", c_uint64), ("batches", c_uint64),
+        ("c2h_errors", c_uint64), ("h2c_errors", c_uint64),
     ]  # fmt: skip
 
 

@@ -20,12 +20,18 @@
 #include <stdatomic.h>
 
 #include "liblitepcie.h"
+#include "notices.h"
 
 #define LITEPCIE_WAIT_SLICE_MS	200	/* between two looks at the card without an interrupt */
 
 /* The same geometry as LitePCIe's kernel driver has. */
 #define LITEPCIE_BUFFER_SIZE	8192u
 #define LITEPCIE_BUFFER_COUNT	256u
+
+/* What a card reaches of the host's memory: both rings, h2c first; and what it writes beside them. */
+#define LITEPCIE_MEMORY_RINGS	0u
+#define LITEPCIE_MEMORY_NOTICES	1u
+#define LITEPCIE_MEMORIES	2u
 
 /* A mapping, which is unmapped when nobody needs it any more. */
 struct litepcie_memory {
@@ -44,6 +50,7 @@ struct litepcie_ring {
 	_Atomic uint64_t hw;	/* c2h: filled by the card; h2c: fetched, may be written again */
 	_Atomic uint64_t sw;	/* c2h: given back by the user; h2c: submitted */
 	uint64_t	handed;	/* of sw, what the card has been told */
+	uint64_t	spared;	/* h2c: bytes that the buffers below sw are shorter than whole */
 	_Atomic bool	active;	/* changed under the lock; calls without a lock look at it */
 };
 
@@ -80,6 +87,8 @@ struct litepcie_channel {
 	 */
 	int (*poll)(struct litepcie *dev);
 	int (*look)(struct litepcie *dev);
+	/* poll() before a sleep, where it reads nothing but memory; NULL: sleep() does that. */
+	int (*glance)(struct litepcie *dev);
 	/* Sleep until there may be news of @directions: 1, or until the time is over: 0. */
 	int (*sleep)(struct litepcie *dev, unsigned int directions, int timeout_ms);
 	/* The sleep ended by an interrupt; NULL: there is nothing to be done about it. */
@@ -126,11 +135,11 @@ struct litepcie_backend {
 	bool serial;
 
 	/*
-	 * For table.c: memory for both rings, reached by the card at @iova; it replaces the last,
-	 * and stays the back end's. NULL: the rings are a driver's.
+	 * For table.c: one of LITEPCIE_MEMORY_, of zeros, reached by the card at @iova; it replaces
+	 * the last of its kind, and stays the back end's. NULL: all memory is a driver's.
 	 */
-	int (*memory)(struct litepcie *dev, size_t bytes, struct litepcie_memory **memory,
-		      uint64_t *iova);
+	int (*memory)(struct litepcie *dev, unsigned int kind, size_t bytes,
+		      struct litepcie_memory **memory, uint64_t *iova);
 	/*
 	 * Sleep until the card's interrupt: 1, with stats.interrupts brought up to date,
 	 * or until the time is over: 0.
@@ -159,6 +168,15 @@ struct litepcie_dma_registers {
 	uint32_t flush;		/* write 1: empty the table, loop_status becomes 0 */
 };
 
+/* Where a channel writes its records and status lines. */
+struct litepcie_notice_registers {
+	uint32_t records;	/* two words: place of the ring of records */
+	uint32_t entries;	/* it has 2 to this power of them */
+	uint32_t line[2];	/* two words each: places of the status lines of h2c and c2h */
+	uint32_t flush;		/* cycles without data that end a c2h buffer; 0: none do */
+	uint32_t control;	/* 0: the card has none of this */
+};
+
 #define STREAM_RC		3
 #define STREAM_PAYLOAD_BYTES	3
 
@@ -173,6 +191,7 @@ struct litepcie_map {
 	uint32_t	pattern_control, pattern_beats, pattern_errors, pattern_first_error;
 	uint32_t	loopback;
 	struct litepcie_dma_registers h2c, c2h;
+	struct litepcie_notice_registers notices;
 	uint32_t	h2c_cause, c2h_cause;	/* bits of irq_enable, irq_clear, irq_vector */
 	uint32_t	user_cause;		/* 0: the card has no user slot */
 	bool		h2c_tells_taken;	/* its enable register has ENABLE_TAKEN */
@@ -185,6 +204,9 @@ struct litepcie_table {
 	uint64_t	done;		/* executed */
 	uint64_t	asked;		/* executed ones that asked for an interrupt */
 	bool		*asks;		/* by place in the ring */
+	uint32_t	*lengths;	/* by place in the ring, in bytes; NULL: all are whole */
+	uint64_t	arrived;	/* with lengths: first buffers of which all bytes have come, */
+	uint64_t	arrived_bytes;	/* and their bytes; only of a card with h2c_in_flight */
 	uint64_t	iova;		/* of the ring, as the card sees it: table.c's */
 	bool		silent;		/* asks for none: the other direction speaks for it */
 };
@@ -215,10 +237,18 @@ struct litepcie {
 	struct litepcie_map		map;
 	struct litepcie_ring		h2c, c2h;
 	struct litepcie_table		h2c_table, c2h_table;
+	struct litepcie_notices		notices;
+	uint64_t			notices_iova;	/* of them, as the card sees it: table.c's */
+	uint32_t			*lengths;	/* room for those of h2c_table */
 	uint64_t			c2h_limit;
 	unsigned int			interrupt_every;	/* buffers */
 	uint64_t			received_before;	/* bytes, when h2c started */
 	unsigned int			batch;		/* buffers that the card is told of together */
+	bool				packets;	/* a buffer ends where a packet does */
+	uint32_t			flush_us;	/* 0: never */
+	int64_t				silent_ms;	/* since when a look finds nothing; 0: it did */
+	unsigned int			glances;	/* that found news */
+	bool				watched;	/* litepcie_dma_fd() was called in this run */
 	bool				user_enabled, user_raised;	/* interrupts of its logic */
 	bool				pattern;	/* is on for the active directions */
 	struct litepcie_stats		stats;	/* what is counted on the way */

@@ -75,10 +75,10 @@ static int parse_options(struct litepcie *dev, int *timeout_s)
 
 /* Bring-up ------------------------------------------------------------------------------------ */
 
-static void free_memory(struct sim *sim)
+static void free_memory(struct sim *sim, unsigned int kind)
 {
-	litepcie_ring_drop(sim->memory);
-	sim->memory = NULL;
+	litepcie_ring_drop(sim->memory[kind]);
+	sim->memory[kind] = NULL;
 }
 
 static int no_memory(struct litepcie *dev, size_t size)
@@ -90,23 +90,23 @@ static int no_memory(struct litepcie *dev, size_t size)
  * Memory that a card can reach is there: without this each page would be found at its first use, in
  * the middle of a run. A ring of very many pages gets them as it goes.
  */
-static int sim_memory(struct litepcie *dev, size_t size, struct litepcie_memory **memory,
-		      uint64_t *iova)
+static int sim_memory(struct litepcie *dev, unsigned int kind, size_t size,
+		      struct litepcie_memory **memory, uint64_t *iova)
 {
 	struct sim *sim = sim_of(dev);
-	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = vfio_user_unmap(&sim->vu);
+	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = vfio_user_unmap(&sim->vu, kind);
 	int populate = size <= PREPARED_BYTES ? MAP_POPULATE : 0;
 	void *base = MAP_FAILED;
 
-	free_memory(sim);
+	free_memory(sim, kind);
 	if (rc == 0 && fd >= 0 && ftruncate(fd, (off_t)size) == 0)
 		base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, fd, 0);
 	if (rc == 0 && base == MAP_FAILED)
 		rc = no_memory(dev, size);
 	if (rc == 0) {
-		sim->memory = *memory = litepcie_memory_new(dev, base, size);
-		*iova = SIM_IOVA;
-		rc = *memory ? vfio_user_map(&sim->vu, fd, base, SIM_IOVA, size) : -ENOMEM;
+		sim->memory[kind] = *memory = litepcie_memory_new(dev, base, size);
+		*iova = SIM_IOVA + (uint64_t)kind * SIM_IOVA_STEP;
+		rc = *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 	}
 	if (fd >= 0)
 		close(fd);
@@ -121,7 +121,7 @@ static int sim_attach(struct litepcie *dev)
 
 	if (rc == 0)
 		rc = sim_enable_msi(dev);
-	if (rc == 0 && !sim->memory)
+	if (rc == 0 && !sim->memory[LITEPCIE_MEMORY_RINGS])
 		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	if (rc == 0)
 		rc = sim_set_master(dev, true);
@@ -144,11 +144,13 @@ static void sim_close(struct litepcie *dev)
 		if (dev->map.irq_enable)
 			litepcie_put(dev, dev->map.irq_enable, 0);
 		sim_put_down(dev);
-		vfio_user_unmap(&sim->vu);
+		for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
+			vfio_user_unmap(&sim->vu, kind);
 	}
 	vfio_user_disconnect(&sim->vu);
 	litepcie_engine_free(dev);
-	free_memory(sim);
+	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++)
+		free_memory(sim, kind);
 	if (sim->msi >= 0)
 		close(sim->msi);
 	free(sim->path);

@@ -111,7 +111,7 @@ static int vfio_attach(struct litepcie *dev)
 
 	if (rc == 0)
 		rc = vfio_irq_enable(dev);
-	if (rc == 0 && !vfio_of(dev)->memory)
+	if (rc == 0 && !vfio_of(dev)->memory[LITEPCIE_MEMORY_RINGS])
 		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }

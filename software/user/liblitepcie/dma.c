@@ -77,6 +77,7 @@ static void reset_ring(struct litepcie_ring *ring, bool active)
 	litepcie_count_set(&ring->hw, 0);
 	litepcie_count_set(&ring->sw, 0);
 	ring->handed = 0;
+	ring->spared = 0;
 	ring->active = active;
 }
 
@@ -132,6 +133,20 @@ static int start(struct litepcie *dev, const struct litepcie_dma_config *config)
 	return rc;
 }
 
+static int check_packets(struct litepcie *dev, const struct litepcie_dma_config *config)
+{
+	if (config->flush_us && !config->packets)
+		return litepcie_fail(dev, -EINVAL, "a flush time of %u us without packets: it ends "
+				     "buffers early, so it takes packets", config->flush_us);
+	if (config->flush_us > LITEPCIE_FLUSH_US_LARGEST)
+		return litepcie_fail(dev, -EINVAL, "a flush time of %u us: it must be at most %u",
+				     config->flush_us, LITEPCIE_FLUSH_US_LARGEST);
+	if (config->packets && !dev->map.notices.control)
+		return litepcie_fail(dev, -EOPNOTSUPP, "packets: the card writes no records, so it "
+				     "has whole buffers only");
+	return 0;
+}
+
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	unsigned int directions = config->directions;
@@ -146,6 +161,8 @@ int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *c
 		return litepcie_fail(dev, -EINVAL, "batches of %u buffers: the ring has %u, of "
 				     "which half may be held back", config->batch,
 				     dev->buffer_count);
+	if (rc == 0)
+		rc = check_packets(dev, config);
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
@@ -161,6 +178,7 @@ int litepcie_dma_stop(struct litepcie *dev)
 void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 {
 	litepcie_lock(dev);
+	litepcie_notices_errors(dev);
 	*stats = dev->stats;
 	stats->h2c_submitted = litepcie_count(&dev->h2c.sw);
 	stats->h2c_done = litepcie_count(&dev->h2c.hw);
@@ -172,6 +190,7 @@ void litepcie_stats(struct litepcie *dev, struct litepcie_stats *stats)
 int litepcie_dma_fd(struct litepcie *dev)
 {
 	litepcie_lock(dev);
+	dev->watched = true;
 	return litepcie_unlock(dev, dev->backend->channel->event_fd(dev));
 }
 
@@ -254,7 +273,8 @@ int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 	return (int)(dev->buffer_count - (*first - litepcie_count(&h2c->hw)));
 }
 
-int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
+/* The next @count buffers, with so many bytes each. */
+static int submit(struct litepcie *dev, unsigned int count, size_t bytes)
 {
 	struct litepcie_ring *h2c = &dev->h2c;
 	uint64_t first = litepcie_count(&h2c->sw);
@@ -266,8 +286,30 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 		return litepcie_fail(dev, -EINVAL,
 				     "submit of %u h2c buffers: only %llu are free", count,
 				     (unsigned long long)free);
+	if (dev->h2c_table.lengths || bytes != dev->buffer_size)
+		litepcie_engine_h2c_lengths(dev, first, count, bytes);
 	litepcie_count_set(&h2c->sw, first + count);
 	return first + count - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
+}
+
+int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
+{
+	return submit(dev, count, dev->buffer_size);
+}
+
+/* LitePCIe's engine cuts a length to whole beats. */
+int litepcie_h2c_send(struct litepcie *dev, size_t bytes)
+{
+	unsigned int beat = dev->card.data_width / 8;
+
+	if (!bytes || bytes > dev->buffer_size)
+		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: it must be 1 to %zu, all of "
+				     "a buffer", bytes, dev->buffer_size);
+	if (dev->map.h2c_in_flight && bytes % beat)
+		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: the endpoint of this card "
+				     "moves whole beats, so it must be a multiple of %u", bytes,
+				     beat);
+	return submit(dev, 1, bytes);
 }
 
 /*
@@ -279,19 +321,25 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
  */
 static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *received)
 {
+	uint64_t end = litepcie_count(&dev->h2c.sw);
 	int rc = 0;
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
+	/* Also for what it counts beside. */
 	if (rc == 0)
-		rc = litepcie_engine_look(dev);	/* also for what it counts beside */
+		rc = dev->notices.records ? dev->backend->channel->poll(dev) :
+					    litepcie_engine_look(dev);
 	if (rc < 0)
 		return rc;
 	if (!dev->map.h2c_in_flight)
-		*received = litepcie_count(&dev->h2c.hw) * dev->buffer_size;
+		*received = wanted -
+			    litepcie_engine_h2c_bytes(dev, litepcie_count(&dev->h2c.hw), end);
 	if (*received < wanted)
 		return 0;
-	litepcie_count_set(&dev->h2c.hw, litepcie_count(&dev->h2c.sw));
+	dev->h2c_table.arrived = end;
+	dev->h2c_table.arrived_bytes = wanted;
+	litepcie_count_set(&dev->h2c.hw, end);
 	return 1;
 }
 
@@ -319,7 +367,8 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 static int drain(struct litepcie *dev, int timeout_ms)
 {
 	int64_t deadline = litepcie_deadline(timeout_ms);
-	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->buffer_size, received = 0;
+	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->buffer_size - dev->h2c.spared;
+	uint64_t received = 0;
 	int rc = litepcie_hand_over(dev, LITEPCIE_H2C);
 
 	while (rc >= 0) {

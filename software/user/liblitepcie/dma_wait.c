@@ -14,6 +14,8 @@
 #include "engine.h"
 #include "ring.h"
 
+#define GLANCES	16u	/* with news, from one sleep to the next */
+
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {
 	if (directions & LITEPCIE_H2C && !dev->h2c.active)
@@ -114,7 +116,23 @@ static int stopped(struct litepcie *dev)
 }
 
 /*
- * Sleep first: an interrupt that came earlier is still there, and looking at a card costs it time.
+ * What a card with records has done stands in memory: a look there saves the sleep. Now and then the
+ * sleep is not saved, though it takes no time: it also counts interrupts, and hears that the card
+ * must be given back. A program with the descriptor of litepcie_dma_fd() is promised that a wait
+ * takes what that tells of, which the sleep does.
+ */
+static int glance(struct litepcie *dev, unsigned int directions, uint64_t before)
+{
+	const struct litepcie_channel *channel = dev->backend->channel;
+	int rc = channel->glance && !dev->watched ? channel->glance(dev) : 0;
+
+	if (rc == 0 && finished(dev, directions) != before && ++dev->glances % GLANCES == 0)
+		rc = litepcie_sleep_once(dev, directions, 0);
+	return rc;
+}
+
+/*
+ * Sleep first: an interrupt that came earlier is still there, and asking a card costs it time.
  * The sleep is cut into slices, and the card's count is read after each: an interrupt that was lost
  * costs a slice, not the run, and so does a stop by another thread. The lock is held.
  */
@@ -127,6 +145,8 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 
 	if (rc == 0)
 		rc = hand_over_early(dev, directions);
+	if (rc == 0)
+		rc = glance(dev, directions, before);
 	while (rc >= 0) {
 		int slice = litepcie_slice(deadline);
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "layout.h"
+#include "ring.h"
 
 #define INTERRUPT_EVERY		32u	/* buffers, as LitePCIe's driver */
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
@@ -23,6 +24,8 @@ void litepcie_engine_free(struct litepcie *dev)
 {
 	free(dev->h2c_table.asks);
 	free(dev->c2h_table.asks);
+	free(dev->lengths);
+	dev->lengths = NULL;
 	dev->h2c_table = dev->c2h_table = (struct litepcie_table) { 0 };
 }
 
@@ -36,7 +39,8 @@ int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count)
 		return rc;
 	dev->h2c_table.asks = calloc(count, sizeof(bool));
 	dev->c2h_table.asks = calloc(count, sizeof(bool));
-	if (!dev->h2c_table.asks || !dev->c2h_table.asks) {
+	dev->lengths = calloc(count, sizeof(*dev->lengths));
+	if (!dev->h2c_table.asks || !dev->c2h_table.asks || !dev->lengths) {
 		litepcie_engine_free(dev);
 		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
 	}
@@ -101,6 +105,46 @@ static int post_c2h(struct litepcie *dev, uint64_t released)
 	return post(dev, &dev->c2h_table, end - dev->c2h_table.posted, last);
 }
 
+/* Until the first that is shorter no length is kept. */
+static void begin_lengths(struct litepcie *dev)
+{
+	struct litepcie_table *table = &dev->h2c_table;
+
+	for (unsigned int n = 0; n < dev->buffer_count; n++)
+		dev->lengths[n] = (uint32_t)dev->buffer_size;
+	table->arrived = litepcie_count(&dev->h2c.hw);
+	table->arrived_bytes = table->arrived * dev->buffer_size;
+	table->lengths = dev->lengths;
+}
+
+void litepcie_engine_h2c_lengths(struct litepcie *dev, uint64_t first, uint64_t count, size_t bytes)
+{
+	struct litepcie_table *table = &dev->h2c_table;
+
+	if (!table->lengths) {
+		if (bytes == dev->buffer_size)
+			return;
+		litepcie_lock(dev);
+		begin_lengths(dev);
+		litepcie_unlock(dev, 0);
+	}
+	for (uint64_t n = first; n < first + count; n++)
+		table->lengths[n & (dev->buffer_count - 1)] = (uint32_t)bytes;
+	dev->h2c.spared += count * (dev->buffer_size - bytes);
+}
+
+uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end)
+{
+	const uint32_t *lengths = dev->h2c_table.lengths;
+	uint64_t bytes = 0;
+
+	if (!lengths)
+		return (end - first) * dev->buffer_size;
+	for (uint64_t n = first; n < end; n++)
+		bytes += lengths[n & (dev->buffer_count - 1)];
+	return bytes;
+}
+
 int litepcie_engine_c2h_release(struct litepcie *dev)
 {
 	return post_c2h(dev, dev->c2h.sw);
@@ -123,6 +167,28 @@ void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *tab
 		asked += table->asks[n & mask];
 	table->asked += asked;
 	table->done = done;
+}
+
+/*
+ * Without time to sleep a poll() follows, which finds all that a card with records has done. Only a
+ * card that has been silent for a while is asked whether it is still there.
+ */
+static int look_at_once(struct litepcie *dev)
+{
+	const struct litepcie_channel *channel = dev->backend->channel;
+	int64_t now;
+
+	if (!channel->look)
+		return 0;
+	if (!dev->notices.records)
+		return channel->look(dev);
+	now = litepcie_now_ms();
+	if (!dev->silent_ms)
+		dev->silent_ms = now;
+	if (now - dev->silent_ms < LITEPCIE_WAIT_SLICE_MS)
+		return 0;
+	dev->silent_ms = now;
+	return channel->look(dev);
 }
 
 int litepcie_engine_look(struct litepcie *dev)
@@ -189,25 +255,23 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 	const struct litepcie_channel *channel = dev->backend->channel;
 	int error = 0, rc = channel->sleep(dev, directions, timeout_ms);
 
-	if (rc == 0 && timeout_ms)
-		rc = look_for_lost(dev);
-	else if (rc == 0 && channel->look)
-		rc = channel->look(dev);	/* else the poll() that follows is the look */
+	if (rc == 0)
+		rc = timeout_ms ? look_for_lost(dev) : look_at_once(dev);
 	if (rc > 0 && channel->woken)
 		error = channel->woken(dev);
 	return error < 0 ? error : rc;
 }
 
 /*
- * Take in what came; what has not after the grace is lost. Where interrupts merge, fewer than were
- * asked for prove nothing, and only look_for_lost() tells.
+ * Take in what came; what has not after the grace is lost. Where interrupts merge, as those of a card
+ * with records do, fewer than were asked for prove nothing, and only look_for_lost() tells.
  */
 static int settle_interrupts(struct litepcie *dev)
 {
 	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
 	int rc = dev->backend->sleep(dev, 0);
 
-	if (dev->backend->merges) {
+	if (dev->backend->merges || dev->notices.records) {
 		dev->stats.interrupts_expected = -1;
 		return rc < 0 ? rc : 0;
 	}
@@ -236,6 +300,10 @@ void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_c
 		every = count / 2 < INTERRUPT_EVERY ? count / 2 : INTERRUPT_EVERY;
 	dev->interrupt_every = every < count ? every : count;
 	dev->c2h_limit = config->c2h_limit;
+	dev->packets = config->packets;
+	dev->flush_us = config->flush_us;
+	dev->silent_ms = 0;
+	dev->watched = false;
 }
 
 /* The card is quiet since it was opened, or since the last stop. */
@@ -267,6 +335,8 @@ int litepcie_engine_stop(struct litepcie *dev)
 	settled = settle_interrupts(dev);
 	reset_table(&dev->h2c_table, false);
 	reset_table(&dev->c2h_table, false);
+	litepcie_notices_errors(dev);
 	rc = dev->backend->channel->stop(dev);
+	litepcie_notices_errors(dev);
 	return settled < 0 ? settled : rc;
 }

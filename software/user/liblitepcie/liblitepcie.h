@@ -69,6 +69,14 @@ extern "C" {
 #define LITEPCIE_BUFFER_LARGEST		4194304u
 #define LITEPCIE_BUFFERS_FEWEST		16u
 
+/* Longest flush time of litepcie_dma_config. */
+#define LITEPCIE_FLUSH_US_LARGEST	1000000u
+
+/* Why a c2h buffer has ended, of litepcie_c2h_record. None is set: it is full. */
+#define LITEPCIE_RECORD_LAST	1u	/* the packet ends with it */
+#define LITEPCIE_RECORD_FLUSHED	2u	/* the flush time was over */
+#define LITEPCIE_RECORD_ERROR	4u	/* the logic in the user slot called the packet bad */
+
 struct litepcie;
 struct litepcie_memory;
 
@@ -158,6 +166,13 @@ struct litepcie_dma_config {
 	 */
 	bool		pattern;
 	/*
+	 * Each buffer of h2c is a packet: the user's logic sees its end. A packet that the user's logic
+	 * ends, ends its c2h buffer, too; one that is longer than a buffer goes on in the next.
+	 * Without packets h2c is a stream without ends, and c2h buffers are always full. It takes a
+	 * card with records: block 16 of its table.
+	 */
+	bool		packets;
+	/*
 	 * Buffers that may be given to the card for c2h in all, 0: no limit. The last of them
 	 * raises an interrupt.
 	 */
@@ -174,6 +189,17 @@ struct litepcie_dma_config {
 	 * litepcie_dma_flush() and litepcie_h2c_drain(). At most half the ring.
 	 */
 	unsigned int	batch;
+	/*
+	 * With packets: a c2h buffer that has some data ends when no more has come for so many
+	 * microseconds, at most LITEPCIE_FLUSH_US_LARGEST. 0: never.
+	 */
+	unsigned int	flush_us;
+};
+
+/* How a filled c2h buffer has ended. */
+struct litepcie_c2h_record {
+	uint32_t	bytes;		/* of data, from the buffer's start */
+	uint32_t	flags;		/* LITEPCIE_RECORD_ */
 };
 
 struct litepcie_stats {
@@ -187,6 +213,9 @@ struct litepcie_stats {
 	uint64_t	interrupts_missed;	/* surely lost; final after litepcie_dma_stop() */
 	uint64_t	woken_by_timeout;	/* waits with progress but no interrupt */
 	uint64_t	batches;	/* times that the card was told of buffers */
+	/* Of the buffers that are done; 0 where the card does not say so. */
+	uint64_t	c2h_errors;	/* the user's logic called their packet bad */
+	uint64_t	h2c_errors;	/* some of their data could not be fetched */
 };
 
 /* Device -------------------------------------------------------------------------------------- */
@@ -484,8 +513,8 @@ void litepcie_ring_drop(struct litepcie_memory *memory);
 /*
  * Take the directions of @config and start them: c2h has all of its ring, h2c what is submitted from
  * now on. Returns 0 or -errno; -EBUSY: another program runs one of them, and litepcie_why() names
- * those that have the card open, -EOPNOTSUPP: LitePCIe's driver cannot hold a stream. Threads:
- * alone.
+ * those that have the card open, -EOPNOTSUPP: LitePCIe's driver cannot hold a stream, or packets are
+ * wanted of a card, or a driver, that has whole buffers only. Threads: alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
@@ -501,7 +530,8 @@ int litepcie_dma_stop(struct litepcie *dev);
  * would run short; those of other directions stay. A lost interrupt costs less than a second here.
  * Returns 1, or 0 when the time is over, or -errno: -ECANCELED after a stop by another thread, -EIO
  * when the card was reset, -ENODEV through VFIO also where the kernel wants the card back; then stop
- * and close it, for which somebody waits. Threads: one way.
+ * and close it, for which somebody waits. A card with records is not asked as long as it has news: a
+ * program that looks again and again, with a timeout of 0, reads memory. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
@@ -526,6 +556,14 @@ int litepcie_dma_fd(struct litepcie *dev);
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
+ * How filled c2h buffer @number has ended, and after how many bytes. It must be one that
+ * litepcie_c2h_peek() has shown and that has not been given back. On a card without records each
+ * buffer is full. Returns 0 or -errno. Threads: one way.
+ */
+int litepcie_c2h_record(struct litepcie *dev, uint64_t number,
+			struct litepcie_c2h_record *record);
+
+/*
  * Give the @count oldest of the filled c2h buffers back. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
@@ -537,9 +575,18 @@ int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * Send the @count oldest of the free h2c buffers. Returns 0 or -errno. Threads: one way.
+ * Send the @count oldest of the free h2c buffers, all of each. Returns 0 or -errno. Threads: one
+ * way.
  */
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
+
+/*
+ * Send the first @bytes of the oldest free h2c buffer, 1 to all of it. With packets that is a packet.
+ * Without, the stream goes on with the next buffer, which begins a beat of its own: what the last
+ * beat of this one has behind its bytes is not defined. LitePCIe's endpoint moves whole beats, so
+ * there @bytes must be a multiple of a beat, 32. Returns 0 or -errno. Threads: one way.
+ */
+int litepcie_h2c_send(struct litepcie *dev, size_t bytes);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has received the data of every

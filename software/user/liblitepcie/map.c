@@ -66,6 +66,36 @@ static int find_dma(struct litepcie *dev)
 	return rc;
 }
 
+/* A card whose ring of records may not have as many as its table has descriptors is as one without. */
+static int find_notices(struct litepcie *dev)
+{
+	const struct litepcie_block *block =
+		litepcie_find_block(dev, LITEPCIE_BLOCK_RECORDS, dev->channel);
+	struct litepcie_notice_registers *notices = &dev->map.notices;
+	struct {
+		const char *name;
+		uint32_t *offset;
+	} wanted[] = {
+		{ "writer_records_base", &notices->records },
+		{ "writer_records_entries", &notices->entries },
+		{ "writer_status_base", &notices->line[1] },
+		{ "reader_status_base", &notices->line[0] },
+		{ "writer_flush", &notices->flush },
+		{ "control", &notices->control },
+	};
+	char name[64];
+	int rc = 0;
+
+	if (!block || block->parameters <= LITEPCIE_RECORDS_MOST_ENTRIES ||
+	    block->parameter[LITEPCIE_RECORDS_MOST_ENTRIES] < dev->card.table_depth)
+		return 0;
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		snprintf(name, sizeof(name), "pcie_notices%u_%s", dev->channel, wanted[i].name);
+		litepcie_need(dev, name, wanted[i].offset, &rc);
+	}
+	return rc;
+}
+
 static void find_user(struct litepcie *dev)
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_USER, 0);
@@ -121,5 +151,7 @@ int litepcie_map_build(struct litepcie *dev)
 	find_user(dev);
 	if (rc == 0)
 		rc = find_streams(dev);
-	return rc < 0 ? rc : find_dma(dev);
+	if (rc == 0)
+		rc = find_dma(dev);
+	return rc < 0 ? rc : find_notices(dev);
 }

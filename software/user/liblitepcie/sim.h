@@ -14,15 +14,19 @@
 #include "table.h"
 #include "vfio_user.h"
 
-/* Above 4 GiB, so that an address that loses its upper half is noticed at the first transfer. */
+/*
+ * Above 4 GiB, so that an address that loses its upper half is noticed at the first transfer; and so
+ * far from one kind of memory to the next that the largest rings fit.
+ */
 #define SIM_IOVA		0x100000000u
+#define SIM_IOVA_STEP		0x100000000u
 
 struct sim {
 	struct vfio_user	vu;
 	char			*path;
 	unsigned int		mps, mrrs;	/* wanted, 0: not said */
 	int			msi;		/* eventfd */
-	struct litepcie_memory	*memory;	/* both rings: h2c, then c2h */
+	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	unsigned int		msi_cap, pcie_cap;	/* offsets in configuration space */
 };
 

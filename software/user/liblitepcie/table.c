@@ -14,6 +14,7 @@
  *        been issued: its data is still on the way
  *   c2h: when the last write has entered the core: up to 1.5 kB may not have reached the host
  * and its interrupt is raised at the same moment. What follows from that is in the two *_usable().
+ * A card that writes records is not asked: notices.c reads what it has written.
  */
 #include <errno.h>
 
@@ -31,7 +32,9 @@ int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
 
 	dev->h2c.base = dev->c2h.base = NULL;
 	dev->h2c.memory = dev->c2h.memory = NULL;
-	rc = dev->backend->memory(dev, 2 * size * count, &memory, &iova);
+	rc = dev->backend->memory(dev, LITEPCIE_MEMORY_RINGS, 2 * size * count, &memory, &iova);
+	if (rc == 0)
+		rc = litepcie_table_notices_setup(dev);
 	if (rc < 0)
 		return rc;
 	dev->h2c.memory = dev->c2h.memory = memory;
@@ -60,7 +63,7 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 {
 	const struct litepcie_dma_registers *registers =
 		table == &dev->h2c_table ? &dev->map.h2c : &dev->map.c2h;
-	uint32_t value = DMA_LAST_DISABLE | (uint32_t)dev->buffer_size;
+	uint32_t flags = dev->packets ? 0 : DMA_LAST_DISABLE, whole = (uint32_t)dev->buffer_size;
 	uint64_t mask = dev->buffer_count - 1, size = dev->buffer_size, end = first + count;
 	struct litepcie_post posts[3 * BATCH];
 	int rc = 0;
@@ -71,6 +74,7 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 
 		for (; first < stop; first++) {
 			uint64_t slot = first & mask;
+			uint32_t value = flags | (table->lengths ? table->lengths[slot] : whole);
 
 			p = describe(registers, table->iova + slot * size,
 				     table->asks[slot] ? value : value | DMA_IRQ_DISABLE, p);
@@ -82,22 +86,52 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 
 /* Counts -------------------------------------------------------------------------------------- */
 
-static int read_done(struct litepcie *dev, struct litepcie_table *table,
-		     const struct litepcie_dma_registers *registers)
+static int read_status(struct litepcie *dev, const struct litepcie_table *table,
+		       const struct litepcie_dma_registers *registers, uint32_t *advance)
 {
-	uint32_t status, advance;
+	uint32_t status;
 	int rc = litepcie_get(dev, registers->loop_status, &status);
 
 	if (rc < 0)
 		return rc;
-	advance = status - (uint32_t)table->done;	/* right across the wrap at 2^32 */
-	if (advance > table->posted - table->done)
+	*advance = status - (uint32_t)table->done;	/* right across the wrap at 2^32 */
+	if (*advance > table->posted - table->done)
 		return litepcie_fail(dev, -EIO, "the card says it has finished %u buffers more, "
 				     "but it was given %llu (loop_status 0x%08x); it has lost its "
-				     "state", advance,
+				     "state", *advance,
 				     (unsigned long long)(table->posted - table->done), status);
-	litepcie_engine_done(dev, table, table->done + advance);
 	return 0;
+}
+
+static int read_done(struct litepcie *dev, struct litepcie_table *table,
+		     const struct litepcie_dma_registers *registers)
+{
+	uint32_t advance;
+	int rc = read_status(dev, table, registers, &advance);
+
+	if (rc == 0)
+		litepcie_engine_done(dev, table, table->done + advance);
+	return rc;
+}
+
+/* Where buffers are shorter, the bytes that have come say which of those that are done are here. */
+static int h2c_arrived(struct litepcie *dev)
+{
+	struct litepcie_table *h2c = &dev->h2c_table;
+	uint64_t received = 0;
+	int rc = litepcie_engine_received(dev, &received);
+
+	while (rc == 0 && h2c->arrived < h2c->done) {
+		uint64_t bytes = litepcie_engine_h2c_bytes(dev, h2c->arrived, h2c->arrived + 1);
+
+		if (h2c->arrived_bytes + bytes > received)
+			break;
+		h2c->arrived_bytes += bytes;
+		h2c->arrived++;
+	}
+	if (rc == 0 && h2c->arrived > dev->h2c.hw)
+		dev->h2c.hw = h2c->arrived;
+	return rc;
 }
 
 /*
@@ -111,6 +145,8 @@ static int h2c_usable(struct litepcie *dev)
 	uint64_t behind = (dev->map.h2c_in_flight + dev->buffer_size - 1) / dev->buffer_size;
 	int rc = read_done(dev, h2c, &dev->map.h2c);
 
+	if (rc == 0 && behind && h2c->lengths)
+		return h2c_arrived(dev);
 	if (rc == 0 && h2c->done > behind && h2c->done - behind > dev->h2c.hw)
 		dev->h2c.hw = h2c->done - behind;
 	return rc;
@@ -142,11 +178,25 @@ static int c2h_usable(struct litepcie *dev)
 
 int litepcie_table_poll(struct litepcie *dev)
 {
+	bool told = dev->notices.records;
 	int rc = 0;
 
 	if (dev->h2c.active)
-		rc = h2c_usable(dev);
+		rc = told ? litepcie_notices_h2c(dev) : h2c_usable(dev);
 	if (rc == 0 && dev->c2h.active)
-		rc = c2h_usable(dev);
+		rc = told ? litepcie_notices_c2h(dev) : c2h_usable(dev);
 	return rc;
+}
+
+/* Nothing came for a while: is the card still there? What its register counts, memory will tell. */
+int litepcie_table_look(struct litepcie *dev)
+{
+	uint32_t advance;
+	int rc = 0;
+
+	if (dev->notices.records && dev->h2c.active)
+		rc = read_status(dev, &dev->h2c_table, &dev->map.h2c, &advance);
+	if (rc == 0 && dev->notices.records && dev->c2h.active)
+		rc = read_status(dev, &dev->c2h_table, &dev->map.c2h, &advance);
+	return rc < 0 ? rc : litepcie_table_poll(dev);
 }

@@ -6,7 +6,8 @@
 
 /*
  * The channel of every back end that reaches registers and memory itself: table.c hands descriptors
- * to the card and counts them, table_run.c starts and stops it, and takes its interrupts.
+ * to the card and counts them, table_run.c starts and stops it, and takes its interrupts;
+ * table_notices.c lets it write records and status lines.
  */
 #ifndef LITEPCIE_TABLE_H
 #define LITEPCIE_TABLE_H
@@ -27,5 +28,15 @@ int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count);
 int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 			uint64_t count);
 int litepcie_table_poll(struct litepcie *dev);
+
+/* The registers, where the other two say it by memory. */
+int litepcie_table_look(struct litepcie *dev);
+
+/* Memory for records and status lines, if the card writes any. */
+int litepcie_table_notices_setup(struct litepcie *dev);
+
+/* From now on those of the active directions are written, and no more. All rests. */
+int litepcie_table_notices_start(struct litepcie *dev);
+int litepcie_table_notices_stop(struct litepcie *dev);
 
 #endif /* LITEPCIE_TABLE_H */

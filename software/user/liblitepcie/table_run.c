@@ -66,6 +66,11 @@ static int table_sleep(struct litepcie *dev, unsigned int directions, int timeou
 	return asked < 0 ? asked : rc;
 }
 
+static int table_glance(struct litepcie *dev)
+{
+	return dev->notices.records ? litepcie_table_poll(dev) : 0;
+}
+
 static int table_woken(struct litepcie *dev)
 {
 	int rc = clear_own(dev);
@@ -130,6 +135,8 @@ int litepcie_table_quiesce(struct litepcie *dev)
 	if (rc == 0)
 		rc = litepcie_put(dev, dev->map.loopback, 0);
 	if (rc == 0)
+		rc = litepcie_table_notices_stop(dev);
+	if (rc == 0)
 		rc = enable_interrupts(dev, 0);
 	return rc;
 }
@@ -154,6 +161,8 @@ static int table_start(struct litepcie *dev, bool loopback)
 {
 	int rc = start_interrupts(dev);
 
+	if (rc == 0)
+		rc = litepcie_table_notices_start(dev);
 	return rc < 0 ? rc : litepcie_put(dev, dev->map.loopback, loopback);
 }
 
@@ -204,6 +213,8 @@ const struct litepcie_channel litepcie_table_channel = {
 	.stop = table_stop,
 	.post = litepcie_table_post,
 	.poll = litepcie_table_poll,
+	.look = litepcie_table_look,
+	.glance = table_glance,
 	.sleep = table_sleep,
 	.woken = table_woken,
 	.shared = true,

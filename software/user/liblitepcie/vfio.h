@@ -49,7 +49,7 @@ struct vfio {
 	int			message[VFIO_MESSAGES];	/* eventfd of each vector, or -1 */
 	unsigned int		messages;	/* vectors that are on */
 	unsigned int		delivery;	/* VFIO's index of MSI-X or MSI */
-	struct litepcie_memory	*memory;	/* both rings: h2c, then c2h; whole pages */
+	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];	/* whole pages */
 	bool			gone;
 };
 
@@ -74,9 +74,9 @@ void vfio_list_others(const struct vfio *vfio, char *names, size_t size);
 /* The number N of the device's own /dev/vfio/devices/vfioN, or -1: this kernel has none. */
 int vfio_device_number(const struct vfio *vfio);
 
-/* Memory for the card at @iova; it replaces the last. */
-int vfio_memory(struct litepcie *dev, size_t bytes, struct litepcie_memory **memory,
-		uint64_t *iova);
+/* Memory for the card at @iova; it replaces the last of its kind. */
+int vfio_memory(struct litepcie *dev, unsigned int kind, size_t bytes,
+		struct litepcie_memory **memory, uint64_t *iova);
 void vfio_memory_free(struct litepcie *dev);
 
 int vfio_irq_enable(struct litepcie *dev);

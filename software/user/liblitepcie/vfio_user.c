@@ -183,7 +183,8 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 
 /* Memory, interrupts -------------------------------------------------------------------------- */
 
-int vfio_user_map(struct vfio_user *vu, int fd, void *memory, uint64_t iova, size_t size)
+int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, uint64_t iova,
+		  size_t size)
 {
 	struct dma_map map = {
 		.argsz = sizeof(map), .flags = DMA_MAP_READ_WRITE, .address = iova, .size = size,
@@ -191,24 +192,23 @@ int vfio_user_map(struct vfio_user *vu, int fd, void *memory, uint64_t iova, siz
 	int rc;
 
 	/* Known before the message goes out: the peer may try the memory before it answers. */
-	vu->iova = iova;
-	vu->size = size;
-	vu->memory = memory;
+	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
 	if (rc < 0)
-		vu->memory = NULL;
+		vu->memory[kind].base = NULL;
 	return rc;
 }
 
-int vfio_user_unmap(struct vfio_user *vu)
+int vfio_user_unmap(struct vfio_user *vu, unsigned int kind)
 {
+	struct vfio_user_memory *memory = &vu->memory[kind];
 	struct dma_unmap unmap = {
-		.argsz = sizeof(unmap), .address = vu->iova, .size = vu->size,
+		.argsz = sizeof(unmap), .address = memory->iova, .size = memory->size,
 	};
 
-	if (!vu->memory)
+	if (!memory->base)
 		return 0;
-	vu->memory = NULL;
+	memory->base = NULL;
 	return vfio_user_call(vu, CMD_DMA_UNMAP, &unmap, sizeof(unmap), -1, NULL, 0);
 }
 

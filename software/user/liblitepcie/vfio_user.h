@@ -32,10 +32,12 @@ struct vfio_user {
 	int		timeout_s;
 	bool		write_multi;	/* the peer takes many writes in one message */
 	const char	*path;
-	/* The one piece of memory that the device may reach. */
-	uint64_t	iova;
-	size_t		size;
-	uint8_t		*memory;
+	/* The memory that the device may reach; base NULL: none. */
+	struct vfio_user_memory {
+		uint64_t	iova;
+		size_t		size;
+		uint8_t		*base;
+	} memory[LITEPCIE_MEMORIES];
 	/* A write that goes with the next message. */
 	struct litepcie_post held;
 	uint16_t	held_id;
@@ -77,9 +79,10 @@ int vfio_user_post(struct vfio_user *vu, const struct litepcie_post *writes, siz
 int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write);
 int vfio_user_flush(struct vfio_user *vu);
 
-/* Give @size bytes of the file @fd, mapped at @memory, to the device at bus address @iova. */
-int vfio_user_map(struct vfio_user *vu, int fd, void *memory, uint64_t iova, size_t size);
-int vfio_user_unmap(struct vfio_user *vu);
+/* Give @size bytes of the file @fd, mapped at @base, to the device at bus address @iova. */
+int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, uint64_t iova,
+		  size_t size);
+int vfio_user_unmap(struct vfio_user *vu, unsigned int kind);
 
 /* Signal @eventfd on each MSI; -1: no more. */
 int vfio_user_set_msi(struct vfio_user *vu, int eventfd);

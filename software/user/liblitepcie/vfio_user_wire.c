@@ -113,29 +113,41 @@ int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 	return transmit(vu, &header, body, size, fd);
 }
 
+/* All of an access in one piece of what was mapped, or NULL: there is nothing. */
+static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_access *access)
+{
+	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++) {
+		const struct vfio_user_memory *memory = &vu->memory[kind];
+		uint64_t at = access->address - memory->iova;
+
+		if (memory->base && at <= memory->size && access->count <= memory->size - at)
+			return memory->base + at;
+	}
+	return NULL;
+}
+
 /* The peer asks for host memory by message. Outside of what was mapped there is nothing. */
 static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *body, size_t size)
 {
 	struct memory_access access;
 	size_t reply = sizeof(access);
-	uint64_t at;
+	uint8_t *memory;
 
 	if (size < sizeof(access))
 		return vfio_user_broken(vu, "a request of its own that is too short", 0);
 	memcpy(&access, body, sizeof(access));
-	at = access.address - vu->iova;
+	memory = find_memory(vu, &access);
 	header->flags = TYPE_REPLY;
 	header->error = 0;
-	if (!vu->memory || at > vu->size || access.count > vu->size - at ||
-	    access.count > MAX_MESSAGE - sizeof(access)) {
+	if (!memory || access.count > MAX_MESSAGE - sizeof(access)) {
 		header->flags |= FLAG_ERROR;
 		header->error = EFAULT;
 		reply = 0;
 	} else if (header->command == CMD_DMA_READ) {
-		memcpy(body + sizeof(access), vu->memory + at, access.count);
+		memcpy(body + sizeof(access), memory, access.count);
 		reply += access.count;
 	} else if (access.count <= size - sizeof(access)) {
-		memcpy(vu->memory + at, body + sizeof(access), access.count);
+		memcpy(memory, body + sizeof(access), access.count);
 	}
 	header->size = (uint32_t)(sizeof(*header) + reply);
 	return transmit(vu, header, body, reply, -1);

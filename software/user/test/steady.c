@@ -89,11 +89,12 @@ int main(int argc, char **argv)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	CHECK_EQUAL(litepcie_counters(dev, &after), 0);
 	litepcie_stats(dev, &stats);
-	printf("batches %llu interrupts %lld bytes %llu ticks %llu\n",
+	printf("batches %llu interrupts %lld bytes %llu ticks %llu reads %llu\n",
 	       (unsigned long long)stats.batches, (long long)stats.interrupts,
 	       (unsigned long long)(in ? after.rq.payload_bytes : after.rc.payload_bytes),
 	       (unsigned long long)(in ? after.rq.last - after.rq.first :
-					 after.rc.last - after.rc.first));
+					 after.rc.last - after.rc.first),
+	       (unsigned long long)(after.cc.tlps - before.cc.tlps));
 	litepcie_close(dev);
 	return failed_checks != 0;
 }

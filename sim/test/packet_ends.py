@@ -1,0 +1,32 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Logic for the user slot that sends back what it gets, and says when software tells it otherwise.
+
+Two registers decide what becomes of the end of a packet: it can be left out, so that a buffer is
+full or the flush time ends it, and it can come with an error.
+"""
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import CSRStorage
+from migen import Signal
+
+from lanebox.layouts import stream_layout
+
+
+class PacketEnds(LiteXModule):
+    def __init__(self, platform):
+        self.sink = sink = stream.Endpoint(stream_layout())  # i, h2c
+        self.source = source = stream.Endpoint(stream_layout())  # o, c2h
+        self.irq = Signal()  # o
+        self.ends = CSRStorage(reset=1, description="0: no packet ends.")
+        self.bad = CSRStorage(description="1: each packet ends with an error.")
+
+        # # #
+
+        self.comb += [
+            sink.connect(source, omit={"last", "error"}),
+            source.last.eq(sink.last & self.ends.storage),
+            source.error.eq(sink.error | self.bad.storage),
+        ]

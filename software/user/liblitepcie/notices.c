@@ -1,0 +1,141 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* See notices.h for the promises. */
+#include "notices.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+#include "engine.h"
+#include "litepcie_capability.h"
+#include "ring.h"
+
+_Static_assert(sizeof(struct litepcie_line) == LITEPCIE_STATUS_LINE_SIZE, "status line");
+_Static_assert(offsetof(struct litepcie_line, position) == LITEPCIE_STATUS_LINE_POSITION &&
+	       offsetof(struct litepcie_line, buffers) == LITEPCIE_STATUS_LINE_BUFFERS &&
+	       offsetof(struct litepcie_line, errors) == LITEPCIE_STATUS_LINE_ERRORS &&
+	       offsetof(struct litepcie_line, time) == LITEPCIE_STATUS_LINE_TIME, "status line");
+_Static_assert(sizeof(struct litepcie_entry) == LITEPCIE_RECORD_SIZE, "record");
+_Static_assert(offsetof(struct litepcie_entry, bytes) == LITEPCIE_RECORD_BYTES &&
+	       offsetof(struct litepcie_entry, flags) == LITEPCIE_RECORD_FLAGS &&
+	       offsetof(struct litepcie_entry, sequence) == LITEPCIE_RECORD_SEQUENCE, "record");
+_Static_assert(LITEPCIE_RECORD_LAST == LITEPCIE_RECORD_FLAG_LAST &&
+	       LITEPCIE_RECORD_FLUSHED == LITEPCIE_RECORD_FLAG_FLUSHED &&
+	       LITEPCIE_RECORD_ERROR == LITEPCIE_RECORD_FLAG_ERROR, "flags of a record");
+
+/* Counts -------------------------------------------------------------------------------------- */
+
+/* Of a line that was never written it is 0. */
+static int read_line(struct litepcie *dev, const struct litepcie_line *line,
+		     const struct litepcie_table *table, const char *name, uint64_t *buffers)
+{
+	*buffers = __atomic_load_n(&line->buffers, __ATOMIC_ACQUIRE);
+	if (*buffers > table->posted)
+		return litepcie_fail(dev, -EIO, "the status line says that the card has finished "
+				     "%llu buffers of %s, but it was given %llu; it has lost its "
+				     "state", (unsigned long long)*buffers, name,
+				     (unsigned long long)table->posted);
+	return 0;
+}
+
+int litepcie_notices_h2c(struct litepcie *dev)
+{
+	struct litepcie_table *table = &dev->h2c_table;
+	uint64_t done;
+	int rc = read_line(dev, dev->notices.h2c, table, "h2c", &done);
+
+	if (rc < 0 || done <= table->done)
+		return rc;
+	litepcie_engine_done(dev, table, done);
+	if (done > dev->h2c.hw)
+		litepcie_count_set(&dev->h2c.hw, done);
+	dev->silent_ms = 0;
+	return 0;
+}
+
+bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
+{
+	const struct litepcie_entry *entry = dev->notices.records;
+
+	if (!entry)
+		return false;
+	entry += number & dev->notices.mask;
+	return __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE) == number + 1;
+}
+
+/*
+ * The records say it to the buffer. The line may be older than they are, and never newer: it was
+ * read before them.
+ */
+int litepcie_notices_c2h(struct litepcie *dev)
+{
+	const struct litepcie_entry *records = dev->notices.records;
+	uint64_t mask = dev->notices.mask, buffers, done;
+	struct litepcie_table *table = &dev->c2h_table;
+	int rc = read_line(dev, dev->notices.c2h, table, "c2h", &buffers);
+
+	if (rc < 0)
+		return rc;
+	for (done = table->done; done < table->posted; done++)
+		if (__atomic_load_n(&records[done & mask].sequence, __ATOMIC_ACQUIRE) != done + 1)
+			break;
+	if (buffers > done)
+		return litepcie_fail(dev, -EIO, "the status line says that the card has filled "
+				     "%llu c2h buffers, but buffer %llu has no record",
+				     (unsigned long long)buffers, (unsigned long long)done);
+	if (done == table->done)
+		return 0;
+	litepcie_engine_done(dev, table, done);
+	litepcie_count_set(&dev->c2h.hw, done);
+	dev->silent_ms = 0;
+	return 0;
+}
+
+/* At the end of a run a driver forgets its counts. */
+static void take_errors(const struct litepcie_line *line, uint64_t *errors)
+{
+	uint64_t now = line ? __atomic_load_n(&line->errors, __ATOMIC_RELAXED) : 0;
+
+	if (now > *errors)
+		*errors = now;
+}
+
+void litepcie_notices_errors(struct litepcie *dev)
+{
+	if (dev->h2c.active)
+		take_errors(dev->notices.h2c, &dev->stats.h2c_errors);
+	if (dev->c2h.active)
+		take_errors(dev->notices.c2h, &dev->stats.c2h_errors);
+}
+
+/* Records ------------------------------------------------------------------------------------- */
+
+/* A buffer's place gets another record only when the user has given the buffer back. */
+int litepcie_c2h_record(struct litepcie *dev, uint64_t number, struct litepcie_c2h_record *record)
+{
+	const struct litepcie_entry *entry = dev->notices.records;
+	uint64_t sw = litepcie_count(&dev->c2h.sw), hw = litepcie_count(&dev->c2h.hw);
+
+	if (!dev->c2h.active)
+		return litepcie_check_active(dev, LITEPCIE_C2H);
+	if (number - sw >= hw - sw)
+		return litepcie_fail(dev, -EINVAL, "record of c2h buffer %llu: the user has buffers "
+				     "%llu to %llu, without the last",
+				     (unsigned long long)number, (unsigned long long)sw,
+				     (unsigned long long)hw);
+	*record = (struct litepcie_c2h_record) { .bytes = (uint32_t)dev->buffer_size };
+	if (!entry)
+		return 0;
+	entry += number & dev->notices.mask;
+	record->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
+	record->flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
+	if (record->bytes > dev->buffer_size)
+		return litepcie_fail(dev, -EIO, "the record of c2h buffer %llu says %u bytes: a "
+				     "buffer has %zu", (unsigned long long)number, record->bytes,
+				     dev->buffer_size);
+	return 0;
+}

@@ -1,0 +1,107 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Records and status lines of a card that a program reaches itself: their memory, and the registers
+ * that say where it is. The card has them at rest only. It never reads what it wrote, so old records
+ * are made zeros before each start: sequences begin at 1 again.
+ */
+#include <string.h>
+
+#include "litepcie_capability.h"
+#include "table.h"
+
+#define CACHE_LINE	64u	/* bytes: no two writers share one */
+#define H2C		0
+#define C2H		1
+
+/* Behind the records: the line of h2c, that of c2h. */
+static size_t records_bytes(const struct litepcie *dev)
+{
+	return (dev->notices.mask + 1) * sizeof(struct litepcie_entry);
+}
+
+static size_t all_bytes(const struct litepcie *dev)
+{
+	return records_bytes(dev) + 2 * CACHE_LINE;
+}
+
+/* As many records as the card may have descriptors, so that none is written over. */
+static unsigned int log2_entries(const struct litepcie *dev)
+{
+	unsigned int log2 = LITEPCIE_RECORDS_LOG2_LEAST_ENTRIES;
+
+	while (1u << log2 < dev->card.table_depth)
+		log2++;
+	return log2;
+}
+
+int litepcie_table_notices_setup(struct litepcie *dev)
+{
+	struct litepcie_memory *memory = NULL;
+	const uint8_t *lines;
+	int rc;
+
+	if (!dev->map.notices.control || dev->notices.records)
+		return 0;
+	dev->notices.mask = (UINT64_C(1) << log2_entries(dev)) - 1;
+	rc = dev->backend->memory(dev, LITEPCIE_MEMORY_NOTICES, all_bytes(dev), &memory,
+				  &dev->notices_iova);
+	if (rc < 0)
+		return rc;
+	lines = (const uint8_t *)memory->base + records_bytes(dev);
+	dev->notices.records = memory->base;
+	dev->notices.h2c = (const struct litepcie_line *)lines;
+	dev->notices.c2h = (const struct litepcie_line *)(lines + CACHE_LINE);
+	return 0;
+}
+
+/* The upper half first: a register has its value with the lower one. */
+static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepcie_post *p)
+{
+	*p++ = (struct litepcie_post) { offset, 4, iova >> 32 };
+	*p++ = (struct litepcie_post) { offset + 4, 4, (uint32_t)iova };
+	return p;
+}
+
+static uint32_t flush_cycles(const struct litepcie *dev)
+{
+	uint64_t cycles = (uint64_t)dev->flush_us * dev->card.clock_hz / 1000000;
+
+	return !dev->flush_us || cycles ? (uint32_t)cycles : 1;
+}
+
+static uint32_t control(const struct litepcie *dev)
+{
+	return (dev->h2c.active ? LITEPCIE_RECORDS_CONTROL_H2C_STATUS : 0) |
+	       (dev->c2h.active ? LITEPCIE_RECORDS_CONTROL_C2H_STATUS |
+				  LITEPCIE_RECORDS_CONTROL_C2H_RECORDS : 0);
+}
+
+int litepcie_table_notices_start(struct litepcie *dev)
+{
+	const struct litepcie_notice_registers *registers = &dev->map.notices;
+	uint64_t lines = dev->notices_iova + records_bytes(dev);
+	struct litepcie_post posts[9], *p = posts;
+
+	if (!dev->notices.records)
+		return 0;
+	memset((void *)dev->notices.records, 0, all_bytes(dev));
+	p = place(registers->records, dev->notices_iova, p);
+	p = place(registers->line[H2C], lines, p);
+	p = place(registers->line[C2H], lines + CACHE_LINE, p);
+	*p++ = (struct litepcie_post) { registers->entries, 4, log2_entries(dev) };
+	*p++ = (struct litepcie_post) { registers->flush, 4, flush_cycles(dev) };
+	*p++ = (struct litepcie_post) { registers->control, 4, control(dev) };
+	return dev->backend->post(dev, posts, (size_t)(p - posts));
+}
+
+int litepcie_table_notices_stop(struct litepcie *dev)
+{
+	uint32_t offset = dev->map.notices.control;
+
+	return offset ? litepcie_put(dev, offset, 0) : 0;
+}

@@ -1,0 +1,520 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The channel of table.c over a card of the test's own, which writes records and status lines when
+ * the test says so: what is believed, what is not, and when a register is read.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "litepcie_capability.h"
+#include "table.h"
+
+#define DEPTH		256u	/* of the card's table */
+#define COUNT		16u
+#define SIZE		4096u
+#define BEAT		32u
+#define IOVA		0x100000000u
+#define NOTICES_IOVA	0x200000000u
+#define NO_ANSWER	UINT32_MAX
+
+/* Registers, as offsets. */
+enum {
+	H2C = 0x100, C2H = 0x200, ENABLE = 0, VALUE = 4, PUSH = 12, LOOP = 16, STATUS = 20, FLUSH = 28,
+	RECORDS = 0x300, ENTRIES = 0x308, LINE_C2H = 0x30c, LINE_H2C = 0x314, SILENCE = 0x31c,
+	CONTROL = 0x320, LOOPBACK = 0x400, COUNTERS = 0x500, RECEIVED = 0x508, CLOCK = 0x600,
+};
+
+static struct {
+	uint32_t	word[0x800 / 4];
+	unsigned int	reads;		/* of registers */
+	unsigned int	status_reads;	/* of these, of loop_status */
+	uint32_t	lengths[2][64];	/* of descriptors, h2c and c2h, with their flags */
+	unsigned int	pushed[2];
+	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
+	bool		dirty;		/* its control was set, and there were old records */
+	bool		late;		/* it was cleared while a direction was enabled, or set then */
+	bool		dead;
+	unsigned int	sleeps;
+} card;
+
+static struct litepcie dev;
+
+/* Card ---------------------------------------------------------------------------------------- */
+
+static struct litepcie_entry *entry(uint64_t number)
+{
+	return (struct litepcie_entry *)card.memory[LITEPCIE_MEMORY_NOTICES]->base + number % DEPTH;
+}
+
+static struct litepcie_line *line(unsigned int at)
+{
+	uint64_t place = (uint64_t)card.word[at / 4] << 32 | card.word[at / 4 + 1];
+
+	return (struct litepcie_line *)((uint8_t *)card.memory[LITEPCIE_MEMORY_NOTICES]->base +
+					(place - NOTICES_IOVA));
+}
+
+static void put_record(uint64_t number, uint32_t bytes, uint32_t flags)
+{
+	*entry(number) = (struct litepcie_entry) { bytes, flags, number + 1 };
+}
+
+static bool any_old(void)
+{
+	const struct litepcie_memory *memory = card.memory[LITEPCIE_MEMORY_NOTICES];
+
+	for (size_t i = 0; i < memory->size; i++)
+		if (((const uint8_t *)memory->base)[i])
+			return true;
+	return false;
+}
+
+static int fake_readl(struct litepcie *unused, uint32_t offset, uint32_t *value)
+{
+	(void)unused;
+	card.reads++;
+	card.status_reads += offset == H2C + STATUS || offset == C2H + STATUS;
+	*value = card.word[offset / 4];
+	if (offset == H2C + ENABLE || offset == C2H + ENABLE)
+		*value |= DMA_IDLE;
+	if (offset == CLOCK)
+		card.word[CLOCK / 4]++;
+	if (card.dead)
+		*value = NO_ANSWER;
+	return 0;
+}
+
+static void push(unsigned int way, unsigned int base)
+{
+	card.lengths[way][card.pushed[way]++ % 64] = card.word[(base + VALUE) / 4];
+}
+
+static int fake_post(struct litepcie *unused, const struct litepcie_post *posts, size_t count)
+{
+	bool enabled;
+
+	(void)unused;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t offset = posts[i].offset;
+
+		card.word[offset / 4] = (uint32_t)posts[i].value;
+		enabled = card.word[(H2C + ENABLE) / 4] || card.word[(C2H + ENABLE) / 4];
+		card.late |= enabled && offset >= RECORDS && offset <= CONTROL;
+		if (offset == CONTROL && posts[i].value)
+			card.dirty |= any_old();
+		if (offset == H2C + PUSH)
+			push(0, H2C);
+		if (offset == C2H + PUSH)
+			push(1, C2H);
+	}
+	return 0;
+}
+
+static int fake_memory(struct litepcie *unused, unsigned int kind, size_t bytes,
+		       struct litepcie_memory **memory, uint64_t *iova)
+{
+	(void)unused;
+	*memory = calloc(1, sizeof(**memory));
+	if (!*memory || posix_memalign(&(*memory)->base, DEPTH * LITEPCIE_RECORD_SIZE, bytes))
+		return -ENOMEM;
+	memset((*memory)->base, 0xee, bytes);
+	(*memory)->size = bytes;
+	if (card.memory[kind])
+		free(card.memory[kind]->base);
+	free(card.memory[kind]);
+	card.memory[kind] = *memory;
+	*iova = kind == LITEPCIE_MEMORY_RINGS ? IOVA : NOTICES_IOVA;
+	return 0;
+}
+
+/* Never an interrupt. */
+static int fake_sleep(struct litepcie *unused, int timeout_ms)
+{
+	(void)unused;
+	(void)timeout_ms;
+	card.sleeps++;
+	return 0;
+}
+
+static int fake_event_fd(const struct litepcie *unused)
+{
+	(void)unused;
+	return 99;
+}
+
+static const struct litepcie_backend fake = {
+	.name = "fake", .channel = &litepcie_table_channel, .readl = fake_readl, .post = fake_post,
+	.memory = fake_memory, .sleep = fake_sleep, .event_fd = fake_event_fd,
+};
+
+static struct litepcie_dma_registers direction(uint32_t base)
+{
+	return (struct litepcie_dma_registers) {
+		base + ENABLE, base + VALUE, base + PUSH, base + LOOP, base + STATUS, base + FLUSH,
+	};
+}
+
+static void free_memory(void)
+{
+	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++) {
+		if (card.memory[kind])
+			free(card.memory[kind]->base);
+		free(card.memory[kind]);
+	}
+	litepcie_engine_free(&dev);
+}
+
+/* A card that was just opened, with records or without. */
+static void open_card(bool records)
+{
+	free_memory();
+	memset(&card, 0, sizeof(card));
+	memset(&dev, 0, sizeof(dev));
+	dev.backend = &fake;
+	dev.bar_size[0] = sizeof(card.word);
+	dev.buffer_size = SIZE;
+	dev.buffer_count = COUNT;
+	dev.card = (struct litepcie_card) {
+		.table_depth = DEPTH, .clock_hz = 250000000, .tick_ps = 4000, .data_width = 8 * BEAT,
+	};
+	dev.map.h2c = direction(H2C);
+	dev.map.c2h = direction(C2H);
+	dev.map.loopback = LOOPBACK;
+	dev.map.counters_control = COUNTERS;
+	dev.map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES] = RECEIVED;
+	dev.map.time_low = CLOCK;
+	dev.map.time_high = CLOCK + 4;
+	if (records)
+		dev.map.notices = (struct litepcie_notice_registers) {
+			RECORDS, ENTRIES, { LINE_H2C, LINE_C2H }, SILENCE, CONTROL,
+		};
+	pthread_mutex_init(&dev.lock, NULL);
+	pthread_cond_init(&dev.woken, NULL);
+	CHECK_EQUAL(litepcie_engine_setup(&dev, SIZE, COUNT), 0);
+}
+
+static void start_with(struct litepcie_dma_config config)
+{
+	if (!config.directions)
+		config.directions = LITEPCIE_H2C | LITEPCIE_C2H;
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	card.reads = card.status_reads = 0;
+}
+
+static void begin(void)
+{
+	open_card(true);
+	start_with((struct litepcie_dma_config) { 0 });
+}
+
+static bool says(const char *words)
+{
+	return strstr(litepcie_why(&dev), words) != NULL;
+}
+
+/* Start, stop --------------------------------------------------------------------------------- */
+
+/* Rings at multiples of their size, lines in cache lines of their own, all of it zeros. */
+static void the_card_is_told_where_to_write(void)
+{
+	uint8_t *records, *h2c, *c2h;
+
+	begin();
+	records = (uint8_t *)entry(0);
+	h2c = (uint8_t *)line(LINE_H2C);
+	c2h = (uint8_t *)line(LINE_C2H);
+	CHECK_EQUAL(card.word[RECORDS / 4], NOTICES_IOVA >> 32);
+	CHECK_EQUAL(card.word[RECORDS / 4 + 1] % (DEPTH * LITEPCIE_RECORD_SIZE), 0);
+	CHECK_EQUAL(1u << card.word[ENTRIES / 4], DEPTH);
+	CHECK(h2c >= records + DEPTH * LITEPCIE_RECORD_SIZE && c2h >= h2c + 64);
+	CHECK((uintptr_t)h2c % 64 == 0 && (uintptr_t)c2h % 64 == 0);
+	CHECK_EQUAL(card.word[CONTROL / 4], 7);
+	CHECK_EQUAL(card.word[SILENCE / 4], 0);
+	CHECK(!card.dirty && !card.late);
+
+	put_record(0, SIZE, 0);
+	line(LINE_C2H)->buffers = 1;
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(card.word[CONTROL / 4], 0);
+	start_with((struct litepcie_dma_config) {
+		.directions = LITEPCIE_C2H, .packets = true, .flush_us = 20,
+	});
+	CHECK_EQUAL(card.word[CONTROL / 4], LITEPCIE_RECORDS_CONTROL_C2H_RECORDS |
+					    LITEPCIE_RECORDS_CONTROL_C2H_STATUS);
+	CHECK_EQUAL(card.word[SILENCE / 4], 20 * 250);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	start_with((struct litepcie_dma_config) { .directions = LITEPCIE_H2C });
+	CHECK_EQUAL(card.word[CONTROL / 4], LITEPCIE_RECORDS_CONTROL_H2C_STATUS);
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK(!card.dirty && !card.late);
+}
+
+/* Counts -------------------------------------------------------------------------------------- */
+
+/* Each record is a buffer, with or without a line; round after round, no register is read. */
+static void records_say_what_is_filled(void)
+{
+	uint64_t first = 0;
+
+	begin();
+	for (uint64_t n = 0; n < 3 * DEPTH; n++) {
+		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+		put_record(n, SIZE, 0);
+		if (n % 5 == 0)
+			line(LINE_C2H)->buffers = n + 1;
+		CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), 1);
+		CHECK_EQUAL(first, n);
+		CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+	}
+	for (uint64_t n = 0; n < COUNT; n++)
+		put_record(3 * DEPTH + n, SIZE, 0);
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), COUNT);
+	CHECK_EQUAL(card.reads, 0);
+}
+
+static void the_line_says_what_is_fetched(void)
+{
+	struct litepcie_stats stats;
+	uint64_t first = 0;
+
+	begin();
+	for (uint64_t n = 0; n < 3 * DEPTH; n += COUNT) {
+		CHECK_EQUAL(litepcie_h2c_submit(&dev, COUNT), 0);
+		line(LINE_H2C)->buffers = n + 3;
+		CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 1000), 3);
+		line(LINE_H2C)->buffers = n + COUNT;
+		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
+	}
+	line(LINE_H2C)->errors = 5;
+	line(LINE_C2H)->errors = 2;
+	litepcie_stats(&dev, &stats);
+	CHECK(stats.h2c_errors == 5 && stats.c2h_errors == 2 && stats.h2c_done == 3 * DEPTH);
+	CHECK_EQUAL(card.reads, 0);
+	line(LINE_H2C)->errors = 6;
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	litepcie_stats(&dev, &stats);
+	CHECK(stats.h2c_errors == 6 && stats.c2h_errors == 2);
+}
+
+static void what_cannot_be_is_not_believed(void)
+{
+	begin();
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 4), 0);
+	line(LINE_H2C)->buffers = 5;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 1000), -EIO);
+	CHECK(says("finished 5 buffers of h2c, but it was given 4; it has lost its state"));
+	begin();
+	line(LINE_C2H)->buffers = COUNT + 1;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -EIO);
+	CHECK(says("finished 17 buffers of c2h, but it was given 16"));
+	begin();
+	put_record(0, SIZE, 0);
+	put_record(2, SIZE, 0);
+	line(LINE_C2H)->buffers = 3;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -EIO);
+	CHECK(says("filled 3 c2h buffers, but buffer 1 has no record"));
+	begin();
+	for (uint64_t n = 0; n < COUNT + 1; n++)
+		put_record(n, SIZE, 0);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
+	CHECK_EQUAL(dev.c2h.hw, COUNT);	/* the next was never handed over */
+}
+
+static void a_record_has_length_and_flags(void)
+{
+	struct litepcie_c2h_record record = { 0 };
+	uint64_t first;
+
+	begin();
+	put_record(0, 77, LITEPCIE_RECORD_LAST);
+	put_record(1, 96, LITEPCIE_RECORD_FLUSHED);
+	put_record(2, SIZE + 1, 0);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, 0, &record), -EINVAL);
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), 3);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, 0, &record), 0);
+	CHECK(record.bytes == 77 && record.flags == LITEPCIE_RECORD_LAST);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), 0);
+	CHECK(record.bytes == 96 && record.flags == LITEPCIE_RECORD_FLUSHED);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, 2, &record), -EIO);
+	CHECK(says("says 4097 bytes: a buffer has 4096"));
+	CHECK_EQUAL(litepcie_c2h_record(&dev, 3, &record), -EINVAL);
+	CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, 0, &record), -EINVAL);
+}
+
+/* Registers ----------------------------------------------------------------------------------- */
+
+/* A wait that ends without news asks the card, and so does a program that looks for long. */
+static void a_silent_card_is_asked(void)
+{
+	begin();
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1), 0);
+	CHECK(card.status_reads > 0);
+	card.dead = true;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1), -EIO);
+	CHECK(says("it has lost its state"));
+	begin();
+	for (int i = 0; i < 100; i++)
+		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+	CHECK_EQUAL(card.reads, 0);
+	usleep((LITEPCIE_WAIT_SLICE_MS + 1) * 1000);
+	put_record(0, SIZE, 0);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+	CHECK_EQUAL(card.reads, 0);
+	usleep((LITEPCIE_WAIT_SLICE_MS + 1) * 1000);
+	card.dead = true;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), -EIO);
+}
+
+/* News in memory takes no sleep, but now and then one without time, and each for who has the event. */
+static void a_look_at_memory_saves_sleeps(void)
+{
+	begin();
+	card.sleeps = 0;
+	for (uint64_t n = 0; n < 4 * COUNT; n++) {
+		put_record(n, SIZE, 0);
+		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
+		CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+	}
+	CHECK(card.sleeps >= 1 && card.sleeps <= COUNT);
+	CHECK_EQUAL(litepcie_dma_fd(&dev), 99);
+	card.sleeps = 0;
+	for (uint64_t n = 4 * COUNT; n < 5 * COUNT; n++) {
+		put_record(n, SIZE, 0);
+		CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
+	}
+	CHECK_EQUAL(card.sleeps, COUNT);
+	CHECK_EQUAL(card.reads, 0);
+}
+
+static void without_records_the_register_counts(void)
+{
+	struct litepcie_dma_config packets = { .directions = LITEPCIE_C2H, .packets = true };
+	struct litepcie_c2h_record record = { 0 };
+	uint64_t first;
+
+	open_card(false);
+	CHECK(!card.memory[LITEPCIE_MEMORY_NOTICES]);
+	CHECK_EQUAL(litepcie_dma_start(&dev, &packets), -EOPNOTSUPP);
+	CHECK(says("whole buffers only"));
+	start_with((struct litepcie_dma_config) { 0 });
+	card.word[(C2H + STATUS) / 4] = COUNT;
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), COUNT);
+	CHECK(card.status_reads > 0);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, COUNT - 1, &record), 0);
+	CHECK(record.bytes == SIZE && record.flags == 0);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, COUNT, &record), -EINVAL);
+	CHECK_EQUAL(card.word[CONTROL / 4], 0);
+}
+
+/* Lengths ------------------------------------------------------------------------------------- */
+
+static uint32_t bytes_of(unsigned int way, unsigned int n)
+{
+	return card.lengths[way][n] & 0xffffff;
+}
+
+static void a_flush_time_has_its_rules(void)
+{
+	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .flush_us = 1 };
+
+	open_card(true);
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK(says("a flush time of 1 us without packets"));
+	config.packets = true;
+	config.flush_us = 1000001;
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK(says("a flush time of 1000001 us: it must be at most 1000000"));
+	config.flush_us = 1000000;
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	CHECK_EQUAL(card.word[SILENCE / 4], 250000000);
+}
+
+/* Only packets have an end; lengths stay with their buffers round after round. */
+static void buffers_have_lengths(bool packets)
+{
+	uint32_t flag = packets ? 0 : DMA_LAST_DISABLE;
+
+	open_card(true);
+	start_with((struct litepcie_dma_config) { .packets = packets, .batch = 2 });
+	CHECK_EQUAL(bytes_of(1, 0), SIZE);
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 3), 0);
+	CHECK_EQUAL(litepcie_h2c_send(&dev, 77), 0);
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
+	CHECK_EQUAL(litepcie_h2c_send(&dev, SIZE), 0);
+	CHECK_EQUAL(litepcie_h2c_send(&dev, 1), 0);
+	line(LINE_H2C)->buffers = card.word[(H2C + STATUS) / 4] = 8;
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 8), 0);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 8), 0);
+	CHECK_EQUAL(card.pushed[0], 24);
+	for (unsigned int n = 0; n < 24; n++) {
+		CHECK_EQUAL(bytes_of(0, n), n == 3 ? 77 : n == 7 ? 1 : SIZE);
+		CHECK_EQUAL(card.lengths[0][n] & DMA_LAST_DISABLE, flag);
+	}
+	for (unsigned int n = 0; n < COUNT; n++)
+		CHECK_EQUAL(card.lengths[1][n] & DMA_LAST_DISABLE, flag);
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK(says("received 24654 of 90190 bytes"));
+	line(LINE_H2C)->buffers = card.word[(H2C + STATUS) / 4] = 24;
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
+}
+
+/* Where a buffer is done before its data is here, bytes say which may be written again. */
+static void bytes_settle_short_buffers(void)
+{
+	uint64_t first;
+
+	open_card(false);
+	dev.map.h2c_in_flight = 2 * SIZE;
+	start_with((struct litepcie_dma_config) { .directions = LITEPCIE_H2C });
+	CHECK_EQUAL(litepcie_h2c_send(&dev, 77), -EINVAL);
+	CHECK(says("must be a multiple of 32"));
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 4), 0);
+	card.word[(H2C + STATUS) / 4] = 4;
+	CHECK_EQUAL(litepcie_h2c_get(&dev, &first, 0), COUNT - 4);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
+	CHECK_EQUAL(dev.h2c.hw, 2);
+	for (int i = 0; i < 10; i++)
+		CHECK_EQUAL(litepcie_h2c_send(&dev, BEAT), 0);
+	card.word[(H2C + STATUS) / 4] = 14;
+	card.word[RECEIVED / 4 + 1] = 4 * SIZE + 3 * BEAT;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
+	CHECK_EQUAL(dev.h2c.hw, 7);
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	card.word[RECEIVED / 4 + 1] = 4 * SIZE + 10 * BEAT;
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
+	CHECK_EQUAL(litepcie_h2c_send(&dev, 2 * BEAT), 0);
+	card.word[(H2C + STATUS) / 4] = 15;
+	card.word[RECEIVED / 4 + 1] += 2 * BEAT;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 1);
+	CHECK_EQUAL(dev.h2c.hw, 15);
+}
+
+int main(void)
+{
+	the_card_is_told_where_to_write();
+	records_say_what_is_filled();
+	the_line_says_what_is_fetched();
+	what_cannot_be_is_not_believed();
+	a_record_has_length_and_flags();
+	a_silent_card_is_asked();
+	a_look_at_memory_saves_sleeps();
+	without_records_the_register_counts();
+	a_flush_time_has_its_rules();
+	buffers_have_lengths(false);
+	buffers_have_lengths(true);
+	bytes_settle_short_buffers();
+	free_memory();
+	return failed_checks != 0;
+}
