@@ -6,11 +6,13 @@
 
 /*
  * The channel of the "kernel" back end: held runs of Lanebox's driver. ADVANCE hands buffers over, a
- * batch in one call; counts and errors are in the status page, which takes no call.
+ * batch in one call; counts and errors are in the status page, and records of c2h in a ring beside
+ * it, which takes no call. A card with records writes its counts there itself.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +54,12 @@ static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 	return 0;
 }
 
+/* The records of c2h tell of more than the count, or, of a run that was stopped meanwhile, as much. */
+static bool has_records(const struct litepcie *dev, unsigned int way)
+{
+	return way == LITEPCIE_WAY_C2H && dev->notices.records;
+}
+
 static int poll_way(struct litepcie *dev, unsigned int way)
 {
 	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
@@ -61,7 +69,7 @@ static int poll_way(struct litepcie *dev, unsigned int way)
 	/* The count was read first: that of a run which has ended since then is not believed. */
 	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
 		return stopped_by(dev, way, error);
-	return advance_to(dev, way, done);
+	return has_records(dev, way) ? litepcie_notices_c2h(dev) : advance_to(dev, way, done);
 }
 
 static int kernel_poll(struct litepcie *dev)
@@ -90,7 +98,8 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 		return rc;
 	if (counts.error || counts.run != LITEPCIE_RUN_HELD)
 		return stopped_by(dev, way, counts.error);
-	return advance_to(dev, way, counts.hardware);
+	return has_records(dev, way) ? litepcie_notices_c2h(dev) :
+				       advance_to(dev, way, counts.hardware);
 }
 
 /* The card itself, by way of the driver; if nothing runs, whether it is there. */
@@ -135,10 +144,11 @@ int kernel_sleep(struct litepcie *dev, int timeout_ms)
 
 /* Buffers ------------------------------------------------------------------------------------- */
 
-static int advance(struct litepcie *dev, unsigned int way, uint64_t count, bool notify)
+static int advance(struct litepcie *dev, unsigned int way, uint64_t count, const uint32_t *lengths,
+		   bool notify)
 {
 	struct litepcie_advance advance = {
-		.way = way, .count = (uint32_t)count,
+		.way = way, .count = (uint32_t)count, .lengths = (uintptr_t)lengths,
 		.flags = notify ? LITEPCIE_ADVANCE_NOTIFY : 0,
 	};
 	char doing[32];
@@ -154,8 +164,18 @@ static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint6
 		       uint64_t count)
 {
 	unsigned int way = table == &dev->h2c_table ? LITEPCIE_WAY_H2C : LITEPCIE_WAY_C2H;
+	uint64_t mask = dev->buffer_count - 1, slot = first & mask, round = dev->buffer_count - slot;
+	bool notify = table->asks[(first + count - 1) & mask];
+	const uint32_t *lengths = table->lengths;
+	int rc = 0;
 
-	return advance(dev, way, count, table->asks[(first + count - 1) & (dev->buffer_count - 1)]);
+	/* Lengths are those of the ring, so there is a second part behind its end. */
+	if (lengths && count > round) {
+		rc = advance(dev, way, round, lengths + slot, false);
+		count -= round;
+		slot = 0;
+	}
+	return rc < 0 ? rc : advance(dev, way, count, lengths ? lengths + slot : NULL, notify);
 }
 
 /* Start, stop --------------------------------------------------------------------------------- */
@@ -167,17 +187,41 @@ static int set_loopback(struct litepcie *dev, bool enable)
 	return kernel_ioctl(dev, LITEPCIE_IOCTL_DMA, &loopback, "DMA loopback");
 }
 
+/* A driver that does not know the call has whole buffers, which needs no call. */
+static int set_packets(struct litepcie *dev, unsigned int way)
+{
+	struct litepcie_packets packets = {
+		.way = way, .flags = dev->packets ? LITEPCIE_PACKETS_ON : 0,
+		.flush_us = way == LITEPCIE_WAY_C2H ? dev->flush_us : 0,
+	};
+
+	if (ioctl(kernel_of(dev)->fd, LITEPCIE_IOCTL_PACKETS, &packets) == 0)
+		return 0;
+	if (!dev->packets && (errno == ENOTTY || errno == EOPNOTSUPP))
+		return 0;
+	if (errno == ENOTTY)
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s: packets: this driver has whole buffers "
+				     "only: load the litepcie.ko that came with this library",
+				     dev->name);
+	return litepcie_fail(dev, -errno, "%s: packets of %s: %s", dev->name, names[way],
+			     strerror(errno));
+}
+
 static int kernel_start(struct litepcie *dev, bool loopback)
 {
+	int rc = dev->h2c.active ? set_packets(dev, LITEPCIE_WAY_H2C) : 0;
+
+	if (rc == 0 && dev->c2h.active)
+		rc = set_packets(dev, LITEPCIE_WAY_C2H);
 	kernel_of(dev)->interrupts_before = sysfs_interrupts(dev);
 	dev->stats.interrupts = kernel_of(dev)->interrupts_before < 0 ? -1 : 0;
-	return set_loopback(dev, loopback);
+	return rc < 0 ? rc : set_loopback(dev, loopback);
 }
 
 /* c2h runs since its first buffers were handed over; h2c does without any. */
 static int kernel_run(struct litepcie *dev)
 {
-	return dev->h2c.active ? advance(dev, LITEPCIE_WAY_H2C, 0, false) : 0;
+	return dev->h2c.active ? advance(dev, LITEPCIE_WAY_H2C, 0, NULL, false) : 0;
 }
 
 static int stop_direction(struct litepcie *dev, unsigned long request)

@@ -55,6 +55,21 @@ static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int pr
 	return NULL;
 }
 
+/* The driver writes the lines of a card that does not; records come from the card or not at all. */
+static int map_notices(struct litepcie *dev, const struct litepcie_ring_info *info)
+{
+	const struct litepcie_status *status = kernel_of(dev)->status;
+	struct litepcie_notices *notices = &dev->notices;
+
+	notices->h2c = (const struct litepcie_line *)&status->way[LITEPCIE_WAY_H2C];
+	notices->c2h = (const struct litepcie_line *)&status->way[LITEPCIE_WAY_C2H];
+	if (!info->records_bytes)
+		return 0;
+	notices->records = map_page(dev, info->records_offset, info->records_bytes, PROT_READ);
+	notices->mask = info->records_bytes / sizeof(struct litepcie_entry) - 1;
+	return notices->records ? 0 : -ENOMEM;
+}
+
 static int map_counts(struct litepcie *dev)
 {
 	struct litepcie_ring_info info = { .way = LITEPCIE_WAY_C2H };
@@ -67,7 +82,7 @@ static int map_counts(struct litepcie *dev)
 	if (kernel->status)
 		kernel->index = map_page(dev, info.index_offset, sizeof(*kernel->index),
 					 PROT_READ | PROT_WRITE);
-	return kernel->index ? 0 : -ENOMEM;
+	return kernel->index ? map_notices(dev, &info) : -ENOMEM;
 }
 
 /* Both drivers know the first call, and Lanebox's alone knows the second. */
@@ -95,6 +110,10 @@ void kernel_dma_unmap(struct litepcie *dev)
 		munmap((void *)kernel->status, sizeof(*kernel->status));
 	if (kernel->index)
 		munmap(kernel->index, sizeof(*kernel->index));
+	if (dev->notices.records)
+		munmap((void *)dev->notices.records,
+		       (dev->notices.mask + 1) * sizeof(struct litepcie_entry));
+	dev->notices = (struct litepcie_notices) { 0 };
 }
 
 int kernel_check_held(struct litepcie *dev)

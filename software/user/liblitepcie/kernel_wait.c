@@ -40,7 +40,8 @@ static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {
 	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
 
-	return __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE) > known ||
+	return (way == LITEPCIE_WAY_C2H && litepcie_notices_has(dev, known)) ||
+	       __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE) > known ||
 	       __atomic_load_n(&status->error, __ATOMIC_ACQUIRE) ||
 	       __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD;
 }

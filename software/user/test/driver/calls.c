@@ -23,6 +23,7 @@
 #include "backend.h"
 #include "driver.h"
 #include "litepcie.h"
+#include "litepcie_capability.h"
 
 static uint32_t memory0;
 
@@ -359,9 +360,16 @@ static void interrupts_are_the_drivers_own_count(void)
 	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C | LITEPCIE_C2H), 75);
 }
 
+/* When another thread sleeps in poll(): news from before would be none. */
+static void wait_for_poll(void)
+{
+	for (int i = 0; !*(volatile unsigned int *)&driver.polls && i < 10000; i++)
+		usleep(1000);
+}
+
 static void *finish_later(void *way)
 {
-	usleep(20000);
+	wait_for_poll();
 	driver_finish(way != NULL, 1);
 	return NULL;
 }
@@ -411,8 +419,7 @@ static void each_thread_waits_for_its_own(void)
 
 	driver.doze_ms = 50;
 	pthread_create(&thread, NULL, wait_for_c2h, dev);
-	for (int i = 0; !*(volatile unsigned int *)&driver.polls && i < 10000; i++)
-		usleep(1000);	/* news from before its wait would be none */
+	wait_for_poll();
 	driver.doze_ms = 1;
 	driver_finish(1, 5);
 	for (int i = 0; i < 3; i++)	/* by which the library learns of c2h, too */
@@ -545,6 +552,122 @@ static void more_than_was_given_is_refused(void)
 	litepcie_close(dev);
 }
 
+/* Packets ------------------------------------------------------------------------------------- */
+
+/* The image may be of a card without records, and then no driver has packets. */
+static bool has_records(void)
+{
+	struct litepcie *dev = open_card();
+	struct litepcie_block block;
+	bool has = litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &block) == 0;
+
+	litepcie_close(dev);
+	return has;
+}
+
+static void packets_take_a_card_and_a_driver(bool able)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .packets = true },
+					 whole = { .directions = LITEPCIE_C2H };
+	struct litepcie_c2h_record record = { 0 };
+	struct litepcie *dev;
+	uint64_t first;
+
+	driver_reset();
+	driver.old = true;
+	dev = open_card();
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK(says(dev, able ? "this driver has whole buffers only" : "the card writes no records"));
+	CHECK(!driver.owned[1]);
+	CHECK_EQUAL(litepcie_dma_start(dev, &whole), 0);
+	driver_finish(1, 1);
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 1);
+	CHECK_EQUAL(litepcie_c2h_record(dev, 0, &record), 0);
+	CHECK(record.bytes == 8192 && record.flags == 0);
+	litepcie_close(dev);
+}
+
+static struct litepcie *run_packets(bool packets, unsigned int flush_us)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .packets = packets,
+		.flush_us = flush_us, .batch = 4,
+	};
+	struct litepcie *dev;
+
+	driver_reset();
+	driver.records = true;
+	dev = open_card();
+	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	return dev;
+}
+
+static void each_start_says_whether_there_are_packets(void)
+{
+	litepcie_close(run_packets(true, 50));
+	CHECK(driver.packets[0] == LITEPCIE_PACKETS_ON && driver.packets[1] == LITEPCIE_PACKETS_ON);
+	CHECK(driver.flush_us[0] == 0 && driver.flush_us[1] == 50);
+	driver.packets[0] = driver.packets[1] = 77;
+	litepcie_close(run_packets(false, 0));
+	CHECK(driver.packets[0] == 0 && driver.packets[1] == 0);
+}
+
+/* Without a call, and before the count in the status page: that comes later. */
+static void records_come_without_a_call(void)
+{
+	struct litepcie *dev = run_packets(true, 0);
+	struct litepcie_c2h_record record = { 0 };
+	unsigned int calls = driver.calls;
+	struct litepcie_stats stats;
+	uint64_t first;
+
+	for (uint64_t n = 0; n < 3; n++)
+		driver_record(n, 64 + (uint32_t)n, LITEPCIE_RECORD_LAST);
+	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 3);
+	CHECK_EQUAL(litepcie_c2h_record(dev, 2, &record), 0);
+	CHECK(record.bytes == 66 && record.flags == LITEPCIE_RECORD_LAST);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), 0);
+	driver_finish(1, 3);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), 0);
+	driver_errors(1, 2);
+	driver_errors(0, 1);
+	CHECK(driver.calls == calls && driver.polls == 0);
+	driver_finish(1, 1);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), -EIO);
+	CHECK(says(dev, "filled 4 c2h buffers, but buffer 3 has no record"));
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_stats(dev, &stats);
+	CHECK(stats.c2h_errors == 2 && stats.h2c_errors == 1);
+	litepcie_close(dev);
+}
+
+/* Those of a batch in one call, or in two where it goes round the ring. */
+static void buffers_have_lengths(void)
+{
+	static const uint32_t wanted[] = { 0, 0, 0, 0, 4096, 77, 4096, 4096 };
+	struct litepcie *dev = run_packets(true, 0);
+
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 4), 0);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+	CHECK_EQUAL(litepcie_h2c_send(dev, 77), 0);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 2), 0);
+	CHECK_EQUAL(driver.advances[0], 2);
+	for (unsigned int n = 0; n < 8; n++)
+		CHECK_EQUAL(driver.lengths[n], wanted[n]);
+	driver_finish(0, 8);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, 1000), 1);
+	CHECK_EQUAL(litepcie_h2c_submit(dev, 6), 0);
+	for (uint32_t n = 14; n < 18; n++)
+		CHECK_EQUAL(litepcie_h2c_send(dev, n), 0);
+	CHECK(driver.advances[0] == 5 && driver.notify[0]);
+	for (uint32_t n = 14; n < 18; n++)
+		CHECK_EQUAL(driver.lengths[n], n);
+	driver_finish(0, 10);
+	CHECK_EQUAL(litepcie_h2c_drain(dev, 1000), 0);
+	litepcie_close(dev);
+}
+
 /* The user's logic ---------------------------------------------------------------------------- */
 
 static void the_user_s_interrupt_is_an_event(void)
@@ -601,5 +724,12 @@ int main(int argc, char **argv)
 	a_card_that_goes_ends_a_wait();
 	more_than_was_given_is_refused();
 	the_user_s_interrupt_is_an_event();
+	driver_reset();
+	packets_take_a_card_and_a_driver(has_records());
+	if (has_records()) {
+		each_start_says_whether_there_are_packets();
+		records_come_without_a_call();
+		buffers_have_lengths();
+	}
 	return failed_checks != 0;
 }

@@ -27,14 +27,18 @@
 #define REGION_STATUS	3
 #define REGION_INDEX	4
 #define REGION_BAR	5
+#define REGION_RECORDS	6
+
+#define PAGES		3
 
 struct driver driver;
 
 static int bar0 = -1;		/* a memory file */
 static volatile uint32_t *registers;
-static int pages = -1;		/* another: status, then index */
+static int pages = -1;		/* another: status, index, records */
 static struct litepcie_status *status;
 static struct litepcie_index *index_page;
+static struct litepcie_record *records;
 
 int __real_ioctl(int fd, unsigned long request, void *argument);
 void *__real_mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset);
@@ -54,10 +58,12 @@ bool driver_load(const char *path)
 		return false;
 	registers = __real_mmap(NULL, DRIVER_BAR0, PROT_READ | PROT_WRITE, MAP_SHARED, bar0, 0);
 	pages = memfd_create("pages", MFD_CLOEXEC);
-	if (registers == MAP_FAILED || ftruncate(pages, 2 * DRIVER_PAGE) < 0)
+	if (registers == MAP_FAILED || ftruncate(pages, PAGES * DRIVER_PAGE) < 0)
 		return false;
-	status = __real_mmap(NULL, 2 * DRIVER_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, pages, 0);
+	status = __real_mmap(NULL, PAGES * DRIVER_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, pages,
+			     0);
 	index_page = (void *)((uint8_t *)status + DRIVER_PAGE);
+	records = (void *)((uint8_t *)status + 2 * DRIVER_PAGE);
 	return status != MAP_FAILED;
 }
 
@@ -69,7 +75,7 @@ volatile uint32_t *driver_register(uint32_t offset)
 void driver_reset(void)
 {
 	memset(&driver, 0, sizeof(driver));
-	memset(status, 0, 2 * DRIVER_PAGE);
+	memset(status, 0, PAGES * DRIVER_PAGE);
 	for (int way = 0; way < 2; way++) {
 		driver.size[way] = 8192;
 		driver.count[way] = 256;
@@ -87,6 +93,20 @@ static void signal_event(int n)
 static void publish(int way)
 {
 	__atomic_store_n(&status->way[way].buffers, driver.hardware[way], __ATOMIC_RELEASE);
+}
+
+void driver_record(uint64_t number, uint32_t bytes, uint32_t flags)
+{
+	struct litepcie_record *record = &records[number % DRIVER_RECORDS];
+
+	record->bytes = bytes;
+	record->flags = flags;
+	__atomic_store_n(&record->sequence, number + 1, __ATOMIC_RELEASE);
+}
+
+void driver_errors(int way, uint64_t errors)
+{
+	status->way[way].errors = errors;
 }
 
 void driver_finish(int way, uint64_t buffers)
@@ -196,6 +216,8 @@ static int ring_info(struct litepcie_ring_info *info)
 		.ring_bytes = (uint64_t)driver.size[way] * driver.count[way],
 		.status_offset = (uint64_t)REGION_STATUS << REGION,
 		.index_offset = (uint64_t)REGION_INDEX << REGION,
+		.records_offset = driver.records ? (uint64_t)REGION_RECORDS << REGION : 0,
+		.records_bytes = driver.records ? DRIVER_PAGE : 0,
 	};
 	return 0;
 }
@@ -234,6 +256,8 @@ static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 static void begin_held(int way)
 {
 	status->way[way] = (struct litepcie_status_way) { 0 };
+	if (way)
+		memset(records, 0, DRIVER_PAGE);
 	driver.hardware[way] = driver.advanced[way] = 0;
 	set_run(way, LITEPCIE_RUN_HELD, 0);
 }
@@ -250,6 +274,9 @@ static int advance(struct litepcie_advance *advance)
 		begin_held((int)way);
 	if (driver.advanced[way] + advance->count - driver.hardware[way] > driver.count[way])
 		return fail(EINVAL);
+	for (uint32_t i = 0; !way && i < advance->count; i++)
+		driver.lengths[(driver.advanced[0] + i) % DRIVER_RECORDS] =
+			advance->lengths ? ((uint32_t *)(uintptr_t)advance->lengths)[i] : 0;
 	driver.advanced[way] += advance->count;
 	driver.advances[way] += advance->count != 0;
 	driver.notify[way] = advance->flags & LITEPCIE_ADVANCE_NOTIFY;
@@ -281,6 +308,17 @@ static int watch(const struct litepcie_event *event)
 	return 0;
 }
 
+static int set_packets(const struct litepcie_packets *packets)
+{
+	if (driver.old)
+		return fail(ENOTTY);
+	if (!driver.records && packets->flags)
+		return fail(EOPNOTSUPP);
+	driver.packets[packets->way] = packets->flags;
+	driver.flush_us[packets->way] = packets->flush_us;
+	return 0;
+}
+
 static int dispatch_ours(unsigned long request, void *argument)
 {
 	switch (request) {
@@ -296,6 +334,8 @@ static int dispatch_ours(unsigned long request, void *argument)
 		return ask(argument);
 	case LITEPCIE_IOCTL_EVENT:
 		return watch(argument);
+	case LITEPCIE_IOCTL_PACKETS:
+		return set_packets(argument);
 	default:
 		return fail(ENOTTY);
 	}
@@ -406,13 +446,15 @@ void *__wrap_mmap(void *address, size_t size, int protection, int flags, int fd,
 	place &= (1ull << REGION) - 1;
 	if (region == REGION_BAR)
 		return map_bar(address, size, protection, flags, place);
-	if (region == REGION_STATUS && protection & PROT_WRITE) {
+	if ((region == REGION_STATUS || region == REGION_RECORDS) && protection & PROT_WRITE) {
 		errno = EACCES;
 		return MAP_FAILED;
 	}
 	if (region == REGION_STATUS || region == REGION_INDEX)
 		return __real_mmap(address, size, protection, flags, pages,
 				   region == REGION_INDEX ? DRIVER_PAGE : 0);
+	if (region == REGION_RECORDS)
+		return __real_mmap(address, size, protection, flags, pages, 2 * DRIVER_PAGE);
 	return map_ring((int)region - REGION_H2C, size, protection);
 }
 

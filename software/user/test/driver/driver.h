@@ -18,9 +18,12 @@
 #define DRIVER_DEVICE	"/dev/full"
 #define DRIVER_PAGE	4096u
 #define DRIVER_BAR0	0x20000u
+#define DRIVER_RECORDS	256u	/* of the ring of records: a page of them */
 
 struct driver {
 	bool		stock;		/* LitePCIe's: LitePCIe's calls, no other */
+	bool		records;	/* the card writes them */
+	bool		old;		/* the driver does not know PACKETS */
 	bool		user;		/* without CAP_SYS_RAWIO */
 	bool		taken[2];	/* h2c, c2h: another program runs it */
 	bool		owned[2];	/* the library does */
@@ -30,6 +33,8 @@ struct driver {
 	uint32_t	per_interrupt[2], flags[2];
 	uint64_t	advanced[2];	/* buffers that were handed over in this run */
 	unsigned int	advances[2];	/* calls that did that */
+	uint32_t	lengths[DRIVER_RECORDS];	/* of h2c buffers, by number; 0: whole */
+	uint32_t	packets[2], flush_us[2];	/* as the library has said */
 	bool		notify[2];	/* the last of these asked for an interrupt */
 	uint64_t	hardware[2];	/* buffers that the card is done with */
 	int64_t		interrupts[2];	/* as sysfs has them */
@@ -54,6 +59,12 @@ volatile uint32_t *driver_register(uint32_t offset);
 
 /* As after power-on: Lanebox's driver, root, nobody there. */
 void driver_reset(void);
+
+/* The card has filled c2h buffer @number with so many bytes, and has not told more yet. */
+void driver_record(uint64_t number, uint32_t bytes, uint32_t flags);
+
+/* So many buffers of a direction had errors. */
+void driver_errors(int way, uint64_t errors);
 
 /* The card is done with so many buffers more, and an interrupt says so. */
 void driver_finish(int way, uint64_t buffers);
