@@ -76,15 +76,28 @@ case class CqParser(p: CompleterParam) extends Component {
     val kind        = Reg(Bits(4 bits))
     val request     = Reg(TargetRequest())
     val port        = Reg(Bits(p.ports bits))
-    val crosses     = Reg(Bool())
-    val badEnables  = Reg(Bool())
-    val odd         = Reg(Bool())
+    val malformed   = Reg(Bool())
     val supported   = Reg(Bool())
+    val sound       = Reg(Bool())                // Supported, and not malformed.
+    val sole        = Reg(Bool())                // Sound, not cut, and all of its request.
     val nonPosted   = Reg(Bool())
   }
 
   // Where it ends, in dwords from its 4 KiB page's beginning.
-  val upTo = descriptor.address(9 downto 0) +^ descriptor.dwords
+  val upTo    = descriptor.address(9 downto 0) +^ descriptor.dwords
+  val crosses = upTo(11) || (upTo(10) && upTo(9 downto 0) =/= 0)
+  val badEnables = !RequestEnables.legal(
+    descriptor.dwords,
+    io.cq.firstBe,
+    io.cq.lastBe,
+    !descriptor.address(0)
+  )
+  // Neither length nor framing of a request that the block should have let through.
+  val odd = descriptor.dwords === 0 ||
+    (descriptor.kind === CqKind.MemoryWrite && descriptor.dwords > dwordsLimit) ||
+    (descriptor.kind === CqKind.MemoryRead && !io.cq.last)
+  val malformed = crosses || badEnables || odd
+  val supported = descriptor.kind === CqKind.MemoryRead || descriptor.kind === CqKind.MemoryWrite
   when(begins) {
     held.kind                           := descriptor.kind
     held.request.write                  := descriptor.kind === CqKind.MemoryWrite
@@ -103,20 +116,10 @@ case class CqParser(p: CompleterParam) extends Component {
     // Among the windows of its own port: no other's holds the request.
     for (i <- 0 until TargetRequest.Windows)
       held.request.window(i) := hits.flatMap(_.lift(i)).foldLeft(False)(_ || _)
-    held.crosses             := upTo(11) || (upTo(10) && upTo(9 downto 0) =/= 0)
-    held.badEnables := !RequestEnables.legal(
-      descriptor.dwords,
-      io.cq.firstBe,
-      io.cq.lastBe,
-      !descriptor.address(0)
-    )
-    // Neither length nor framing of a request that the block should have let through.
-    held.odd := descriptor.dwords === 0 ||
-      (descriptor.kind === CqKind.MemoryWrite && descriptor.dwords > dwordsLimit) ||
-      (descriptor.kind === CqKind.MemoryRead && !io.cq.last)
-    held.supported := descriptor.kind === CqKind.MemoryRead ||
-      descriptor.kind === CqKind.MemoryWrite
-    held.nonPosted := CqKind.nonPosted(descriptor.kind)
+    held.malformed           := malformed
+    held.supported           := supported
+    held.sound               := supported && !malformed
+    held.nonPosted           := CqKind.nonPosted(descriptor.kind)
   }
 
   val ending     = io.cq.last && !io.cq.keep(4) // Nothing in this beat's upper half.
@@ -128,13 +131,13 @@ case class CqParser(p: CompleterParam) extends Component {
     held.first        := begins
     held.request.data := io.cq.data(255 downto 128).resized
     held.cut          := io.cq.discontinue || (held.cut && continues)
+    held.sole         := !midRequest && supported && !malformed && io.cq.last && !io.cq.discontinue
   } elsewhen (leaves)(held.valid := False)
 
   // Behind it -------------------------------------------------------------------------------------
-  val malformed = held.crosses || held.badEnables || held.odd
-  val matched   = held.port.orR
-  val accepted  = held.supported && matched && !malformed
-  val alone     = held.first && held.last
+  val matched  = held.port.orR
+  val accepted = held.sound && matched
+  val alone    = held.first && held.last
 
   // The half that waited, and the one that came after it: payload dword 0 stands in lane 0.
   val routed = RoutedRequest(p.ports)
@@ -144,7 +147,7 @@ case class CqParser(p: CompleterParam) extends Component {
 
   for ((port, pop) <- io.requests.zip(store.io.pops)) port << pop
   store.io.beat   := routed
-  store.io.single := leaves && alone && accepted && !held.cut
+  store.io.single := held.valid && store.io.room && held.sole && matched
   store.io.part   := accepted && (continues || (leaves && !alone))
   store.io.last   := held.last || shiftsLast
   store.io.cut    := held.cut || (continues && io.cq.discontinue)
@@ -167,11 +170,11 @@ case class CqParser(p: CompleterParam) extends Component {
   io.events.nonPosted                     := held.begun && held.nonPosted
   io.events.unsupported                   := io.refused.valid
   io.events.dropped                       := held.begun && !held.nonPosted && !accepted
-  io.events.malformed                     := held.begun && held.supported && malformed
+  io.events.malformed                     := held.begun && held.supported && held.malformed
   io.events.discontinued                  := whole && store.io.cut
   io.events.refused                       := io.refused.payload
   io.events.refusal                       := Refusal.unmatched
-  when(malformed)(io.events.refusal       := Refusal.malformed)
+  when(held.malformed)(io.events.refusal  := Refusal.malformed)
   when(!held.supported)(io.events.refusal := Refusal.unsupported)
   when(store.io.cut)(io.events.refusal    := Refusal.cut)
 }
