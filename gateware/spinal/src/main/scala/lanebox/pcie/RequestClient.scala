@@ -26,11 +26,12 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   }
   val pieceFifoDepth = 16
 
+  // A read is one beat: a client that only reads is never in the middle of a request.
   val entry = new Area {
-    val inRequest = RegInit(False)
-    when(io.request.fire)(inRequest := !io.request.last)
+    val inRequest = if (config.writes) RegInit(False) else False
+    if (config.writes) when(io.request.fire)(inRequest := !io.request.last)
     val held  = io.request.haltWhen(io.stop && !inRequest).m2sPipe()
-    val first = RegNextWhen(held.last, held.fire) init True
+    val first = if (config.writes) RegNextWhen(held.last, held.fire) init True else True
     io.entered      := io.request.fire && io.request.last
     io.enteredWrite := io.request.write
   }
@@ -90,6 +91,7 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
     if (config.writes) !oldest.write || !(store.row - oldest.lastRow - 1).msb else True
   io.piece << oldest.continueWhen(whole).m2sPipe()
 
+  assert(!held.valid || held.write || held.last, s"${config.name}: a read of more than one beat")
   assert(
     !held.valid || held.write && Bool(config.writes) || !held.write && Bool(config.reads),
     s"${config.name}: a request of a kind that this client was not made for"
