@@ -21,8 +21,8 @@ from lanebox.dma.pattern import Pattern
 from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
 from lanebox.mmio.bridge import MmioBridge, card_memories
-from lanebox.mmio.csr_address import EarlyAddressSoC
 from lanebox.mmio.memory import BLANK_IMAGE
+from lanebox.mmio.registers import RegisterBridgeSoC
 from lanebox.mmio.windows import COMPAT, default_windows
 from lanebox.pcie.counters import PcieCounters
 from lanebox.pcie.endpoint import make_endpoint
@@ -34,7 +34,7 @@ from lanebox.user.loopback import Loopback
 from lanebox.user.slot import make_occupant, occupant_sources
 
 
-class LaneboxSoC(EarlyAddressSoC):
+class LaneboxSoC(RegisterBridgeSoC):
     """The gateware of one card.
 
     `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
@@ -53,8 +53,8 @@ class LaneboxSoC(EarlyAddressSoC):
         clock    = layouts.SYS_CLK_FREQ,
         compat   = None, completion_pool = False,
     ):
-        self.mem_map = {**EarlyAddressSoC.mem_map, "csr": COMPAT[compat].csr}
-        EarlyAddressSoC.__init__(self, platform, clock,
+        self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
+        RegisterBridgeSoC.__init__(self, platform, clock,
             bus_timeout   = layouts.BUS_TIMEOUT,
             ident         = identifier(target, occupant_sources(user)),
             ident_version = False,

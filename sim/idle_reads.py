@@ -23,9 +23,9 @@ from sim.results import Row, row
 from sim.trace import tlp
 
 READS = 20
-# The most that is wanted. Of a register's ten six are as of a memory, one is the way to the bus,
-# two are LiteX's bus (the address, its data), one the way back.
-MOST = {"bram": 6, "identity": 6, "uram": 8, "csr": 10}
+# The most that is wanted. Of a register's eight five are as of a memory, two are the bus (the
+# address, its data), one is the way back.
+MOST = {"bram": 5, "identity": 5, "uram": 7, "csr": 8}
 
 
 def places(csr: dict) -> dict[str, Place]:

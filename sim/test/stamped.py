@@ -10,9 +10,19 @@ from dataclasses import dataclass
 from board_client import HIGH_MEMORY
 
 TICK_NS = 4
-BUS_NS = 20  # that a register's write keeps the bus; the board may take several close together
 BACK = HIGH_MEMORY + 4096  # where c2h writes
 BAR0_OFFSETS = 0x1FFFF
+
+
+@dataclass(frozen=True)
+class Bus:
+    """The way to the registers, in ns. The board may take several writes close together."""
+
+    way: int  # of a write that finds the bus free: from its beat on CQ to the bus
+    keeps: int  # that a write keeps the bus
+
+
+BUSES = {"lanebox": Bus(way=12, keeps=4), "litepcie": Bus(way=20, keeps=20)}
 
 
 @dataclass(frozen=True)
@@ -54,16 +64,22 @@ def zero_of(counters, log):
     return TICK_NS * counters["rq_last"] - log.on("RQ", "MWr")[-1].ns
 
 
-def doorbells(log, card):
-    """When h2c's doorbells came on CQ, or when the bus was free for them, if that was later."""
+def arrivals(writes, endpoint):
+    """Each of these writes of the host with the time at which it reaches its register."""
+    bus, at = BUSES[endpoint], 0
+    for tlp in writes:
+        at = max(tlp.ns + bus.way, at + bus.keeps)
+        yield tlp, at
+
+
+def doorbells(log, card, endpoint="lanebox"):
+    """When h2c's doorbells reached their register."""
     push = card.address("pcie_dma0_reader_table_we")
-    bells, free = [], 0
-    for tlp in log.on("CQ", "MWr"):
-        begin = max(tlp.ns, free)
-        free = begin + BUS_NS
-        if tlp.address & BAR0_OFFSETS == push:
-            bells.append(begin)
-    return bells
+    return [
+        at
+        for tlp, at in arrivals(log.on("CQ", "MWr"), endpoint)
+        if tlp.address & BAR0_OFFSETS == push
+    ]
 
 
 def pairs(bells, messages):

@@ -115,14 +115,14 @@ def test_the_capability_table_names_the_window(bar):
 
 
 def test_an_idle_card_answers_in_few_cycles(slow):
-    """With the bus in it, block memory takes 6 cycles as without: make bench has the rows."""
+    """With the bus in it, block memory takes 5 cycles as without: make bench has the rows."""
     rows = {
         entry.id: entry
         for entry in idle_reads.rows(slow.board, slow.gateware / "csr.json", Conditions())
     }
-    assert rows["mmio_read_cycles/bram"].value == rows["mmio_read_cycles/identity"].value == 6
-    assert rows["mmio_read_cycles/uram"].value == 8
-    assert rows["mmio_read_cycles/csr"].value == 10
+    assert rows["mmio_read_cycles/bram"].value == rows["mmio_read_cycles/identity"].value == 5
+    assert rows["mmio_read_cycles/uram"].value == 7
+    assert rows["mmio_read_cycles/csr"].value == 8
 
 
 def test_the_memory_makes_no_registers(bar):

@@ -160,7 +160,7 @@ def test_an_access_is_drawn_as_the_trace_has_it(recording, report, browser):
     asked, answered, again = (story.tlps[i].ns for i in (0, 1, -1))
     assert [t.interface for t in story.tlps] == ["CQ", "CC", "CQ"]
     assert [last - first for _, first, last in story.steps] == [answered - asked, again - answered]
-    assert again - asked == pytest.approx(756, abs=12)  # a register: 10 cycles and the host
+    assert again - asked == pytest.approx(748, abs=12)  # a register: 8 cycles and the host
     browser.open(report, *SIZES["screen"])
     boxes = browser.ask("""[...document.querySelector('#timeline svg').querySelectorAll('.tlp')]
         .map(b => b.getBoundingClientRect().left)""")

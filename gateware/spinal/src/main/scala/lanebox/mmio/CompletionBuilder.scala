@@ -32,7 +32,7 @@ case class CompletionBeat() extends Bundle {
   * reserved, so nothing between the memory and the output ever waits. That room is larger than the
   * way to it is long: a TLP's beats leave in a row without another reservation.
   *
-  * From `fetch` to `beats`: the memory's latency + 3 cycles.
+  * From `fetch` to `beats`: the memory's latency + 2 cycles.
   */
 case class CompletionBuilder(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -117,14 +117,12 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     issue.hazard := (1 until depth).map(k => enters(k - 1) && valid.drop(k).orR).fold(False)(_ || _)
   }
 
+  // In the cycle in which the memory shows it.
   val arrived = new Area {
-    val valid   = RegNext(flight.valid(0)) init False
-    val beat    = flight.line(0)
-    val fetch   = beat.fetch
-    val lanes   = RegNext(io.data.read(fetch.source))
-    val shift   = RegNext(fetch.shift)
-    val notHigh = RegNext(!fetch.shift.msb)
-    val last    = RegNext(beat.last)
+    val valid = flight.valid(0)
+    val beat  = flight.line(0)
+    val fetch = beat.fetch
+    val lanes = io.data.read(fetch.source)
 
     // To the end of the piece if the request goes on behind it, else to the end of the request.
     val lastRows = ~fetch.row(PieceRowBits - 1 downto 0) & io.pieceMask
@@ -132,25 +130,25 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     val closes   = fetch.left < toCut
     val bytes    = ((fetch.left +^ U(1)) << 2) - (fetch.firstGap +^ fetch.lastGap)
 
-    // Held from a piece's first beat on: its later beats no longer stand at its start.
-    val header = Reg(CompletionHeader())
-    when(flight.valid(0) && beat.first) {
-      header.slot         := fetch.slot
-      header.status       := fetch.status
-      header.lowerAddress := fetch.row(1 downto 0) @@ fetch.shift @@ fetch.firstGap
-      header.byteCount    := bytes
-      header.dwords       := (closes ? (fetch.left + 1).resize(8) | toCut.resize(8))
-      header.final_       := closes
-      when(fetch.isError) {
-        header.dwords := 0
-        header.final_ := True
-      }
+    val opening = CompletionHeader()
+    opening.slot         := fetch.slot
+    opening.status       := fetch.status
+    opening.lowerAddress := fetch.row(1 downto 0) @@ fetch.shift @@ fetch.firstGap
+    opening.byteCount    := bytes
+    opening.dwords       := (closes ? (fetch.left + 1).resize(8) | toCut.resize(8))
+    opening.final_       := closes
+    when(fetch.isError) {
+      opening.dwords := 0
+      opening.final_ := True
     }
+    // Held from a piece's first beat on: its later beats no longer stand at its start.
+    val held   = RegNextWhen(opening, valid && beat.first)
+    val header = beat.first ? opening | held
   }
 
   val output = new Area {
-    // A header may leave in the cycle behind its arrival, when its data is just in the memory: the
-    // wide part needs no way around.
+    // A header may leave in the cycle of its arrival, while its data goes into the memory: the wide
+    // part needs no way around.
     val headers = new StreamFifo(
       Fragment(CompletionHeader()),
       roomBeats,
@@ -158,20 +156,22 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
       withBypass = true
     )
     headers.io.push.valid    := arrived.valid
-    headers.io.push.last     := arrived.last
+    headers.io.push.last     := arrived.beat.last
     headers.io.push.fragment := arrived.header
     val header = headers.io.pop.m2sPipe()
 
+    // Half of the turn stands in front of the memory and half behind it: two short paths. All beats
+    // of a piece are turned alike, so its lower address says by how many lanes.
     val data          = Mem(Bits(HardBlock.DataWidth bits), roomBeats)
     val stored, given = Reg(UInt(log2Up(roomBeats) bits)) init 0
-    data.write(stored, Lanes.turnBack(arrived.lanes, arrived.shift, arrived.notHigh), arrived.valid)
+    data.write(stored, Lanes.turnBackEven(arrived.lanes, arrived.fetch.shift), arrived.valid)
     stored := stored + arrived.valid.asUInt
     given  := given + header.fire.asUInt
 
     io.beats.arbitrationFrom(header)
     io.beats.last   := header.last
     io.beats.header := header.fragment
-    io.beats.data   := data.readAsync(given)
+    io.beats.data   := Lanes.turnBackOdd(data.readAsync(given), header.lowerAddress(4 downto 2))
 
     val taken = Reg(UInt(log2Up(roomBeats + 1) bits)) init 0
     taken := taken + issue.go.asUInt - io.beats.fire.asUInt

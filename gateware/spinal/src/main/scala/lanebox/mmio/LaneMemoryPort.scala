@@ -43,18 +43,13 @@ object Lanes {
   def turnOdd(payload: Bits, shift: UInt): Bits =
     shift(0) ? payload.rotateLeft(widthOf(payload) / count) | payload
 
-  /** Lanes to payload: dword i comes from lane i + shift. `notHigh` is the inverse of the shift's
-    * highest bit, from a register of its own: shared, the two halves are mapped to more LUTs.
-    */
-  def turnBack(lanes: Bits, shift: UInt, notHigh: Bool): Bits = {
+  /** Lanes to payload: dword i comes from lane i + shift. Again in two parts. */
+  def turnBackEven(lanes: Bits, shift: UInt): Bits = {
     val lane = widthOf(lanes) / count
-    val half = widthOf(lanes) / 2
-    val low  = shift(2 downto 1).muxList((0 to 3).map(n => n -> lanes.rotateRight(2 * n * lane)))
-    val high = (notHigh ## shift(1)).asUInt
-      .muxList((0 to 3).map(n => n -> lanes.rotateRight(2 * (n ^ 2) * lane)))
-    val even = high(half, half bits) ## low(0, half bits)
-    shift(0) ? even.rotateRight(lane) | even
+    shift(2 downto 1).muxList((0 to 3).map(n => n -> lanes.rotateRight(2 * n * lane)))
   }
+  def turnBackOdd(even: Bits, shift: UInt): Bits =
+    shift(0) ? even.rotateRight(widthOf(even) / count) | even
 
   /** The row of each lane for an access that starts in lane `shift` of `row`. */
   def rows(row: UInt, shift: UInt): Vec[UInt] = {

@@ -29,7 +29,7 @@ import lanebox.pcie._
   * Not promised: that requests do not cross a page, nor that they name one of the functions: the
   * hard block has seen to that.
   *
-  * Idle, `completion` is valid 3 cycles and the memory's latency after `request`.
+  * Idle, `completion` is valid 2 cycles and the memory's latency after `request`.
   */
 case class MmioBridge(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -179,12 +179,13 @@ case class MmioBridge(p: MmioParameters) extends Component {
   direct.onePiece := False
   direct.closes   := True
 
-  val slowRead = TargetRead()
-  slowRead.slot    := RegNext(slots.io.take.payload)
-  slowRead.address := RegNext(decode.address)
-  slowRead.left    := RegNext(left)
-  slowRead.firstBe := RegNext(request.firstBe)
-  slowRead.lastBe  := RegNext(request.lastBe)
+  val newRead = TargetRead()
+  newRead.slot    := slots.io.take.payload
+  newRead.address := decode.address
+  newRead.left    := left
+  newRead.firstBe := request.firstBe
+  newRead.lastBe  := request.lastBe
+  val slowRead = RegNext(newRead)
 
   // Completions -----------------------------------------------------------------------------------
 
@@ -232,10 +233,19 @@ case class MmioBridge(p: MmioParameters) extends Component {
   val wishbone = p.wishbone generate new Area {
     val target    = WishboneTarget(p)
     val admission = new Admission(target.io.writesLeft, decode.wishbone)
-    target.io.pieceMask     := pieceMask
-    target.io.write.valid   := RegNext(accept && request.write && decode.wishbone) init False
+    target.io.pieceMask := pieceMask
+    // A dword does not wait for what admission says: where the queue is empty there is room.
+    val dword  = request.valid && begin && request.dwords === 1 && request.firstBe.andR
+    val starts = decode.wishbone && (request.write ? dword | isRead)
+    target.io.start.valid := starts
+    target.io.start.write := request.write
+    target.io.start.read  := newRead
+    target.io.start.data  := request.data(31 downto 0)
+    assert(!target.io.started || accept, "a request has begun that is not taken")
+    val taken = accept && decode.wishbone
+    target.io.write.valid   := RegNext(taken && request.write) init False
     target.io.write.payload := write.beat
-    target.io.read.valid    := RegNext(isRead && decode.wishbone) init False
+    target.io.read.valid    := RegNext(taken && !request.write) init False
     target.io.read.payload  := slowRead
     target.io.fetched       := builder.io.fetched(p.wishboneSource)
     attach(target.io.landing, p.wishboneSource)
@@ -278,20 +288,23 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val wishboneTurn = 1
     val axiTurn      = if (p.wishbone) 2 else 1
 
+    // The first of each queue stands in a register: from a memory it would come late.
     val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
+    val turn  = turns.io.pop.stage()
     turns.io.push.valid   := isRead && strict
     turns.io.push.payload := 0
     when(decode.wishbone) { turns.io.push.payload := wishboneTurn }
     when(decode.axi) { turns.io.push.payload := axiTurn }
 
-    def mayGo(turn: Int) = !strict || (turns.io.pop.valid && turns.io.pop.payload === turn)
+    def mayGo(whose: Int) = !strict || (turn.valid && turn.payload === whose)
 
     // Which one it is does not depend on the request at hand: that has a whole decoder to go
     // through and passes the queue only when nothing else is there.
-    val queue   = StreamFifo(Fetch(p), Slots, latency = 1)
-    val queued  = queue.io.pop.continueWhen(mayGo(0))
+    val queue   = StreamFifo(Fetch(p), Slots, latency = 0)
+    val head    = queue.io.pop.stage()
+    val queued  = head.continueWhen(mayGo(0))
     val gated   = slow.zipWithIndex.map { case (source, n) => source.continueWhen(mayGo(n + 1)) }
-    val passes  = !strict && !queue.io.pop.valid
+    val passes  = !strict && !head.valid
     val slowest = if (gated.isEmpty) null else StreamArbiterFactory().roundRobin.noLock.on(gated)
 
     val preferSlow = RegInit(False)
@@ -309,7 +322,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     queue.io.push.valid   := direct.valid && !passing
     queue.io.push.payload := direct.payload
     direct.ready          := True // As deep as there are slots.
-    turns.io.pop.ready    := fetch.fire && fetch.closes
+    turn.ready            := fetch.fire && fetch.closes
   }
 
   // To the host -----------------------------------------------------------------------------------
@@ -354,9 +367,10 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
     val slow = (if (p.wishbone) Seq(wishbone.target.io.error) else Nil) ++
       (if (p.axi) Seq(axi.target.io.readError, axi.target.io.writeError) else Nil)
-    val own = Flow(MmioError())
-    own.valid := RegNext(accept && first &&
-      (decode.nothing || (request.write && (decode.readOnly || full.drops)))) init False
+    val own   = Flow(MmioError())
+    val began = RegNext(accept && first) init False
+    own.valid := began &&
+      RegNext(decode.nothing || (request.write && (decode.readOnly || full.drops)))
     own.kind := RegNext(request.write.mux(
       True -> decode.nothing.mux(
         True  -> MmioErrorKind.unmappedWrite(),
@@ -393,7 +407,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     latency.io.clear  := clear
     latency.io.select := io.latencySelect
     val size = Histogram(32)
-    size.io.event.valid   := RegNext(accept && first) init False
+    size.io.event.valid   := began
     size.io.event.payload := RegNext(request.write).asUInt @@ Statistics.log2(bytes).resize(4 bits)
     size.io.clear         := clear
     size.io.select        := io.sizeSelect

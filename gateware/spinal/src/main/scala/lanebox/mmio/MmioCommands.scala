@@ -30,6 +30,13 @@ case class TargetWrite() extends Bundle {
   val spills  = Bool()        // With the last beat: it reaches into one row more.
 }
 
+/** A request as it comes: a read, or a write of one whole dword, for a target that may begin it. */
+case class TargetStart() extends Bundle {
+  val write = Bool()
+  val read  = TargetRead()  // Its address is that of the dword, too.
+  val data  = Bits(32 bits) // To be written.
+}
+
 /** What the completion builder is to fetch from one of the lane memories, and to answer.
   *
   * `left` counts from this fetch's start to the end of the request; the last four bits of `row` are

@@ -23,20 +23,22 @@ object WishboneTarget {
   * dword therefore makes no access: it is refused, and reported as an error of the kind `partial`.
   * Its other dwords are written. Dwords without an enabled byte are left out of reads and writes.
   *
-  * Writes go first unless a read may go that they
-  * have just been preferred to; a read waits for the writes in front of it. What is read is
-  * gathered a piece at a time in a lane memory of its own; from there the completion builder
-  * fetches it.
+  * Writes go first, unless a write has just been preferred to a read that may go. A read waits for
+  * the writes in front of it. What is read is gathered a piece at a time in a lane memory of its
+  * own; from there the completion builder fetches it.
   *
-  * Of a bus at rest a read is `access` in the cycle after `read`, and offered to the builder in the
-  * cycle after its last answer.
+  * Where nothing else is here, the access of what is offered at `start` is on the bus in the next
+  * cycle. A write's access may follow the one before it without a cycle in between. A read is
+  * offered to the builder in the cycle after its last answer.
   */
 case class WishboneTarget(p: MmioParameters) extends Component {
   import MmioParameters._
 
   val io = new Bundle {
-    val pieceMask  = in UInt (PieceRowBits bits)
-    val write      = slave(Flow(TargetWrite()))
+    val pieceMask = in UInt (PieceRowBits bits)
+    val start     = slave(Flow(TargetStart())) // Will be `write` or `read` in the next cycle.
+    val started   = out Bool ()                // What is at `start` begins now; it is not queued.
+    val write     = slave(Flow(TargetWrite()))
     val writesLeft = out UInt (log2Up(WishboneTarget.WriteBeats + 1) bits) // Beats, not yet begun.
     val read       = slave(Flow(TargetRead()))
     val fetch      = master(Stream(Fetch(p)))
@@ -55,18 +57,20 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val mask    = Bits(HardBlock.DataWidth / 8 bits)
   }
   val writes = StreamFifo(Write(), WishboneTarget.WriteBeats, latency = 1)
-  writes.io.push.valid := io.write.valid
-  writes.io.push.payload.assignSomeByName(io.write.payload)
+  val begun  = RegNext(io.started) init False // What comes in this cycle has begun before.
+  val write  = io.write.takeWhen(!begun)
+  writes.io.push.valid := write.valid
+  writes.io.push.payload.assignSomeByName(write.payload)
+  val beat = writes.io.pop.stage() // The one that is written.
 
-  // A read that finds nothing else here passes the queue, and there is no order to keep.
-  val passes = Bool()
-  val queued = io.read.takeWhen(!passes)
-  val reads  = StreamFifo(TargetRead(), Slots, latency = 1)
-  reads.io.push << queued.toStream
+  val reads = StreamFifo(TargetRead(), Slots, latency = 1)
+  val read  = io.read.takeWhen(!begun)
+  reads.io.push << read.toStream
+  val waiting = reads.io.pop.stage()
 
   val order = WriteOrder()
-  order.io.accepted := io.write.valid
-  order.io.read     := queued.valid
+  order.io.accepted := write.valid
+  order.io.read     := read.valid
   order.io.skip     := False
 
   // One access ------------------------------------------------------------------------------------
@@ -77,6 +81,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val address = Reg(UInt(30 bits))
     val select  = Reg(Bits(4 bits))
     val data    = Reg(Bits(32 bits))
+    val closes  = Reg(Bool()) // The last of a beat of a write.
     val waited  = Reg(UInt(log2Up(p.timeout) bits))
     val quiet   = Reg(UInt(log2Up(WishboneTarget.Quiet + 1) bits)) init 0
 
@@ -88,108 +93,111 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     io.bus.DAT_MOSI := data
 
     val answered = active && (io.bus.ACK || io.bus.ERR)
-    val late     = RegNext(waited === p.timeout - 2) init False
-    val expired  = active && !answered && late
+    val late     = RegNext(waited === p.timeout - 2 && !answered) init False
+    val ends     = active && (io.bus.ACK || io.bus.ERR || late)
+    val expired  = active && late && !io.bus.ACK && !io.bus.ERR
     val failed   = (active && io.bus.ERR) || expired
-    val ends     = answered || expired
     val ready    = !active && quiet === 0
+    // A write may follow an access that is answered in this cycle, unless its time is up, too.
+    val next = ready || (answered && !late)
 
     waited := waited + 1
-    when(!active) { waited := 0 }
-    when(ends) { active := False }
+    when(!active || answered) { waited := 0 }
     when(quiet =/= 0) { quiet := quiet - 1 }
     when(expired) { quiet := WishboneTarget.Quiet }
   }
 
   // Writes and reads take turns -------------------------------------------------------------------
 
-  val writing, reading = RegInit(False)
+  val writing, reading = RegInit(False) // In the middle of a beat, or of a piece.
   val preferRead       = Reg(Bool()) init False
-  val piece            = RegInit(False) // A piece is offered or being fetched.
 
-  // Both a cycle old: what is begun takes longer than that.
-  val mayRead  = RegNext(reads.io.pop.valid && order.io.mayStart && !piece) init False
-  val mayWrite = RegNext(writes.io.pop.valid) init False
-  val between  = !writing && !reading
-  val read     = Reg(TargetRead())
-  val begins   = RegInit(False) // At the first dword of the request.
-  val resumes  = RegInit(False) // A read has pieces to come.
+  // A piece that is offered, or being fetched.
+  val offered, fetching = RegInit(False)
+  val piece             = offered || fetching
 
-  // A cycle old: a read or a write that came since would say so.
-  val waiting = reads.io.pop.valid || writes.io.pop.valid || io.read.valid || io.write.valid
-  val rests   = RegNext(between && !resumes && !piece && access.ready && !waiting) init False
-  passes := io.read.valid && rests
+  val mayRead = waiting.valid && order.io.mayStart
+  val between = !writing && !reading
+  val current = Reg(TargetRead())
+  val begins  = RegInit(False) // At the first dword of the request.
 
-  val turnsToRead =
-    between && Mux(resumes, !piece, mayRead && !piece) && (preferRead || !mayWrite)
-  val startRead  = turnsToRead || passes
-  val startWrite = between && mayWrite && !startRead
-  when(startRead) { preferRead := False }
-  when(startWrite) { preferRead := True }
+  // Where the piece starts, as its completion says.
+  val start = Reg(Fetch(p))
+  start.closes init True
+  val resumes = !start.closes // The request goes on behind the piece that was read last.
+
+  // A request begins at once where no other is here: it has no order to keep. What enters an empty
+  // queue is at its end two cycles later. Whether there is a request is known late, so its address
+  // and data are taken in any case.
+  val coming      = read.valid || write.valid
+  val came        = RegNext(coming) init False
+  val alone       = between && !resumes && !waiting.valid && !beat.valid && !coming && !came
+  val dwordMay    = alone && access.next
+  val readMay     = alone && access.ready && !piece
+  val dwordStarts = dwordMay && io.start.valid && io.start.write
+  val readStarts  = readMay && io.start.valid && !io.start.write
+  io.started := dwordStarts || readStarts
+
+  val readWaits   = !piece && (resumes || mayRead)
+  val turnsToRead = between && readWaits && (preferRead || !beat.valid)
+  val startWrite  = between && beat.valid && !(preferRead && readWaits)
+  when(turnsToRead) { preferRead := False }
 
   val onWrite = new Area {
-    val beat    = Reg(Write())
-    val index   = Reg(UInt(3 bits))
-    val address = Reg(UInt(30 bits))
-    val lane    = address(2 downto 0)
-    val masks   = beat.mask.subdivideIn(4 bits) // Of what is still to be written.
-    val mask    = masks.read(lane)
-    val rest    = Reg(Bool())                   // This dword's access is under way.
-    when(startWrite) {
-      writing := True
-      beat    := writes.io.pop.payload
-      address := writes.io.pop.address
-      index   := 0
-      rest    := False
-    }
-    val step  = writing && (rest ? access.ends | (access.ready && !mask.orR))
-    val takes = writing && !rest && access.ready && mask.orR
+    val index  = Reg(UInt(3 bits)) init 0         // Of the dword, from the beat's first.
+    val left   = Reg(Bits(HardBlock.Dwords bits)) // Lanes that are still to be written.
+    val masks  = beat.mask.subdivideIn(4 bits)
+    val lane   = beat.address(2 downto 0) + index
+    val mask   = masks.read(lane)
+    val wanted = writing ? left | B(masks.map(_.orR))
+    val after  = wanted & ~UIntToOh(lane, HardBlock.Dwords)
+    val isLast = after === 0
+    val turn   = writing || startWrite
+    val takes  = turn && mask.orR && access.next
+    val steps  = turn && !mask.orR || takes
+    // No request crosses a page, so the bits above stay: a short adder.
+    val inPage  = beat.address(9 downto 0) + index
+    val address = beat.address(29 downto 10) @@ inPage
     // The access that would be made stands where the error's address is taken from.
     val refused = RegNext(takes && !mask.andR) init False
+    val skipped = RegNext(steps && isLast && !mask.andR) init False // No access ends the beat.
     when(takes) {
-      for ((mask, n) <- masks.zipWithIndex) when(lane === n)(mask := 0)
-      rest           := mask.andR
-      access.active  := mask.andR
       access.write   := True
       access.address := address
       access.select  := mask
       access.data    := beat.data.subdivideIn(32 bits).read(lane)
+      access.closes  := isLast
     }
-    when(step) {
-      rest    := False
-      index   := index + 1
-      address := address + 1
+    when(steps) {
+      writing    := !isLast
+      preferRead := True
+      left       := after
+      index      := isLast ? U(0) | index + 1
     }
-    val isLast = index.andR || rest && beat.mask === 0
-    val done   = step && isLast
-    when(done) { writing := False }
+    val ends = access.ends && access.write && access.closes
   }
-  writes.io.pop.ready := startWrite
-  order.io.done       := onWrite.done.asUInt.resized
+  beat.ready    := onWrite.steps && onWrite.isLast
+  order.io.done := (onWrite.ends.asUInt +^ onWrite.skipped.asUInt).resized
 
   val onRead = new Area {
     val address = Reg(UInt(30 bits)) // Of the dword that is read.
     val left    = Reg(UInt(10 bits))
-    val rest    = Reg(Bool())
-    val enables = Mux(begins, read.firstBe, Mux(left === 0, read.lastBe, B"1111"))
+    val enables = Mux(begins, current.firstBe, Mux(left === 0, current.lastBe, B"1111"))
     val cut = (address(PieceRowBits + 2 downto 3) | ~io.pieceMask).andR &&
       address(2 downto 0).andR
     val pieceEnd = left === 0 || cut
 
-    // Where the piece starts, as its completion says.
-    val start = Reg(Fetch(p))
     start.source   := p.wishboneSource
     start.onePiece := True
 
     // A new one's first access begins with it.
-    val first = passes ? io.read.payload | reads.io.pop.payload
-    val opens = startRead && !resumes && access.ready && first.firstBe.orR
+    val first = waiting.valid ? waiting.payload | io.start.read
+    val opens = !resumes && access.ready && first.firstBe.orR
 
-    when(startRead) {
-      reading := True
-      rest    := opens
+    val starts = turnsToRead || readStarts
+    when(turnsToRead || readMay) {
       when(!resumes) {
-        read           := first
+        current        := first
         address        := first.address
         left           := first.left
         begins         := True
@@ -206,33 +214,40 @@ case class WishboneTarget(p: MmioParameters) extends Component {
         start.firstGap := 0
       }
     }
-    val goesOn = reading && !rest && access.ready && enables.orR
-    when(goesOn) { rest := True }
-    when(goesOn || opens) {
-      access.active  := True
-      access.write   := False
+    val goesOn = reading && access.ready && enables.orR
+    when(goesOn || (turnsToRead && opens) || dwordMay) {
+      access.write   := dwordMay && io.start.write
       access.address := reading ? address | first.address
       access.select  := reading ? enables | first.firstBe
+      access.data    := io.start.data
+      access.closes  := False
     }
-    val step   = reading && (rest ? access.ends | (access.ready && !enables.orR))
-    val failed = reading && access.failed
-    val done   = step && (pieceEnd || failed)
+    val asks   = goesOn || (starts && opens)
+    val skips  = reading && access.ready && !enables.orR // No access for this dword.
+    val failed = access.failed && !access.write
+    val step   = skips || (access.ends && !access.write)
+    // The bus's answer comes late: `failed || (step && pieceEnd)`, with a short path from there.
+    val done = (skips && pieceEnd) || (access.active && !access.write &&
+      (io.bus.ERR || (io.bus.ACK ? pieceEnd | access.late)))
+    reading := reading ? !done | starts
     when(step) {
-      rest    := False
       begins  := False
       address := address + 1
       left    := left - 1
     }
-    when(done) {
-      reading      := False
-      piece        := True
-      resumes      := left =/= 0 && !failed
+    // They stay as they are in the cycle of `done`.
+    when(reading) {
       start.status := failed ? CompletionStatus.Abort | CompletionStatus.Success
       start.closes := left === 0 || failed
     }
   }
-  reads.io.pop.ready := turnsToRead && !resumes
-  order.io.start     := turnsToRead && !resumes
+  // The bus's answer comes late: it says when to look, and not what is next.
+  val writeAsks = (onWrite.turn && onWrite.mask.andR) || (alone && io.start.valid && io.start.write)
+  when(!access.active || io.bus.ACK || io.bus.ERR || access.late) {
+    access.active := (writeAsks && (access.active ? !access.late | access.ready)) || onRead.asks
+  }
+  waiting.ready  := turnsToRead && !resumes
+  order.io.start := turnsToRead && !resumes
 
   // From the bus to the completion builder --------------------------------------------------------
 
@@ -248,12 +263,14 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     }
     io.landing.readData := Cat(lanes)
 
-    val offered = RegInit(False)
     when(onRead.done) { offered := True }
-    when(io.fetch.fire) { offered := False }
-    when(io.fetched) { piece := False }
+    when(io.fetched) { fetching := False }
+    when(io.fetch.fire) {
+      offered  := False
+      fetching := True
+    }
     io.fetch.valid   := offered
-    io.fetch.payload := onRead.start
+    io.fetch.payload := start
   }
 
   // State -----------------------------------------------------------------------------------------
@@ -269,5 +286,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   io.error.write   := RegNext(access.write)
   io.error.address := RegNext(access.address @@ U"00")
   io.writesLeft    := writes.io.occupancy.resized
-  io.busy          := RegNext(writing || writes.io.pop.valid) init False
+  io.busy := RegNext(
+    writes.io.pop.valid || beat.valid || (access.active && access.write)
+  ) init False
 }

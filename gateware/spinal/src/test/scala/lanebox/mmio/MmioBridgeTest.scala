@@ -23,6 +23,7 @@ class MmioBridgeTest extends AnyFunSuite {
     host.requestGap = () => if (now) random.nextInt(6) else 0
     host.completionReady = () => !now
     wishbone.delay = () => if (now) random.nextInt(5) else 0
+    wishbone.atOnce(random.nextBoolean())
     axi.latency = () => if (now) random.nextInt(60) else 0
     axi.arReady = () => !now
     axi.awReady = () => !now

@@ -19,6 +19,7 @@ case class MmioDutPorts(p: MmioParameters) extends Bundle {
   val request         = slave(Stream(Fragment(TargetRequest())))
   val completion      = master(Stream(Fragment(TargetCompletion())))
   val wishbone        = master(Wishbone(WishboneTarget.config))
+  val atOnce          = in Bool () // The Wishbone bus answers a write in its first cycle.
   val axi             = master(Axi4(AxiTarget.config(p.axiAddressWidth)))
   val maxPayload      = in UInt (3 bits)
   val strict          = in Bool ()
@@ -37,6 +38,8 @@ case class MmioDut(p: MmioParameters) extends Component {
   bridge.io.request << io.request
   io.completion << bridge.io.completion
   io.wishbone <> bridge.io.wishbone
+  val bus = bridge.io.wishbone
+  bus.ACK.allowOverride() := io.wishbone.ACK || (io.atOnce && bus.CYC && bus.STB && bus.WE)
   io.axi <> bridge.io.axi
   io.idle                   := bridge.io.idle
   io.statistics             := bridge.io.statistics

@@ -15,6 +15,9 @@ object Answer extends Enumeration {
 
 /** A classic Wishbone slave. An answer that is late comes `lateness` cycles after the request.
   *
+  * With `atOnce` a write is done and answered in its first cycle, as our bridge to the registers
+  * does.
+  *
   * Every access must select the bytes that the host has enabled: all four of a write, since what is
   * on this bus takes whole dwords, and those of one of the reads under way.
   */
@@ -29,18 +32,22 @@ class WishboneModel(dut: MmioDut, random: Random) {
   private var wasActive           = false
   private val bus                 = dut.io.wishbone
 
+  def atOnce(on: Boolean): Unit = dut.io.atOnce #= on
+
   def step(): Unit = {
     val active = bus.CYC.toBoolean && bus.STB.toBoolean
-    val acked  = bus.ACK.toBoolean || bus.ERR.toBoolean
+    val done   = active && bus.WE.toBoolean && dut.io.atOnce.toBoolean
+    val acked  = bus.ACK.toBoolean || bus.ERR.toBoolean || done
     if (acked) left = None
     bus.ACK #= false
     bus.ERR #= false
     bus.DAT_MISO #= BigInt(32, random)
-    if (active && !acked && !wasActive) {
+    if (active && (done || !acked) && !wasActive) {
       accesses += 1
       checkSelect(bus.ADR.toInt * 4, bus.SEL.toInt)
     }
-    if (active && !acked) {
+    if (done) store(bus.ADR.toInt * 4)
+    else if (active && !acked) {
       val address = bus.ADR.toInt * 4
       val kind    = answer(address)
       if (left.isEmpty) left = Some(if (kind == Answer.late) lateness else delay())
@@ -64,13 +71,15 @@ class WishboneModel(dut: MmioDut, random: Random) {
     )
   }
 
+  private def store(address: Int): Unit =
+    for (n <- 0 until 4 if ((bus.SEL.toInt >> n) & 1) == 1)
+      bytes(address + n) = (bus.DAT_MOSI.toLong >> (8 * n)).toByte
+
   private def respond(address: Int, kind: Answer.Value): Unit = {
     if (kind == Answer.error) bus.ERR #= true else bus.ACK #= true
     if (kind == Answer.good || kind == Answer.late) {
-      if (bus.WE.toBoolean) {
-        for (n <- 0 until 4 if ((bus.SEL.toInt >> n) & 1) == 1)
-          bytes(address + n) = (bus.DAT_MOSI.toLong >> (8 * n)).toByte
-      } else {
+      if (bus.WE.toBoolean) store(address)
+      else {
         // Only what was asked for is right.
         val word = (0 until 4).map { n =>
           val asked = ((bus.SEL.toInt >> n) & 1) == 1
@@ -86,6 +95,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
     bus.ACK #= false
     bus.ERR #= false
     bus.DAT_MISO #= 0
+    atOnce(false)
   }
 }
 
