@@ -86,6 +86,8 @@ def test_32_blocked_reads_hold_up_no_write(slow):
         free, stats = bar.run("write", bar.memory, 64, BLOCKED_WRITES)
         assert stats["cq"]["stalls"] == 0
         bar.register("user_hold", 1)
+        # This write is on CQ before the counts are cleared: they are to have the reads alone.
+        wait_until(lambda: bar.board.stats()["cq"]["tlps"] == BLOCKED_WRITES + 1, "the write")
         # Slow enough that the bridge does not give the bus up meanwhile: that takes 65,536 cycles.
         bar.board.command("set pace 100000")
         bar.board.command("clear")
