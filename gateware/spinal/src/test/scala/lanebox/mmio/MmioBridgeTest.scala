@@ -150,4 +150,32 @@ class MmioBridgeTest extends AnyFunSuite {
       assert(host.completed == 300)
     }
   }
+
+  for (atOnce <- Seq(false, true)) test(
+    s"requests of the bus keep their order any cycles apart, writes at once $atOnce, " +
+      s"seed ${Seed.value}"
+  ) {
+    MmioBench("gaps", Seed.value) { bench =>
+      import bench._
+      wishbone.atOnce(atOnce)
+      val (bar, base) = page(Seq("wishbone"))
+      // What begins at once where nothing else is there, and what does not.
+      val kinds = Seq[Int => HostRequest](
+        write(bar, _, 4),
+        write(bar, _, 2),
+        write(bar, _, 12),
+        read(bar, _, 4),
+        read(bar, _, 12)
+      )
+      for (gap <- 0 to 8; delay <- 0 to 2; first <- kinds; second <- kinds) {
+        host.requestGap = () => gap
+        wishbone.delay = () => delay
+        // The last dword before a completion ends: a longer read is two of them.
+        val at = base + 128 * (1 + random.nextInt(30)) - 4
+        host.waiting ++= Seq(first(at), second(at), read(bar, at, 12))
+        settle()
+      }
+      assert(host.targets("wishbone").bytes.sameElements(wishbone.bytes), "not as written")
+    }
+  }
 }

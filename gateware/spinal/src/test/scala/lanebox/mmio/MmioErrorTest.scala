@@ -97,6 +97,33 @@ class MmioErrorTest extends AnyFunSuite {
     }
   }
 
+  test(s"an answer as the time ends is for its write alone, and none is lost, seed ${Seed.value}") {
+    MmioBench("last cycle", Seed.value) { bench =>
+      import bench._
+      val count = 4
+      val failed = for (delay <- MmioDut.Timeout - 8 to MmioDut.Timeout + 4) yield {
+        wishbone.delay = () => delay
+        val before = dut.io.statistics.writesFailed.toLong
+        val writes = Seq.tabulate(count)(n => write(0, 4 * n, 4))
+        host.waiting ++= writes
+        settle()
+        val lost = dut.io.statistics.writesFailed.toLong - before
+        val stored = writes.count { w =>
+          wishbone.bytes.slice(w.offset, w.offset + 4).sameElements(w.data)
+        }
+        // The bus may still do what is given up in that cycle.
+        assert(
+          (lost == 0 && stored == count) || lost == count,
+          s"answers after $delay cycles: of $count writes $stored are done, $lost reported"
+        )
+        cycles(40)
+        lost
+      }
+      // All are in time, or none is.
+      assert(failed.sorted == failed && failed.toSet == Set(0, count), s"$failed")
+    }
+  }
+
   test(s"a write of some bytes of a dword of the bus is refused, seed ${Seed.value}") {
     MmioBench("partial", Seed.value) { bench =>
       import bench._
