@@ -168,6 +168,11 @@ class CompleterTest extends AnyFunSuite {
       if (odd) (random.nextInt(16), random.nextInt(16))
       else HostRequest.enables(random, where, dwords)
     val payload = if (kind == HostRequest.Read || kind == 2 || kind == 7) 0 else dwords
+    // Some data looks like a descriptor, wherever in a beat one could stand.
+    val descriptor = HostRequest(HostRequest.Write, where - where % 8, 2, 15, 15).words
+    val data =
+      if (random.nextInt(4) > 0) HostRequest.words(random, payload)
+      else Seq.tabulate(payload)(n => descriptor(n % 4))
     HostRequest(
       kind,
       where,
@@ -181,7 +186,7 @@ class CompleterTest extends AnyFunSuite {
       random.nextInt(256),
       random.nextInt(8),
       random.nextInt(8),
-      HostRequest.words(random, payload),
+      data,
       kind == HostRequest.Write && random.nextInt(20) == 0
     )
   }
