@@ -15,6 +15,7 @@ from sim.measure import Conditions
 from sim.trace.tlp import load
 
 SIZES = [64, 128, 256, 512, 1024, 2048, 4096]
+NOTICES = 0x2_0000_0000  # from here on: software/user/liblitepcie/sim.h
 DOORBELL = 3  # writes; the board may put a few cycles between them, as messages come in
 
 
@@ -41,7 +42,8 @@ def test_the_times_are_those_of_the_trace(tmp_path):
             if wanted == back:  # the first read of a transfer
                 rung, wanted, back = writes[-DOORBELL], 0, 0
             wanted += 4 * tlp.dwords
-        if (tlp.interface, tlp.kind) == ("RQ", "MWr"):
+        # What the library's own run was told of lies apart from the rings.
+        if (tlp.interface, tlp.kind) == ("RQ", "MWr") and tlp.address < NOTICES:
             back += len(tlp.payload)
             if back == wanted and back in found:
                 found[back].append(tlp.ns - rung)

@@ -9,14 +9,15 @@
  *
  * Hardware time comes from the card alone. To the interrupt: from the doorbell in its register to
  * the message, by the stamps of both. There and back: from the first beat of the doorbell (CQ) to
- * the last beat of the data that comes back (RQ), by its counters.
+ * the last beat of the data that comes back (RQ), by its counters; where a driver has the table, to
+ * that of what tells of the data.
  */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "latency.h"
-#include "latency_page.h"
+#include "latency_packet.h"
 #include "progress.h"
 
 /* Distribution of latency->samples. */
@@ -44,13 +45,13 @@ static void fill_both(struct latency *latency, struct latency_row *row)
 
 static int begin(struct transfer *transfer)
 {
-	return transfer->driven ? page_begin(transfer->dev) : transfer_begin(transfer);
+	return transfer->driven ? packet_begin(transfer->dev) : transfer_begin(transfer);
 }
 
 static int shoot(struct transfer *transfer, const struct latency_row *row, struct shot *shot)
 {
 	if (transfer->driven)
-		return page_to_memory(transfer->dev, shot);
+		return packet_to_memory(transfer->dev, row->size, shot);
 	if (row->end == LATENCY_INTERRUPT)
 		return transfer_to_interrupt(transfer, row->size, shot);
 	return transfer_to_memory(transfer, row->size, shot);
@@ -83,7 +84,8 @@ static void refuse(struct latency_row *row, const char *reason)
 static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 			     struct latency_row *row)
 {
-	if (transfer->driven && (row->end != LATENCY_DMA || row->size != LATENCY_PAGE)) {
+	if (transfer->driven &&
+	    (row->end != LATENCY_DMA || !packet_fits(transfer->dev, row->size))) {
 		refuse(row, "this takes a descriptor of its own in the card's table, which the kernel "
 		       "driver keeps for itself; give the card to VFIO (litepcie_util vfio bind)");
 		return 0;
@@ -95,7 +97,7 @@ static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 	return 0;
 }
 
-/* A driver has the card's table, and hands over whole buffers. */
+/* A driver has the card's table. */
 static int find(struct litepcie *dev, struct transfer *transfer)
 {
 	transfer->dev = dev;

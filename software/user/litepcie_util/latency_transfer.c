@@ -134,6 +134,16 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 	return rc < 0 ? rc : litepcie_writel(transfer->dev, way->enable, 1);
 }
 
+/* What the card would tell of descriptors that the library knows nothing of. */
+static int tell_nothing(struct litepcie *dev)
+{
+	struct litepcie_block records;
+
+	if (litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) < 0)
+		return 0;
+	return litepcie_register_write(dev, "pcie_notices0_control", 0);
+}
+
 /*
  * For the library h2c runs, without a buffer: so there is somebody to take the interrupts, and its
  * stop brings the whole channel to rest, with whatever was put into its tables here.
@@ -145,7 +155,9 @@ int transfer_begin(struct transfer *transfer)
 
 	if (rc < 0)
 		return rc;
-	rc = litepcie_register_write(transfer->dev, "pcie_dma0_loopback_enable", 1);
+	rc = tell_nothing(transfer->dev);
+	if (rc == 0)
+		rc = litepcie_register_write(transfer->dev, "pcie_dma0_loopback_enable", 1);
 	if (rc == 0)
 		rc = enable_cause(transfer->dev);
 	if (rc == 0)

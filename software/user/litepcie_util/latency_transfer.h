@@ -25,7 +25,7 @@ struct transfer {
 	struct transfer_way	h2c, c2h;
 	uint32_t		doorbell, interrupt, waiting;	/* the card's stamps */
 	bool			stamped;			/* it has them */
-	bool			driven;	/* the table is a driver's: see latency_page.h */
+	bool			driven;	/* the table is a driver's: see latency_packet.h */
 };
 
 /* What one transfer took, in ns: by the card, and by the host's clock as its user sees it. */

@@ -4,20 +4,33 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* See latency_page.h for the promises. */
+/* See latency_packet.h for the promises. */
 #include <errno.h>
 
-#include "latency_page.h"
+#include "latency_packet.h"
+#include "litepcie_capability.h"
 #include "progress.h"
 
 #define BUFFERS	16u
 #define LOOKS	100000u
 
-int page_begin(struct litepcie *dev)
+static bool writes_records(struct litepcie *dev)
+{
+	struct litepcie_block records;
+
+	return litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
+}
+
+bool packet_fits(struct litepcie *dev, size_t size)
+{
+	return size == LATENCY_PAGE || (size < LATENCY_PAGE && writes_records(dev));
+}
+
+int packet_begin(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
-		.interrupt_every = BUFFERS,
+		.interrupt_every = BUFFERS, .packets = writes_records(dev),
 	};
 	int rc = litepcie_ring_setup(dev, LATENCY_PAGE, BUFFERS);
 
@@ -25,7 +38,7 @@ int page_begin(struct litepcie *dev)
 }
 
 /* By looking at the card: an interrupt would be waited for where it comes, but it is not timed. */
-static int wait_for_page(struct litepcie *dev)
+static int wait_for_packet(struct litepcie *dev)
 {
 	uint64_t first;
 	int rc = 0;
@@ -37,7 +50,7 @@ static int wait_for_page(struct litepcie *dev)
 	return rc > 0 ? 0 : rc < 0 ? rc : -ETIMEDOUT;
 }
 
-int page_to_memory(struct litepcie *dev, struct shot *shot)
+int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
 {
 	struct litepcie_counters counters;
 	uint64_t ticks;
@@ -49,9 +62,9 @@ int page_to_memory(struct litepcie *dev, struct shot *shot)
 		rc = litepcie_counters_clear(dev);
 	began = progress_now();
 	if (rc == 0)
-		rc = litepcie_h2c_submit(dev, 1);
+		rc = litepcie_h2c_send(dev, size);
 	if (rc == 0)
-		rc = wait_for_page(dev);
+		rc = wait_for_packet(dev);
 	shot->whole_ns = (progress_now() - began) * 1e9;
 	if (rc == 0)
 		rc = litepcie_counters(dev, &counters);
@@ -59,7 +72,8 @@ int page_to_memory(struct litepcie *dev, struct shot *shot)
 		rc = litepcie_c2h_release(dev, 1);
 	if (rc < 0)
 		return rc;
-	if (counters.rq.payload_bytes != LATENCY_PAGE || counters.rc.payload_bytes != LATENCY_PAGE)
+	/* Beside the data there are a record and status lines. */
+	if (counters.rq.payload_bytes < size || counters.rc.payload_bytes != size)
 		return -EIO;
 	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
 			    util_tick_ns(dev);
