@@ -57,9 +57,11 @@ def test_the_rings_counts_are_free_of_races(raced):
     _run(raced / "rings")
 
 
-def test_records_and_status_lines_are_believed_as_far_as_they_can_be(built):
+@pytest.mark.parametrize("checks", ["built", "raced"])
+def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, checks):
     """software/user/test/told.c: counts, lengths and errors from memory, without a register."""
-    _run(built.out / "test" / "told")
+    found = request.getfixturevalue(checks)
+    _run((found.out / "test" if checks == "built" else found) / "told")
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):

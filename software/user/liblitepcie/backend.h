@@ -41,8 +41,9 @@ struct litepcie_memory {
 };
 
 /*
- * One direction. Buffer numbers never wrap in software: 64 bits of 8 KiB last for ever. @sw and
- * @handed belong to the one thread that uses the direction; @hw is written under the handle's lock.
+ * One direction. Buffer numbers never wrap in software: 64 bits of 8 KiB last for ever. @sw, @handed,
+ * @uneven and @spared belong to the one thread that uses the direction; @hw is written under the
+ * handle's lock.
  */
 struct litepcie_ring {
 	struct litepcie_memory *memory;	/* the back end's; NULL: the ring has none yet */
@@ -50,7 +51,8 @@ struct litepcie_ring {
 	_Atomic uint64_t hw;	/* c2h: filled by the card; h2c: fetched, may be written again */
 	_Atomic uint64_t sw;	/* c2h: given back by the user; h2c: submitted */
 	uint64_t	handed;	/* of sw, what the card has been told */
-	uint64_t	spared;	/* h2c: bytes that the buffers below sw are shorter than whole */
+	bool		uneven;	/* h2c: lengths are kept, since one was shorter than whole */
+	uint64_t	spared;	/* h2c: bytes that the buffers below sw are shorter */
 	_Atomic bool	active;	/* changed under the lock; calls without a lock look at it */
 };
 

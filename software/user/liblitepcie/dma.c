@@ -18,8 +18,6 @@
 #include "engine.h"
 #include "ring.h"
 
-#define H2C_TAKEN	4u	/* of the enable register: nothing waits for the user's logic */
-
 /* Setup --------------------------------------------------------------------------------------- */
 
 static int check_idle(struct litepcie *dev)
@@ -77,6 +75,7 @@ static void reset_ring(struct litepcie_ring *ring, bool active)
 	litepcie_count_set(&ring->hw, 0);
 	litepcie_count_set(&ring->sw, 0);
 	ring->handed = 0;
+	ring->uneven = false;
 	ring->spared = 0;
 	ring->active = active;
 }
@@ -273,28 +272,28 @@ int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 	return (int)(dev->buffer_count - (*first - litepcie_count(&h2c->hw)));
 }
 
-/* The next @count buffers, with so many bytes each. */
-static int submit(struct litepcie *dev, unsigned int count, size_t bytes)
+/* The next @count buffers; @bytes of each, where lengths are kept. */
+static inline int submit(struct litepcie *dev, unsigned int count, bool lengths, size_t bytes)
 {
 	struct litepcie_ring *h2c = &dev->h2c;
-	uint64_t first = litepcie_count(&h2c->sw);
-	uint64_t free = dev->buffer_count - (first - litepcie_count(&h2c->hw));
+	uint64_t first = litepcie_count(&h2c->sw), end = first + count;
+	uint64_t taken = end - litepcie_count(&h2c->hw);
 
 	if (!h2c->active)
 		return litepcie_check_active(dev, LITEPCIE_H2C);
-	if (count > free)
+	if (taken > dev->buffer_count)
 		return litepcie_fail(dev, -EINVAL,
 				     "submit of %u h2c buffers: only %llu are free", count,
-				     (unsigned long long)free);
-	if (dev->h2c_table.lengths || bytes != dev->buffer_size)
+				     (unsigned long long)(dev->buffer_count + count - taken));
+	if (lengths)
 		litepcie_engine_h2c_lengths(dev, first, count, bytes);
-	litepcie_count_set(&h2c->sw, first + count);
-	return first + count - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
+	litepcie_count_set(&h2c->sw, end);
+	return end - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
 }
 
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 {
-	return submit(dev, count, dev->buffer_size);
+	return submit(dev, count, dev->h2c.uneven, dev->buffer_size);
 }
 
 /* LitePCIe's engine cuts a length to whole beats. */
@@ -309,87 +308,5 @@ int litepcie_h2c_send(struct litepcie *dev, size_t bytes)
 		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: the endpoint of this card "
 				     "moves whole beats, so it must be a multiple of %u", bytes,
 				     beat);
-	return submit(dev, 1, bytes);
-}
-
-/*
- * Returns 1 when all that was submitted is in the card, 0 when not yet; and bytes that have come.
- *
- * LitePCIe's h2c engine, that of the stock endpoint, calls a buffer done when it has asked for the
- * last byte of it. The data is then still on its way, and only the count of bytes received says that
- * it has come. A card whose buffers are done when their data is there says so in its table.
- */
-static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *received)
-{
-	uint64_t end = litepcie_count(&dev->h2c.sw);
-	int rc = 0;
-
-	if (dev->map.h2c_in_flight)
-		rc = litepcie_engine_received(dev, received);
-	/* Also for what it counts beside. */
-	if (rc == 0)
-		rc = dev->notices.records ? dev->backend->channel->poll(dev) :
-					    litepcie_engine_look(dev);
-	if (rc < 0)
-		return rc;
-	if (!dev->map.h2c_in_flight)
-		*received = wanted -
-			    litepcie_engine_h2c_bytes(dev, litepcie_count(&dev->h2c.hw), end);
-	if (*received < wanted)
-		return 0;
-	dev->h2c_table.arrived = end;
-	dev->h2c_table.arrived_bytes = wanted;
-	litepcie_count_set(&dev->h2c.hw, end);
-	return 1;
-}
-
-/* Wait until the user's logic has taken what the card has: a stop would drop it. */
-static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
-{
-	unsigned int stops = dev->stops;
-	uint32_t state = 0;
-	int rc = 0;
-
-	while (dev->map.h2c_tells_taken) {
-		rc = litepcie_get(dev, dev->map.h2c.enable, &state);
-		if (rc < 0 || state & H2C_TAKEN)
-			break;
-		if (deadline - litepcie_now_ms() <= 0)
-			return litepcie_fail(dev, -ETIMEDOUT, "the card has all data, but its logic "
-					     "has not taken it within %d ms", timeout_ms);
-		rc = litepcie_wait_for(dev, LITEPCIE_H2C, litepcie_count(&dev->h2c.hw), 1);
-		if (rc < 0 || dev->stops != stops)
-			break;
-	}
-	return rc < 0 ? rc : 0;
-}
-
-static int drain(struct litepcie *dev, int timeout_ms)
-{
-	int64_t deadline = litepcie_deadline(timeout_ms);
-	uint64_t wanted = litepcie_count(&dev->h2c.sw) * dev->buffer_size - dev->h2c.spared;
-	uint64_t received = 0;
-	int rc = litepcie_hand_over(dev, LITEPCIE_H2C);
-
-	while (rc >= 0) {
-		rc = look_for_bytes(dev, wanted, &received);
-		if (rc)
-			return rc < 0 ? rc : wait_for_logic(dev, deadline, timeout_ms);
-		if (deadline - litepcie_now_ms() <= 0)
-			return litepcie_fail(dev, -ETIMEDOUT, "the card received %llu of %llu "
-					     "bytes within %d ms", (unsigned long long)received,
-					     (unsigned long long)wanted, timeout_ms);
-		rc = litepcie_wait_for(dev, LITEPCIE_H2C, litepcie_count(&dev->h2c.hw), 1);
-	}
-	return rc;
-}
-
-int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms)
-{
-	int rc = litepcie_check_active(dev, LITEPCIE_H2C);
-
-	if (rc < 0)
-		return rc;
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, drain(dev, timeout_ms));
+	return submit(dev, 1, dev->h2c.uneven || bytes != dev->buffer_size, bytes);
 }

@@ -108,8 +108,7 @@ int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeo
 	return rc < 0 ? rc : woken;
 }
 
-/* The direction may run again by now; this thread waited for a run that has ended. */
-static int stopped(struct litepcie *dev)
+int litepcie_stopped(struct litepcie *dev)
 {
 	return litepcie_fail(dev, -ECANCELED, "another thread stopped the DMA while this one waited "
 			     "for it");
@@ -147,6 +146,8 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 		rc = hand_over_early(dev, directions);
 	if (rc == 0)
 		rc = glance(dev, directions, before);
+	if (dev->stops != stops)
+		return litepcie_stopped(dev);
 	while (rc >= 0) {
 		int slice = litepcie_slice(deadline);
 
@@ -154,7 +155,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 			return 1;
 		rc = litepcie_sleep_once(dev, directions, slice);
 		if (dev->stops != stops)
-			return stopped(dev);
+			return litepcie_stopped(dev);
 		if (rc >= 0 && finished(dev, directions) != before) {
 			dev->stats.woken_by_timeout += !rc;
 			return 1;

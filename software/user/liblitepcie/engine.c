@@ -110,26 +110,23 @@ static void begin_lengths(struct litepcie *dev)
 {
 	struct litepcie_table *table = &dev->h2c_table;
 
+	litepcie_lock(dev);
 	for (unsigned int n = 0; n < dev->buffer_count; n++)
 		dev->lengths[n] = (uint32_t)dev->buffer_size;
 	table->arrived = litepcie_count(&dev->h2c.hw);
 	table->arrived_bytes = table->arrived * dev->buffer_size;
 	table->lengths = dev->lengths;
+	litepcie_unlock(dev, 0);
+	dev->h2c.uneven = true;
 }
 
+/* Another thread may have stopped the run meanwhile: then nobody looks at what is written here. */
 void litepcie_engine_h2c_lengths(struct litepcie *dev, uint64_t first, uint64_t count, size_t bytes)
 {
-	struct litepcie_table *table = &dev->h2c_table;
-
-	if (!table->lengths) {
-		if (bytes == dev->buffer_size)
-			return;
-		litepcie_lock(dev);
+	if (!dev->h2c.uneven)
 		begin_lengths(dev);
-		litepcie_unlock(dev, 0);
-	}
 	for (uint64_t n = first; n < first + count; n++)
-		table->lengths[n & (dev->buffer_count - 1)] = (uint32_t)bytes;
+		dev->lengths[n & (dev->buffer_count - 1)] = (uint32_t)bytes;
 	dev->h2c.spared += count * (dev->buffer_size - bytes);
 }
 
@@ -170,10 +167,10 @@ void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *tab
 }
 
 /*
- * Without time to sleep a poll() follows, which finds all that a card with records has done. Only a
- * card that has been silent for a while is asked whether it is still there.
+ * The poll() that follows finds all that a card with records has done. Only one that has been silent
+ * for a while is asked whether it is still there.
  */
-static int look_at_once(struct litepcie *dev)
+static int look_if_silent(struct litepcie *dev)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
 	int64_t now;
@@ -255,8 +252,10 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 	const struct litepcie_channel *channel = dev->backend->channel;
 	int error = 0, rc = channel->sleep(dev, directions, timeout_ms);
 
-	if (rc == 0)
-		rc = timeout_ms ? look_for_lost(dev) : look_at_once(dev);
+	if (rc == 0 && timeout_ms >= (dev->notices.records ? LITEPCIE_WAIT_SLICE_MS : 1))
+		rc = look_for_lost(dev);
+	else if (rc == 0)
+		rc = look_if_silent(dev);
 	if (rc > 0 && channel->woken)
 		error = channel->woken(dev);
 	return error < 0 ? error : rc;

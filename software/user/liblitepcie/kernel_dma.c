@@ -203,6 +203,10 @@ static int set_packets(struct litepcie *dev, unsigned int way)
 		return litepcie_fail(dev, -EOPNOTSUPP, "%s: packets: this driver has whole buffers "
 				     "only: load the litepcie.ko that came with this library",
 				     dev->name);
+	if (errno == EOPNOTSUPP)
+		return litepcie_fail(dev, -EOPNOTSUPP, "%s: packets: on this machine the driver "
+				     "cannot use the card's records, so it has whole buffers only",
+				     dev->name);
 	return litepcie_fail(dev, -errno, "%s: packets of %s: %s", dev->name, names[way],
 			     strerror(errno));
 }

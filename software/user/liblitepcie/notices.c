@@ -57,36 +57,41 @@ int litepcie_notices_h2c(struct litepcie *dev)
 	return 0;
 }
 
-bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
+/* Not by the number of records: a place keeps the record of an earlier round. */
+static bool is_there(const struct litepcie_notices *notices, uint64_t number)
 {
-	const struct litepcie_entry *entry = dev->notices.records;
+	const struct litepcie_entry *entry = &notices->records[number & notices->mask];
 
-	if (!entry)
-		return false;
-	entry += number & dev->notices.mask;
 	return __atomic_load_n(&entry->sequence, __ATOMIC_ACQUIRE) == number + 1;
 }
 
+bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
+{
+	return dev->notices.records && is_there(&dev->notices, number);
+}
+
 /*
- * The records say it to the buffer. The line may be older than they are, and never newer: it was
- * read before them.
+ * The records say it to the buffer. The line may be older than they are, but where it is not, the
+ * last of the records that it counts stands for those before.
  */
 int litepcie_notices_c2h(struct litepcie *dev)
 {
-	const struct litepcie_entry *records = dev->notices.records;
-	uint64_t mask = dev->notices.mask, buffers, done;
+	const struct litepcie_notices *notices = &dev->notices;
 	struct litepcie_table *table = &dev->c2h_table;
-	int rc = read_line(dev, dev->notices.c2h, table, "c2h", &buffers);
+	uint64_t done = table->done, buffers;
+	int rc = read_line(dev, notices->c2h, table, "c2h", &buffers);
 
 	if (rc < 0)
 		return rc;
-	for (done = table->done; done < table->posted; done++)
-		if (__atomic_load_n(&records[done & mask].sequence, __ATOMIC_ACQUIRE) != done + 1)
-			break;
-	if (buffers > done)
-		return litepcie_fail(dev, -EIO, "the status line says that the card has filled "
-				     "%llu c2h buffers, but buffer %llu has no record",
-				     (unsigned long long)buffers, (unsigned long long)done);
+	if (buffers > done) {
+		if (!is_there(notices, buffers - 1))
+			return litepcie_fail(dev, -EIO, "the status line says that the card has "
+					     "filled %llu c2h buffers, but the last has no record",
+					     (unsigned long long)buffers);
+		done = buffers;
+	}
+	while (done < table->posted && is_there(notices, done))
+		done++;
 	if (done == table->done)
 		return 0;
 	litepcie_engine_done(dev, table, done);
@@ -117,7 +122,8 @@ void litepcie_notices_errors(struct litepcie *dev)
 /* A buffer's place gets another record only when the user has given the buffer back. */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number, struct litepcie_c2h_record *record)
 {
-	const struct litepcie_entry *entry = dev->notices.records;
+	const struct litepcie_notices *notices = &dev->notices;
+	const struct litepcie_entry *entry;
 	uint64_t sw = litepcie_count(&dev->c2h.sw), hw = litepcie_count(&dev->c2h.hw);
 
 	if (!dev->c2h.active)
@@ -128,9 +134,12 @@ int litepcie_c2h_record(struct litepcie *dev, uint64_t number, struct litepcie_c
 				     (unsigned long long)number, (unsigned long long)sw,
 				     (unsigned long long)hw);
 	*record = (struct litepcie_c2h_record) { .bytes = (uint32_t)dev->buffer_size };
-	if (!entry)
+	if (!notices->records)
 		return 0;
-	entry += number & dev->notices.mask;
+	if (!is_there(notices, number))
+		return litepcie_fail(dev, -EIO, "c2h buffer %llu is filled, but has no record",
+				     (unsigned long long)number);
+	entry = &notices->records[number & notices->mask];
 	record->bytes = __atomic_load_n(&entry->bytes, __ATOMIC_RELAXED);
 	record->flags = __atomic_load_n(&entry->flags, __ATOMIC_RELAXED);
 	if (record->bytes > dev->buffer_size)

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The inside of the rings: dma.c hands out buffers, dma_wait.c waits for the card. */
+/* The inside of the rings: dma.c hands out buffers, dma_wait.c waits for the card, dma_drain.c for all. */
 #ifndef LITEPCIE_RING_H
 #define LITEPCIE_RING_H
 
@@ -36,6 +36,9 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 /* The same for one direction that has nothing to offer. The lock is not held. */
 int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
 			 int timeout_ms);
+
+/* -ECANCELED: it may run again by now, but this thread waited for a run that has ended. */
+int litepcie_stopped(struct litepcie *dev);
 
 /* Sleep once, then look at the card. Returns 1: an interrupt came, 0: the time is over. */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);

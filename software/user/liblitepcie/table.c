@@ -57,13 +57,23 @@ static struct litepcie_post *describe(const struct litepcie_dma_registers *regis
 	return p;
 }
 
+/* In three writes each, of which the first has a length, but none yet. */
+static void add_lengths(struct litepcie_post *posts, const struct litepcie_post *end,
+			const uint32_t *lengths, uint64_t slot, uint64_t mask)
+{
+	for (; posts < end; posts += 3, slot++)
+		posts->value |= lengths[slot & mask];
+}
+
 /* Many in one go where the back end can. */
 int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 			uint64_t count)
 {
 	const struct litepcie_dma_registers *registers =
 		table == &dev->h2c_table ? &dev->map.h2c : &dev->map.c2h;
-	uint32_t flags = dev->packets ? 0 : DMA_LAST_DISABLE, whole = (uint32_t)dev->buffer_size;
+	const uint32_t *lengths = table->lengths;
+	uint32_t value = (dev->packets ? 0 : DMA_LAST_DISABLE) |
+			 (lengths ? 0 : (uint32_t)dev->buffer_size);
 	uint64_t mask = dev->buffer_count - 1, size = dev->buffer_size, end = first + count;
 	struct litepcie_post posts[3 * BATCH];
 	int rc = 0;
@@ -74,11 +84,12 @@ int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint
 
 		for (; first < stop; first++) {
 			uint64_t slot = first & mask;
-			uint32_t value = flags | (table->lengths ? table->lengths[slot] : whole);
 
 			p = describe(registers, table->iova + slot * size,
 				     table->asks[slot] ? value : value | DMA_IRQ_DISABLE, p);
 		}
+		if (lengths)
+			add_lengths(posts, p, lengths, stop - (uint64_t)(p - posts) / 3, mask);
 		rc = dev->backend->post(dev, posts, (size_t)(p - posts));
 	}
 	return rc;

@@ -307,6 +307,8 @@ static void the_line_says_what_is_fetched(void)
 
 static void what_cannot_be_is_not_believed(void)
 {
+	struct litepcie_c2h_record record;
+
 	begin();
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 4), 0);
 	line(LINE_H2C)->buffers = 5;
@@ -319,9 +321,13 @@ static void what_cannot_be_is_not_believed(void)
 	begin();
 	put_record(0, SIZE, 0);
 	put_record(2, SIZE, 0);
-	line(LINE_C2H)->buffers = 3;
+	line(LINE_C2H)->buffers = 2;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -EIO);
-	CHECK(says("filled 3 c2h buffers, but buffer 1 has no record"));
+	CHECK(says("filled 2 c2h buffers, but the last has no record"));
+	line(LINE_C2H)->buffers = 3;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
+	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), -EIO);
+	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
 	for (uint64_t n = 0; n < COUNT + 1; n++)
 		put_record(n, SIZE, 0);
@@ -353,14 +359,14 @@ static void a_record_has_length_and_flags(void)
 
 /* Registers ----------------------------------------------------------------------------------- */
 
-/* A wait that ends without news asks the card, and so does a program that looks for long. */
+/* A long wait that ends without news asks the card, and so does a program that looks for long. */
 static void a_silent_card_is_asked(void)
 {
 	begin();
-	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1), 0);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, LITEPCIE_WAIT_SLICE_MS), 0);
 	CHECK(card.status_reads > 0);
 	card.dead = true;
-	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1), -EIO);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, LITEPCIE_WAIT_SLICE_MS), -EIO);
 	CHECK(says("it has lost its state"));
 	begin();
 	for (int i = 0; i < 100; i++)
@@ -470,6 +476,40 @@ static void buffers_have_lengths(bool packets)
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
 }
 
+static void *send_until_stopped(void *unused)
+{
+	uint64_t sent = 0;
+
+	while (litepcie_h2c_send(&dev, 1 + sent % SIZE) == 0) {
+		sent++;
+		if (sent % 8)
+			continue;
+		litepcie_lock(&dev);
+		if (dev.h2c.active)
+			line(LINE_H2C)->buffers = sent;
+		litepcie_unlock(&dev, 0);
+		if (litepcie_dma_wait(&dev, LITEPCIE_H2C, 0) != 1)
+			break;
+	}
+	CHECK_EQUAL(litepcie_h2c_send(&dev, 1), -EINVAL);
+	return unused;
+}
+
+/* At any moment, by another thread. */
+static void a_stop_ends_lengths(void)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 50; i++) {
+		open_card(true);
+		start_with((struct litepcie_dma_config) { .directions = LITEPCIE_H2C });
+		pthread_create(&thread, NULL, send_until_stopped, NULL);
+		usleep((unsigned int)i * 20);
+		CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+		pthread_join(thread, NULL);
+	}
+}
+
 /* Where a buffer is done before its data is here, bytes say which may be written again. */
 static void bytes_settle_short_buffers(void)
 {
@@ -515,6 +555,7 @@ int main(void)
 	buffers_have_lengths(false);
 	buffers_have_lengths(true);
 	bytes_settle_short_buffers();
+	a_stop_ends_lengths();
 	free_memory();
 	return failed_checks != 0;
 }

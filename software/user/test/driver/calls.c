@@ -635,7 +635,7 @@ static void records_come_without_a_call(void)
 	CHECK(driver.calls == calls && driver.polls == 0);
 	driver_finish(1, 1);
 	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), -EIO);
-	CHECK(says(dev, "filled 4 c2h buffers, but buffer 3 has no record"));
+	CHECK(says(dev, "filled 4 c2h buffers, but the last has no record"));
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 	litepcie_stats(dev, &stats);
 	CHECK(stats.c2h_errors == 2 && stats.h2c_errors == 1);
