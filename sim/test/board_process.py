@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from board_client import Card
+from board_client import Card, wait_until
 from tlp_log import TlpLog
 from vfio_client import VfioClient
 
@@ -58,6 +58,17 @@ class WatchedBoard(BoardProcess):
 
     def set(self, name, value):
         return self.command(f"set {name} {value}")
+
+    def let_pass(self, cycles):
+        """Wait for so much device time, or until it stands still: then nothing more happens."""
+        cycle = lambda: self.stats()["cycles"]  # noqa: E731
+        end = cycle() + cycles
+
+        def over():
+            before = cycle()
+            return before > end or all(cycle() == before for _ in range(20))
+
+        wait_until(over, f"{cycles} cycles, or none any more")
 
     def _note_violations(self):
         for rule, count in super().command("stats")["violations"].items():
