@@ -65,7 +65,7 @@ def test_every_structure_is_the_compilers(host, tmp_path):
     names = {"CardFields": "card", "RegisterFields": "register", "StreamFields": "stream",
              "ConditionsFields": "conditions", "CountersFields": "counters",
              "PatternFields": "pattern", "DmaConfigFields": "dma_config",
-             "StatsFields": "stats"}  # fmt: skip
+             "StatsFields": "stats", "RecordFields": "c2h_record"}  # fmt: skip
     wanted, lines = [], []
     for python, c in names.items():
         structure = getattr(_library, python)
@@ -95,7 +95,10 @@ def test_constants_are_the_headers(host):
     text = (ROOT / "software/user/liblitepcie/liblitepcie.h").read_text()
     defined = dict(re.findall(r"#define LITEPCIE_(\w+)\s+(\d+)", text))
     assert int(defined["WHY_SIZE"]) == _library.WHY_SIZE
-    assert (int(defined["H2C"]), int(defined["C2H"])) == (_library.H2C, _library.C2H)
+    names = "H2C", "C2H", "RECORD_LAST", "RECORD_FLUSHED", "RECORD_ERROR"
+    assert [int(defined[name]) for name in names] == [
+        getattr(_library, name) for name in names
+    ]
 
 
 # Card ---------------------------------------------------------------------------------------------
@@ -233,6 +236,43 @@ def test_what_is_sent_arrives(card):
     assert (card.pattern.beats, card.pattern.errors) == (beats, 0)
 
 
+def test_packets_come_back_as_they_went(card):
+    """Of every length up to a beat and around a buffer's, also one that takes several buffers."""
+    size, _ = card.ring
+    lengths = [*range(1, 34), size - 1, size]
+    sent = [np.random.default_rng(length).bytes(length) for length in lengths]
+    with card.loopback(packets=True, interrupt_every=1) as stream:
+        assert [stream.ask(packet) for packet in sent] == sent
+        assert stream.stats["h2c_done"] == len(sent)
+        with pytest.raises(ValueError, match=f"a packet of {size + 1} bytes: a buffer has {size}"):
+            stream.send_packet(bytes(size + 1))
+
+
+def test_a_packet_that_has_no_end_yet_is_not_lost(card, host):
+    """The wait for it ends; the flush time makes the buffer known, and nothing is passed over."""
+    with card.loopback(packets=True, interrupt_every=1) as stream:
+        with pytest.raises(host.WaitTimeout, match="came to its end"):
+            stream.receive_packet(0.05)
+        assert stream.ask(b"after it") == b"after it"
+
+
+def test_a_flush_time_takes_packets(card):
+    """What cannot be is refused by the library's sentence."""
+    with pytest.raises(OSError, match="a flush time of 1000000 us without packets"):
+        card.receive(flush=1).__enter__()
+
+
+def test_a_bad_packet_is_an_exception_with_its_data(card, board, host):
+    """A read of the card that the host fails is an error of the packet; the next one is good."""
+    with card.loopback(packets=True, interrupt_every=1) as stream:
+        board.command("fault ca:1")
+        with pytest.raises(host.BadPacket, match="64 bytes came with an error") as error:
+            stream.ask(b"\x55" * 64)
+        assert len(error.value.data) == 64
+        assert stream.ask(b"good") == b"good"
+        assert stream.stats["h2c_errors"] == stream.stats["c2h_errors"] == 1
+
+
 def test_data_comes_back_through_the_loopback(card):
     """Arrays of any type are sent; the last buffer is filled up with zeros."""
     data = np.random.default_rng(7).normal(size=5000)
@@ -246,12 +286,15 @@ def test_data_comes_back_through_the_loopback(card):
 
 
 def test_counters_say_what_passed(card):
-    """A difference of two readings has the bytes that moved, and a rate below the link's limit."""
+    """A difference of two readings has the bytes that moved, and a rate below the link's limit.
+
+    Beside the data there is a record for each buffer, and no more status lines than that.
+    """
     before = card.counters
     with card.receive(pattern=True, limit=64) as stream:
         moved = sum(buffer.size for buffer in stream)
     passed = card.counters - before
-    assert passed.rq.payload_bytes == moved
+    assert 64 * 16 <= passed.rq.payload_bytes - moved <= 64 * (16 + 32)
     assert 1 < passed.rate("rq") < 7.2 and passed.rate("cq") < 1
     card.clear_counters()
     assert card.counters.rq.payload_bytes == 0
@@ -435,6 +478,7 @@ def run(board, *words):
     ("capture.py", ["FILE", 64], "64 buffers of 64 KiB"),
     ("stream.py", [1], "came back the same"),
     ("plot.py", ["FILE"], "samples in"),
+    ("request.py", [50], "50 answers, all right"),
 ])  # fmt: skip
 def test_the_examples_do_what_they_say(host, board, tmp_path, example, arguments, words):
     """Each ends with 0 and its sentence; what it wrote is what it says."""
@@ -456,6 +500,7 @@ def test_the_examples_do_what_they_say(host, board, tmp_path, example, arguments
     (["capture.py", "DEVICE", "/none/file"], 1, "No such file or directory: '/none/file'"),
     (["plot.py", "DEVICE"], 2, "the following arguments are required: file"),
     (["stream.py", "sim:/none"], 1, "stream: /none: No such file"),
+    (["request.py", "sim:/none"], 1, "request: /none: No such file"),
     (["live", "-i", "0"], 2, "0: it must be seconds above 0"),
     (["live", "-n", "-1"], 2, "-1: it must be a number"),
     (["live", "-d", "vfio:x"], 1, "lanebox-live: vfio:x: the PCI address must be like"),

@@ -14,6 +14,7 @@ from lanebox_host.card import Card
 from lanebox_host.counters import Counters, Stream
 from lanebox_host.dma import Loopback, Receive, Send
 from lanebox_host.errors import (
+    BadPacket,
     CardGone,
     CardSilent,
     LaneboxError,
@@ -25,6 +26,6 @@ from lanebox_host.errors import (
 )
 
 __all__ = [
-    "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback", "NotOnCard",
+    "BadPacket", "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback", "NotOnCard",
     "Receive", "Send", "Stream", "Unsupported", "WaitTimeout", "WayBusy", "WrongPeer",
 ]  # fmt: skip

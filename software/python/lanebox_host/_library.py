@@ -34,6 +34,7 @@ from lanebox_host.errors import fail
 
 WHY_SIZE = 320
 H2C, C2H = 1, 2
+RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
 LONGEST = (1 << 31) - 1  # milliseconds of a time-out that ends
 
 
@@ -75,6 +76,10 @@ class DmaConfigFields(Structure):
                 ("batch", c_uint), ("flush_us", c_uint)]  # fmt: skip
 
 
+class RecordFields(Structure):
+    _fields_ = [("bytes", c_uint32), ("flags", c_uint32)]
+
+
 class StatsFields(Structure):
     _fields_ = [
         *((name, c_uint64) for name in
@@ -110,9 +115,11 @@ STATUS = {  # 0 or a count, or -errno
     "dma_wait": (HANDLE, c_uint, c_int),
     "dma_flush": (HANDLE, c_uint),
     "c2h_peek": (HANDLE, WORD64, c_int),
+    "c2h_record": (HANDLE, c_uint64, POINTER(RecordFields)),
     "c2h_release": (HANDLE, c_uint),
     "h2c_get": (HANDLE, WORD64, c_int),
     "h2c_submit": (HANDLE, c_uint),
+    "h2c_send": (HANDLE, c_size_t),
     "h2c_drain": (HANDLE, c_int),
 }
 PLAIN = {

@@ -11,6 +11,7 @@ shows then is anything: nothing, old data, or that of a later run.
 from __future__ import annotations
 
 import ctypes
+import math
 from collections.abc import Iterator
 from types import TracebackType
 
@@ -19,13 +20,17 @@ import numpy as np
 from lanebox_host._library import (
     C2H,
     H2C,
+    RECORD_ERROR,
+    RECORD_FLUSHED,
+    RECORD_LAST,
     DmaConfigFields,
     Handle,
+    RecordFields,
     Ring,
     StatsFields,
     milliseconds,
 )
-from lanebox_host.errors import WaitTimeout
+from lanebox_host.errors import BadPacket, WaitTimeout
 
 TIMEOUT = 10.0  # seconds without a buffer
 
@@ -43,19 +48,27 @@ class Run:
         limit: int = 0,
         interrupt_every: int = 0,
         batch: int = 0,
+        packets: bool = False,
+        flush: float = 0,
         timeout: float = TIMEOUT,
     ) -> None:
+        """With `packets` a buffer of h2c is a packet, and the end of one ends a buffer of c2h.
+
+        flush  seconds without data after which a c2h buffer that has some ends as well; 0: never
+        """
         self._handle = handle
         self._timeout = timeout
         self._config = DmaConfigFields(
             directions=self.directions, pattern=pattern, c2h_limit=limit,
-            interrupt_every=interrupt_every, batch=batch,
+            interrupt_every=interrupt_every, batch=batch, packets=packets,
+            flush_us=math.ceil(flush * 1e6),
         )  # fmt: skip
         self._running = False
 
     def __enter__(self):
         self._handle.call("dma_start", ctypes.byref(self._config))
         self._running = True
+        self._parts: list[bytes] = []  # of a packet that has not come to its end
         # Where they are is known from the start on; a view for each, made once.
         self._views = {
             way: list(np.asarray(Ring(self._handle, way)))
@@ -105,6 +118,30 @@ class Receive(Run):
         """Give the oldest `count` back to the card."""
         self._handle.call("c2h_release", count)
 
+    def receive_packet(self, timeout: float | None = None) -> bytes:
+        """The next packet, of a run with `packets`, however many buffers it took.
+
+        BadPacket: it came with an error. A WaitTimeout loses nothing: the next call goes on.
+        """
+        flags = 0
+        while not flags & (RECORD_LAST | RECORD_FLUSHED):
+            count, first = self._look("c2h_peek", timeout)
+            if not count:
+                raise WaitTimeout(0, "no packet came to its end in time")
+            flags = self._take_part(first)
+        packet, self._parts = b"".join(self._parts), []
+        if flags & RECORD_ERROR:
+            raise BadPacket(packet)
+        return packet
+
+    def _take_part(self, number: int) -> int:
+        """Copy what a buffer has, give it back, and return how it has ended."""
+        record, ring = RecordFields(), self._views[C2H]
+        self._handle.call("c2h_record", number, ctypes.byref(record))
+        self._parts.append(ring[number % len(ring)][: record.bytes].tobytes())
+        self.release(1)
+        return record.flags
+
     def __iter__(self) -> Iterator[np.ndarray]:
         """Until the limit, if the run has one; each buffer goes back when the loop goes on."""
         limit, taken = self._config.c2h_limit, 0
@@ -113,6 +150,12 @@ class Receive(Run):
                 yield buffer
                 self._handle.call("c2h_release", 1)
                 taken += 1
+
+
+def _bytes_of(data: np.ndarray | bytes) -> np.ndarray:
+    if isinstance(data, (bytes, bytearray)):
+        return np.frombuffer(data, np.uint8)
+    return np.ascontiguousarray(data).view(np.uint8).reshape(-1)
 
 
 class Send(Run):
@@ -134,9 +177,7 @@ class Send(Run):
 
     def send(self, data: np.ndarray | bytes) -> int:
         """Copy data into buffers and send them; the last is filled up with zeros. Returns them."""
-        rest = np.frombuffer(data, np.uint8) if isinstance(data, (bytes, bytearray)) \
-            else np.ascontiguousarray(data).view(np.uint8).reshape(-1)  # fmt: skip
-        sent = 0
+        rest, sent = _bytes_of(data), 0
         while rest.size:
             buffer = self.free()[0]
             part, rest = rest[: buffer.size], rest[buffer.size :]
@@ -145,6 +186,14 @@ class Send(Run):
             self.submit(1)
             sent += 1
         return sent
+
+    def send_packet(self, data: np.ndarray | bytes) -> None:
+        """Copy data into a buffer and send it as a packet, of a run with `packets`."""
+        part, buffer = _bytes_of(data), self.free()[0]
+        if part.size > buffer.size:
+            raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
+        buffer[: part.size] = part
+        self._handle.call("h2c_send", part.size)
 
     def drain(self, timeout: float | None = None) -> None:
         """Wait until the card has received all that was submitted."""
@@ -161,3 +210,8 @@ class Loopback(Receive, Send):
     def __init__(self, handle: Handle, *, inside: bool = True, **options) -> None:
         super().__init__(handle, **options)
         self._config.loopback = inside
+
+    def ask(self, request: np.ndarray | bytes, timeout: float | None = None) -> bytes:
+        """Send a packet, and return the next one that comes."""
+        self.send_packet(request)
+        return self.receive_packet(timeout)

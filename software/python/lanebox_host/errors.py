@@ -41,6 +41,14 @@ class Unsupported(LaneboxError):
     """This way to the card cannot do it."""
 
 
+class BadPacket(LaneboxError):
+    """The card's logic said that this packet has an error; `data` is what came of it."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(errno.EBADMSG, f"a packet of {len(data)} bytes came with an error")
+        self.data = data
+
+
 class NotOnCard(LaneboxError, KeyError):
     """The card has no such register, block or BAR."""
 
