@@ -53,7 +53,9 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
     assert files["waits"].decode().count("waits: ") == 7
     for direction in ("c2h", "h2c"):
         report = dict(re.findall(r"(\w+) (\d+)", files[direction].decode()))
-        assert int(report["bytes"]) == 600 * 8192
+        moved = 600 * 8192
+        # In RQ there is also what the card tells of its buffers.
+        assert moved <= int(report["bytes"]) <= (1.01 if direction == "c2h" else 1) * moved
 
 
 def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):

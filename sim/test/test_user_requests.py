@@ -77,3 +77,15 @@ def test_every_packet_comes_back_with_its_length(monkeypatch, tmp_path, way):
     runs = [(number, 1, 1), (number // 8, 1, 1), (number // 8, 16, 1), (number // 8, 16, 4)]
     assert text == "".join(f"packets: {n} of {n} answers right, {deep} deep, batches of {batch}\n"
         for n, deep, batch in runs)
+
+
+@pytest.mark.parametrize("way", [WAYS[0], WAYS[2]])
+def test_a_card_without_records_has_whole_buffers(monkeypatch, tmp_path, way):
+    """LitePCIe's endpoint: packets are refused with a sentence, whole beats are a stream.
+
+    vfio-pci is no way to it: it changes the card's power state, which this endpoint never answers.
+    """
+    monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
+    built = artefacts.build("litepcie")
+    with BoardProcess(built.board) as board:
+        assert way(board, built.gateware / "csr.json", "packets", 0) == "packets: none\n"

@@ -15,6 +15,7 @@
 
 #include "check.h"
 #include "liblitepcie.h"
+#include "litepcie_capability.h"
 
 #define SIZE		4096u
 #define BUFFERS		16u
@@ -219,10 +220,10 @@ static void a_bad_packet_says_so(struct litepcie *dev)
 }
 
 /*
- * Without packets pieces of any length fill the buffers of c2h without a gap. Each begins a beat, and
- * the bytes between its end and the next beat may be anything.
+ * Without packets pieces of any multiple of @unit bytes fill the buffers of c2h without a gap. Each
+ * begins a beat, and the bytes between its end and the next beat may be anything.
  */
-static void pieces_make_a_stream(struct litepcie *dev)
+static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 {
 	static uint8_t stream[JOINED * SIZE], defined[JOINED * SIZE];
 	uint32_t number = 0, wrong = 0;
@@ -230,7 +231,8 @@ static void pieces_make_a_stream(struct litepcie *dev)
 	memset(defined, 0, sizeof(defined));
 	start(dev, (struct litepcie_dma_config) { .loopback = true, .interrupt_every = 1 });
 	for (uint32_t at = 0; at < sizeof(stream) && !failed_checks; number++) {
-		uint32_t rest = sizeof(stream) - at, piece = 1 + any(rest < SIZE ? rest : SIZE);
+		uint32_t rest = sizeof(stream) - at, most = rest < SIZE ? rest : SIZE;
+		uint32_t piece = unit * (1 + any(most / unit));
 
 		send(dev, number, piece);
 		fill(stream + at, number, piece);
@@ -262,18 +264,8 @@ static void nonsense_is_refused(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_h2c_send(dev, 1), -EINVAL);
 }
 
-int main(int argc, char **argv)
+static void with_records(struct litepcie *dev, uint32_t requests)
 {
-	char why[LITEPCIE_WHY_SIZE];
-	struct litepcie *dev;
-	uint32_t requests;
-
-	if (argc != 4 || litepcie_open(&dev, argv[1], why) < 0) {
-		fprintf(stderr, "%s\n", argc != 4 ? "usage: packets DEVICE CSR_JSON NUMBER" : why);
-		return 2;
-	}
-	requests = (uint32_t)strtoul(argv[3], NULL, 0);
-	CHECK_EQUAL(litepcie_csr_load(dev, argv[2]), 0);
 	answers_are_right(dev, true, requests, 1, 1);
 	answers_are_right(dev, false, requests / 8, 1, 1);
 	answers_are_right(dev, true, requests / 8, BUFFERS, 1);
@@ -281,8 +273,42 @@ int main(int argc, char **argv)
 	silence_ends_a_buffer(dev);
 	a_packet_may_be_longer_than_a_buffer(dev);
 	a_bad_packet_says_so(dev);
-	pieces_make_a_stream(dev);
+	pieces_make_a_stream(dev, 1);
 	nonsense_is_refused(dev);
+}
+
+/* LitePCIe's endpoint: whole buffers, and lengths in whole beats. */
+static void without_records(struct litepcie *dev)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H, .packets = true,
+	};
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK(strstr(litepcie_why(dev), "whole buffers only") != NULL);
+	start(dev, (struct litepcie_dma_config) { .loopback = true });
+	CHECK_EQUAL(litepcie_h2c_send(dev, 77), -EINVAL);
+	CHECK(strstr(litepcie_why(dev), "a multiple of 32") != NULL);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	pieces_make_a_stream(dev, BEAT);
+	printf("packets: none\n");
+}
+
+int main(int argc, char **argv)
+{
+	struct litepcie_block block;
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+
+	if (argc != 4 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 4 ? "usage: packets DEVICE CSR_JSON NUMBER" : why);
+		return 2;
+	}
+	CHECK_EQUAL(litepcie_csr_load(dev, argv[2]), 0);
+	if (litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &block) == 0)
+		with_records(dev, (uint32_t)strtoul(argv[3], NULL, 0));
+	else
+		without_records(dev);
 	litepcie_close(dev);
 	return failed_checks != 0;
 }

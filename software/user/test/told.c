@@ -329,6 +329,8 @@ static void what_cannot_be_is_not_believed(void)
 	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), -EIO);
 	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
+	put_record(DEPTH, SIZE, 0);	/* of the next round, in the first place */
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	for (uint64_t n = 0; n < COUNT + 1; n++)
 		put_record(n, SIZE, 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
