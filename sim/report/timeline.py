@@ -19,6 +19,7 @@ from sim.trace.tlp import Tlp, matched
 
 WIDTH, LANE, TOP, LEFT, RIGHT = 1100, 34, 8, 52, 26
 BOX = 20
+NOTICE_BYTES = 32  # at most, of what the card tells of a single buffer
 LANES = ("CQ", "CC", "RQ", "RC", "MSI")
 MEANING = {"CQ": "host asks", "CC": "card answers", "RQ": "card asks", "RC": "host answers",
            "MSI": "interrupt"}  # fmt: skip
@@ -73,18 +74,22 @@ def transfer(tlps: Sequence[Tlp]) -> Story | None:
     if not (writes and rings and ends and answers):
         return None
     bell, msi = rings[-1], ends[0]
-    size = sum(len(t.payload) for t in writes if t.ns < msi.ns)
+    # What tells of a buffer is shorter than its data, and lies elsewhere.
+    data = [t for t in writes if t.ns < msi.ns and len(t.payload) > NOTICE_BYTES]
+    if not data:
+        return None
+    size = sum(len(t.payload) for t in data)
     return Story(
         f"One DMA transfer of {size:,} bytes, there and back",
-        "The host rings, the card reads host memory, loops the data back, writes host memory and "
-        "interrupts.",
+        "The host rings, the card reads host memory, loops the data back, writes host memory, "
+        "tells how far it is and interrupts.",
         [t for t in tlps if bell.ns <= t.ns <= msi.ns],
         [
             ("doorbell to first request", bell.ns, reads[0].ns),
             ("first request to first data", reads[0].ns, answers[0].ns),
             ("first to last data in", answers[0].ns, answers[-1].ns),
-            ("first to last data out", writes[0].ns, writes[-1].ns),
-            ("last data out to interrupt", writes[-1].ns, msi.ns),
+            ("first to last data out", data[0].ns, data[-1].ns),
+            ("last data out to interrupt", data[-1].ns, msi.ns),
             ("doorbell to interrupt", bell.ns, msi.ns),
         ],
     )

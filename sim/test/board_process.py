@@ -61,14 +61,13 @@ class WatchedBoard(BoardProcess):
 
     def let_pass(self, cycles):
         """Wait for so much device time, or until it stands still: then nothing more happens."""
-        cycle = lambda: self.stats()["cycles"]  # noqa: E731
-        end = cycle() + cycles
+        end = self.stats()["cycles"] + cycles
+        wait_until(lambda: self.has_passed(end), f"{cycles} cycles, or none any more")
 
-        def over():
-            before = cycle()
-            return before > end or all(cycle() == before for _ in range(20))
-
-        wait_until(over, f"{cycles} cycles, or none any more")
+    def has_passed(self, cycle):
+        """It is later than that, or device time stands still."""
+        before = self.stats()["cycles"]
+        return before > cycle or all(self.stats()["cycles"] == before for _ in range(20))
 
     def _note_violations(self):
         for rule, count in super().command("stats")["violations"].items():

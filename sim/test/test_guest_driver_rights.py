@@ -29,7 +29,7 @@ WHOLE = {"memory", "user", "user_window"}
 # What a memory is said to be: it has none of the parameters that a type with registers needs, so
 # that of such a type no register is allowed.
 PLANTED = [*BLOCK_TYPES, "unknown"]
-MEMORY_BLOCK = 8  # of the default gateware: its number in the capability table
+MEMORY_BLOCK = 9  # of the default gateware: its number in the capability table
 
 
 @pytest.fixture(autouse=True)

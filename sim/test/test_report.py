@@ -174,9 +174,11 @@ def test_a_transfer_has_all_its_bytes_and_a_box_for_each_tlp(recording, report, 
     story = timeline.transfer(recording.one)
     assert "8,192 bytes" in story.title
     assert story.tlps[0].interface == "CQ" and story.tlps[-1].interface == "MSI"
-    for interface in ("RC", "RQ"):
-        moved = sum(len(t.payload) for t in story.tlps if t.interface == interface)
-        assert moved == 8192
+    moved = {
+        name: sum(len(t.payload) for t in story.tlps if t.interface == name)
+        for name in ("RC", "RQ")
+    }
+    assert moved == {"RC": 8192, "RQ": 8192 + 16 + 2 * 32}  # a record, two status lines
     steps = {name: last - first for name, first, last in story.steps}
     assert steps["doorbell to interrupt"] > 2 * steps["doorbell to first request"] > 0
     assert steps["first request to first data"] == pytest.approx(600, abs=60)  # --read-latency

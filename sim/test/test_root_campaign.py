@@ -108,7 +108,7 @@ class Campaign:
         end = bytes(self.image[to : to + total])
         until = self.board.stats()["cycles"] + SETTLED
         wait_until(
-            lambda: self.sink.data[to : to + total] == end or self.board.stats()["cycles"] > until,
+            lambda: self.sink.data[to : to + total] == end or self.board.has_passed(until),
             "the bytes on their way to host memory",
         )
         card.stop()

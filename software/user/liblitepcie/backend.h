@@ -80,7 +80,10 @@ struct litepcie_channel {
 	int (*run)(struct litepcie *dev);
 	/* Stop whatever is active or was half started. */
 	int (*stop)(struct litepcie *dev);
-	/* Give the card the buffers from @first on; table->asks says which raise an interrupt. */
+	/*
+	 * Give the card the buffers from @first on; table->asks says which raise an interrupt,
+	 * table->lengths how long each is.
+	 */
 	int (*post)(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 		    uint64_t count);
 	/*

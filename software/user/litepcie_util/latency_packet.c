@@ -12,7 +12,10 @@
 #include "progress.h"
 
 #define BUFFERS	16u
-#define LOOKS	100000u
+#define LOOK_S	10.0	/* for a packet, until it is given up */
+
+/* Behind it a card with records tells of it: a record, and a line for each direction. */
+#define TOLD	(LITEPCIE_RECORD_SIZE + 2u * LITEPCIE_STATUS_LINE_SIZE)
 
 static bool writes_records(struct litepcie *dev)
 {
@@ -40,10 +43,11 @@ int packet_begin(struct litepcie *dev)
 /* By looking at the card: an interrupt would be waited for where it comes, but it is not timed. */
 static int wait_for_packet(struct litepcie *dev)
 {
+	double began = progress_now();
 	uint64_t first;
 	int rc = 0;
 
-	for (unsigned int i = 0; rc == 0 && i < LOOKS; i++)
+	while (rc == 0 && progress_now() - began < LOOK_S)
 		rc = litepcie_dma_wait(dev, LITEPCIE_C2H, 0);
 	if (rc > 0)
 		rc = litepcie_c2h_peek(dev, &first, 0);
@@ -72,8 +76,8 @@ int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
 		rc = litepcie_c2h_release(dev, 1);
 	if (rc < 0)
 		return rc;
-	/* Beside the data there are a record and status lines. */
-	if (counters.rq.payload_bytes < size || counters.rc.payload_bytes != size)
+	if (counters.rq.payload_bytes < size || counters.rq.payload_bytes > size + TOLD ||
+	    counters.rc.payload_bytes != size)
 		return -EIO;
 	shot->hardware_ns = (double)(counters.rq.last + 1 - counters.cq.first) *
 			    util_tick_ns(dev);

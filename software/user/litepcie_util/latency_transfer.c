@@ -16,6 +16,7 @@
 #define FEWEST		16u
 #define TIMEOUT_MS	10000
 #define POLLS		100000u
+#define IDLE		2u		/* of an enable register */
 #define IRQ_DISABLE	(1u << 24)	/* of a descriptor, as LitePCIe's DMA has them */
 #define LAST_DISABLE	(1u << 25)
 
@@ -134,14 +135,22 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 	return rc < 0 ? rc : litepcie_writel(transfer->dev, way->enable, 1);
 }
 
-/* What the card would tell of descriptors that the library knows nothing of. */
-static int tell_nothing(struct litepcie *dev)
+/*
+ * What the card would tell of these transfers is no part of them, and not true of the library's run.
+ * It is switched off at rest, to which the library's h2c, without a buffer, comes at once.
+ */
+static int tell_nothing(struct transfer *transfer)
 {
-	struct litepcie_block records;
+	struct litepcie *dev = transfer->dev;
+	uint32_t control = 0, state = 0;
+	int rc;
 
-	if (litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) < 0)
+	if (find(dev, "pcie_notices0", "control", &control) < 0)
 		return 0;
-	return litepcie_register_write(dev, "pcie_notices0_control", 0);
+	rc = litepcie_writel(dev, transfer->h2c.enable, 0);
+	for (unsigned int i = 0; rc == 0 && !(state & IDLE); i++)
+		rc = i < POLLS ? litepcie_readl(dev, transfer->h2c.enable, &state) : -ETIMEDOUT;
+	return rc < 0 ? rc : litepcie_writel(dev, control, 0);
 }
 
 /*
@@ -155,7 +164,7 @@ int transfer_begin(struct transfer *transfer)
 
 	if (rc < 0)
 		return rc;
-	rc = tell_nothing(transfer->dev);
+	rc = tell_nothing(transfer);
 	if (rc == 0)
 		rc = litepcie_register_write(transfer->dev, "pcie_dma0_loopback_enable", 1);
 	if (rc == 0)
