@@ -245,6 +245,7 @@ struct litepcie {
 	struct litepcie_notices		notices;
 	uint64_t			notices_iova;	/* of them, as the card sees it: table.c's */
 	uint32_t			*lengths;	/* room for those of h2c_table */
+	uint32_t			*wanted;	/* of buffers that the card has not yet */
 	uint64_t			c2h_limit;
 	unsigned int			interrupt_every;	/* buffers */
 	uint64_t			received_before;	/* bytes, when h2c started */

@@ -272,8 +272,7 @@ int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms)
 	return (int)(dev->buffer_count - (*first - litepcie_count(&h2c->hw)));
 }
 
-/* The next @count buffers; @bytes of each, where lengths are kept. */
-static inline int submit(struct litepcie *dev, unsigned int count, bool lengths, size_t bytes)
+int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 {
 	struct litepcie_ring *h2c = &dev->h2c;
 	uint64_t first = litepcie_count(&h2c->sw), end = first + count;
@@ -285,21 +284,16 @@ static inline int submit(struct litepcie *dev, unsigned int count, bool lengths,
 		return litepcie_fail(dev, -EINVAL,
 				     "submit of %u h2c buffers: only %llu are free", count,
 				     (unsigned long long)(dev->buffer_count + count - taken));
-	if (lengths)
-		litepcie_engine_h2c_lengths(dev, first, count, bytes);
 	litepcie_count_set(&h2c->sw, end);
 	return end - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
-}
-
-int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
-{
-	return submit(dev, count, dev->h2c.uneven, dev->buffer_size);
 }
 
 /* LitePCIe's engine cuts a length to whole beats. */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes)
 {
 	unsigned int beat = dev->card.data_width / 8;
+	struct litepcie_ring *h2c = &dev->h2c;
+	uint64_t first = litepcie_count(&h2c->sw);
 
 	if (!bytes || bytes > dev->buffer_size)
 		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: it must be 1 to %zu, all of "
@@ -308,5 +302,12 @@ int litepcie_h2c_send(struct litepcie *dev, size_t bytes)
 		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: the endpoint of this card "
 				     "moves whole beats, so it must be a multiple of %u", bytes,
 				     beat);
-	return submit(dev, 1, dev->h2c.uneven || bytes != dev->buffer_size, bytes);
+	if (!h2c->active)
+		return litepcie_check_active(dev, LITEPCIE_H2C);
+	if (first - litepcie_count(&h2c->hw) == dev->buffer_count)
+		return litepcie_fail(dev, -EINVAL, "send of %zu bytes: no h2c buffer is free",
+				     bytes);
+	if (bytes != dev->buffer_size)
+		litepcie_engine_h2c_length(dev, first, (uint32_t)bytes);
+	return litepcie_h2c_submit(dev, 1);
 }

@@ -25,7 +25,8 @@ void litepcie_engine_free(struct litepcie *dev)
 	free(dev->h2c_table.asks);
 	free(dev->c2h_table.asks);
 	free(dev->lengths);
-	dev->lengths = NULL;
+	free(dev->wanted);
+	dev->lengths = dev->wanted = NULL;
 	dev->h2c_table = dev->c2h_table = (struct litepcie_table) { 0 };
 }
 
@@ -40,7 +41,8 @@ int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count)
 	dev->h2c_table.asks = calloc(count, sizeof(bool));
 	dev->c2h_table.asks = calloc(count, sizeof(bool));
 	dev->lengths = calloc(count, sizeof(*dev->lengths));
-	if (!dev->h2c_table.asks || !dev->c2h_table.asks || !dev->lengths) {
+	dev->wanted = calloc(count, sizeof(*dev->wanted));
+	if (!dev->h2c_table.asks || !dev->c2h_table.asks || !dev->lengths || !dev->wanted) {
 		litepcie_engine_free(dev);
 		return litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
 	}
@@ -112,7 +114,7 @@ static void begin_lengths(struct litepcie *dev)
 
 	litepcie_lock(dev);
 	for (unsigned int n = 0; n < dev->buffer_count; n++)
-		dev->lengths[n] = (uint32_t)dev->buffer_size;
+		dev->lengths[n] = dev->wanted[n] = (uint32_t)dev->buffer_size;
 	table->arrived = litepcie_count(&dev->h2c.hw);
 	table->arrived_bytes = table->arrived * dev->buffer_size;
 	table->lengths = dev->lengths;
@@ -121,13 +123,23 @@ static void begin_lengths(struct litepcie *dev)
 }
 
 /* Another thread may have stopped the run meanwhile: then nobody looks at what is written here. */
-void litepcie_engine_h2c_lengths(struct litepcie *dev, uint64_t first, uint64_t count, size_t bytes)
+void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes)
 {
 	if (!dev->h2c.uneven)
 		begin_lengths(dev);
-	for (uint64_t n = first; n < first + count; n++)
-		dev->lengths[n & (dev->buffer_count - 1)] = (uint32_t)bytes;
-	dev->h2c.spared += count * (dev->buffer_size - bytes);
+	dev->wanted[number & (dev->buffer_count - 1)] = bytes;
+	dev->h2c.spared += dev->buffer_size - bytes;
+}
+
+/* Those of buffers that the card gets now. The next time they are whole, unless somebody says so. */
+static void take_lengths(struct litepcie *dev, uint32_t *lengths, uint64_t first, uint64_t end)
+{
+	uint64_t mask = dev->buffer_count - 1;
+
+	for (; first < end; first++) {
+		lengths[first & mask] = dev->wanted[first & mask];
+		dev->wanted[first & mask] = (uint32_t)dev->buffer_size;
+	}
 }
 
 uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end)
@@ -152,8 +164,11 @@ int litepcie_engine_h2c_submit(struct litepcie *dev)
 {
 	uint64_t end = dev->h2c.sw, count = end - dev->h2c_table.posted;
 	uint64_t last = count < dev->interrupt_every ? end - 1 : UINT64_MAX;
+	struct litepcie_table *table = &dev->h2c_table;
 
-	return post(dev, &dev->h2c_table, count, last);
+	if (table->lengths)
+		take_lengths(dev, table->lengths, table->posted, end);
+	return post(dev, table, count, last);
 }
 
 void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done)

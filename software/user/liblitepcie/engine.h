@@ -30,11 +30,10 @@ int litepcie_engine_stop(struct litepcie *dev);
 int litepcie_engine_c2h_release(struct litepcie *dev);
 int litepcie_engine_h2c_submit(struct litepcie *dev);
 
-/* What h2c buffers @first on are to send, @bytes each; for their thread, before they are submitted. */
-void litepcie_engine_h2c_lengths(struct litepcie *dev, uint64_t first, uint64_t count,
-				 size_t bytes);
+/* What h2c buffer @number is to send, not all of it; for its thread, right before it is submitted. */
+void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes);
 
-/* Bytes of h2c buffers @first to @end, the last one not included; all are in the ring. */
+/* Bytes of h2c buffers @first to @end, the last one not included; the card has been given all. */
 uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end);
 
 /* Bring ring.hw of the active directions up to date by asking the card. */
