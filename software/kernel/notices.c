@@ -115,7 +115,7 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 			return false;
 	return !block->bar && block->parameters > LITEPCIE_RECORDS_MOST_ENTRIES &&
 	       block->size >= 2 * sizeof(u32) &&
-	       ilog2(entries) <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
+	       entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
 /* Channel @nth's; when the card's address width is known. */

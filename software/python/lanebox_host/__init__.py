@@ -26,6 +26,6 @@ from lanebox_host.errors import (
 )
 
 __all__ = [
-    "BadPacket", "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback", "NotOnCard",
-    "Receive", "Send", "Stream", "Unsupported", "WaitTimeout", "WayBusy", "WrongPeer",
+    "BadPacket", "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback",
+    "NotOnCard", "Receive", "Send", "Stream", "Unsupported", "WaitTimeout", "WayBusy", "WrongPeer",
 ]  # fmt: skip

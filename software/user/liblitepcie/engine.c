@@ -237,7 +237,8 @@ static int64_t interrupts_due(const struct litepcie *dev)
 {
 	uint64_t h2c = dev->h2c_table.asked, c2h = dev->c2h_table.asked;
 
-	return (int64_t)(h2c > c2h ? h2c : c2h);
+	/* Where the card tells in memory one interrupt of h2c may be for several buffers. */
+	return (int64_t)(h2c > c2h && !dev->notices.records ? h2c : c2h);
 }
 
 /*
@@ -277,15 +278,16 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * Take in what came; what has not after the grace is lost. Where interrupts merge, as those of a card
- * with records do, fewer than were asked for prove nothing, and only look_for_lost() tells.
+ * Take in what came; what has not after the grace is lost. Where interrupts merge, fewer than were
+ * asked for prove nothing, and only look_for_lost() tells: on a card with records those of h2c do,
+ * and those of packets, which may end within the time that a message takes.
  */
 static int settle_interrupts(struct litepcie *dev)
 {
 	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
 	int rc = dev->backend->sleep(dev, 0);
 
-	if (dev->backend->merges || dev->notices.records) {
+	if (dev->backend->merges || (dev->notices.records && (!dev->c2h.active || dev->packets))) {
 		dev->stats.interrupts_expected = -1;
 		return rc < 0 ? rc : 0;
 	}
