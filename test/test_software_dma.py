@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+COUNTERS = 50  # words of the four streams' counts and their time
 KIB, MIB = 1 << 10, 1 << 20
 BUFFER = 8 * KIB
 DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
@@ -119,6 +120,44 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
     assert status == 1
     assert "interrupts never came" in report["failures"][0]
     assert report["c2h"]["compared_bytes"] == 512 * KIB
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
+    """Memory says how far the card is. A longer run reads the counters once more, and no more."""
+    reads = []
+    with card(records=True) as standin:
+        for size in ("2M", "8M"):
+            status, report = util.json(device, "dma_test", "--direction", direction, "--size", size)
+            assert status == 0, report["failures"]
+            assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
+            reads.append(standin.card.reads)
+    assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14  # without records at least 22 more
+
+
+@pytest.mark.parametrize("fault, sentence", [
+    ({"line_ahead": 400}, "but it was given"), ({"no_record": 127}, "but the last has no record"),
+    ({"stall_after": 64}, "the card finished no buffer for 1 s"),
+    ({"flip": ("c2h", 77)}, "buffer 77 at offset 0x120"),
+], ids=str)
+def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
+    """Counts that cannot be, a record that never came, none at all, and a bit of the data."""
+    with card(records=True, **fault):
+        arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
+        result = util.run("-d", device, *arguments)
+    assert result.returncode == 1
+    assert sentence in result.stdout + result.stderr
+
+
+def test_a_card_with_records_that_dies_is_noticed(util, card, device):
+    """Nothing more comes into memory, so its register is read, and is all ones."""
+    with card(records=True) as standin:
+        process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
+        time.sleep(1)
+        standin.fault["dead"], standin.fault["stall_after"] = True, standin.card.buffers
+        _, errors = process.communicate(timeout=20)
+    assert process.returncode == 1
+    assert "it has lost its state" in errors
 
 
 def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
