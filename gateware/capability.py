@@ -400,7 +400,9 @@ def c_header():
         "least_entries": notices.LEAST_ENTRIES, "most_entries": notices.MOST_ENTRIES})
     lines += _defines("RECORD_FLAG_", notices.RECORD_FLAGS)
     lines += _defines("RECORD_", {**notices.RECORD, "size": notices.RECORD_SIZE})
-    lines += _defines("STATUS_LINE_", {**notices.STATUS_LINE, "size": notices.STATUS_SIZE})
+    lines += _defines("STATUS_LINE_", {
+        **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,
+    })
     lines += ["", "/* With the timeout of reset: a read that nobody answers has ended by then */"]
     lines += _defines("", {"longest_read_us": round(layouts.LONGEST_READ*1e6)})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"

@@ -168,6 +168,7 @@
 #define LITEPCIE_STATUS_LINE_ERRORS             16
 #define LITEPCIE_STATUS_LINE_TIME               24
 #define LITEPCIE_STATUS_LINE_SIZE               32
+#define LITEPCIE_STATUS_LINE_CYCLES             1024
 
 /* With the timeout of reset: a read that nobody answers has ended by then */
 #define LITEPCIE_LONGEST_READ_US                25000

@@ -91,7 +91,7 @@ static void print_text(const struct util *util, const void *data)
 	printf("dma_test       %s, %s, MPS %u, MRRS %u\n", util->device, result->options.direction,
 	       util->conditions.mps, util->conditions.mrrs);
 	if (run->c2h.active)
-		print_direction(run, "c2h", dma_window_c2h_bytes(&run->window),
+		print_direction(run, "c2h", dma_window_c2h_bytes(run),
 				run->stats.c2h_done * run->data.size,
 				run->compared * run->data.size);
 	if (run->h2c.active)
@@ -128,7 +128,7 @@ static void print_c2h_json(struct json *json, const struct dma_run *run)
 		return;
 	}
 	json_begin_object(json, "c2h");
-	print_rates(json, run, dma_window_c2h_bytes(&run->window));
+	print_rates(json, run, dma_window_c2h_bytes(run));
 	json_unsigned(json, "moved_bytes", run->stats.c2h_done * run->data.size);
 	json_unsigned(json, "compared_bytes", run->compared * run->data.size);
 	json_unsigned(json, "wrong_buffers", run->wrong_buffers);

@@ -24,6 +24,7 @@
 struct dma_window {
 	bool				open, closed;
 	bool				whole;	/* from before the start to after the end */
+	bool				told;	/* with the card's records and status lines */
 	uint64_t			skip;	/* buffers before it opens */
 	struct litepcie_counters	from, to;
 };
@@ -81,6 +82,8 @@ int dma_window_end(struct dma_run *run);
 /* What passed in it. */
 uint64_t dma_window_cycles(const struct dma_window *window);
 uint64_t dma_window_h2c_bytes(const struct dma_window *window);
-uint64_t dma_window_c2h_bytes(const struct dma_window *window);
+
+/* Data alone, at the least: what a card with records tells of it goes the same way. */
+uint64_t dma_window_c2h_bytes(const struct dma_run *run);
 
 #endif /* LITEPCIE_UTIL_DMA_RUN_H */

@@ -13,6 +13,7 @@
  * measured as a whole, and marked so.
  */
 #include "dma_run.h"
+#include "litepcie_capability.h"
 
 #define LONG_RUN	2	/* rings */
 #define END_MARGIN	128	/* buffers */
@@ -36,11 +37,13 @@ int dma_window_begin(struct dma_run *run)
 {
 	struct dma_window *window = &run->window;
 	unsigned int ring = litepcie_buffer_count(run->util->dev);
+	struct litepcie_block records;
 	uint64_t target = run->c2h.active ? run->c2h.target : run->h2c.target;
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
 
 	window->skip = lasting ? ring : 0;
 	window->whole = true;	/* until a steady stretch has been found */
+	window->told = litepcie_block_find(run->util->dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 	return litepcie_counters(run->util->dev, &window->from);
 }
 
@@ -87,7 +90,17 @@ uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;
 }
 
-uint64_t dma_window_c2h_bytes(const struct dma_window *window)
+/* As many lines as there may have been, and a record for each buffer, are taken off. */
+uint64_t dma_window_c2h_bytes(const struct dma_run *run)
 {
-	return window->to.rq.payload_bytes - window->from.rq.payload_bytes;
+	const struct dma_window *window = &run->window;
+	uint64_t payload = window->to.rq.payload_bytes - window->from.rq.payload_bytes;
+	uint64_t directions = run->h2c.active ? 2 : 1, size = run->data.size;
+	uint64_t lines = directions * (dma_window_cycles(window) / LITEPCIE_STATUS_LINE_CYCLES + 1);
+
+	if (!window->told)
+		return payload;
+	if (window->whole)
+		return run->stats.c2h_done * size;
+	return (payload - lines * LITEPCIE_STATUS_LINE_SIZE) * size / (size + LITEPCIE_RECORD_SIZE);
 }

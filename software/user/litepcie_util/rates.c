@@ -104,10 +104,10 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 		return;
 	if (way == RATES_H2C)
 		learn_host(rates, &run.window);
-	moved = way == RATES_C2H ? dma_window_c2h_bytes(&run.window) :
+	moved = way == RATES_C2H ? dma_window_c2h_bytes(&run) :
 				   dma_window_h2c_bytes(&run.window);
-	if (way == RATES_DUPLEX && dma_window_c2h_bytes(&run.window) < moved)
-		moved = dma_window_c2h_bytes(&run.window);
+	if (way == RATES_DUPLEX && dma_window_c2h_bytes(&run) < moved)
+		moved = dma_window_c2h_bytes(&run);
 	rate->valid = !util->failed;
 	rate->cycles = dma_window_cycles(&run.window);
 	rate->gb_per_s = (double)moved / ((double)rate->cycles * rates->link.cycle_ns);
