@@ -16,6 +16,7 @@ import test_guest_driver_power as power
 import test_guest_driver_rings as rings
 import test_guest_driver_soak as soak
 import test_guest_driver_unwind as unwind
+from board_builds import register_map
 from driver_guest import FAULTS, HELD, boot, faulty_guest, importer
 from live_guest import LiveGuest
 from seeds import SHIFT
@@ -137,6 +138,17 @@ def test_packets_keep_their_bytes_and_their_ends(guest):
     seed = 1 + SHIFT
     print(f"seed {seed}")
     held.check_packets(guest.run(held.packets(500, seed)))
+
+
+def test_what_another_has_left_on_is_off(guest):
+    """A card that still tells whoever had it before writes nothing when the driver has it."""
+    control = register_map()["csr_registers"]["pcie_notices0_control"]["addr"]
+    files = guest.run([
+        HELD, r"rmmod litepcie; echo 1 >$card/enable; printf '\7\0\0\0' >/tmp/on",
+        f"stress poke $card/resource0 {control:#x} /tmp/on; insmod /lib/modules/litepcie.ko",
+        f"packets off /dev/litepcie0 {control:#x} >/out/packets",
+    ])  # fmt: skip
+    assert "off: ok" in files["packets"].decode()
 
 
 def test_the_user_hears_of_a_bad_packet(guest):

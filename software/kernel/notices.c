@@ -118,7 +118,7 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 	       entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
-/* Channel @nth's; when the card's address width is known. */
+/* Channel @nth's, which rests; when the card's address width is known. */
 int litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -128,10 +128,13 @@ int litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 	struct page *page;
 
 	notices->block = litepcie_block_find(card, LITEPCIE_BLOCK_RECORDS, nth);
-	if (!notices->block || IS_ENABLED(CONFIG_CPU_BIG_ENDIAN) ||
-	    !is_usable(notices->block, entries))
+	if (!notices->block || !is_usable(notices->block, entries))
 		return 0;
 	notices->regs = card->bar0 + notices->block->offset;
+	/* Whoever was there before us may have left them on, for memory that is another's now. */
+	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
+	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
+		return 0;
 	notices->entries = entries;
 	notices->order = get_order(entries * sizeof(struct litepcie_record));
 	page = alloc_pages_node(dev_to_node(&card->pdev->dev), gfp, notices->order);

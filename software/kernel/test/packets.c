@@ -12,6 +12,7 @@
  *   packets bad DEV			the host fails the next read of the card: of three packets
  *					the first is bad, and fsync() says so once
  *   packets refuse DEV			what must be refused, each with its error
+ *   packets off DEV REGISTER		the register has 0
  *
  * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
  */
@@ -386,6 +387,17 @@ static int refuse(void)
 	return 0;
 }
 
+static int off(uint32_t address)
+{
+	struct litepcie_ioctl_reg reg = { .addr = address };
+
+	need(!ioctl(fd, LITEPCIE_IOCTL_REG, &reg), "register");
+	if (reg.val)
+		fail("register %#x has %#x", address, reg.val);
+	printf("off: ok\n");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned int seed = argc == 5 ? (unsigned int)strtoul(argv[4], NULL, 0) : 0;
@@ -408,5 +420,7 @@ int main(int argc, char **argv)
 		return bad();
 	if (argc == 3 && !strcmp(argv[1], "refuse"))
 		return refuse();
+	if (argc == 4 && !strcmp(argv[1], "off"))
+		return off((uint32_t)strtoul(argv[3], NULL, 0));
 	return 2;
 }
