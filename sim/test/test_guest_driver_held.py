@@ -61,6 +61,7 @@ def packets(count, seed):
     return [
         "packets refuse /dev/litepcie0 >>/out/packets",
         "packets flush /dev/litepcie0 >>/out/packets",
+        "packets full /dev/litepcie0 >>/out/packets",
         f"packets held /dev/litepcie0 {count} {seed} >>/out/packets",
         f"packets node /dev/litepcie0 {count} {seed} >>/out/packets",
     ]
@@ -70,7 +71,7 @@ def check_packets(files):
     """Both ways were compared, and the rest was as it should be."""
     text = files["packets"].decode()
     print(text)
-    assert "refuse: ok" in text and "flush: ok" in text
+    assert all(f"{part}: ok" in text for part in ("refuse", "flush", "full"))
     assert text.count("packets compared") == 2
 
 

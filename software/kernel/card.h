@@ -287,6 +287,7 @@ int litepcie_irq_init(struct litepcie *card);
 void litepcie_irq_exit(struct litepcie *card);
 void litepcie_irq_silence(struct litepcie *card);
 void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable);
+void litepcie_cause_settle(struct litepcie *card);
 
 /* dma.c */
 void litepcie_dma_init(struct litepcie_way *way);
@@ -329,12 +330,13 @@ int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *a
 			  const u32 *lengths);
 
 /* notices.c */
-int litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth);
+void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth);
 void litepcie_notices_unmap(struct litepcie_chan *chan);
 void litepcie_notices_free(struct litepcie_chan *chan);
 size_t litepcie_notices_bytes(const struct litepcie_notices *notices);
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us);
 void litepcie_notices_stop(struct litepcie_way *way, bool live);
+void litepcie_notices_off(struct litepcie_way *way);
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number);
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags);
 

@@ -369,6 +369,8 @@ int litepcie_dma_settle(struct litepcie_way *way)
 
 	mutex_lock(&way->mutex);
 	err = litepcie_dma_halt(way);
+	if (!err)
+		litepcie_notices_off(way);
 	litepcie_owner_drop_orphan(way);
 	mutex_unlock(&way->mutex);
 	return err;

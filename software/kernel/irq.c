@@ -6,13 +6,27 @@
  * MSI-X: a message for each cause.  MSI: one for all, and a register tells which.
  *
  * There a cause is cleared before its count is read: what happens in between
- * raises the next message.
+ * raises the next message.  A count that the card tells in memory may be read before
+ * the cause is cleared, so a message without a cause looks for more.
  */
 
 #include <linux/interrupt.h>
 #include <linux/module.h>
 
 #include "card.h"
+
+/*
+ * The cause of this message was cleared with one before, but only after the count
+ * was looked at that the card had told in memory: no register was read after it.
+ */
+static void look_at_lines(struct litepcie *card)
+{
+	struct litepcie_way *way;
+
+	for (unsigned int n = 0; (way = litepcie_nth_way(card, n)); n++)
+		if (READ_ONCE(way->told) && litepcie_dma_progress(way))
+			litepcie_dma_news(way);
+}
 
 static irqreturn_t litepcie_interrupt(int irq, void *data)
 {
@@ -27,8 +41,10 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 		return IRQ_HANDLED;
 	causes &= READ_ONCE(card->irq_enabled);
 	/* Handled, though none is set: two messages may have become one. */
-	if (!causes)
+	if (!causes) {
+		look_at_lines(card);
 		return IRQ_HANDLED;
+	}
 	writel(causes, card->irq_clear);
 	while (causes) {
 		unsigned int cause = __ffs(causes);
@@ -71,6 +87,12 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
 		card->irq_enabled &= ~BIT(cause);
 	writel(card->irq_enabled, card->irq_enable);
 	spin_unlock_irqrestore(&card->irq_lock, flags);
+}
+
+/* The card has what was written of causes: the answer to a read comes behind it. */
+void litepcie_cause_settle(struct litepcie *card)
+{
+	readl(card->irq_enable);
 }
 
 /* No cause is enabled, and no handler runs, when this returns. */

@@ -53,7 +53,9 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 
 	if (!news && way->mode == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
-		/* What came between looking and switching raises no interrupt. */
+		/* What came between looking and switching raises no interrupt: it is on by now. */
+		if (way->told)
+			litepcie_cause_settle(litepcie_of(way));
 		news = litepcie_dma_progress(way);
 		if (!news)
 			return HRTIMER_NORESTART;

@@ -67,26 +67,25 @@ static void unmap_page(struct device *dev, size_t bytes, dma_addr_t dma)
 }
 
 /* The card reaches both, or neither. */
-static int map_pages(struct litepcie_chan *chan)
+static void map_pages(struct litepcie_chan *chan)
 {
 	struct litepcie_notices *notices = &chan->notices;
 	struct device *dev = &chan->card->pdev->dev;
-	int err = map_page(dev, virt_to_page(chan->status), PAGE_SIZE, &notices->status_dma);
 
-	if (err)
-		return err;
-	err = map_page(dev, virt_to_page(notices->records), mapped_bytes(notices),
-		       &notices->records_dma);
-	if (err) {
+	if (map_page(dev, virt_to_page(chan->status), PAGE_SIZE, &notices->status_dma))
+		return;
+	if (map_page(dev, virt_to_page(notices->records), mapped_bytes(notices),
+		     &notices->records_dma)) {
 		unmap_page(dev, PAGE_SIZE, notices->status_dma);
-		return err;
+		return;
 	}
+	/* The card puts a record's place into the lower bits. */
 	notices->able = !litepcie_needs_sync(dev, notices->status_dma) &&
-			!litepcie_needs_sync(dev, notices->records_dma);
+			!litepcie_needs_sync(dev, notices->records_dma) &&
+			IS_ALIGNED(notices->records_dma, mapped_bytes(notices));
 	notices->mapped = true;
 	if (!notices->able)
 		litepcie_notices_unmap(chan);
-	return 0;
 }
 
 /* The card is quiet, and will not be asked for notices again. */
@@ -107,6 +106,14 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 		put_page(virt_to_page(chan->notices.records));
 }
 
+/* Of the card; 0: it does not say. */
+static u32 clock_hz(struct litepcie *card)
+{
+	const struct litepcie_block *endpoint = litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0);
+
+	return endpoint ? litepcie_parameter(endpoint, LITEPCIE_ENDPOINT_CLOCK_HZ) : 0;
+}
+
 /* The registers that all versions have, and a ring that no handed over buffer overflows. */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
@@ -119,7 +126,7 @@ static bool is_usable(const struct litepcie_block *block, u32 entries)
 }
 
 /* Channel @nth's, which rests; when the card's address width is known. */
-int litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
+void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 {
 	struct litepcie_notices *notices = &chan->notices;
 	struct litepcie *card = chan->card;
@@ -128,20 +135,20 @@ int litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 	struct page *page;
 
 	notices->block = litepcie_block_find(card, LITEPCIE_BLOCK_RECORDS, nth);
-	if (!notices->block || !is_usable(notices->block, entries))
-		return 0;
+	if (!notices->block || !is_usable(notices->block, entries) || !clock_hz(card))
+		return;
 	notices->regs = card->bar0 + notices->block->offset;
 	/* Whoever was there before us may have left them on, for memory that is another's now. */
 	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
-		return 0;
+		return;
 	notices->entries = entries;
 	notices->order = get_order(entries * sizeof(struct litepcie_record));
 	page = alloc_pages_node(dev_to_node(&card->pdev->dev), gfp, notices->order);
 	if (!page)
-		return -ENOMEM;
+		return;
 	notices->records = page_address(page);
-	return map_pages(chan);
+	map_pages(chan);
 }
 
 /* A run ------------------------------------------------------------------- */
@@ -174,10 +181,9 @@ static void clear_line(struct litepcie_way *way)
 
 static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 {
-	u32 hz = litepcie_parameter(litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0),
-				    LITEPCIE_ENDPOINT_CLOCK_HZ);
+	u64 cycles = (u64)flush_us * clock_hz(card) / USEC_PER_SEC;
 
-	return clamp_t(u64, (u64)flush_us * hz / USEC_PER_SEC, !!flush_us, U32_MAX);
+	return clamp_t(u64, cycles, !!flush_us, U32_MAX);
 }
 
 /* The direction rests, and its table is empty.  Between enter and exit. */
@@ -209,6 +215,15 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 		return;
 	way->told = false;
 	set_control(&way->chan->notices, control_of(way), 0, live);
+	clear_line(way);
+}
+
+/* The card is back, and what it was before may have outlived a reset.  It rests. */
+void litepcie_notices_off(struct litepcie_way *way)
+{
+	if (!way->chan->notices.able)
+		return;
+	set_control(&way->chan->notices, control_of(way), 0, true);
 	clear_line(way);
 }
 

@@ -223,13 +223,10 @@ static void unmap_rings(struct litepcie *card)
 }
 
 /* What they tell in memory, when it is known which memory the card reaches. */
-static int init_notices(struct litepcie *card)
+static void init_notices(struct litepcie *card)
 {
-	int err = 0;
-
-	for (unsigned int n = 0; n < card->channels && !err; n++)
-		err = litepcie_notices_init(card->chan[n], n);
-	return err;
+	for (unsigned int n = 0; n < card->channels; n++)
+		litepcie_notices_init(card->chan[n], n);
 }
 
 static int bring_up(struct litepcie *card)
@@ -251,10 +248,9 @@ static int bring_up(struct litepcie *card)
 	err = halt_everything(card);
 	if (!err)
 		err = set_dma_mask(card);
-	if (!err)
-		err = init_notices(card);
 	if (err)
 		goto unmap;
+	init_notices(card);
 	pci_set_master(card->pdev);
 	pci_save_state(card->pdev);
 	litepcie_set_state(card, LITEPCIE_LIVE);

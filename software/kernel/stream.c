@@ -65,8 +65,9 @@ static u64 ready_bytes(struct litepcie_way *way)
 	if (way->id == LITEPCIE_C2H)
 		return litepcie_held_position(way) - way->stream.at;
 	if (way->held.advanced - way->hw_count < way->depth)
+		/* What was written after an incomplete beat begins with the next. */
 		bytes = litepcie_ring_bytes(ring) -
-			(way->stream.at - litepcie_held_position(way));
+			(way->stream.at - round_up(litepcie_held_position(way), BEAT));
 	return bytes;
 }
 
@@ -179,6 +180,16 @@ static int hand_over(const struct run *run, bool all)
 	return err;
 }
 
+/* The end of a run ----------------------------------------------------------------- */
+
+static bool is_over(const struct run *run)
+{
+	struct litepcie_way *way = run->way;
+
+	return READ_ONCE(way->generation) != run->generation || READ_ONCE(way->error) ||
+	       litepcie_is_gone(litepcie_of(way));
+}
+
 /* The flush time of h2c ------------------------------------------------------------ */
 
 static void flush_later(const struct run *run)
@@ -204,18 +215,21 @@ static bool find_run(struct run *run, struct litepcie_way *way, const struct lit
 	return found;
 }
 
-/* A write() that is under way looks after its own end. */
+/* Somebody else may be at it, for no longer than a moment or with a write() that waits for room. */
 static void flush(struct work_struct *work)
 {
 	struct litepcie_way *way = container_of(work, struct litepcie_way, flusher.work);
 	struct run run;
 
-	if (!mutex_trylock(&way->io))
+	if (!mutex_trylock(&way->io)) {
+		schedule_delayed_work(&way->flusher, 1);
 		return;
+	}
 	if (find_run(&run, way, NULL)) {
 		if (ready_in(&run))
 			hand_over(&run, true);
-		flush_later(&run);
+		if (!is_over(&run))
+			flush_later(&run);
 		litepcie_ring_put(run.ring);
 	}
 	mutex_unlock(&way->io);
@@ -244,18 +258,11 @@ static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_
 		litepcie_ring_get(run->ring);
 		if (started && way->id == LITEPCIE_C2H)
 			give_back(way);
+		WRITE_ONCE(way->status->advanced, way->held.advanced);
 	}
 	mutex_unlock(&way->mutex);
 	litepcie_exit(litepcie_of(way));
 	return err;
-}
-
-static bool is_over(const struct run *run)
-{
-	struct litepcie_way *way = run->way;
-
-	return READ_ONCE(way->generation) != run->generation || READ_ONCE(way->error) ||
-	       litepcie_is_gone(litepcie_of(way));
 }
 
 /* Why a run is over, for those who waited for it. */
@@ -277,17 +284,23 @@ static int wait_ready(const struct run *run, bool nonblock)
 	return is_over(run) ? reason(run) : 0;
 }
 
-/* c2h: how the buffer ended that is read next, of the run's ring. */
-static void get_end(const struct run *run, u32 *bytes, u32 *flags)
+/* c2h: how the buffer ended that is read next, of the run's ring; the run may be over. */
+static int get_end(const struct run *run, u32 *bytes, u32 *flags)
 {
 	struct litepcie_way *way = run->way;
 	u32 size = run->ring->geometry.size;
+	int err = 0;
 
 	*bytes = size;
 	*flags = 0;
-	if (way->told)
+	spin_lock_irq(&way->wait.lock);
+	if (way->generation != run->generation)
+		err = -ECANCELED;
+	else if (way->told)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
+	spin_unlock_irq(&way->wait.lock);
 	*bytes = min(*bytes, size);	/* the card says so, and must not lead beyond the buffer */
+	return err;
 }
 
 /* A bad packet's buffer: true once, for the call that tells of it and does nothing else. */
@@ -309,8 +322,10 @@ static ssize_t read_part(struct run *run, struct iov_iter *to)
 	u32 size = run->ring->geometry.size;
 	u32 length, flags;
 	size_t bytes, copied;
+	int err = get_end(run, &length, &flags);
 
-	get_end(run, &length, &flags);
+	if (err)
+		return err;
 	if (is_bad(run, flags))
 		return -EBADMSG;
 	bytes = min_t(u64, length - min(offset, length), iov_iter_count(to));
@@ -512,9 +527,10 @@ static int drain(const struct run *run, unsigned long timeout, bool closing)
 static bool has_failed(struct litepcie_way *way)
 {
 	u64 errors = way->told ? READ_ONCE(way->status->errors) : 0;
-	bool failed = errors != way->stream.warned;
+	bool failed = errors > way->stream.warned;
 
-	way->stream.warned = errors;
+	if (failed)
+		way->stream.warned = errors;
 	return failed;
 }
 

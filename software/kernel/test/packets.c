@@ -8,6 +8,7 @@
  *   packets held DEV COUNT SEED	COUNT packets of 1 byte to three c2h buffers, compared with
  *					their records
  *   packets node DEV COUNT SEED	the same by write() and read(), one each
+ *   packets full DEV			as many as there is room for, before the first is read
  *   packets flush DEV			a buffer ends after the flush time, and an incomplete beat
  *   packets bad DEV			the host fails the next read of the card: of three packets
  *					the first is bad, and fsync() says so once
@@ -276,6 +277,43 @@ static int node(unsigned int count)
 	return 0;
 }
 
+/* What the ring holds is not written over: c2h has its buffers, and nobody gives them back. */
+static int full(void)
+{
+	static uint8_t packet[H2C_SIZE - 6], got[H2C_SIZE];
+	unsigned int sent_packets = 0;
+
+	take();
+	need(!set_packets(LITEPCIE_WAY_H2C, LITEPCIE_PACKETS_ON, 0), "packets of h2c");
+	need(!set_packets(LITEPCIE_WAY_C2H, LITEPCIE_PACKETS_ON, 0), "packets of c2h");
+	start_c2h();
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	for (unsigned int quiet = 0; quiet < 100 && sent_packets < 200;) {
+		memset(packet, (int)(sent_packets + 1), sizeof(packet));
+		if (write(fd, packet, sizeof(packet)) == sizeof(packet)) {
+			sent_packets++;
+			quiet = 0;
+		} else {
+			need(errno == EAGAIN, "write");
+			usleep(2000);
+			quiet++;
+		}
+	}
+	if (sent_packets < COUNT || sent_packets > 2 * COUNT + 8)
+		fail("%u packets had room", sent_packets);
+	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
+	alarm(TIMEOUT_S);
+	for (unsigned int n = 0; n < sent_packets; n++) {
+		memset(packet, (int)(n + 1), sizeof(packet));
+		if (read(fd, got, sizeof(got)) != sizeof(packet) ||
+		    memcmp(packet, got, sizeof(packet)))
+			fail("packet %u of %u: other bytes", n, sent_packets);
+	}
+	alarm(0);
+	printf("full: ok\n");
+	return 0;
+}
+
 /* Flush time ---------------------------------------------------------------------------------- */
 
 /* What is sent is no packet, so nothing else ends the buffer. */
@@ -416,6 +454,8 @@ int main(int argc, char **argv)
 		return node(count);
 	if (argc == 3 && !strcmp(argv[1], "flush"))
 		return flush();
+	if (argc == 3 && !strcmp(argv[1], "full"))
+		return full();
 	if (argc == 3 && !strcmp(argv[1], "bad"))
 		return bad();
 	if (argc == 3 && !strcmp(argv[1], "refuse"))

@@ -43,7 +43,8 @@ struct litepcie_way {
 	struct hrtimer		timer;
 	struct { bool lock; } wait;
 	unsigned int		run;
-	bool			cause, news;
+	bool			cause, news, told;
+	bool			posted;		/* the cause is on its way to the card */
 	unsigned int		mode, interval_us;
 };
 
@@ -119,6 +120,14 @@ static void litepcie_cause_enable(struct litepcie *card, unsigned int cause, boo
 	(void)card;
 	(void)cause;
 	way.cause = enable;
+	way.posted = enable;
+	step();
+}
+
+static void litepcie_cause_settle(struct litepcie *card)
+{
+	(void)card;
+	way.posted = false;
 	step();
 }
 
@@ -127,6 +136,8 @@ static bool litepcie_dma_progress(struct litepcie_way *way)
 	bool news;
 
 	step();
+	if (way->told && way->posted)
+		fail("memory is looked at before the card has the cause that was switched on");
 	news = seen & 1;
 	seen >>= 1;
 	step();
@@ -166,6 +177,7 @@ static void run_callback(unsigned int mode, unsigned int answers, void (*elsewhe
 		way.mode = mode;
 		way.run = true;
 		way.cause = false;
+		way.posted = false;
 		way.timer.queued = false;	/* as the kernel does before it calls */
 		if (look(&way.timer) == HRTIMER_RESTART)
 			way.timer.queued = true;
@@ -184,9 +196,10 @@ int main(void)
 {
 	litepcie_moderation_init(&way);
 	for (unsigned int mode = LITEPCIE_MODE_ADAPTIVE; mode <= LITEPCIE_MODE_POLL; mode++)
-		for (unsigned int answers = 0; answers < 4; answers++) {
-			run_callback(mode, answers, interrupt_elsewhere);
-			run_callback(mode, answers, stop_elsewhere);
+		for (unsigned int answers = 0; answers < 8; answers++) {
+			way.told = answers & 4;
+			run_callback(mode, answers & 3, interrupt_elsewhere);
+			run_callback(mode, answers & 3, stop_elsewhere);
 		}
 	litepcie_moderation_start(&way);
 	printf("timer: ok\n");
