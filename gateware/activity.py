@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Is there work? Device time in simulation advances only while there is."""
+"""Whether there is work. Device time in simulation advances only while there is."""
 
 from functools import reduce
 from operator import or_
@@ -12,10 +12,10 @@ from migen import *
 
 
 class Activity(LiteXModule):
-    """`busy` while any of the given signals is.
+    """`busy` while any of the given signals is high.
 
-    Free-running counters are not work. What the hard block's streams hold is seen at the boundary
-    itself and is not repeated here.
+    Free-running counters are not work. TLPs in the hard block's streams are seen by the simulation
+    at the boundary itself, so they are not included here.
     """
     def __init__(self, *sources):
         self.busy = Signal() # o

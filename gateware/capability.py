@@ -4,13 +4,14 @@
 
 """The capability table: which blocks this gateware has, where in BAR0, with which parameters.
 
-Software reads it from `layouts.CAPABILITY_BASE` and has no address of its own: one driver fits
-every build. It is made from the finalized SoC, so it cannot disagree with the gateware.
+Software reads the table at `layouts.CAPABILITY_BASE` and has no other address built in, so one
+driver fits every build. The table is made from the finalized SoC, so it cannot disagree with the
+gateware.
 
 A table is little-endian 32-bit words: a header, then one entry per block, each a multiple of 8
-bytes. Software skips blocks whose type it does not know, and takes a parameter that an older entry
-is too short for as 0. So a new block or a new parameter at the end is MINOR; MAJOR is for what old
-software would misunderstand.
+bytes. Software skips blocks of unknown types. It takes a parameter as 0 if an older entry is too
+short for it. So a new block, or a new parameter at the end, needs a new MINOR. MAJOR changes if old
+software would misunderstand the table.
 
 The same facts as a C header, for driver and library, on standard output:
     python -m lanebox.capability > software/kernel/uapi/litepcie_capability.h
@@ -21,7 +22,7 @@ import zlib
 from dataclasses import dataclass, replace
 
 from lanebox import layouts
-from lanebox.dma import notices
+from lanebox.dma import moderation, notices
 
 MAGIC = 0x584f424c # "LBOX" in memory.
 MAJOR = 1
@@ -56,9 +57,9 @@ ENTRY_WORDS = len(ENTRY)
 
 @dataclass(frozen=True)
 class BlockType:
-    """One kind of block: its number, and its parameters in order.
+    """One type of block: its number, and its parameters in order.
 
-    Names of registers count in bytes from the block's offset.
+    A parameter that names a register is the register's offset in bytes from the block's.
     """
     number:     int
     parameters: tuple
@@ -99,12 +100,16 @@ BLOCK_TYPES = {
     "records": BlockType(16, ("control", "writer_records_base", "writer_records_entries",
         "writer_status_base", "reader_status_base", "writer_flush", "most_entries"),
         "records and status lines that a DMA channel writes into host memory, and flush time"),
+    "moderation": BlockType(17, ("h2c", "c2h"),
+        "interrupt moderation of a DMA channel, a register for each direction"),
+    "slot": BlockType(18, ("now", "width"),
+        "monitor of the user slot's streams; a read of `now` copies its counters"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order, its counters, the reads of the host that are inside"),
 }
 
-# A DMA register group, in bytes from its start. LiteX decides where registers lie, LitePCIe which
-# there are: `dma_block` refuses a gateware that has them elsewhere.
+# A DMA register group: offsets in bytes from its start. LitePCIe decides which registers there are,
+# and LiteX where they are. `dma_block` refuses a gateware that has them elsewhere.
 DMA_GROUP = {
     "enable":            0x00,
     "table_value":       0x04,
@@ -149,7 +154,7 @@ def _round_up(value, step):
     return -(-value//step)*step
 
 class Registers:
-    """Where LiteX has put the registers of one module: the numbers that csr.h gets as well."""
+    """The offsets that LiteX gave to the registers of one module: the same as in csr.h."""
     def __init__(self, soc, name):
         region = soc.csr.regions[name]
         self.name, self.offset = name, region.origin # BAR0 + 0 is bus address 0.
@@ -157,7 +162,7 @@ class Registers:
         for csr in region.obj:
             self.places[csr.name] = place
             place += WORD*((csr.size + region.busword - 1)//region.busword)
-        self.size = _round_up(max(place, WORD), CSR_PAGE) # What the bus decodes for them.
+        self.size = _round_up(max(place, WORD), CSR_PAGE) # LiteX's bus decodes whole pages.
 
     def __getitem__(self, register):
         if register not in self.places:
@@ -166,7 +171,9 @@ class Registers:
         return self.places[register]
 
     def block(self, type, index=0, **parameters):
-        """A block of these registers; a parameter named by a text is the place of that register."""
+        """A block of these registers. If a parameter's value is a text, it is the offset of that
+        register.
+        """
         values = {
             name: self[value] if isinstance(value, str) else value
             for name, value in parameters.items()
@@ -174,7 +181,7 @@ class Registers:
         return Block(type, self.offset, CSR_PAGE, values, index)
 
 def _dma_group(registers, theirs):
-    """Where the register group of one direction starts."""
+    """Offset at which the register group of one direction starts."""
     start  = registers[f"{theirs}_enable"]
     places = {name: registers[f"{theirs}_{name}"] - start for name in DMA_GROUP}
     if places != DMA_GROUP:
@@ -204,11 +211,16 @@ def _csr_block(soc, name, type=None, **parameters):
     return Registers(soc, name).block(type or name, **parameters)
 
 def _notice_blocks(soc):
-    """What the channels of LitePCIe's endpoint have no registers for."""
+    """Entries for the notices of DMA channels. LitePCIe's channel has none."""
     names = [name for name in soc.csr.regions if name.startswith("pcie_notices")]
     return [Registers(soc, name).block("records", index,
         **{register: register for register in BLOCK_TYPES["records"].parameters[:-1]},
         most_entries=1 << notices.MOST_ENTRIES) for index, name in enumerate(names)]
+
+def _moderation_blocks(soc):
+    names = [name for name in soc.csr.regions if name.startswith("pcie_moderation")]
+    return [Registers(soc, name).block("moderation", index, h2c="reader", c2h="writer")
+        for index, name in enumerate(names)]
 
 def _memory_block(soc, index):
     region = soc.bus.regions[f"memory{index}"]
@@ -222,7 +234,8 @@ def _card_memory_blocks(soc):
         index=len(layouts.MEMORY_BASES), bar=2)]
 
 def _user_blocks(soc):
-    """The user's registers, with the rest of their last page, where nothing else may lie."""
+    """The user's registers. The block includes the rest of their last page, which must stay empty.
+    """
     if "user" not in soc.csr.regions:
         return []
     registers = Registers(soc, "user")
@@ -235,7 +248,7 @@ def _user_window_blocks(soc):
     return [Block("user_window", layouts.AXI_BASE, layouts.AXI_SIZE, {}, bar=2)]
 
 def _lanebox_blocks(soc, endpoint):
-    """What LitePCIe's endpoint and bus master have no registers for."""
+    """Entries for registers that only the Lanebox endpoint and the MMIO bridge have."""
     found = []
     if endpoint == "lanebox":
         found.append(_csr_block(soc, "pcie_endpoint", "transactions",
@@ -255,7 +268,7 @@ def _msix_blocks(soc):
         "vectors": layouts.MSI_WIDTH, "pending": layouts.MSIX_PENDING - layouts.MSIX_BASE})]
 
 def blocks(soc, endpoint):
-    """The blocks of a SoC whose registers have their places, in the order of the table."""
+    """The blocks of a SoC whose registers have addresses, in the order of the table."""
     identifier = soc.csr.regions["identifier_mem"]
     return [
         _csr_block(soc, "ctrl", "control",
@@ -273,6 +286,7 @@ def blocks(soc, endpoint):
         *_msix_blocks(soc),
         *(_dma_block(soc, index) for index in range(layouts.DMA_CHANNELS)),
         *_notice_blocks(soc),
+        *_moderation_blocks(soc),
         _csr_block(soc, "device_time",
             low="low", high="high", tick_ps=round(1e12/soc.sys_clk_freq)),
         _csr_block(soc, "pcie_counters", "counters",
@@ -284,6 +298,7 @@ def blocks(soc, endpoint):
         *_user_blocks(soc),
         *_user_window_blocks(soc),
         _csr_block(soc, "pattern", control="control"),
+        _csr_block(soc, "slot", now="now", width=layouts.SLOT_COUNTER_WIDTH),
         *_lanebox_blocks(soc, endpoint),
     ]
 
@@ -294,7 +309,7 @@ def blocks(soc, endpoint):
 MAPPED_BY_USERS = ("memory", "user", "user_window")
 
 def register_banks(soc):
-    """Offset and size of all registers by name, of those as well that the table does not name."""
+    """Offset and size of all registers by name, including those that the table does not name."""
     banks = {}
     for name, region in soc.csr.regions.items():
         memory      = not isinstance(region.obj, list)
@@ -304,7 +319,7 @@ def register_banks(soc):
     return banks
 
 def check_pages(blocks, banks):
-    """A ValueError unless each block that users map has its pages of the host for itself.
+    """Raises ValueError unless each block that users map has its host pages for itself.
 
     `banks` has the offset and size in BAR0 of all registers by name.
     """
@@ -349,11 +364,11 @@ def table(target, digest, entries):
     return words
 
 def capability_words(soc, target, endpoint, digest):
-    """The whole memory of the table for `soc`, whose registers must have their places."""
+    """All words of the table's memory for `soc`, whose registers must have addresses."""
     entries = blocks(soc, endpoint)
     check_pages(entries, register_banks(soc))
     words = table(target, digest, entries)
-    # All of it is written out, so that simulation and silicon start alike.
+    # The rest is written as zeros, so that simulation and silicon start alike.
     return words + [0]*(layouts.CAPABILITY_SIZE//WORD - len(words))
 
 # C header -----------------------------------------------------------------------------------------
@@ -403,6 +418,9 @@ def c_header():
     lines += _defines("STATUS_LINE_", {
         **notices.STATUS_LINE, "size": notices.STATUS_SIZE, "cycles": notices.LINE_INTERVAL,
     })
+    lines += ["", "/* Moderation: a register has the interval in cycles, above it the count */"]
+    lines += _defines("MODERATION_", {
+        "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
     lines += ["", "/* With the timeout of reset: a read that nobody answers has ended by then */"]
     lines += _defines("", {"longest_read_us": round(layouts.LONGEST_READ*1e6)})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Device time: the card's own clock, in ticks of one cycle since reset: 4 ns at 250 MHz.
+"""Device time: the card's own clock, in ticks of one cycle since reset (4 ns at 250 MHz).
 
-Every measured number of Lanebox is taken by it. 64 bits last 2,300 years.
+All measurements of Lanebox are in this time. 64 bits last 2,300 years.
 """
 
 from litex.gen import *
@@ -15,14 +15,14 @@ from lanebox.layouts import COUNTER_WIDTH, DWORD_WIDTH
 
 
 class DeviceTime(LiteXModule):
-    """Count cycles; hand software all 64 bits of one instant through a 32-bit bus.
+    """Counts cycles. Software reads all 64 bits of one instant through a 32-bit bus.
 
-    Read `low` first: that read latches the upper half of the same instant into `high`.
+    It must read `low` first: that read latches the upper half of the same instant into `high`.
     """
     def __init__(self, with_csr=True):
         self.time  = Signal(COUNTER_WIDTH)               # o
         self.latch = Signal()                            # i
-        self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH) # o, of the instant of the last latch
+        self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH) # o, upper half at the last latch
 
         # # #
 

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Which gateware is this? The identifier text, made of the sources and of nothing else.
+"""The identifier text of the gateware. It depends on the sources alone.
 
-The same sources give the same text, on every machine and at any time: no date, no path, no user.
+The same sources give the same text on every machine and at any time: it has no date, path or user.
 """
 
 import hashlib
@@ -13,11 +13,11 @@ from pathlib import Path
 
 SOURCE_SUFFIXES = (".py", ".v", ".sv", ".scala", ".sbt", ".properties")
 GENERATED       = ("__pycache__", "target", "build", ".bsp", ".idea")
-TESTS           = ("test",) # Which gateware it is does not depend on them.
+TESTS           = ("test",) # Tests do not change the gateware.
 DIGEST_SHOWN    = 12
 
 def source_files(folder, pattern="**/*"):
-    """The source files in `folder` in a fixed order, without tests and what tools generate."""
+    """The source files in `folder` in a fixed order, without tests and without generated files."""
     folder = Path(folder)
     return sorted(
         path for path in folder.glob(pattern)
@@ -28,7 +28,8 @@ def source_files(folder, pattern="**/*"):
 def source_digest(*groups):
     """SHA-256 over the names and contents of groups of files, as hexadecimal text.
 
-    A name counts from the folder that all files of a group share: where that lies does not matter.
+    A name is relative to the folder that all files of a group share, so it does not matter where
+    that folder is.
     """
     digest = hashlib.sha256()
     for files in groups:

@@ -11,9 +11,9 @@ from lanebox.layouts import HEARTBEAT_BIT
 
 
 class Leds(LiteXModule):
-    """Drive two LEDs; an LED lights at 1. Boards with inverted LEDs invert the pads.
+    """Drives two LEDs; 1 lights an LED. Boards with inverted LEDs invert the pads.
 
-    LED 0 blinks with device time: it shows that the user clock runs. LED 1 is on while the link
+    LED 0 blinks with device time and so shows that the user clock runs. LED 1 is on while the link
     is up. Further pads stay dark.
     """
     def __init__(self, pads, time, link_up):

@@ -43,7 +43,9 @@ def _comb_logic(f, ns):
     return text + "\n"
 
 def _without_initial_values(emit_signals):
-    """Declare what always_comb drives without an initial value: that would be a second driver."""
+    """Declares signals that always_comb drives without an initial value, which would be a second
+    driver.
+    """
     def emit(f, ios, name, ns, attr_translate, regs_init):
         driven = {
             ns.get_name(target)

@@ -2,17 +2,39 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""One process at a time: what two would build into the same place, the second finds ready."""
+"""File locks. If two processes build the same thing, the second waits and finds it ready."""
 
 import fcntl
+import sys
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
+PATIENCE = 2.0  # s, after which a process that waits says so
+PERIOD   = 0.05
 
 @contextmanager
 def locked(file):
-    """Wait for whoever holds `file`, then hold it. The kernel lets go when a process dies."""
+    """Waits until no other process holds `file`, then holds it. The kernel frees it if a process
+    dies. A wait of more than PATIENCE is told on stderr, once.
+    """
     Path(file).parent.mkdir(parents=True, exist_ok=True)
     with open(file, "w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if not _free_soon(handle):
+            print("  waiting for another command that builds or simulates", file=sys.stderr,
+                flush=True)
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
+
+
+def _free_soon(handle):
+    """Takes the lock if it is free within PATIENCE; returns whether it was."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return False
+            time.sleep(PERIOD)

@@ -16,7 +16,7 @@ from lanebox import layouts
 from lanebox.activity import Activity
 from lanebox.capability import capability_words
 from lanebox.device_time import DeviceTime
-from lanebox.dma.channel import add_notices, dma_constants, make_channel
+from lanebox.dma.channel import add_extras, dma_constants, make_channel
 from lanebox.dma.pattern import Pattern
 from lanebox.identity import gateware_digest, identifier
 from lanebox.led import Leds
@@ -31,16 +31,16 @@ from lanebox.pcie.tlp_events import tlp_events
 from lanebox.phy.hard_block import HARD_BLOCK, UserClock, make_phy
 from lanebox.stamps import add_stamps
 from lanebox.user.loopback import Loopback
-from lanebox.user.slot import make_occupant, occupant_sources
+from lanebox.user.slot import check_built, make_occupant, occupant_sources, watch_slot
 
 
 class LaneboxSoC(RegisterBridgeSoC):
     """The gateware of one card.
 
-    `pads` are the PCIe pins and `leds` the LEDs of the board, `user` the class in the user slot,
-    `memories` the 32-bit words of the two BAR memories. `mmio` "litepcie" has LitePCIe's bus master
-    answer the host, as the stock endpoint always does. `msix` adds MSI-X to the MSI that there
-    always is; `clock` is the user clock in Hz. `compat`: windows.py, `completion_pool`: lanebox.py.
+    `pads`: the PCIe pins. `leds`: the LEDs of the board. `user`: the class in the user slot.
+    `memories`: the 32-bit words of the two BAR memories. `mmio`: "bridge", or "litepcie" for
+    LitePCIe's bus master, which the stock endpoint always has. `msix`: MSI-X besides MSI. `clock`:
+    the user clock in Hz. `compat`: see windows.py. `completion_pool`: see lanebox.py.
     """
     csr_map = layouts.CSR_LOCATIONS
 
@@ -49,8 +49,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         mmio     = "bridge",
         user     = Loopback,
         memories = (BLANK_IMAGE, BLANK_IMAGE),
-        msix     = False,
-        clock    = layouts.SYS_CLK_FREQ,
+        msix     = False, clock = layouts.SYS_CLK_FREQ,
         compat   = None, completion_pool = False,
     ):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
@@ -95,8 +94,8 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.pcie_msi = LitePCIeMSI(width=layouts.MSI_WIDTH)
         (add_msix if msix else add_msi)(self)
         self.add_interrupts({
-            "PCIE_DMA0_READER": self.pcie_dma0.reader.irq,
-            "PCIE_DMA0_WRITER": self.pcie_dma0.writer.irq,
+            "PCIE_DMA0_READER": self.pcie_dma0.h2c_irq,
+            "PCIE_DMA0_WRITER": self.pcie_dma0.c2h_irq,
             "USER":             self.user.irq,
         })
 
@@ -104,7 +103,8 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.device_time   = DeviceTime()
         self.pcie_counters = PcieCounters(tlp_events(self.pcie_phy), self.device_time.time)
         add_stamps(self)
-        add_notices(self)
+        add_extras(self)
+        watch_slot(self)
 
         # Status -----------------------------------------------------------------------------------
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
@@ -113,7 +113,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):
-        """The host's BARs through the Lanebox bridge: the bus is one of its targets."""
+        """The host's BARs go to the Lanebox bridge. The bus is one of its targets."""
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
@@ -121,13 +121,13 @@ class LaneboxSoC(RegisterBridgeSoC):
             windows = default_windows(self.user.axi, msix, compat))
         self.host_busy = self.mmio.busy # Posted writes may wait here for thousands of cycles.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
-        # Software finds them where the host sees them; they are not on the bus.
+        # Software finds the memories at these addresses of BAR0. They are not on the bus.
         for name, (base, size) in COMPAT[compat].regions().items():
             self.bus.add_region(name, SoCRegion(origin=base, size=size))
         self.add_constant("PCIE_BAR2_SIZE", layouts.BAR2_SIZE)
 
     def add_bus_master(self, memories):
-        """The host's BAR0 through LitePCIe's bus master, with everything behind it on the bus."""
+        """The host's BAR0 goes to LitePCIe's bus master. Everything behind it is on the bus."""
         self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=layouts.CSR_BASE)
         self.host_busy = self.pcie_mmap.wishbone.cyc
         self.bus.add_master(name="pcie_mmap", master=self.pcie_mmap.wishbone)
@@ -136,15 +136,15 @@ class LaneboxSoC(RegisterBridgeSoC):
         self.add_rom("capability", layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE)
 
     def do_finalize(self):
-        # Only now have the registers their places.
-        words = capability_words(self, *self.identity)
+        check_built(self.user, self.csr.regions)
+        words = capability_words(self, *self.identity) # Registers have addresses only now.
         if hasattr(self, "mmio"):
             self.capability.set_image(words)
         else:
             self.init_rom("capability", words, auto_size=False)
 
     def add_interrupts(self, causes):
-        """Give each cause its bit in the MSI vector, and software the constant that names it."""
+        """Gives each cause its bit of the MSI vector, and software a constant that names it."""
         for number, (name, irq) in enumerate(causes.items()):
             self.comb += self.pcie_msi.irqs[number].eq(irq)
             self.add_constant(f"{name}_INTERRUPT", number)

@@ -14,7 +14,9 @@ from migen import *
 
 
 def camel(name):
-    """`first_be` -> `firstBe`; numbers stay apart, as SpinalHDL writes the elements of a Vec."""
+    """`first_be` -> `firstBe`. `_` before a digit stays, as in SpinalHDL's names of the elements of
+    a Vec.
+    """
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), name)
 
 def _fields(record):
@@ -28,14 +30,14 @@ def _fields(record):
             yield camel(name), value
 
 def record_ports(prefix, record, direction):
-    """All fields of `record`, as inputs ("i") or outputs ("o") of the component."""
+    """Ports for all fields of `record`: inputs ("i") or outputs ("o") of the component."""
     return {f"{direction}_{prefix}_{name}": signal for name, signal in _fields(record)}
 
 def stream_ports(name, endpoint, role, packets=True):
     """The ports of one stream.
 
-    `role` is the component's: "sink" takes from `endpoint`, "source" gives to it. Without `packets`
-    the stream is a Stream(T), with it a Stream(Fragment(T)).
+    `role` is the component's: a "sink" takes from `endpoint`, a "source" gives to it. With
+    `packets` the SpinalHDL type is Stream(Fragment(T)), otherwise Stream(T).
     """
     given, taken = {"sink": ("i", "o"), "source": ("o", "i")}[role]
     ports = {f"{given}_{name}_valid": endpoint.valid, f"{taken}_{name}_ready": endpoint.ready}

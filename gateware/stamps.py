@@ -4,10 +4,10 @@
 
 """Device time of a doorbell and of the interrupt that follows it, as a pair.
 
-The doorbell is a write of the host that hands a DMA direction a descriptor or switches it on, in
-the cycle in which the register has the new value. The interrupt is the message's, whatever its
-cause, in the cycle in which the hard block says that it is through: see `interrupt_sent` in
-pcie/endpoint.py. What the host does with either is not in it.
+The doorbell is a write of the host that gives a DMA direction a descriptor or switches it on. Its
+time is that of the cycle in which the register has the new value. The interrupt's time is that of
+the cycle in which the hard block has sent the message, whatever its cause: see `interrupt_sent` in
+pcie/endpoint.py. The host's own time is not included.
 """
 
 from litex.gen import *
@@ -18,10 +18,10 @@ from lanebox.layouts import DWORD_WIDTH
 
 
 class Stamps(LiteXModule):
-    """Keep when the last doorbell came, and when the first message after it went.
+    """Keeps the times of the last doorbell and of the first message after it.
 
-    The pair stands until the next doorbell, so software reads it in any order once `waiting` is 0.
-    32 bits: the difference is right, modulo 2^32, for up to 17 s.
+    The pair stays until the next doorbell, so software may read it in any order once `waiting` is
+    0. With 32 bits the difference is right, modulo 2^32, for up to 17 s.
 
     Both events must come a cycle late, and so must `time`.
     """
@@ -35,7 +35,7 @@ class Stamps(LiteXModule):
 
         # # #
 
-        # A message in the doorbell's own cycle is that of something earlier.
+        # A message in the doorbell's own cycle belongs to something earlier.
         self.sync += If(self.rung,
             self.doorbell.eq(self.time),
             self.waiting.eq(1),
@@ -63,7 +63,7 @@ class Stamps(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_stamps(soc):
-    """Stamps of the DMA's doorbells and the endpoint's messages."""
+    """Adds stamps of the DMA's doorbells and of the endpoint's messages."""
     soc.stamps = stamps = Stamps()
     doorbell   = soc.pcie_dma0.doorbell
     soc.sync  += stamps.rung.eq(doorbell)

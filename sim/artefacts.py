@@ -8,11 +8,13 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from lanebox.locks import locked
 from sim.board.build import build_board
+from sim.board.pins import WrongPins
 from sim.endpoints import DEFAULT
 from sim.errors import BuildError
 from sim.examples import Example, Occupant
@@ -25,7 +27,7 @@ PATIENCE = 3.0  # s, before a step that is mostly cached shows itself
 
 @dataclass(frozen=True)
 class Artefacts:
-    """One choice of gateware, and what runs it."""
+    """A gateware and the board that runs it."""
 
     endpoint: str
     example: Example | Occupant | None
@@ -67,21 +69,41 @@ def build(
     for number, file in (memories or {}).items():
         command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)
-    return Artefacts(endpoint, example, gateware, build_board(gateware, waves))
+    try:
+        board = build_board(gateware, waves)
+    except WrongPins as error:
+        raise WrongPins(error.pins, getattr(example, "folder", None)) from None
+    return Artefacts(endpoint, example, gateware, board)
 
 
 def utility(headers: Path, static: bool = False) -> Path:
-    """litepcie_util for the gateware with these headers; static: for the guest."""
+    """Build litepcie_util for the gateware with these headers. `static`: as the guest needs it."""
     return _software(ROOT / "software" / "user", "litepcie_util", headers, static)
 
 
+def library() -> Path:
+    """Build the shared liblitepcie, which is the same for every gateware."""
+    out = BUILD / "software" / "library"
+    made = out / "liblitepcie.so"
+    command = ["make", "-s", "-C", str(ROOT / "software" / "user"), f"OUT={out}", str(made)]
+    with locked(out.with_suffix(".lock")):
+        _step(made.name, command)
+    return made
+
+
 def client(example: Example, headers: Path, static: bool = False) -> Path:
-    """The example's own C client."""
-    return _software(ROOT / "examples", example.name, headers, static)
+    """Build the example's own C client, whose program has the name of the example's folder."""
+    return program(example.client, example.title, headers, static)
+
+
+def program(source: Path, name: str, headers: Path, static: bool = False) -> Path:
+    """Build a program called `name` of one C file on liblitepcie, with csr.h of a gateware."""
+    more = [f"CLIENT={source}", f"NAME={name}"]
+    return _software(ROOT / "examples", name, headers, static, more)
 
 
 def stock_utility(headers: Path) -> Path:
-    """LitePCIe's own litepcie_util, unpatched, static for the guest."""
+    """Build LitePCIe's own litepcie_util, unpatched and static, for the guest."""
     package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
     out = BUILD / "software" / headers.parent.name / "stock"
     shutil.copytree(package / "software", out, dirs_exist_ok=True)
@@ -91,16 +113,22 @@ def stock_utility(headers: Path) -> Path:
     return out / "user" / "litepcie_util"
 
 
-def _software(directory: Path, program: str, headers: Path, static: bool) -> Path:
+def _software(
+    directory: Path, program: str, headers: Path, static: bool, more: Sequence[str] = ()
+) -> Path:
     out = BUILD / "software" / headers.parent.name / ("static" if static else "native")
-    command = ["make", "-s", "-C", str(directory), f"OUT={out}", f"GENERATED={headers}", program]
+    command = ["make", "-s", "-C", str(directory), f"OUT={out}", f"GENERATED={headers}", *more]
     with locked(out.with_suffix(".lock")):
-        _step(program, command + (["STATIC=1"] if static else []))
+        _step(program, [*command, *(["STATIC=1"] if static else []), program])
     return out / program
 
 
 def _step(what: str, command: list[str]) -> None:
-    """Build, showing what the builder says last (sbt fetches for a minute) when it takes long."""
+    """Run a build command; BuildError if it fails.
+
+    A command that takes longer than PATIENCE shows its last line of output: sbt may fetch packages
+    for a minute.
+    """
     try:
         run(command, what, cwd=ROOT, patience=PATIENCE, note=lambda line: line)
     except StepError as error:

@@ -24,7 +24,7 @@ from sim.examples import AXI50
 from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import Recording, record
-from sim.results import RESULTS, Row, beyond, merge, row, table
+from sim.results import RESULTS, Row, beyond, broken, merge, row, table
 from sim.streams import Job
 
 C2H, H2C, BOTH = Job(("c2h",)), Job(("h2c",)), Job(("c2h", "h2c"))
@@ -35,13 +35,13 @@ COST_SECONDS = "2"
 COST_TURNS = 2
 
 
-# Round trips and completion sizes at which reads in flight begin to bind.
+# Suffix of the row's id, and read latency in ns. At these the reads in flight begin to bind.
 FAR_READS = (("@1us", 1000), ("@2us", 2000), ("@5us", 5000), ("@10us", 10000))
 
 
 @dataclass(frozen=True)
 class Bench:
-    """One endpoint's gateware, compiled, and what measures it."""
+    """One endpoint's gateware and board, with the utility that measures it."""
 
     endpoint: str
     built: artefacts.Artefacts
@@ -49,7 +49,7 @@ class Bench:
     seed: int
 
     def at(self, **conditions) -> Conditions:
-        """These conditions with this endpoint."""
+        """Conditions with this endpoint and seed; the rest as given, or by default."""
         return Conditions(self.endpoint, seed=self.seed, **conditions)
 
     @property
@@ -58,12 +58,15 @@ class Bench:
         return self.built.gateware / "csr.json"
 
     def card(self, *more: str, **conditions) -> Card:
-        """A board under these conditions, to be entered; `more` are further options of it."""
+        """A context manager for a board under these conditions; `more`: further board options."""
         return Card(self.built.board, self.util, self.at(**conditions), list(more))
 
 
 def rows_of(bench: Bench) -> Iterator[Row]:
-    """Streams, one board each, then what software does; what only Lanebox has comes behind."""
+    """One endpoint's rows: streams, each on a new board, then accesses by software.
+
+    Rows that are measured with the Lanebox endpoint only come last.
+    """
     for mps in (128, 256, 512):
         yield measure.c2h(*_stream(bench, C2H, mps=mps))
     for mps, completion in ((256, 64), (256, 128), (256, 256), (512, 512)):
@@ -94,14 +97,14 @@ def by_software(bench: Bench) -> Iterator[Row]:
 
 
 def ideal_reads(bench: Bench) -> Iterator[Row]:
-    """Reads without the link's rate, which hides what the endpoint itself could do."""
+    """Reads over a link on which bytes take no time, so that only the endpoint's pins bind."""
     for mps, completion in ((256, 64), (256, 128), (256, 256), (512, 512)):
         at = {"mps": mps, "completion_size": completion}
         yield measure.h2c_ideal(*_stream(bench, H2C, "--link-rate", "off", **at))
 
 
 def far_reads(bench: Bench) -> Iterator[Row]:
-    """Reads over long round trips, with the largest completion boundary, and of the least size."""
+    """Reads with long round trips: at both RCBs, with two descriptor sizes, and with least MRRS."""
     for rcb in (64, 128):
         for suffix, latency in FAR_READS:
             entry = measure.h2c(*_stream(bench, H2C, rcb=rcb, read_latency_ns=latency))
@@ -115,17 +118,18 @@ def far_reads(bench: Bench) -> Iterator[Row]:
 
 
 def small(bench: Bench) -> Iterator[Row]:
-    """Descriptors of a few bytes, where each of them costs as much as its data."""
+    """Descriptors of few bytes, where the cost of each descriptor counts as much as its data."""
     for size in SMALL:
         yield _small(bench, f"small/c2h/{size}", "c2h", size)
     for suffix, latency in (("@0.6us", 600), ("@1.5us", 1500)):
         for size in SMALL:
             name = f"small/h2c/{size}{suffix}"
             yield _small(bench, name, "h2c", size, read_latency_ns=latency)
+    yield _small(bench, "small/h2c/64@5us", "h2c", 64, read_latency_ns=5000)
 
 
 def a_host_as_it_is(bench: Bench) -> Iterator[Row]:
-    """Reads that take different times, some of them very long, or come in the least pieces."""
+    """Reads from a host that is not ideal: jitter, a few very late reads, 64-byte completions."""
     jitter = {"read_latency_ns": 800, "jitter_ns": 400}
     yield _small(bench, "h2c/cpl256@400-1200ns", "h2c", 4096, streams.LONG_WINDOW, **jitter)
     for percent in (1, 3):
@@ -137,7 +141,7 @@ def a_host_as_it_is(bench: Bench) -> Iterator[Row]:
 
 
 def compare(rows: list[Row]) -> None:
-    """Set `vs` of each row whose peer, the same row of the stock endpoint, was measured too."""
+    """Set `vs` of each row whose peer, the stock endpoint's row of that name, was measured too."""
     by_id = {entry.id: entry for entry in rows}
     stock = ENDPOINTS["litepcie"].prefix
     for entry in rows:
@@ -163,7 +167,7 @@ def _run(card: Card, *arguments: str) -> tuple[dict, Conditions, int]:
 
 
 def speed(card: Card) -> Row:
-    """Cycles for each second of CPU time, with traffic both ways."""
+    """Cycles that the simulation runs in a second of CPU time, with traffic both ways."""
     card.run(*BOTH_WAYS)
     stats = card.board.stats()
     return row(
@@ -176,7 +180,10 @@ def speed(card: Card) -> Row:
 
 
 def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
-    """Speed with every rule checked and counted, as a share of the speed with none, in turns."""
+    """Simulation speed with all rules checked, as a share of the speed with none.
+
+    Both are measured in turns, so that a change of the machine's speed meets both.
+    """
     cycles, seconds = {"off": 0, "warn": 0}, {"off": 0.0, "warn": 0.0}
     for mode in ("off", "warn") * COST_TURNS:
         with Card(board, util, at, ["--rules", mode]) as card:
@@ -191,7 +198,7 @@ def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
 
 
 def idle(card: Card) -> Row:
-    """CPU that the board takes while nothing happens, in percent of a core."""
+    """CPU time that the board takes while no client uses it, in percent of a core."""
     before = card.board.cpu_seconds()
     time.sleep(IDLE_SECONDS)
     used = (card.board.cpu_seconds() - before) / IDLE_SECONDS * 100
@@ -199,7 +206,7 @@ def idle(card: Card) -> Row:
 
 
 def everything(seed: int, names: list[str]) -> Iterator[Row]:
-    """The model's own rows, the simulation's, then each endpoint's."""
+    """The model's own rows, then each endpoint's, then those of the simulation itself."""
     yield from model.rows()
     benches = []
     for name in names:
@@ -212,7 +219,7 @@ def everything(seed: int, names: list[str]) -> Iterator[Row]:
 
 
 def simulation(bench: Bench) -> Iterator[Row]:
-    """What the simulation itself costs."""
+    """Rows of the simulation's own speed and idle cost, and of the cost of its rules."""
     with bench.card() as card:
         yield speed(card)
         yield idle(card)
@@ -220,7 +227,7 @@ def simulation(bench: Bench) -> Iterator[Row]:
 
 
 def recorded(seed: int, name: str) -> Recording:
-    """Traces for the page, of the first endpoint that was measured."""
+    """Record the traces that the report page shows, with the endpoint `name`."""
     built = artefacts.build(name)
     return record(built.board, artefacts.utility(built.headers), Conditions(name, seed=seed))
 
@@ -252,9 +259,17 @@ def main() -> int:
     print(table(rows))
     places = [str(path.relative_to(artefacts.ROOT)) for path in (RESULTS, shown)]
     print(f"\nrecorded in {places[0]}, to be looked at in {places[1]}")
-    for entry in (wrong := beyond(rows)):
-        print(f"bench: {entry.id} is beyond its limit, which cannot be", file=sys.stderr)
+    for sentence in (wrong := complaints(rows)):
+        print(f"bench: {sentence}", file=sys.stderr)
     return int(bool(wrong))
+
+
+def complaints(rows: list[Row]) -> list[str]:
+    """A sentence for each row that must not be so: above its limit, or with a broken rule."""
+    return [
+        *(f"{entry.id} is beyond its limit, which cannot be" for entry in beyond(rows)),
+        *(f"{entry.id} broke {entry.violations} rules of the hard block" for entry in broken(rows)),
+    ]
 
 
 if __name__ == "__main__":

@@ -33,23 +33,27 @@ class Card:
         self.board.__exit__(*error)
 
     def complete_at(self, completion_size: int) -> Conditions:
-        """Let the host split completions at this size from now on."""
+        """Let the host split completions at this size, in bytes, from now on."""
         self.board.command(f"set completion-size {completion_size}")
         self.at = replace(self.at, completion_size=completion_size)
         return self.at
 
     @property
     def device(self) -> str:
-        """The utility's name for it: the host sets the read request size, not the board."""
+        """The utility's name for this card. It holds MRRS, which the client sets, not the board."""
         return f"sim:{self.board.socket},mrrs={self.at.mrrs}"
 
     def run(self, *arguments: str) -> tuple[dict, int]:
-        """Run one command of the utility; returns its JSON and how many rules it broke."""
+        """Run one command of the utility; returns its JSON and how many rules were broken."""
         self.board.command("clear")
         command = [self.util, "-d", self.device, "--json", *arguments]
-        result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
         try:
+            result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
             report = json.loads(result.stdout)
+        except subprocess.TimeoutExpired:
+            raise TestFailed(
+                f"{' '.join(arguments)}: not done after {TIMEOUT} s\n{self.board.tail()}"
+            ) from None
         except ValueError:
             raise TestFailed(
                 f"{' '.join(arguments)}: {result.stderr}\n{self.board.tail()}"
@@ -59,4 +63,7 @@ class Card:
     def show(self, *arguments: str) -> int:
         """Run one command with its output on this terminal; returns its exit status."""
         command = [self.util, "-d", self.device, *arguments]
-        return subprocess.run(command, timeout=TIMEOUT).returncode
+        try:
+            return subprocess.run(command, timeout=TIMEOUT).returncode
+        except subprocess.TimeoutExpired:
+            raise TestFailed(f"{' '.join(arguments)}: not done after {TIMEOUT} s") from None

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PCIe endpoints that gateware can be built with, as far as a measurement must know them."""
+"""The PCIe endpoints that gateware can be built with, and the facts that a measurement needs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lanebox import layouts
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`prefix` begins the ids of its rows; `rules` is what a broken rule does on its board."""
+    """One endpoint. `prefix` begins the ids of its rows; `rules` is its board's --rules option."""
 
     name: str
     prefix: str

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What can go wrong on the way to a table, as far as a user is told it in a sentence."""
+"""Errors of a simulation run that end it with a sentence to the user instead of a traceback."""
 
 
 class SimError(RuntimeError):
-    """The message says what failed, in whose words, and what to do next."""
+    """The message says what failed, quotes the failing program, and says what to do next."""
 
 
 class BuildError(SimError):
@@ -19,4 +19,4 @@ class BoardFailed(SimError):
 class TestFailed(SimError):
     """litepcie_util, or a client, found an error."""
 
-    __test__ = False  # not a test class, whatever pytest makes of the name
+    __test__ = False  # pytest would take the name for a test class

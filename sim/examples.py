@@ -1,48 +1,116 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The examples by name: examples/NAME/NAME.py is the user slot's occupant, client.c its client."""
+"""Logic for the user slot, in a folder: NAME/NAME.py is the occupant. client.c, client.py
+and test_*.py are its clients and its tests, if it has any.
+
+The folder is one of examples/, or a user's own anywhere else. Its class is named after it:
+spinal_scale has SpinalScale.
+"""
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+DIGITS = 8  # of the hash that tells two folders of one name apart
 
 
 @dataclass(frozen=True)
 class Example:
-    """Logic for the user slot; its class is named after the folder: spinal_scale, SpinalScale."""
+    """A folder with an occupant for the user slot."""
 
-    name: str
+    folder: Path
+
+    @property
+    def title(self) -> str:
+        """The folder's name, by which its files and its class are called."""
+        return self.folder.name
+
+    @property
+    def name(self) -> str:
+        """The name of its builds. For a folder outside examples/ it has a hash of the path, as the
+        folder may have the name of one in examples/."""
+        if self.folder.parent == EXAMPLES:
+            return self.title
+        return f"{self.title}-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:DIGITS]}"
 
     @property
     def user(self) -> str:
-        """What targets/sim.py --user takes."""
-        occupant = "".join(part.capitalize() for part in self.name.split("_"))
-        return f"{EXAMPLES / self.name / self.name}.py:{occupant}"
+        """FILE:CLASS of the example's logic, for targets/sim.py --user."""
+        occupant = "".join(part.capitalize() for part in self.title.split("_"))
+        return f"{self.folder / self.title}.py:{occupant}"
+
+    @property
+    def client(self) -> Path | None:
+        """The example's client in C, if it has one."""
+        return self._file("client.c")
+
+    @property
+    def python_client(self) -> Path | None:
+        """The example's client in Python, if it has one."""
+        return self._file("client.py")
+
+    @property
+    def tests(self) -> list[Path]:
+        """The example's cocotb tests, which use sim/block/bench.py."""
+        return sorted(self.folder.glob("test_*.py"))
+
+    def _file(self, name: str) -> Path | None:
+        path = self.folder / name
+        return path if path.is_file() else None
 
 
 @dataclass(frozen=True)
 class Occupant:
-    """Logic for the user slot that is no example: a name for its build, and its class."""
+    """Logic for the user slot that is no example: a name for its build, and MODULE:CLASS."""
 
     name: str
     user: str
 
 
-# A user's memory of 50 cycles on AXI4, in BAR2.
+# A memory in BAR2, behind the user slot's AXI4 bus, that answers after 50 cycles.
 AXI50 = Occupant("axi50", "lanebox.user.axi_memory:SlowMemoryOnAxi")
 
 
 def names() -> list[str]:
-    """Every folder that follows the rule above."""
+    """Every folder NAME of examples/ that has a NAME.py."""
     return sorted(p.name for p in EXAMPLES.iterdir() if (p / f"{p.name}.py").exists())
 
 
-def find(name: str) -> Example:
-    """The example called `name`; ValueError with the names that there are."""
-    if name not in names():
-        raise ValueError(f"example '{name}' is unknown; there are {', '.join(names())}")
-    return Example(name)
+def _next_step(folder: Path) -> str:
+    """A sentence for a folder that is not there: the folder beside it that may be meant, and the
+    command that makes it."""
+    beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
+    blocks = [each.name for each in beside if (each / f"{each.name}.py").is_file()]
+    near = get_close_matches(folder.name, blocks, n=1)
+    meant = f" Did you mean {folder.parent / near[0]}?" if near else ""
+    return f"{meant} A new block begins with `make new NAME={folder}`"
+
+
+def find(text: str) -> Example:
+    """The example of that name or, if `text` has a slash, in that folder.
+
+    Raises ValueError that says what is missing.
+    """
+    if "/" not in text:
+        if text in names():
+            return Example(EXAMPLES / text)
+        raise ValueError(
+            f"example '{text}' is unknown; there are {', '.join(names())}. A folder of your own "
+            f"has a slash: ./{text}"
+        )
+    folder = Path(text).expanduser().resolve()
+    if not folder.is_dir():
+        raise ValueError(f"there is no folder {folder}.{_next_step(folder)}")
+    if not folder.name.isidentifier():
+        raise ValueError(
+            f"example '{text}': a class cannot be named after '{folder.name}'. Letters, digits and "
+            "'_' can be in the folder's name, and no digit in front"
+        )
+    if not (folder / f"{folder.name}.py").is_file():
+        raise ValueError(f"{folder} has no {folder.name}.py, the user slot's logic")
+    return Example(folder)

@@ -1,11 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What it costs that the card tells of each buffer in memory: rows of held streams.
+"""Rows `held/*` and `told/*`: what it costs that the card reports each finished buffer in memory.
 
-The same buffers pass twice, at the same conditions: in the table's loop, of which nobody is told,
-and held, with a record for each c2h buffer and the status lines of both directions. The c2h data of
-the second run is counted without these, and not one byte too many.
+The same buffers pass twice under the same conditions. In the first run the descriptor table loops
+and the card reports nothing. In the second the stream is held: the card writes a record for each
+c2h buffer, and a status line for each direction. Records and lines go the same way as c2h's data,
+so they are subtracted from its bytes, the status lines at their largest possible number.
 """
 
 from __future__ import annotations
@@ -18,13 +19,13 @@ from sim.measure import Conditions
 from sim.results import Row, row
 from sim.streams import Job
 
-# Bytes of a buffer, and cycles for which a table of them lasts.
+# Bytes of a buffer, and the measured cycles, for which a full table of such buffers lasts.
 BUFFERS = ((8192, 1 << 15), (65536, 1 << 17))
 WAYS = (("c2h",), ("h2c",), ("c2h", "h2c"))
 LATENCIES = (("", 600), ("@5us", 5000))
 PACKETS = (64, 128, 256)  # bytes
 
-# Of a job at these conditions: the report, they themselves, and rules that were broken.
+# Runs a job under conditions; returns the report, the conditions and how many rules were broken.
 Measure = Callable[[Conditions, Job], tuple[dict, Conditions, int]]
 
 
@@ -40,7 +41,7 @@ def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
 
 
 def _against_loop(measure: Measure, job: Job, suffix: str, at: Conditions) -> Row:
-    """The share of the loop's rate that is left; of both directions the lesser share."""
+    """The held stream's rate as a share of the loop's; with both directions the smaller share."""
     loop, _, _ = measure(at, job)
     held, at, broken = measure(at, replace(job, told=True, held=True))
     rates = {way: [run[way]["gb_per_s"] for run in (loop, held)] for way in job.ways}
@@ -57,7 +58,10 @@ def _against_loop(measure: Measure, job: Job, suffix: str, at: Conditions) -> Ro
 
 
 def _packets(measure: Measure, size: int, at: Conditions) -> Row:
-    """Packets as long as their buffers, records counted; the table goes round and round."""
+    """The c2h rate of packets of `size` bytes, each in a buffer of that size and with a record.
+
+    The descriptor table loops: the stream is not held.
+    """
     job = Job(("c2h",), size, told=True)
     report, at, broken = measure(at, job)
     found = report["c2h"]

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """make bench VM=1: what the driver costs its processor, ours and LitePCIe's in one run.
 
-Instructions, system calls and copied bytes are counted, since a guest's time says nothing of a
-machine's: QEMU runs with -icount, where one instruction takes one nanosecond of the guest's clock.
-What an idle guest does anyway and what the measurement costs by itself are taken off. How a program
-waits for data belongs to what it costs, and both drivers are counted by the same programs.
+Instructions, system calls and copied bytes are counted, since a guest's time says nothing about a
+real machine's. QEMU runs with -icount, where one instruction takes one nanosecond of the guest's
+clock. The instructions of an idle guest and of the measurement itself are subtracted. Waiting for
+data counts as cost. Both drivers are counted by the same programs.
 """
 
 from __future__ import annotations
@@ -36,36 +36,38 @@ from tools.progress import StepError
 
 BUFFERS = 2048  # of 8 KiB: 64 interrupts
 RING_BUFFERS = 256
-TIMES = 3  # each way: on a busy machine several interrupts may become one, which costs less
+TIMES = 3  # of each way: on a busy machine several interrupts may merge into one, which costs less
 SECONDS = 900
 DISK_BYTES = 128 << 20  # as the ring in software/kernel/test/cost_disk.c
 MEMORY = 1024  # MiB: the ring, four bounce buffers of 32 MiB, fio with its libraries
 GIGABYTE = 1e9
 CLOCK_ERROR = 0.02  # how far a loop of known length may be off
-# By way of taking buffers: what the rows say of it. All of them sleep while there is nothing.
+# Ways in which a program takes c2h buffers, and their rows' text. All sleep if no buffer is full.
 WAYS = {
     "abi": "mapped ring, poll(), counts by ioctl()",
     "poll": "mapped ring, poll(), counts in the index page where the driver has one",
     "read": "read()",
 }
-SPINNING = "index"  # looks at the index page and never sleeps: only its calls are counted
+SPINNING = "index"  # a way that polls the index page and never sleeps: only its calls are counted
 
-# fio at its cheapest: no clock for each write, nothing done to the data between two. Its memory is
-# as large as the ring, so many buffers.
+# fio at its cheapest: it reads no clock for each write and leaves the data as it is. `iodepth`
+# makes its memory as large as the ring: one buffer of 1 MiB for each.
 FIO = (
     "--name=o --filename=/dev/nvme0n1 --rw=write --direct=1 --ioengine=psync --mem=malloc --thread "
     f"--bs=1M --iodepth={DISK_BYTES >> 20} --size={DISK_BYTES} --scramble_buffers=0 "
     "--gtod_reduce=1 --invalidate=0 --output-format=terse"
 )
 FIO_WRITE_RATE = 47  # field of its output: KiB/s
-FIO_LOOPS = (1, 1, 1, 9, 9, 9)  # its start alone differs by some 5 million from run to run
-FIO_PAGES = {"fio": "never", "fio_huge": "always"}  # what the kernel gives whoever asks for much
-# Whose ring, which fio, and what the row is called.
+# Runs with 1 and with 9 loops: fio's start alone differs by 5 million instructions between runs.
+FIO_LOOPS = (1, 1, 1, 9, 9, 9)
+FIO_PAGES = {"fio": "never", "fio_huge": "always"}  # the kernel's setting of transparent huge pages
+# The ring's `disk` line of `cost`, fio's `disk` line, and the row's id.
 O_DIRECT = (("ring", "fio", "host/o_direct"), ("own", "fio_huge", "host/o_direct/huge"))
-# In QEMU each turn of `rep movsb`, with which glibc copies some 100 kB, is an instruction.
+# glibc copies large blocks by `rep movsb`, each turn of which QEMU counts as an instruction; a real
+# processor does not. This setting makes glibc use vector loads and stores instead.
 NO_REP = "export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=0x7fffffff"
 
-# From the interrupt handler's entry to the return from poll(), number 7.
+# Traces the entry of the interrupt handler and the return from poll(), system call number 7.
 TRACE = """
 mount -t tracefs none /sys/kernel/tracing; cd /sys/kernel/tracing
 echo x86-tsc >trace_clock
@@ -77,24 +79,24 @@ echo 1 >events/raw_syscalls/sys_exit/enable; echo 1 >events/irq/irq_handler_entr
 
 
 def program() -> Path:
-    """The counting program, static."""
+    """Build the counting program `cost`, static for the guest."""
     folder, out = OURS / "test", artefacts.BUILD / "software" / "kernel-test"
     out.mkdir(parents=True, exist_ok=True)
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
-    staged = out / f"cost.{os.getpid()}"  # others may run it, or build it as well
+    staged = out / f"cost.{os.getpid()}"  # another process may run or build the same file
     command += ["-static", "-pthread", "-o", staged, *sorted(folder.glob("cost*.c"))]
     subprocess.run(command, check=True)
     return staged.replace(out / "cost")
 
 
 def generator(gateware: Path) -> str:
-    """Register and value that make the card fill the c2h ring."""
+    """Address and value of the register write that makes the card fill the c2h ring."""
     registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
     return f"{registers['pattern_control']['addr']:#x} 1"
 
 
 def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
-    """What is counted in a guest with this driver."""
+    """The shell commands that count in a guest with this driver, their results in /out."""
     rest = f"/dev/litepcie0 {generator(gateware)} {buffers}"
     counted = [f"cost {way} {rest}" for way in WAYS] * TIMES
     counted += [f"cost calls {way} {rest}" for way in WAYS]
@@ -106,7 +108,7 @@ def commands(driver: str, gateware: Path, buffers: int) -> list[str]:
 
 
 def fio_commands() -> list[str]:
-    """fio over the whole disk once and three times, so that its start and end can be taken off."""
+    """fio over the whole disk once and nine times, so that its start and end can be subtracted."""
     commands = []
     for name, pages in FIO_PAGES.items():
         commands.append(f"echo {pages} >/sys/kernel/mm/transparent_hugepage/enabled")
@@ -119,7 +121,7 @@ def fio_commands() -> list[str]:
 
 
 def count(driver: str, built: artefacts.Artefacts, buffers: int = BUFFERS) -> dict[str, str]:
-    """Boot a guest with this driver and count; the texts that it left."""
+    """Boot a guest with this driver and count; returns the files of its /out by name."""
     guest = guest_run.prepare(headers=built.headers, choice=driver)
     files = [(program(), "bin/cost"), *(fio.ensure() if driver == "lanebox" else [])]
     with BoardProcess(built.board) as board, tempfile.NamedTemporaryFile() as disk:
@@ -159,7 +161,7 @@ class Counted:
         return self._all(kind, name)[0]
 
     def instructions(self, found: dict[str, str]) -> float:
-        """For each gigabyte, without what is not the driver's."""
+        """Instructions for each gigabyte, less those of the measurement and of an idle guest."""
         idle = self.idle * int(found["nanoseconds"]) / 1e9
         used = int(found["instructions"]) - self.nothing - idle
         return used / int(found["bytes"]) * GIGABYTE
@@ -183,7 +185,7 @@ class Counted:
         return int(found["calls"]) * scale, int(found["copied"]) * scale
 
     def disk(self, name: str) -> list[dict[str, str]]:
-        """Each time the ring, or other memory, was written to the disk."""
+        """The `disk` lines of this name: one for each time memory was written to the disk."""
         return self._all("disk", name)
 
     def wakeup(self) -> float:
@@ -197,7 +199,7 @@ class Counted:
 
 
 def rows(ours: Counted, stock: Counted) -> list[Row]:
-    """All rows, ours with LitePCIe's beside it."""
+    """All rows; those that LitePCIe's driver has as well are compared with it."""
     found = [
         _compared(f"host/insn_per_gb/{way}", "insn/GB", ours.taking(way), stock.taking(way),
                   path=f"{path}; waiting included")
@@ -213,7 +215,7 @@ def rows(ours: Counted, stock: Counted) -> list[Row]:
 
 
 def _without_calls(ours: Counted, stock: Counted) -> list[Row]:
-    """What calls and copies the driver's fastest way needs, and how many others make."""
+    """System calls and copied bytes of our driver's fastest way, beside those of other ways."""
     calls, copied = ours.calls(SPINNING)
     others = {way: ours.calls(way)[0] for way in WAYS}
     path = "index page, looked at again and again: it never sleeps"
@@ -231,13 +233,13 @@ def _compared(name: str, unit: str, value: float, stock: float, **conditions) ->
 
 
 def _whole(ours: Counted, turns: list[dict[str, str]]) -> tuple[float, float]:
-    """Instructions for each gigabyte, and MB/s."""
+    """Medians over all runs: instructions for each gigabyte, and MB/s."""
     rates = [int(turn["bytes"]) / int(turn["nanoseconds"]) * 1e3 for turn in turns]
     return statistics.median(map(ours.instructions, turns)), statistics.median(rates)
 
 
 def _further(ours: Counted, turns: list[dict[str, str]]) -> float:
-    """Instructions for each gigabyte that longer runs write beyond what shorter ones do."""
+    """Instructions for each gigabyte that longer runs write more than shorter ones: no start."""
 
     def of(number: str, size: int) -> float:
         return statistics.median(
@@ -261,10 +263,10 @@ def _fio_rate(terse: str) -> float:
 def o_direct(ours: Counted) -> list[Row]:
     """A filled ring written with O_DIRECT, against fio from anonymous memory of the same size.
 
-    By what it costs, since how fast a simulated disk is says nothing; that stands beside it. A ring
-    of the driver's is mapped in pages of 4 KiB: so is fio's memory in the first row. In the second
-    the kernel gives fio huge pages, of which it needs to look at fewer, and the ring lies in huge
-    pages of the program's own.
+    Compared are instructions; the speed of a simulated disk says nothing and is only noted. The
+    first row has pages of 4 KiB on both sides: the driver maps its ring so, and fio's memory is
+    kept so. The second row has huge pages on both sides, of which the kernel must pin fewer: the
+    ring lies in memory of the program's own.
     """
     found = []
     for kind, peer, name in O_DIRECT:
@@ -281,7 +283,7 @@ def o_direct(ours: Counted) -> list[Row]:
 
 
 def ladder(ours: Counted, rung: dict[str, str]) -> Row:
-    """What one rung from ring to disk costs."""
+    """The cost of one way from ring to disk: bounce or direct, chunk size, number of threads."""
     bounce = rung in ours.disk("bounce")
     size = f"{int(rung['chunk']) >> 10}K"
     name = f"host/ladder/{'bounce' if bounce else 'direct'}/{size}/x{rung['threads']}"

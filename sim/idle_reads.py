@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows `mmio_read_cycles/*`: a read of the host while nothing else goes on, inside the card.
+"""Rows `mmio_read_cycles/*`: how long the card takes for a read of the host while it is idle.
 
 Counted in the card's cycles at its pins, from the beat of the request on CQ to the first beat of
-the completion on CC. Neither the link nor the host is in it.
+the completion on CC. The time on the link and in the host is not included.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from sim.results import Row, row
 from sim.trace import tlp
 
 READS = 20
-# The most that is wanted. Of a register's eight five are as of a memory, two are the bus (the
-# address, its data), one is the way back.
+# The budget in cycles. Five of a register's eight are those of a memory, two are the CSR bus
+# (address, data), one is the way back.
 MOST = {"bram": 5, "identity": 5, "uram": 7, "csr": 8}
 
 
 def places(csr: dict) -> dict[str, Place]:
-    """What there is to read in this gateware, by the row's name."""
+    """The places to read in this gateware, by the row's name; `csr` is its register map."""
     base = {name: memory["base"] for name, memory in csr["memories"].items()}
     found = {"bram": Place(0, base["memory0"]), "identity": Place(0, base["capability"])}
     if "pcie_bar2_size" in csr["constants"]:
@@ -38,7 +38,7 @@ def places(csr: dict) -> dict[str, Place]:
 
 
 def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
-    """Of READS reads of 4 bytes at each place, one after the other."""
+    """Cycles of READS reads of 4 bytes at each place, made one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.pcapng"
         with Bar(board, csr, at, ["--tlp-log", str(trace)]) as bar:
@@ -58,7 +58,7 @@ def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """The longest of the reads at each place."""
+    """A row for each place: the longest of its reads, against its budget."""
     for name, taken in cycles(board, csr, at).items():
         most = MOST[name]
         yield row(

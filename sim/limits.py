@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Gen3 x8 at 256 bit and 250 MHz allows: the only place where a limit is computed.
+"""The limits of Gen3 x8 at 256 bit and 250 MHz: the only place where a limit is computed.
 
 Two things bound every stream: the wire (8 GT/s x 8 lanes x 128/130, less DLLPs and skips, less
 each TLP's overhead) and the hard block's user interface (whole beats of 32 B, one TLP a beat, a
@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-# By generation: GB/s of one lane, after its line code.
+# GB/s of one lane by link generation, after its line code.
 LANE = {1: 2.5 / 8 * 8 / 10, 2: 5 / 8 * 8 / 10, 3: 8 / 8 * 128 / 130}
 RAW = 8 * LANE[3]  # GB/s
 DLLP_AND_SKIP_TAX = {128: 0.0149, 256: 0.0125, 512: 0.0136}  # by programmed MPS
@@ -23,14 +23,14 @@ CYCLE_NS = 4
 
 WRITE_OVERHEAD = 24  # framing 4, header 16 (4DW form), LCRC 4
 READ_OVERHEAD = 24
-SHORT_HEADER = 4  # so much less below 4 GiB, in 3DW form: BAR0 is always there
+SHORT_HEADER = 4  # bytes less in 3DW form, for addresses below 4 GiB such as BAR0's
 COMPLETION_OVERHEAD = 20
 REQUEST_DESCRIPTOR = 16  # RQ, CQ
 COMPLETION_DESCRIPTOR = 12  # RC, CC
 
 COMPLETION_SPACE = 32 * 1024  # the hard block's: 2048 data credits of 16 B
 COMPLETION_HEADERS = 256
-COMPLETION_POOL = 2048  # units of 16 B, where a header takes one of them as well
+COMPLETION_POOL = 2048  # units of 16 B; a header takes one unit, too
 EXTENDED_TAGS = 256  # reads that a function may have in flight with Extended Tag Enable
 
 
@@ -77,8 +77,8 @@ def h2c(
 ) -> Limit:
     """Reads by the card, answered in completions of `completion` bytes (RC).
 
-    A card reserves what the host may send at worst: a header for each `rcb` bytes. `pool`: headers
-    and data share COMPLETION_POOL units.
+    A card reserves room for the most headers that the host may send: one for each `rcb` bytes.
+    `pool`: headers and data share COMPLETION_POOL units. `rtt_ns` 0: reads in flight do not bind.
     """
     in_flight = min(tags * mrrs, _room(1, rcb, pool) * rcb)
     slot = 16 if straddle else BEAT_BYTES
@@ -90,20 +90,20 @@ def h2c(
 
 
 def _room(headers: int, space: int, pool: bool) -> float:
-    """How many reads fit that need so many completion headers and bytes of data space each."""
+    """How many reads fit the completion buffer if each needs `headers` and `space` bytes."""
     if pool:
         return COMPLETION_POOL / (headers + space / 16)
     return min(COMPLETION_HEADERS / headers, COMPLETION_SPACE / space)
 
 
 def h2c_interface(completion: int) -> Limit:
-    """The same with a link on which bytes take no time: in bytes per cycle, straddled."""
+    """As h2c() with straddle and a link on which bytes take no time, in bytes per cycle."""
     rate = interface(completion, COMPLETION_DESCRIPTOR, slot=16)
     return Limit(rate * CYCLE_NS, "interface")
 
 
 def _pieces(size: int, most: int) -> list[int]:
-    """The lengths of `size` bytes that begin at an aligned address, cut at multiples of `most`."""
+    """Lengths of the pieces of `size` bytes from an aligned address, cut at multiples of `most`."""
     return [min(most, size - start) for start in range(0, size, most)]
 
 
@@ -126,17 +126,17 @@ def small_c2h(size: int, mps: int) -> Limit:
     )
 
 
-RECORD = 16  # bytes, of one c2h buffer
+RECORD = 16  # bytes: the card's report of one finished c2h buffer
 RECORD_BATCH = 16  # records in one write while more data waits, if MPS is 256 or more
-STATUS_LINE = 32
-STATUS_CYCLES = 1024  # between two lines of a direction while more is in flight
+STATUS_LINE = 32  # bytes: the card's report of how far a direction has come
+STATUS_CYCLES = 1024  # between two status lines of a direction that is busy
 
 
 def told_c2h(size: int, mps: int, lines: int = 1) -> Limit:
-    """The same where the card tells of each descriptor in memory, by records and status lines.
+    """As small_c2h() if the card reports each descriptor in memory, by records and status lines.
 
-    A write of 64 B takes 3 beats of RQ, 16 records together 9, a status line 2. `lines`:
-    directions whose line comes this way.
+    A write of 64 B takes 3 beats of RQ, 16 records together take 9, a status line takes 2.
+    `lines`: how many directions write status lines.
     """
     batch = min(RECORD_BATCH, mps // RECORD)
     cycles = _cycles(_pieces(size, mps), REQUEST_DESCRIPTOR, BEAT_BYTES)
@@ -166,9 +166,10 @@ def small_h2c(
 
     Four things bound it. The wire adds 20 bytes to each completion. On RC 12 bytes of descriptor
     stand before the data, and a completion begins with a beat or, straddled, in half a beat
-    (PG213). On RQ a read takes a beat. And reads in flight are bound by the tags and by the space
-    for their completions: a read needs a header for each `rcb` bytes and 16 bytes of data space
-    for each 16 bytes, begun ones included. `pool`: headers and data share COMPLETION_POOL units.
+    (PG213). On RQ a read takes a beat. The number of reads in flight is bound by the tags and by
+    the space for their completions: a read needs a header for each `rcb` bytes, and data space
+    rounded up to 16 bytes. `pool`: headers and data share COMPLETION_POOL units. `rtt_ns` 0: reads
+    in flight do not bind.
     """
     reads = _pieces(size, mrrs)
     completions = [piece for read in reads for piece in _pieces(read, completion)]
@@ -201,19 +202,57 @@ def duplex_parts(mps: int, mrrs: int) -> tuple[float, float]:
 
 
 def duplex(mps: int, mrrs: int) -> Limit:
-    """Each way, when every byte read by the card is also written by it."""
+    """Rate each way when the card writes back every byte that it reads."""
     share, interface_rate = duplex_parts(mps, mrrs)
+    return _least(wire=RAW * share, interface=interface_rate)
+
+
+def duplex_share(mps: int, mrrs: int, share: float) -> Limit:
+    """Rate of the card's reads when it writes `share` bytes for each byte that it reads.
+
+    With a share of 1 it is duplex(). Read requests and writes share the beats of RQ and the wire.
+    """
+    beats = share * math.ceil((REQUEST_DESCRIPTOR + mps) / BEAT_BYTES) / mps + 1 / mrrs
+    on_wire = share * (1 + WRITE_OVERHEAD / mps) + READ_OVERHEAD / mrrs
+    return _least(
+        wire=RAW * (1 - DLLP_AND_SKIP_TAX[mps]) / on_wire, interface=1 / (beats * CYCLE_NS)
+    )
+
+
+def packet_parts(size: int, mps: int) -> tuple[float, float]:
+    """Share of the raw rate, and interface rate, of packets there and back; see packets()."""
+    batch = min(RECORD_BATCH, mps // RECORD)
+    writes = _pieces(size, mps)
+    cycles = 1 + _cycles(writes, REQUEST_DESCRIPTOR, BEAT_BYTES)
+    cycles += _cycles([RECORD * batch], REQUEST_DESCRIPTOR, BEAT_BYTES) / batch
+    lines = 2 * _cycles([STATUS_LINE], REQUEST_DESCRIPTOR, BEAT_BYTES) / STATUS_CYCLES
+    on_wire = size + WRITE_OVERHEAD * len(writes) + READ_OVERHEAD + RECORD + WRITE_OVERHEAD / batch
+    return (
+        (1 - DLLP_AND_SKIP_TAX[mps]) * size / on_wire,
+        size * (1 - lines) / (cycles * CYCLE_NS),
+    )
+
+
+def packets(size: int, mps: int) -> Limit:
+    """Rate each way of packets of `size` bytes that the card reads and writes back.
+
+    For each packet the card sends one read (assuming that MRRS allows it), the writes of its data,
+    and a sixteenth of a write with 16 records (fewer below MPS 256). Each direction also writes
+    status lines, which are counted on RQ but not on the wire.
+    """
+    share, interface_rate = packet_parts(size, mps)
     return _least(wire=RAW * share, interface=interface_rate)
 
 
 def duplex_apart(
     mps: int, mrrs: int, completion: int, h2c_rate: float | None = None
 ) -> tuple[Limit, Limit]:
-    """c2h and h2c at once, each by descriptors of its own: neither waits for the other's data.
+    """Limits of c2h and h2c at once, each by its own descriptors: neither waits for the other.
 
-    h2c comes by the wire that c2h does not use, so it has the whole limit of its completions. Its
-    requests go beside c2h's writes: `mrrs` bytes cost a beat of RQ and 24 bytes of the wire, and
-    c2h has what is left of both. It is more where h2c reaches only `h2c_rate`.
+    h2c's data comes by the direction of the link that c2h does not use, so it has the whole limit
+    of h2c(). Its read requests share RQ and the wire with c2h's writes: each `mrrs` bytes cost a
+    beat of RQ and 24 bytes of the wire, and c2h gets the rest. `h2c_rate`: the rate that h2c
+    reached in GB/s, if it was below its limit; c2h's limit is then higher.
     """
     h2c_limit = h2c(completion, mps, EXTENDED_TAGS, mrrs, 0, straddle=True)
     requests = (h2c_rate or h2c_limit.value) / mrrs  # of reads, in one nanosecond
@@ -236,8 +275,8 @@ def mmio_read_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
 def transfer_ns(host_rtt_ns: float, mps: int, size: int) -> Limit:
     """Least time of `size` bytes read by the card and written back: one round trip, then RQ.
 
-    Every beat that comes goes back at once; what stands before the read and behind the last write
-    takes no time.
+    Every beat that arrives is taken to leave at once. The doorbell before the read and the
+    interrupt after the last write are taken to need no time.
     """
     pins = size / interface(min(size, mps), REQUEST_DESCRIPTOR)
     return Limit(host_rtt_ns + pins, "host round trip")

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The limits of sim/limits.py as tables in C, for litepcie_util.
 
-A link of other width or speed has another raw rate; the share of it that is payload, and what the
-hard block's interface takes, stay. So the header has shares and interface rates, and C multiplies:
+A link of another width or speed has another raw rate, but the payload's share of it and the rate of
+the hard block's interface stay the same. So the header has shares and interface rates, and the C
+code multiplies. This command writes it:
     python -m sim.limits_header > software/user/litepcie_util/limits_table.h
 """
 
@@ -15,6 +16,7 @@ from sim import limits
 MPS = sorted(limits.DLLP_AND_SKIP_TAX)
 COMPLETIONS = (64, 128, 256, 512)
 READS = (128, 256, 512)
+PACKETS = (64, 128, 256, 512, 1024, 2048)
 
 HEAD = """\
 /*
@@ -32,7 +34,7 @@ HEAD = """\
 
 struct limit_row {
 	unsigned int	mps;
-	unsigned int	size;		/* payload, completion, or read request */
+	unsigned int	size;		/* payload, completion, read request, or packet */
 	double		share;
 	double		interface;
 	double		interface_no_straddle;	/* of completions */
@@ -66,6 +68,10 @@ def _duplex() -> list[tuple]:
     return [(m, r, *limits.duplex_parts(m, r), 0.0) for m in MPS for r in READS]
 
 
+def _packets() -> list[tuple]:
+    return [(m, n, *limits.packet_parts(n, m), 0.0) for m in MPS for n in PACKETS]
+
+
 def _writes() -> list[tuple]:
     return [
         (m, n, limits.wire(n, limits.WRITE_OVERHEAD - limits.SHORT_HEADER, m) / limits.RAW,
@@ -87,6 +93,7 @@ def header() -> str:
         _table("limit_c2h", "Writes by the card.", _c2h()),
         _table("limit_h2c", "Reads by the card, by completion; straddled where it can.", _h2c()),
         _table("limit_duplex", "Each way, by read request.", _duplex()),
+        _table("limit_packets", "Packets there and back, each with its record.", _packets()),
         _table("limit_writes", "Back-to-back writes by the host, below 4 GiB.", _writes()),
         "#endif /* LITEPCIE_UTIL_LIMITS_TABLE_H */",
     ])  # fmt: skip

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""From reports to rows with their limits.
+"""Turns reports of measurements into rows with their limits.
 
-A report is litepcie_util's JSON, or of the same form where sim/streams.py has measured. Here only
-the limit that belongs to the conditions is put beside it. A report that says "not ok" never becomes
-a number.
+A report is litepcie_util's JSON, or has the same form if sim/streams.py has measured. The limit
+that belongs to the conditions is added here. A report that is not "ok" raises TestFailed, so it
+never becomes a number.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from sim.endpoints import DEFAULT, ENDPOINTS, Endpoint
 from sim.errors import TestFailed
 from sim.results import Row, row
 
-# Rules (sim/board/pcie4/rules.cpp) that only an answer to the host, only a read by the card breaks.
+# Rules (sim/board/pcie4/rules.cpp) that only an answer to the host can break (OF_MMIO), and those
+# that only a read by the card can break (OF_READS).
 OF_MMIO = ("unexpected-completion", "completion-byte-count", "completion-error-form")
 OF_READS = (
     "read-above-mrrs",
@@ -36,7 +37,7 @@ REAL_DUPLEX = (
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under which a row was measured; it goes into the row."""
+    """The conditions under which a row was measured; they become part of the row."""
 
     endpoint: str = DEFAULT
     host: str = "client"  # or the guest's kernel
@@ -47,9 +48,9 @@ class Conditions:
     rcb: int = 64
     completion_size: int = 0  # 0: MPS
     read_latency_ns: int = 600
-    jitter_ns: int = 0  # a read takes up to so much less or more, all of it equally likely
-    late_percent: float = 0  # of the reads, which wait for their address translation
-    late_ns: int = 0  # and how long these wait
+    jitter_ns: int = 0  # read latency is uniform from read_latency_ns - jitter_ns to + jitter_ns
+    late_percent: float = 0  # percent of the reads that wait for their address translation
+    late_ns: int = 0  # how long such a read waits
     mmio_rtt_ns: int = 700
     seed: int = 1
 
@@ -78,7 +79,7 @@ class Conditions:
 
     @property
     def card(self) -> Endpoint:
-        """What the endpoint is like."""
+        """The endpoint's facts, such as its tags."""
         return ENDPOINTS[self.endpoint]
 
     def board_options(self) -> list[str]:
@@ -99,14 +100,14 @@ def negotiated(at: Conditions, host: str, mps: int, mrrs: int) -> Conditions:
 
 
 def share(violations: dict[str, int], name: str) -> int:
-    """Of the rules broken in a run of several tests, those that this kind of test can break."""
+    """Breaches in a run of several tests that the test `name` may have caused, by their rules."""
     mmio, reads = (sum(violations.get(rule, 0) for rule in of) for of in (OF_MMIO, OF_READS))
     others = sum(violations.values()) - mmio - reads
     return {"mmio": mmio, "c2h": others}.get(name, reads + others)
 
 
 def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None]:
-    """What each of several tests broke; None where more than one of them may have done it."""
+    """Breaches of each test of a run; None where more than one test may have caused them."""
     reading = [name for name in names if name in ("h2c", "duplex")]
     found = {name: share(violations, name) for name in names}
     unclear = len(reading) > 1 and any(found[name] for name in reading)
@@ -114,7 +115,7 @@ def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None
 
 
 def check(report: dict) -> dict:
-    """The report itself, if the test passed and compared what it moved."""
+    """The report itself if its test passed, else TestFailed with the reasons that it gives."""
     if not report.get("ok"):
         raise TestFailed("; ".join(report.get("failures") or ["litepcie_util gave no reason"]))
     return report
@@ -142,7 +143,7 @@ def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
 
 
 def h2c_ideal(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Reads by the card while the link takes no time: what the pins alone carry, with straddle."""
+    """Reads by the card over a link without a rate: only the pins bind, with straddle."""
     found = check(report)["h2c"]
     entry = _throughput(
         "h2c", f"h2c_ideal/{at.completion}", report, at, limits.h2c_interface(at.completion),
@@ -154,9 +155,9 @@ def h2c_ideal(report: dict, at: Conditions, violations: int | None) -> Row:
 
 
 def small(report: dict, at: Conditions, violations: int | None, name: str, size: int) -> Row:
-    """One direction by descriptors of `size` bytes, whatever tags the card has.
+    """One direction by descriptors of `size` bytes.
 
-    The limit is what the host and the link allow, so a card with fewer tags falls short of it.
+    The limit assumes all 256 tags, so a card with fewer of them falls short of it.
     """
     if (way := report["direction"]) == "c2h":
         limit = limits.small_c2h(size, at.mps)
@@ -171,7 +172,7 @@ def small(report: dict, at: Conditions, violations: int | None, name: str, size:
 
 
 def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Both at once, a row for each direction with what the other leaves of wire and interface."""
+    """Both directions at once, a row for each. The limit is what the other direction leaves."""
     reached = check(report)["h2c"]["gb_per_s"]
     bounds = limits.duplex_apart(at.mps, at.mrrs, at.completion, reached)
     return [
@@ -181,7 +182,7 @@ def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[R
 
 
 def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Both at once; the slower direction counts."""
+    """Both directions at once; the row has the slower one."""
     slower = min("c2h", "h2c", key=lambda way: report[way]["bytes_per_cycle"])
     limit = limits.duplex(at.mps, at.mrrs)
     entry = _throughput(slower, f"duplex/mps{at.mps}", report, at, limit, violations)
@@ -212,16 +213,22 @@ def mmio(report: dict, at: Conditions, violations: int | None) -> list[Row]:
     return [_access(found, at, violations) for found in check(report)["rows"]]
 
 
-def _write_limit(size: int, at: Conditions) -> limits.Limit:
+def _access_limit(size: int, write: bool, at: Conditions) -> limits.Limit | None:
+    """The limit of one access in ns (reads) or MB/s (writes).
+
+    None for a guest's writes: each store is a message to the board, so they measure the guest.
+    """
+    if not write:
+        return limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
+    if at.host != "client":
+        return None
     limit = limits.mmio_write(size, at.mps, below_4_gib=True)
-    # A guest's stores reach the board one message at a time; only the client sends them in one go.
-    binds = limit.binds if at.host == "client" else "the guest's own stores"
-    return limits.Limit(limit.value * 1000, binds)  # MB/s
+    return limits.Limit(limit.value * 1000, limit.binds)  # MB/s
 
 
 def _access(found: dict, at: Conditions, violations: int | None) -> Row:
-    size, write = found["size_bytes"], found["op"] == "write"
-    limit = _write_limit(size, at) if write else limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
+    write = found["op"] == "write"
+    limit = _access_limit(found["size_bytes"], write, at)
     return row(
         at.card.prefix + found["id"],
         found["value"],
@@ -231,13 +238,14 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
         p99=None if write else found.get("p99_ns"),
         reason=found["reason"],
         histogram=None if write else found.get("histogram"),
+        binds=None if limit else "the guest's own stores",
         violations=None if found["value"] is None else violations,
         conditions=asdict(at),
     )
 
 
 def latency(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """A row for each of the utility's report: doorbell to interrupt, and to the last byte back."""
+    """A row for each row of the utility's report: doorbell to interrupt, and to the last byte."""
     return [
         row(
             f"{at.card.prefix}latency/{found['id']}", found["value"], "ns",

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows `model/STREAM/BYTES`: what the model allows users that no gateware beats, and the limit.
+"""Rows `model/STREAM/BYTES`: the rate that ideal user logic reaches on the model, and the limit.
 
-They show that the model is neither faster than the link nor slower: its time on the wire comes from
-events, the limit from a formula, and the two share no constant.
+They show that the model is neither faster nor slower than the link. The model computes time on the
+wire from events, the limit is a formula, and the two share no constant.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def rows() -> Iterator[Row]:
 
 
 def limit(stream: str, size: int, mps: int) -> limits.Limit:
-    """The limit of one stream for TLPs of `size` bytes, with reads enough in flight on RC."""
+    """The limit of one stream for TLPs of `size` bytes; on RC reads in flight do not bind."""
     return {
         "rq": lambda: limits.c2h(size, mps),
         "rc": lambda: limits.h2c(size, mps, tags=0, mrrs=0, rtt_ns=0),

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows of a peer device that reads and writes the card's memory, as an NVMe drive does.
 
-The peer sits behind the root complex and asks without a break, so what binds is the card or the
-link. Reads go by the law min(interface, wire, non-posted credits x size / loop); the loop is that
-of the card: from a read on CQ to the credit that its completion gives back.
+The peer sits behind the root complex and sends requests without a break, so the card or the link
+binds. The rate of reads is min(interface, wire, non-posted credits x size / loop). The loop is the
+card's time from a read on CQ to the return of its non-posted credit.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from sim.measure import Conditions
 from sim.results import Row, row
 from sim.test.vfio_client import BAR0, CONFIG, VfioClient
 
-COUNT = 20_000  # requests of a row: the way to the card and back is then under 0.1 %
+COUNT = 20_000  # reads of a row: the first one's round trip is then under 0.1 % of the time
 WRITES = 100_000
-WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles of these
-PAGE = 4096  # what a job walks through
-# Cycles of a new board: the slowest client has set it up before, and filled a page in between. A
-# job that begins so is the same however busy the machine is.
+WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles after START between which writes are measured
+PAGE = 4096  # bytes that a job walks through, again and again
+# Cycles of device time at which the peer fills the page, and at which the measured job begins. Both
+# come after the slowest client's set-up, so a job is the same however busy the machine is.
 FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
 SIZES = ((256, (64, 128, 256)), (512, (512,)))  # by MPS
@@ -44,14 +44,17 @@ BAR0_ADDRESS, BAR2_ADDRESS = 0xE000_0000, 0xF000_0000
 
 @dataclass(frozen=True)
 class Place:
-    """Where something begins that the host can reach."""
+    """An address in one of the card's BARs: `offset` in bytes."""
 
     bar: int
     offset: int
 
 
 class Bar:
-    """`with Bar(board, csr, conditions) as bar:` - the card enumerated, a peer at its BARs."""
+    """`with Bar(board, csr, conditions) as bar:` - a board whose card has been enumerated.
+
+    `csr`: the gateware's register map, csr.json. The peer may then access the card's BARs.
+    """
 
     def __init__(self, board: Path, csr: Path, at: Conditions, more: list[str] | None = None):
         self.at = at
@@ -76,7 +79,7 @@ class Bar:
         self.board.__exit__(*error)
 
     def register(self, name: str, value: int) -> None:
-        """Write one of the card's registers: there before any later access."""
+        """Write one of the card's registers; the write reaches the card before any later access."""
         address = self.csr["csr_registers"][name]["addr"]
         self.client.write(BAR0, address, value.to_bytes(4, "little"))
 
@@ -86,7 +89,7 @@ class Bar:
         return Place(0, self.csr["memories"]["memory0"]["base"])
 
     def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
-        """GB/s of one job, which begins now, and the board's statistics after it."""
+        """Run one job now; returns its GB/s and the board's statistics after it."""
         self.board.command("clear")
         self.board.command(f"peer {what} bar{at.bar} {at.offset} {size} {count} {TAGS}")
         return self._finish(what, size, count)
@@ -107,7 +110,10 @@ class Bar:
         self.run("write", at, size)
 
     def read(self, at: Place, size: int) -> tuple[float, dict]:
-        """GB/s of reads from cycle START of a new board on, of what the peer has filled before."""
+        """Reads of a page that the peer has filled, from cycle START on; call it on a new board.
+
+        Returns GB/s and the board's statistics.
+        """
         self.board.command("clear")
         job = f"bar{at.bar} {at.offset} {size}"
         self.board.command(f"at {FILL} peer write {job} {PAGE // size} {TAGS}")
@@ -115,14 +121,17 @@ class Bar:
         return self._finish("read", size, COUNT)
 
     def read_row(self, name: str, at: Place, size: int, limit: limits.Limit) -> Row:
-        """Reads of `size` bytes by a new board, all compared with what the peer wrote."""
+        """A row of reads of `size` bytes on a new board, all compared with what the peer wrote."""
         rate, stats = self.read(at, size)
         if stats["peer"]["mismatches"]:
             raise TestFailed(f"{name}: {stats['peer']['mismatches']} dwords were wrong")
         return self._row(name, rate, limit, stats)
 
     def write_row(self, name: str, at: Place, size: int) -> Row:
-        """Writes of `size` bytes in the middle of a longer job: at its end they are in queues."""
+        """A row of writes of `size` bytes, counted on CQ in the middle of a longer job.
+
+        The peer's own count runs ahead of CQ: at the end of its job writes are still in queues.
+        """
         self.board.command("clear")
         self.board.command(f"at {START} peer write bar{at.bar} {at.offset} {size} {WRITES} {TAGS}")
         for cycle in WRITE_WINDOW:
@@ -138,7 +147,7 @@ class Bar:
         return entry
 
     def counter(self, name: str) -> int:
-        """One of the card's counters as of the last snapshot."""
+        """A counter of the card, 64 bit, as of the last snapshot."""
         address = self.csr["csr_registers"][f"pcie_counters_{name}"]["addr"]
         high, low = (self.client.read(BAR0, address + 4 * n, 4) for n in range(2))
         return int.from_bytes(low + high, "little")
@@ -152,14 +161,14 @@ class Bar:
 
 
 def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limits.Limit:
-    """The law for reads of `size` bytes with so many credits and a loop of so many cycles."""
+    """The limit of reads of `size` bytes with `credits` non-posted credits, by the law above."""
     ceiling = limits.cc(size, mps)
     latency = credits * size / (loop_cycles * limits.CYCLE_NS)
     return ceiling if ceiling.value <= latency else limits.Limit(latency, "credits x size / loop")
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Reads and writes of each size, and reads by the number of credits; each by a new board."""
+    """Reads of each size, writes, and reads by number of credits; each row on a new board."""
     for mps, sizes in SIZES:
         for size in sizes:
             with Bar(board, csr, replace(at, mps=mps)) as bar:
@@ -170,7 +179,7 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Reads of a memory 50 cycles behind the AXI4 bus of the user slot."""
+    """Reads of a memory behind the user slot's AXI4 bus that answers after 50 cycles."""
     window = Place(2, layouts.AXI_BASE)
     for mps, sizes in SIZES:
         for size in sizes:
@@ -180,8 +189,10 @@ def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def credit_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """By the number of non-posted credits, a register of the endpoint; the loop is the law's own,
-    measured with a single credit, where nothing else can bind."""
+    """Reads by the number of non-posted credits, which a register of the endpoint sets.
+
+    The loop of the law is measured with a single credit, where nothing else can bind.
+    """
     for size in (64, 256):
         loop = None
         for credits in (1, 2, 4, 8, 16, 32):
@@ -196,7 +207,7 @@ def credit_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def set_credits(bar: Bar, credits: int) -> None:
-    """Non-posted credits from now on."""
+    """Set the number of non-posted credits that the endpoint grants."""
     field = bar.csr["csr_registers"]
     assert "pcie_endpoint_control" in field, "only the Lanebox endpoint has the register"
     bar.register("pcie_endpoint_control", credits << 8)

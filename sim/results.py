@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Rows of measured, limit and ratio: merged by id into build/results.json, printed as a table.
 
-A row without a value keeps its place and says why; nothing is left out silently. A row with one
-may say under `reason` how to read it.
+A row without a value stays in the table, and its `reason` says why there is none. In a row with a
+value `reason` may say how to read it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import textwrap
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -20,11 +21,18 @@ from sim.limits import Limit
 SCHEMA = 1
 ROOT = Path(__file__).resolve().parents[1]
 RESULTS = ROOT / "build" / "results.json"
-ROUNDING = 1.0005  # the ends of a window, a TLP or two more in it
+ROUNDING = 1.0005  # ratio that is not yet beyond the limit: a window may hold a TLP or two more
 BUDGETS = ("budget", "250 MHz")
-# What the ids of rows begin with whose span begins or ends with a client's access, or that are a
-# matter of the machine's own time. Only they may differ from run to run, or on a busy machine.
+# Prefixes of the ids of rows whose time begins or ends with a client's access, or that depend on
+# the machine's own speed. Only these rows may differ from run to run.
 BY_CLIENT = ("mmio_read/", "mmio_write/4", "mmio_write/8", "latency/", "host/", "sim/")
+
+
+COLUMNS = 80
+HEAD = ("", "measured", "unit", "limit", "reached", "binds", "broken", "vs stock")
+NUMBERS = {"measured", "limit", "reached", "broken", "vs stock"}  # to the right of their column
+FIXED = 2  # columns that are never left out
+TIMES = ("ns", "us", "s", "cycles")  # their limit is a floor
 
 
 @dataclass
@@ -71,15 +79,23 @@ def by_client(name: str) -> bool:
 
 
 def beyond(rows: list[Row]) -> list[Row]:
-    """Rows that are better than anything can be: the measurement is wrong there, or the limit.
+    """Rows that are better than their limit: there the measurement or the limit is wrong.
 
-    What a budget is kept by is no limit of nature.
+    Rows with a budget are left out: a value may be better than its budget.
     """
     return [entry for entry in rows if (entry.ratio or 0) > ROUNDING and entry.binds not in BUDGETS]
 
 
+def broken(rows: list[Row]) -> list[Row]:
+    """Rows in which the card broke a rule, including rc-backpressure, which is only counted.
+
+    Rows of LitePCIe's endpoint are left out: it is known to break rules, and its rows say how many.
+    """
+    return [entry for entry in rows if entry.violations and not entry.id.startswith("stock/")]
+
+
 def commit() -> str:
-    """What is measured: the commit, with `+` when the tree differs from it."""
+    """The commit that is measured, with `+` when the tree differs from it; or "unknown"."""
     git = ["git", "-C", str(ROOT)]
     try:
         head = subprocess.run(
@@ -112,13 +128,33 @@ def load(path: Path = RESULTS) -> list[dict]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows for a terminal, with what binds and what was broken."""
-    head = ("", "measured", "limit", "", "ratio", "binds", "rules broken", "vs stock")
+    """The rows as text for a terminal of COLUMNS, with the binding limit and broken rules.
+
+    A column that would be empty is left out. A rate is given as a share of its limit, a time as its
+    distance above its floor. If a row does not fit, its name gets a line of its own.
+    """
     body = [_cells(entry) for entry in rows]
-    widths = [max(len(cells[i]) for cells in [head, *body]) for i in range(len(head))]
-    lines = [_line(cells, widths) for cells in [head, *body]]
-    notes = [f"  {entry.id}: {entry.reason}" for entry in rows if entry.reason]
-    return "\n".join([lines[0], "-" * len(lines[0]), *lines[1:], *([""] if notes else []), *notes])
+    shown = [i for i in range(len(HEAD)) if i < FIXED or any(cells[i] for cells in body)]
+    names = [cells[0] for cells in body]
+    widths = [max(len(cells[i]) for cells in [HEAD, *body]) for i in shown]
+    rest = sum(width + 2 for width in widths[1:])
+    widths[0] = max([len(name) for name in names if len(name) + rest <= COLUMNS], default=0)
+    lines = []
+    for cells in [HEAD, *body]:
+        if len(cells[0]) > widths[0]:
+            lines.append(cells[0])
+            cells = ("", *cells[1:])
+        lines.append(_line([cells[i] for i in shown], widths, shown))
+    notes = [_note(f"{entry.id}: {entry.reason}") for entry in rows if entry.reason]
+    counted = [entry.violations for entry in rows if entry.violations is not None]
+    if counted and not any(counted):
+        notes.append(_note("No rule of the hard block was broken."))
+    rule = "-" * max(map(len, lines))
+    return "\n".join([lines[0], rule, *lines[1:], *([""] if notes else []), *notes])
+
+
+def _note(text: str) -> str:
+    return textwrap.fill(text, COLUMNS, initial_indent="  ", subsequent_indent="    ")
 
 
 def _cells(entry: Row) -> tuple[str, ...]:
@@ -126,13 +162,20 @@ def _cells(entry: Row) -> tuple[str, ...]:
     return (
         entry.id,
         number,
-        "" if entry.limit is None else _number(entry.limit),
         entry.unit,
-        "" if entry.ratio is None else f"{entry.ratio:.3f}",
+        "" if entry.limit is None else _number(entry.limit),
+        reached(entry.unit, entry.value, entry.limit, entry.ratio),
         entry.binds or "",
-        "" if entry.violations is None else str(entry.violations),
+        str(entry.violations) if entry.violations else "",
         "" if entry.vs is None else f"{entry.vs:.2f}",
     )
+
+
+def reached(unit: str, value: float | None, limit: float | None, ratio: float | None) -> str:
+    """How near a row came to its limit: a rate's share of it, or a time's distance above it."""
+    if ratio is None or value is None or limit is None:
+        return ""
+    return f"{value - limit:+.3g} {unit}" if unit in TIMES else f"{ratio:.3f}"
 
 
 def _number(value: float) -> str:
@@ -141,9 +184,8 @@ def _number(value: float) -> str:
     )
 
 
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    right = {1, 2, 4, 6}  # numbers
+def _line(cells: list[str], widths: list[int], columns: list[int]) -> str:
     return "  ".join(
-        cell.rjust(width) if i in right else cell.ljust(width)
-        for i, (cell, width) in enumerate(zip(cells, widths))
+        cell.rjust(width) if HEAD[column] in NUMBERS else cell.ljust(width)
+        for cell, width, column in zip(cells, widths, columns)
     ).rstrip()

@@ -4,50 +4,57 @@
 """make sim: the board in a box runs the MMIO and DMA benchmarks.
 
 With a guest (the default) a Debian kernel boots in QEMU, loads our driver and runs litepcie_util;
-with --vm 0 the same utility talks to the board's socket. Either way the numbers are the card's own
-and the data is compared. With --driver stock it is LitePCIe's driver, whose rings our library does
-not use: there ours measures the registers, and LitePCIe's own utility moves data.
+with --vm 0 the same utility talks to the board's socket. Either way the numbers are counted by the
+card and the data is compared. With --driver stock the guest loads LitePCIe's driver, whose rings
+our library does not use. Then our utility only measures registers, and LitePCIe's own moves data.
 Exit status: 0 ok, 1 failed, 2 usage, 130 interrupted.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import json
-import os
 import sys
 import time
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sim import artefacts, examples, measure, streams
+from sim import artefacts, clients, examples, measure, streams, user_slot
 from sim.board.process import BoardProcess
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError, TestFailed
+from sim.examples import Example
+from sim.guest import debian
 from sim.guest import run as guest_run
 from sim.guest.driver import DRIVERS
+from sim.guest.folder import Folder
+from sim.guest.initramfs import Initramfs
 from sim.guest.packages import SetupError
 from sim.guest.supervise import GuestError
 from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import record
 from sim.results import RESULTS, Row, merge, row, table
+from sim.serve import serve
 from sim.streams import Job
-from tools.progress import StepError
+from tools.progress import StepError, phase
 
 ROOT = artefacts.ROOT
 WAVES = ROOT / "build" / "waves.fst"
 WAVES_TO = "2000000"  # the registers' tests and the first DMA; a file of some 20 MB
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
-SIZE = "16M"  # compared in each direction
+SIZE = "16M"  # bytes that are moved and compared in each direction
 DEVICE = "/dev/litepcie0"
 GUEST_SECONDS = 180
-# Cycles a second. A card that waits for the guest is measured too slow, so where a machine is too
-# busy for the first pace the run is repeated, slower. Device time itself is unaffected.
+# Cycles of device time in a second. If the guest cannot keep up, the card waits for it and is
+# measured too slow. The run is then repeated at the next, slower pace. The card itself behaves the
+# same at any pace, as device time is its only clock.
 GUEST_PACES = (200_000, 100_000)
-KEPT_UP = 0.95  # of its limit, by each rate
-STOCK_PACE = 200_000  # at which LitePCIe's own utility, whose card waits for nobody, keeps up
+KEPT_UP = 0.95  # ratio that each rate must reach for the guest to have kept up
+STOCK_PACE = 200_000  # LitePCIe's own utility keeps up at this pace; its card does not wait for it
 STOCK = [
     "litepcie_util_stock info", "litepcie_util_stock scratch_test",
     "litepcie_util_stock -z -t 5 dma_test >/out/stock || true", "cat /out/stock",
@@ -69,26 +76,67 @@ MEASURES = {"c2h": measure.c2h, "h2c": measure.h2c, "duplex": measure.duplex}
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run, and under which conditions."""
+    """A run: board, conditions, and the guest if there is one."""
 
     built: artefacts.Artefacts
     at: Conditions
     options: list[str]  # of the board, beyond the conditions
     guest: guest_run.Guest | None = None
     accel: str = "tcg"
+    files: Sequence[tuple[str, str]] = ()  # more for the guest: pairs (host path, guest path)
+    debian: bool = False  # with Debian's programs in the guest
 
     def board(self, *more: str) -> BoardProcess:
-        """The board of this plan, to be entered."""
+        """A context manager for the board of this plan; `more`: further board options."""
         return BoardProcess(self.built.board, [*self.at.board_options(), *self.options, *more])
 
     def run_guest(self, board: BoardProcess, commands, files, **choices) -> guest_run.Result:
-        """A guest with the board plugged in and litepcie_util installed."""
-        util = artefacts.utility(self.built.headers, static=True)
-        return guest_run.run_guest(
-            board.socket, commands, [(util, "bin/litepcie_util"), *files], guest=self.guest,
-            logs=[("the board's log", board.log)], alive=board.gone,
+        """A guest with the board plugged in, the tools installed, and the example's folder."""
+        example = self.built.example
+        folder = Folder(example.folder) if isinstance(example, Example) else None
+        if self.debian:
+            choices.setdefault("memory", debian.MEMORY)
+        result = guest_run.run_guest(
+            board.socket, commands, [*self.tools(), *files], guest=self.guest, folder=folder,
+            logs=[("the board's log", board.log)], alive=board.gone, more=self.programs(),
             mps=self.at.mps, mrrs=self.at.mrrs, accel=self.accel, **choices,
         )  # fmt: skip
+        for sentence in result.folder:
+            print(f"{folder.path}: {sentence}", file=sys.stderr)
+        return result
+
+    def tools(self) -> list[tuple[Path | str, str]]:
+        """Files for every guest, (host path, guest path): utility, csr.json, C client, --file."""
+        built = self.built
+        found = [
+            (artefacts.utility(built.headers, static=True), "bin/litepcie_util"),
+            (built.gateware / "csr.json", "root/csr.json"),
+        ]
+        if self.has_client:
+            client = artefacts.client(built.example, built.headers, static=True)
+            found.append((client, f"bin/{client.name}"))
+        return [*found, *self.files]
+
+    def programs(self) -> Callable[[Initramfs], None] | None:
+        """A function that adds Debian's programs and lanebox_host to the guest's initramfs, or None
+        if they were not asked for."""
+        if not self.debian:
+            return None
+        package = ROOT / "software" / "python" / "lanebox_host"
+        return functools.partial(debian.put, package=package, library=artefacts.library())
+
+    @property
+    def python_client(self) -> bool:
+        """Whether the example has a client.py and the driver is one that the client can use."""
+        example = self.built.example
+        here = isinstance(example, Example) and (example.folder / "client.py").is_file()
+        return here and self.at.driver != "stock"
+
+    @property
+    def has_client(self) -> bool:
+        """Whether the example has a client.c and the driver is one that the client can use."""
+        client = getattr(self.built.example, "client", None)
+        return client is not None and self.at.driver != "stock"
 
 
 def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]) -> list[Row]:
@@ -106,10 +154,11 @@ def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]
 
 
 def without_guest(plan: Plan) -> list[Row]:
-    """The short set over the board's socket.
+    """The short set of benchmarks over the board's socket.
 
-    The utility moves the data and compares it. How fast it is depends on what else the machine
-    does, and its register writes share the link; so the rates are of streams without software.
+    The utility moves the data and compares it. Its speed depends on the machine's load, and its
+    register writes share the link. The rates therefore come from sim/streams.py, where no software
+    takes part.
     """
     built = plan.built
     util = artefacts.utility(built.headers)
@@ -118,8 +167,7 @@ def without_guest(plan: Plan) -> list[Row]:
             if card.show(command):
                 raise TestFailed(f"litepcie_util {command} failed")
         if built.example is not None:
-            client = artefacts.client(built.example, built.headers)
-            _run_client(client, f"sim:{card.board.socket}")
+            clients.run(built.example, built, f"sim:{card.board.socket}")
         reports, violations = {}, {}
         for name, command in TESTS.items():
             reports[name], violations[name] = card.run(*command)
@@ -134,17 +182,11 @@ def without_guest(plan: Plan) -> list[Row]:
     return rows_of(reports, plan.at, violations)
 
 
-def _run_client(client: Path, device: str) -> None:
-    print(f"example {client.name}:")
-    if os.spawnv(os.P_WAIT, client, [str(client), device]):
-        raise TestFailed(f"the client of the example {client.name} failed")
-
-
 # In a guest --------------------------------------------------------------------------------------
 
 
 def in_guest(plan: Plan) -> list[Row]:
-    """The short set in a guest, on our driver; on LitePCIe's what works there."""
+    """The short set of benchmarks in a guest: all of it on our driver, MMIO alone on LitePCIe's."""
     if plan.at.driver == "stock":
         result, *rest = _boot(plan, STOCK_PACE)
         _check_stock(result.files.get("stock", b"").decode())
@@ -160,7 +202,7 @@ def in_guest(plan: Plan) -> list[Row]:
 
 
 def _check_stock(text: str) -> None:
-    """What LitePCIe's dma_test printed: it ends with 0 whatever it found."""
+    """Check what LitePCIe's dma_test printed, since its exit status is 0 even after errors."""
     lines = [line.split() for line in text.splitlines()]
     found = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     if not found or not int(found[-1][2]) or any(int(line[4]) for line in found):
@@ -168,7 +210,7 @@ def _check_stock(text: str) -> None:
 
 
 def _rows(plan: Plan, result: guest_run.Result, stats: dict, memory: int) -> list[Row]:
-    """What a guest measured, if nothing failed in it."""
+    """The rows of what a guest measured; TestFailed if anything failed in the guest."""
     reports = _reports(result)
     for report in reports.values():
         measure.check(report)
@@ -185,7 +227,7 @@ def _rows(plan: Plan, result: guest_run.Result, stats: dict, memory: int) -> lis
 
 
 def _boot(plan: Plan, pace: int) -> tuple[guest_run.Result, dict, int]:
-    """One guest; its result, the board's counters and the MiB that the board took."""
+    """Run one guest; returns its result, the board's counters, and the board's memory in MiB."""
     commands, files = _commands(plan)
     with plan.board("--pace", str(pace)) as board:
         result = plan.run_guest(board, commands, files, timeout=GUEST_SECONDS, live=True)
@@ -199,10 +241,13 @@ def _commands(plan: Plan) -> tuple[list[str], list[tuple[Path, str]]]:
         tests = {"mmio": TESTS["mmio"]}
         files.append((artefacts.stock_utility(built.headers), "bin/litepcie_util_stock"))
         commands += STOCK
-    elif built.example is not None:
-        client = artefacts.client(built.example, built.headers, static=True)
-        files.append((client, f"bin/{client.name}"))
-        commands.append(f"{client.name} {DEVICE}")
+    elif plan.has_client:
+        name = built.example.title
+        commands.append(f"(cd /root/{name} && {name} {DEVICE})")
+    if plan.python_client and not plan.debian:
+        print("sim: client.py is left out, the guest has no Python: GUEST=debian", file=sys.stderr)
+    elif plan.python_client:
+        commands.append(f"(cd /root/{built.example.title} && python3 client.py -d {DEVICE})")
     for name, command in tests.items():
         commands.append(f"litepcie_util --json {' '.join(command)} >/out/{name}.json")
         commands.append(f"echo {name} done")
@@ -210,7 +255,7 @@ def _commands(plan: Plan) -> tuple[list[str], list[tuple[Path, str]]]:
 
 
 def _reports(result: guest_run.Result) -> dict[str, dict]:
-    """What came back; the commands after the first that failed were not run."""
+    """The guest's reports by test. Commands after the first that failed have none."""
     files = {name: result.files.get(f"{name}.json") for name in TESTS}
     return {name: json.loads(text) for name, text in files.items() if text}
 
@@ -230,6 +275,7 @@ def parse() -> argparse.Namespace:
     add = parser.add_argument
     add("--vm", choices=("0", "1"), default="1", help="0: no guest, litepcie_util on the socket")
     add("--shell", action="store_true", help="an interactive guest instead of the benchmarks")
+    add("--board", action="store_true", help="a board that stays, until Ctrl-C")
     add("--mps", type=int, choices=(128, 256, 512), default=defaults.mps, help="bytes (256)")
     add("--mrrs", type=int, choices=(128, 256, 512), default=defaults.mrrs, help="bytes (512)")
     add("--rcb", type=int, choices=(64, 128), default=defaults.rcb, help="bytes (64)")
@@ -239,13 +285,18 @@ def parse() -> argparse.Namespace:
         help="the host's share of an MMIO read (700)")  # fmt: skip
     add("--seed", type=int, default=defaults.seed, help="of everything random (1)")
     add("--endpoint", choices=sorted(ENDPOINTS), default=defaults.endpoint)
-    add("--example", metavar="NAME", help=f"logic in the user slot: {', '.join(examples.names())}")
+    add("--example", metavar="NAME",
+        help=f"the user slot's logic: a folder, or {', '.join(examples.names())}")  # fmt: skip
     add("--memory0", metavar="FILE", help="contents at BAR0 + 0x10000: .hex, .coe or .bin (zeros)")
     add("--memory1", metavar="FILE", help="contents at BAR0 + 0x14000 (zeros)")
     add("--msix", action="store_true", help="gateware with MSI-X, which the guest then uses")
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
     add("--driver", choices=DRIVERS, default=DRIVERS[0],
         help="in the guest: ours (lanebox), or LitePCIe's own (stock)")  # fmt: skip
+    add("--guest", choices=("small", "debian"), default="small",
+        help="debian: with Python, NumPy, lspci, fio, iperf3, ethtool (small)")  # fmt: skip
+    add("--file", action="append", default=[], type=guest_run.file_pair, metavar="HOST:GUEST",
+        help="a file for the guest, such as ./tool:bin/tool (repeatable)")  # fmt: skip
     add("--accel", choices=("tcg", "kvm"), default="tcg", help="tcg")
     add("--waves", action="store_true", help=f"write {WAVES.relative_to(ROOT)} and its layout")
     add("--waves-from", metavar="NS", help="device time at which the waves begin")
@@ -257,13 +308,16 @@ def parse() -> argparse.Namespace:
 
 
 def board_extras(args: argparse.Namespace) -> list[str]:
-    """Options of the board that are no conditions of a measurement."""
+    """Options of the board that do not belong to Conditions: trace, faults, waves.
+
+    With --waves the layout for GTKWave is written as well.
+    """
     extras = ["--tlp-log", args.tlp_log] if args.tlp_log else []
     for fault in args.fault:
         extras += ["--fault", fault]
     if args.waves:
         layout = LAYOUT.read_text()
-        if args.endpoint == "litepcie":  # its wrapper holds the hard block
+        if args.endpoint == "litepcie":  # there the hard block is inside LitePCIe's wrapper
             layout = layout.replace("lanebox.pcie_usp_i", "lanebox.pcie_support.pcie_usp_i")
         WAVES.with_suffix(".gtkw").write_text(layout)
         extras += ["--waves", str(WAVES)]
@@ -274,7 +328,7 @@ def board_extras(args: argparse.Namespace) -> list[str]:
 
 
 def trace_hint(path: str) -> str:
-    """What can be done with the recorded trace."""
+    """A sentence on how to look at the recorded trace."""
     if not path.endswith(".pcapng"):
         return f"TLPs: {path}"
     return (
@@ -287,26 +341,46 @@ def _guest(args: argparse.Namespace, built: artefacts.Artefacts) -> guest_run.Gu
     return guest_run.prepare(args.kernel, built.headers, choice=args.driver)
 
 
+def _parts(args: argparse.Namespace) -> int:
+    """How many of build, guest, measurement and page this run has; progress counts them."""
+    if args.board or args.shell:
+        return 2 if args.shell and args.vm == "1" else 1
+    return 4 if args.vm == "1" else 3
+
+
 def run(args: argparse.Namespace) -> int:
     """Build, measure, print."""
+    if args.guest == "debian" and (args.vm == "0" or args.board):
+        raise ValueError("GUEST=debian: there is no guest with VM=0, and beside a board that stays")
     example = examples.find(args.example) if args.example else None
     memories = {n: file for n, file in enumerate([args.memory0, args.memory1]) if file}
+    parts = _parts(args)
+    phase(1, parts)
     built = artefacts.build(args.endpoint, example, args.waves, memories, args.msix)
-    with_guest = args.vm == "1" or args.shell
+    stays = args.board or (args.shell and args.vm == "0")
+    with_guest = not stays and (args.vm == "1" or args.shell)
     at = Conditions(
         args.endpoint, mps=args.mps, mrrs=args.mrrs, rcb=args.rcb, seed=args.seed,
         read_latency_ns=args.read_latency, mmio_rtt_ns=args.mmio_rtt,
         user=example.name if example else "loopback", driver=args.driver if with_guest else None,
     )  # fmt: skip
+    phase(min(2, parts), parts)
     guest = _guest(args, built) if with_guest else None
-    plan = Plan(built, at, board_extras(args), guest, args.accel)
+    plan = Plan(built, at, board_extras(args), guest, args.accel, args.file, args.guest == "debian")
+    if stays:
+        return serve(plan.board(), built)
     if args.shell:
         return shell(plan)
+    phase(parts - 1, parts)
     started = time.monotonic()
     rows = in_guest(plan) if guest else without_guest(plan)
+    if example:
+        alone = replace(at, driver=None)
+        rows += user_slot.rows(built.board, built.gateware / "csr.json", alone)
     wall = time.monotonic() - started
     rows.append(row("sim/wall", wall, "s", conditions={"host": rows[0].conditions["host"]}))
     merge(rows)
+    phase(parts, parts)
     shown = page.write(record(built.board, artefacts.utility(built.headers), at))
     print("\n" + table(rows))
     places = [str(path.relative_to(ROOT)) for path in (RESULTS, shown)]

@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Throughput of the card alone: no software has to keep up with it.
 
-The host fills the table of descriptors before the card begins; nothing is written to the card while
-it is measured. The table goes round and round; that of a held job ends behind the window. The start
-and both ends of the measured window are planned for cycles of device time, and every run has a
-board of its own. So a value is the same to the last digit however busy the machine is. What passed
-is counted at the hard block's pins; the card's own counters must agree with it, and the data in the
-ring must be right.
+The host fills the descriptor table before the card starts, and writes nothing to the card while it
+is measured. The card loops over the table. The table of a held job does not loop, and lasts longer
+than the window. The start of the card and both ends of the window are planned for cycles of device
+time, and every run has a board of its own. So a value is the same to the last digit however busy
+the machine is. Bytes are counted at the hard block's pins. The card's own counters must agree with
+that count, and the data in the ring must be right.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import os
 import struct
 import time
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,29 +30,29 @@ from sim.peer import Bar
 from sim.test.vfio_client import BAR0
 
 DESCRIPTORS = 256  # as many as the table holds
-BUFFER = 8192  # bytes; the driver's
-START = 1 << 16  # cycle: the slowest client has filled the table long before
+BUFFER = 8192  # bytes, as the driver's buffers
+START = 1 << 16  # cycle at which the card starts: the slowest client has filled the table by then
 WINDOW = 1 << 18  # cycles, 1.05 ms: a TLP more or less is below a ten-thousandth
-LONG_WINDOW = 1 << 20  # where the host's times are drawn by chance
-SETTLED = 8192  # cycles beside the round trips until the stream is steady
-SECONDS = 120  # of wall time; a run takes one
+LONG_WINDOW = 1 << 20  # cycles, for a host with random latencies
+SETTLED = 8192  # cycles, beside four round trips, until the stream is steady
+SECONDS = 120  # of wall time; a run takes about one
 MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
-STREAM = {"c2h": "rq", "h2c": "rc"}  # what the data goes by
-NO_INTERRUPT, NO_LAST = 1 << 24, 1 << 25  # in a descriptor's upper dword
-NOTICES = 0x3_0000_0000  # where the card tells of a job: c2h's line, h2c's, then the records
-LINES = {"c2h": 0, "h2c": 64}  # bytes from there
-RECORDS = 4096
-RECORD = struct.Struct("<IIQ")  # bytes, flags, number from 1 on
-C2H_GENERATE, H2C_CHECK = 1, 2
-CONTROL = {"c2h": 0b011, "h2c": 0b100}  # which notices
-SNAPSHOT, CLEAR = 1, 2
-CHUNK = 64  # descriptors of a message
+STREAM = {"c2h": "rq", "h2c": "rc"}  # the interface that carries the data
+NO_INTERRUPT, NO_LAST = 1 << 24, 1 << 25  # bits beside the length of a descriptor
+NOTICES = 0x3_0000_0000  # bus address of the memory for status lines and records
+LINES = {"c2h": 0, "h2c": 64}  # offsets of the status lines in it, bytes
+RECORDS = 4096  # offset of the records in it, bytes
+RECORD = struct.Struct("<IIQ")  # bytes, flags, sequence number from 1 on
+C2H_GENERATE, H2C_CHECK = 1, 2  # bits of pattern_control
+CONTROL = {"c2h": 0b011, "h2c": 0b100}  # bits of pcie_notices0_control that enable the notices
+SNAPSHOT, CLEAR = 1, 2  # bits of pcie_counters_control
+CHUNK = 64  # descriptors in one message
 
 
 @dataclass(frozen=True)
 class Job:
-    """Which directions run, and by descriptors of how many bytes."""
+    """Which directions run, by descriptors of `size` bytes, measured for `window` cycles."""
 
     ways: tuple[str, ...]
     size: int = BUFFER
@@ -67,7 +68,8 @@ class Job:
 
     @property
     def stride(self) -> int:
-        """From one descriptor's memory to the next: none crosses a page that it can avoid."""
+        """Bytes from one descriptor's memory to the next: a power of two, so that no descriptor of
+        up to 4 KiB crosses a page."""
         return 1 << (self.size - 1).bit_length()
 
     @property
@@ -78,7 +80,7 @@ class Job:
 
     @property
     def name(self) -> str:
-        """As litepcie_util dma_test calls it."""
+        """The job's name: the word for --direction of `litepcie_util dma_test`."""
         return "loopback" if self.loopback else "both" if len(self.ways) > 1 else self.ways[0]
 
 
@@ -89,6 +91,7 @@ class Stream(Bar):
         super().__init__(board, csr, at, list(more))
         self.job = job
         self.rings: dict[str, mmap.mmap] = {}
+        self.waiting: Callable[[], None] = lambda: None  # called while the plan runs
 
     def __enter__(self) -> Stream:
         super().__enter__()
@@ -100,7 +103,8 @@ class Stream(Bar):
         self._open.close()
 
     def run(self) -> tuple[dict, int]:
-        """What litepcie_util dma_test reports of such a run, and how many rules were broken."""
+        """Run the job; returns a report of the form of `litepcie_util dma_test` and how many rules
+        were broken in the window."""
         for way in self.job.ways:
             self._map(way)
             self._fill_table(way)
@@ -108,7 +112,7 @@ class Stream(Bar):
             self._tell()
         self._set("pcie_dma0_loopback_enable", int(self.job.loopback))
         self._set("pattern_control", 0 if self.job.loopback else C2H_GENERATE | H2C_CHECK)
-        self.register("pcie_counters_control", CLEAR)  # with an answer: it has arrived
+        self.register("pcie_counters_control", CLEAR)  # answered: all writes before have arrived
         self.board.command("clear")
         first, last = self._plan()
         self._rest()
@@ -125,7 +129,8 @@ class Stream(Bar):
         self.client.write_multi([(self._address(name), value.to_bytes(4, "little"))])
 
     def _map(self, way: str) -> None:
-        """Memory that both can see; what the card reads is the pattern that it expects."""
+        """Map memory that the card and this process share; h2c's holds the pattern that the card
+        expects."""
         fd = os.memfd_create("lanebox-stream")
         self._open.callback(os.close, fd)
         size = max(DESCRIPTORS * self.job.stride, mmap.PAGESIZE)
@@ -139,7 +144,7 @@ class Stream(Bar):
         self.client.map(MEMORY[way], size, fd)
 
     def _tell(self) -> None:
-        """Memory for the card's notices, and where it is."""
+        """Map memory for the card's records and status lines, and set their addresses."""
         fd = os.memfd_create("lanebox-notices")
         self._open.callback(os.close, fd)
         size = RECORDS + DESCRIPTORS * RECORD.size
@@ -180,7 +185,8 @@ class Stream(Bar):
     # The run -----------------------------------------------------------------------------------
 
     def _plan(self) -> tuple[dict, dict]:
-        """Let the board start the card, mark the window and stop the card; returns both marks."""
+        """Let the board start the card, mark the window's ends and stop the card, each at a planned
+        cycle; returns both marks."""
         begin = START + SETTLED + 4 * self.at.longest_read_ns // limits.CYCLE_NS
         end = begin + self.job.window
         for cycle in (begin, end):
@@ -193,6 +199,7 @@ class Stream(Bar):
         while (stats := self.board.stats())["planned"]:
             if time.monotonic() > deadline:
                 raise TestFailed(f"{self.job}: not done within {SECONDS} s")
+            self.waiting()
             time.sleep(0.01)
         return stats["marks"]["0"], stats["marks"]["1"]
 
@@ -204,7 +211,7 @@ class Stream(Bar):
             time.sleep(0.02)
 
     def _agree(self) -> None:
-        """The card has counted what the model has seen at its pins."""
+        """Check that the card has counted the bytes that the model counted at the pins."""
         self.register("pcie_counters_control", SNAPSHOT)
         stats = self.board.stats()
         for way in self.job.ways:
@@ -219,7 +226,8 @@ class Stream(Bar):
     # The data ----------------------------------------------------------------------------------
 
     def _compare(self, way: str) -> int:
-        """Bytes that were found right: of h2c by the card in its first turn of the ring."""
+        """Bytes that were found right. h2c's are those that the card itself compared in its first
+        turn of the ring."""
         if self.job.loopback or way == "c2h":
             return self._compare_ring()
         beats, errors = self._value("pattern_h2c_beats"), self._value("pattern_h2c_errors")
@@ -230,7 +238,7 @@ class Stream(Bar):
         return min(beats, turn) * limits.BEAT_BYTES
 
     def _compare_ring(self) -> int:
-        """The memory of c2h holds what the card has sent there last; returns bytes compared."""
+        """Compare c2h's memory with what the card wrote there last; returns the bytes compared."""
         if self.job.told:
             return self._compare_told()
         sent = self.board.stats()["rq"]["payload_bytes"]
@@ -242,9 +250,10 @@ class Stream(Bar):
         return min(sent, self.job.ring)
 
     def _compare_told(self) -> int:
-        """What the card has told of: each record, and the memory of the descriptors so far.
+        """Compare the records, and the memory of each descriptor that the status line reports.
 
-        The card may have begun with those of the next turn when it was stopped.
+        The card may have begun the next turn when it was stopped, so a record and its data may
+        already be those of the next turn. Returns the bytes compared.
         """
         size, ring = self.job.size, self.rings["c2h"]
         done = int.from_bytes(self.notices[8:16], "little")
@@ -262,9 +271,10 @@ class Stream(Bar):
         return min(done, DESCRIPTORS) * size
 
     def _wanted(self, start: int, sent: int) -> bytes:
-        """A descriptor's memory after so many bytes of the stream, `start` of them before it.
+        """A descriptor's memory when `sent` bytes of the stream have been sent.
 
-        The descriptor under way when the card stopped has one turn's data, then the last one's.
+        `start`: the descriptor's place in the ring, in bytes. The descriptor under way when the
+        card stopped has data of the last turn in front, and of the turn before it behind.
         """
         ring, size = self.job.ring, self.job.size
         turn = (sent - start) // ring
@@ -275,13 +285,14 @@ class Stream(Bar):
         )
 
     def _sent(self, start: int, size: int) -> bytes:
-        """Of the stream to the host. In loopback it is the ring of h2c, again and again."""
+        """`size` bytes of the c2h stream from byte `start` on. In loopback the stream repeats
+        h2c's ring."""
         if start < 0:  # memory is zero before the first turn
             return bytes(size)
         return pattern(start % self.job.ring if self.job.loopback else start, size)
 
     def _value(self, name: str) -> int:
-        """A register as it is now."""
+        """Read a register of the card."""
         entry, value = self.csr["csr_registers"][name], 0
         for dword in range(entry["size"]):
             data = self.client.read(BAR0, entry["addr"] + 4 * dword, 4)
@@ -308,7 +319,10 @@ class Stream(Bar):
         return {**report, "window": {"cycles": cycles, **streams}}
 
     def _data(self, way: str, payload: int) -> int:
-        """Bytes of the payload that are data: at least so many, whenever the lines were written."""
+        """Bytes of `payload` that are data and not records or status lines.
+
+        The largest possible number of status lines is subtracted, so the result is a lower bound.
+        """
         if way == "h2c" or not self.job.told:
             return payload
         data = payload - self.job.line_bytes
@@ -316,7 +330,7 @@ class Stream(Bar):
 
 
 def pattern(start: int, size: int) -> bytes:
-    """The card's pattern from byte `start` on: each dword is its number."""
+    """The card's pattern from byte `start` on: each dword is its own number in the stream."""
     first = start // 4
     return array(
         "I", [number & 0xFFFF_FFFF for number in range(first, first + size // 4)]
@@ -324,7 +338,8 @@ def pattern(start: int, size: int) -> bytes:
 
 
 def measure(board: Path, csr: Path, at: Conditions, job: Job, *more: str):
-    """(report, conditions, rules broken), as the functions of sim.measure take them."""
+    """Run a job on a board of its own; returns (report, conditions, rules broken), as the functions
+    of sim.measure take them. `more`: further board options."""
     with Stream(board, csr, at, job, more) as stream:
         report, violations = stream.run()
     return report, at, violations

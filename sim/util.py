@@ -1,10 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepcie_util on a board of its own, which starts and ends with it.
+"""litepcie_util, or a program of yours, on a board that starts and ends with it.
 
-python -m sim.util doctor                     any command, with its options
-python -m sim.util --board "--link-width 4" doctor    on another board (board --help)
+python -m sim.util doctor                            any command, with its options
+python -m sim.util --board "--link-width 4" doctor   on another board (board --help)
+python -m sim.util ./program -n 100                  a path: called with -d DEVICE first
+python -m sim.util software/examples/request.py      in Python, with lanebox_host
+python -m sim.util ~/mine.c                          in C: compiled with liblitepcie and csr.h
+python -m sim.util --running ~/crc/client.py         on the board that `make board` has started
 """
 
 from __future__ import annotations
@@ -13,11 +17,50 @@ import argparse
 import shlex
 import subprocess
 import sys
+from pathlib import Path
 
-from sim import artefacts
+from sim import artefacts, clients, examples, serve
 from sim.board.process import BoardProcess
 from sim.errors import SimError
+from sim.examples import Occupant
 from sim.measure import Conditions
+
+
+def command(words: list[str], headers: Path) -> tuple[list[str], list[str]]:
+    """The command that starts the program, and the remaining words, its arguments.
+
+    A first word with a slash is the path of a program, or of its source in C. All other words go
+    to litepcie_util.
+    """
+    if not words or "/" not in words[0]:
+        return [str(artefacts.utility(headers))], words
+    path = Path(words[0])
+    if not path.is_file():
+        raise SimError(f"there is no program {path}")
+    if path.suffix == ".c":
+        name = path.parent.name if path.stem == "client" else path.stem
+        return [str(artefacts.program(path.resolve(), name, headers))], words[1:]
+    interpreter = [sys.executable] if path.suffix == ".py" else []
+    return [*interpreter, str(path.resolve())], words[1:]
+
+
+def start(words: list[str], gateware: Path, socket: Path) -> int:
+    """Run the program on the board at `socket` with this gateware; returns its exit status."""
+    program, words = command(words, gateware / "include")
+    places = clients.environment(gateware)
+    return subprocess.run([*program, "-d", f"sim:{socket}", *words], env=places).returncode
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start a board unless --running, and the program on it; returns the program's exit status."""
+    if args.running:
+        return start(args.words, serve.running(), serve.SOCKET)
+    user = examples.find(args.example) if args.example else None
+    user = Occupant("user", args.user) if args.user else user
+    built = artefacts.build(Conditions().endpoint, user)
+    options = [*Conditions().board_options(), *shlex.split(args.board)]
+    with BoardProcess(built.board, options) as board:
+        return start(args.words, built.gateware, board.socket)
 
 
 def main() -> int:
@@ -26,15 +69,15 @@ def main() -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     parser.add_argument("--board", default="", metavar="OPTIONS", help="of the board, in one word")
-    parser.add_argument("words", nargs=argparse.REMAINDER, help="of litepcie_util")
+    parser.add_argument("--running", action="store_true", help="on the board of `make board`")
+    parser.add_argument("--example", metavar="NAME", help="in the user slot: a folder, or its name")
+    parser.add_argument("--user", metavar="MODULE:CLASS", help="in the user slot (loopback)")
+    parser.add_argument("words", nargs=argparse.REMAINDER,
+        help="a command of litepcie_util, or the path of a program")
     args = parser.parse_args()
     try:
-        built = artefacts.build(Conditions().endpoint)
-        util = artefacts.utility(built.headers)
-        options = [*Conditions().board_options(), *shlex.split(args.board)]
-        with BoardProcess(built.board, options) as board:
-            return subprocess.run([util, "-d", f"sim:{board.socket}", *args.words]).returncode
-    except SimError as error:
+        return run(args)
+    except (SimError, OSError, ValueError) as error:
         print(f"util: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

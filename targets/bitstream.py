@@ -4,15 +4,15 @@
 
 """A bitstream of an UltraScale+ part, checked before any of it reaches a cable.
 
-Reads .bit, Vivado's form with a header that names part and length, and .bin, which is the
-configuration alone. Either is walked packet by packet (UG570, "Configuration packets") up to the
-DESYNC command that ends it: a file that was cut anywhere is found. Standard library only.
+Reads .bit, Vivado's form with a header that names part and length, and .bin, which is only the
+configuration. Either is read packet by packet (UG570, "Configuration packets") up to the DESYNC
+command at its end, so a file that was truncated anywhere is found. Standard library only.
 """
 
 from dataclasses import dataclass
 from pathlib import Path
 
-# By part, without the revision in the upper four bits: OpenOCD's cpld/xilinx-xcu.cfg has them.
+# By part, without the revision in the upper four bits. Source: OpenOCD's cpld/xilinx-xcu.cfg.
 IDCODES  = {"xcku5p": 0x4a62093, "xcku3p": 0x4a63093}
 REVISION = 0xf0000000
 
@@ -20,18 +20,18 @@ PREAMBLE = bytes.fromhex("0009 0ff00ff00ff00ff000 0001")
 SYNC     = bytes.fromhex("aa995566")
 WORD     = 4
 
-# Configuration packets: type 1 names a register, type 2 goes on with it for more words.
+# Configuration packets: type 1 names a register, type 2 adds more words for the same register.
 WRITE        = 2
 REG_COMMAND  = 4
 REG_IDCODE   = 12
 CMD_DESYNC   = 13
 
 class BitstreamError(ValueError):
-    """The file is not what can be loaded; the text says why, and what to do."""
+    """The file cannot be loaded. The message says why, and what to do."""
 
 @dataclass
 class Bitstream:
-    """`data` is what the part gets, `part` what the header says, "" without one."""
+    """`data`: what the part gets. `part`: the part in the header, "" if there is no header."""
     name:   str
     part:   str
     idcode: int
@@ -40,7 +40,7 @@ class Bitstream:
 # Header -------------------------------------------------------------------------------------------
 
 def _fields(name, raw):
-    """The header's fields by letter, and where the configuration begins."""
+    """The header's fields by letter, the offset of the configuration, and its length."""
     fields, at = {}, len(PREAMBLE)
     while True:
         letter, size = raw[at:at + 1], (4 if raw[at:at + 1] == b"e" else 2)
@@ -55,7 +55,7 @@ def _fields(name, raw):
         at += length
 
 def _split(name, raw):
-    """(part, configuration) of a file's bytes."""
+    """(part, configuration) from a file's bytes."""
     if not raw.startswith(PREAMBLE):
         return "", raw
     fields, at, length = _fields(name, raw)
@@ -67,7 +67,9 @@ def _split(name, raw):
 # Packets ------------------------------------------------------------------------------------------
 
 def _writes(name, data):
-    """Every register that is written, as (register, first word); raises if the end is missing."""
+    """Every write of a register, as (register, first word). Raises BitstreamError if the end is
+    missing.
+    """
     at = data.find(SYNC) + WORD
     register = None
     while at + WORD <= len(data):
@@ -92,7 +94,7 @@ def _writes(name, data):
         "configuration; build or copy it again")
 
 def read_bitstream(filename):
-    """The bitstream in a file; BitstreamError if it is none, or not whole."""
+    """The bitstream in a file; BitstreamError if the file is none or is incomplete."""
     name = str(filename)
     try:
         raw = Path(filename).read_bytes()
@@ -112,12 +114,12 @@ def read_bitstream(filename):
     return Bitstream(name, part, idcode, data)
 
 def part_name(idcode):
-    """What is known about an IDCODE, for a reader."""
+    """An IDCODE for a message: hexadecimal, with the name of the part if a board here has it."""
     found = [part for part, known in IDCODES.items() if known == idcode & ~REVISION]
     return f"{idcode:#010x} ({found[0] if found else 'a part that no board here has'})"
 
 def check_part(bitstream, board):
-    """BitstreamError unless this is for the board's part in its package."""
+    """Raises BitstreamError unless the bitstream is for the board's part in its package."""
     device = "-".join(board.device.split("-")[:2])
     if (bitstream.idcode ^ IDCODES[board.part]) & ~REVISION:
         raise BitstreamError(f"{bitstream.name}: for another part: its IDCODE is "
@@ -131,5 +133,5 @@ def check_part(bitstream, board):
 _MIRRORED = bytes(int(f"{value:08b}"[::-1], 2) for value in range(256))
 
 def scan_value(data):
-    """`data` as a number whose lowest bit is the first one that goes into the part."""
+    """`data` as a number whose lowest bit goes into the part first."""
     return f"0x{data.translate(_MIRRORED)[::-1].hex()}"

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Find the Python that has LiteX, for scripts that are started by name from a shell.
+"""Finds the Python that has LiteX, for scripts that are started by name from a shell.
 
-Standard library only: this runs before anything is known to be installed.
+Standard library only: when this runs, perhaps nothing else is installed.
 """
 
 import importlib.util
@@ -17,9 +17,9 @@ VENV     = ROOT/".venv"
 PACKAGES = ("migen", "litex", "litepcie", "lanebox")
 
 def enter_environment():
-    """Go on if the packages are here, start again in the repository's .venv if not.
+    """Returns if the packages are here; otherwise starts again with the Python of .venv.
 
-    Exits with status 2 and the one command to run if they are in neither.
+    Exits with status 2 and the one command to run if the packages are in neither.
     """
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if not missing:

@@ -6,14 +6,14 @@
 # openocd.py sets `first` and `last`, the addresses to write, and `pages`, a file with one line for
 # each page of 256 bytes: its address and its contents as a scan value.
 #
-# OpenOCD's own driver for such a proxy knows chips by a table, and refuses those that came later:
-# what is used here is the same in all of them. Every byte is read back.
+# OpenOCD's own driver for such a proxy refuses chips that are not in its table. This script uses
+# only commands that all chips have. Every byte is read back.
 
 set page   256
 set sector 0x10000
 set burst  16
 
-# The lowest `bits` of a value, the highest of them first on the wire.
+# The lowest `bits` of a value in reverse order: the flash takes the highest bit first.
 proc reversed {value bits} {
     set result 0
     for {set bit 0} {$bit < $bits} {incr bit} {
@@ -22,7 +22,7 @@ proc reversed {value bits} {
     return $result
 }
 
-# One transfer: `out` are fields of drscan, `in` widths to read. Gives what was read, field by field.
+# One transfer. `out`: fields of drscan; `in`: widths to read. Returns what was read, by fields.
 proc spi {out {in {}}} {
     set length 0
     foreach {bits value} $out { incr length $bits }
@@ -55,7 +55,7 @@ proc wait_ready {what attempts pause} {
     refuse saying the flash is still busy with $what, status [format 0x%02x [flash_status]]
 }
 
-# What chip it is: bytes by its identification, the code for which vendors count in three ways.
+# The size of a flash in bytes, from its identification. Vendors encode it in three ways.
 proc capacity {code} {
     if {$code >= 0x30 && $code <= 0x3c} { return [expr {1 << ($code - 0x20)}] }
     if {$code >= 0x20 && $code <= 0x22} { return [expr {1 << ($code - 0x06)}] }
@@ -64,8 +64,8 @@ proc capacity {code} {
 }
 
 proc identify {} {
-    # The switch from the configuration's clock to ours swallows three pulses: the first transfer is
-    # a sacrifice. Then out of any mode that a boot has left the chip in.
+    # The switch from the configuration clock to ours swallows three pulses, so the first transfer
+    # is lost on purpose. The next ones end any mode in which the boot has left the chip.
     foreach code {0xff 0xff 0x66 0x99} { spi [command $code] }
     sleep 1
     set id [reversed 0x[spi [command 0x9f] 24] 24]
@@ -83,7 +83,7 @@ proc check_room {size} {
     if {$last >= $size} {
         refuse saying the flash has $size bytes, and [expr {$last + 1}] are needed
     }
-    # Chips of more than 16 MiB know the commands with four bytes of address.
+    # Chips of more than 16 MiB have commands with four bytes of address.
     set wide [expr {$size > 0x1000000}]
 }
 
@@ -100,7 +100,7 @@ proc erase {} {
     }
 }
 
-# Calls `each` with up to `size` lines of the file of pages, and says how far it is.
+# Calls `each` with up to `size` lines of the file of pages, and reports progress as `kind`.
 proc for_pages {size kind each} {
     set file [open $::pages r]
     set all  [gets $file]

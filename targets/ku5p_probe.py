@@ -6,12 +6,12 @@
 
 """Find out what is on the pins of the KU5P card, over JTAG alone.
 
---build makes two images, which pull all pins down and up. --listen loads one after the other and
-drives nothing: what follows both pulls is free, what does not is driven by somebody, and reference
-clocks are counted against the configuration's own. --drive PIN then has one free pin send its name
-as a UART, weakly, for ten seconds, for you to find with a probe; --decode reads a recording of it.
+--build makes two images: one pulls all pins down, the other up. --listen loads one after the other
+and drives nothing. A pin that follows both pulls is free; something drives any other pin. Reference
+clocks are counted against the configuration clock. --drive PIN has one free pin send its name as a
+UART, weakly, for ten seconds, so that you can find it with a probe; --decode reads a recording.
 
-The risks are in targets/README.md: read them first. Exit status as of ku5p.py.
+The risks are in targets/README.md: read them first. The exit status is as for ku5p.py.
 """
 
 import argparse
@@ -29,8 +29,8 @@ from pin_decoder import decode, read_recording
 from vivado import find_vivado, place_and_route
 
 NO_VENDOR = 3
-WINDOW    = 1 << 26 # 1.3 s of the configuration's clock.
-NOMINAL   = 50e6    # Of that clock, in Hz, give or take 15 %.
+WINDOW    = 1 << 26 # Cycles of the configuration clock: 1.3 s.
+NOMINAL   = 50e6    # Of the configuration clock, in Hz; 15 % off at most.
 HEARD     = "heard.json"
 
 FREE, CHANGES, LOW, HIGH, UNCLEAR = "free", "changes", "held low", "held high", "unclear"
@@ -63,7 +63,7 @@ def image(arguments, pull):
     return Path(arguments.output_dir).absolute()/f"probe_{probe_design.PULLS[pull]}"
 
 def build(arguments):
-    """Both images as far as they can be made; False where the vendor's tool is not there."""
+    """Makes both images as far as possible. False if the vendor's tool is not there."""
     from lanebox.jtag.design import synthesise_design
     from lanebox.synthesis.yosys import find_yosys
 
@@ -82,7 +82,7 @@ def build(arguments):
 # Listening ----------------------------------------------------------------------------------------
 
 def settings(pull):
-    """What probe.tcl has to know of the image."""
+    """Values that probe.tcl needs to know about the image."""
     from lanebox.jtag import pin_probe
 
     pins, clocks = len(probe_design.candidates(BOARD)), len(probe_design.refclks())
@@ -94,7 +94,7 @@ def settings(pull):
         **{f"operation({name})": number for name, number in operations.items()}}
 
 def talk(arguments, pull, commands, note=lambda *words: None):
-    """Load an image and run probe.tcl's procedures on it."""
+    """Loads an image and runs procedures of probe.tcl on it."""
     folder    = image(arguments, pull)
     bitstream = folder/"vivado"/f"{folder.name}.bit"
     if not bitstream.exists():
@@ -106,13 +106,13 @@ def talk(arguments, pull, commands, note=lambda *words: None):
         ["check_probe", "listen", *commands], arguments.cable, arguments.cable_speed, note)
 
 def clock_count(data):
-    """The count in an answer about a clock; 0 if it is of an earlier listening."""
+    """The count in an answer about a clock; 0 if the count is of an earlier listening."""
     from lanebox.jtag.pin_probe import COUNT_BITS
 
     return data if data >> COUNT_BITS == 0 else 0
 
 def hear(arguments, pull):
-    """What the image with this pull says: pins as (low, high, changes), clocks as counts."""
+    """What the image with this pull reports: pins as [low, high, changes], clocks as counts."""
     from lanebox.jtag import pin_probe
 
     pins, clocks = {}, {}
@@ -128,7 +128,7 @@ def hear(arguments, pull):
     return {"pins": pins, "clocks": clocks}
 
 def verdict(down, up):
-    """What a pin is, by what it did under both pulls."""
+    """What a pin is, by its behaviour under both pulls."""
     if down[2] or up[2] or down[0] == down[1] or up[0] == up[1]:
         return CHANGES
     if down[1] and up[1]:
@@ -138,7 +138,8 @@ def verdict(down, up):
     return FREE if down[0] and up[1] else UNCLEAR
 
 def frequency(name, clocks):
-    """In MHz, by PCIe's 100 MHz if they are there, else by the configuration's clock."""
+    """A clock in MHz: measured by PCIe's 100 MHz if it is there, else by the configuration clock.
+    """
     count, known = clocks[name], clocks["225.0"] # The KU5P card's PCIe reference clock.
     if 0.8 < known*NOMINAL/WINDOW/100e6 < 1.2:
         return f"{100*count/known:8.3f} MHz"
@@ -164,7 +165,9 @@ def listen(arguments):
 # Driving ------------------------------------------------------------------------------------------
 
 def drive(arguments):
-    """Drive one pin, if it is free under both pulls: the image itself can only tell of its own."""
+    """Drives one pin if it is free under both pulls. An image knows only what it heard with its
+    own.
+    """
     names = [pin for pin, _ in probe_design.candidates(BOARD)]
     if arguments.drive not in names:
         raise ProgramError(f"{arguments.drive} is not driven: it is no ordinary pin of this "

@@ -2,42 +2,43 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What is known about the nets of a board, how well, and from where.
+"""What is known about the nets of a board, how well, and from which source.
 
-One table per board serves the pins of a build, its constraints and the reader of targets/README.md.
-Standard library only, so that --help and the table need no environment.
+One table for each board serves the pins of a build, its constraints and targets/README.md. Standard
+library only, so that --help and the table need no environment.
 """
 
 from dataclasses import dataclass
 
-HIGH     = "high"     # Somebody has seen it work, or the package leaves no choice.
-REPORTED = "reported" # One owner of the card has published it; nobody else has repeated it yet.
-INFERRED = "inferred" # Follows from what is known, but nobody has said that it works.
-UNKNOWN  = "unknown"  # Not to be used; `advice` says what is known and how to find out.
+HIGH     = "high"     # A published design worked with this pin, or the package leaves no choice.
+REPORTED = "reported" # One owner of the card has published it; nobody else has confirmed it.
+INFERRED = "inferred" # Follows from what is known; nobody has said that it works.
+UNKNOWN  = "unknown"  # Must not be used; `advice` says what is known and how to find out.
 
 CONFIDENCES = (HIGH, REPORTED, INFERRED, UNKNOWN)
 
 @dataclass(frozen=True)
 class Net:
-    """One net, or several that belong together: pins in order, lane or bit 0 first."""
+    """One net, or several that belong together. Pins are in order, lane or bit 0 first."""
     name:       str
     pins:       str
     standard:   str
     confidence: str
     source:     str
     advice:     str  = ""
-    fabric:     bool = True # False: a pin of the package that no port of a design is put on.
+    fabric:     bool = True # False: a pin of the package to which a design has no port.
 
 @dataclass(frozen=True)
 class Board:
     """The facts of one board."""
-    name:   str   # As in the name of its target.
+    name:   str   # As in the name of the board's target.
     title:  str
     device: str
     lanes:  tuple # Numbers of PCIe lanes that can be built, the default first.
-    clock:  float # Of the core's user side at the default number of lanes and 256 bit, in Hz.
-    block:  str   # The PCIe block of the part,
-    quad:   str   # and the transceivers where its lane 0 is.
+    # Clock of the core's user side, in Hz, at the default number of lanes and 256 bit.
+    clock:  float
+    block:  str   # The PCIe block of the part.
+    quad:   str   # The quad of transceivers that has lane 0.
     nets:   tuple
 
     @property
@@ -45,7 +46,9 @@ class Board:
         return self.device.partition("-")[0]
 
     def net(self, name):
-        """The net called `name`; a LookupError with what is known if it may not be used."""
+        """The net called `name`. Raises LookupError if it may not be used; the message says what is
+        known.
+        """
         found = {net.name: net for net in self.nets}
         if name not in found:
             raise LookupError(f"{self.title} has no net {name!r}: there are {', '.join(found)}")
@@ -55,7 +58,8 @@ class Board:
         return net
 
     def lane_pins(self, name, lanes):
-        """The pins of the first `lanes` lanes of pcie.<name>, proven lane first."""
+        """The pins of the first `lanes` lanes of pcie.<name>. Lane 0, the proven one, comes first.
+        """
         if lanes not in self.lanes:
             raise LookupError(f"{self.title} has no {lanes} lanes: choose "
                 f"{' or '.join(map(str, self.lanes))}")
@@ -63,7 +67,7 @@ class Board:
         return found.split()[:lanes]
 
     def resources(self, lanes):
-        """(port, pins, standard) of every port that a build of this board has."""
+        """(port, pins, standard) of every port of a build for this board."""
         name  = f"pcie_x{lanes}"
         ports = [(f"{name}.{pin}", self.net(f"pcie.{pin}").pins.split(),
             self.net(f"pcie.{pin}").standard) for pin in ("rst_n", "clk_p", "clk_n")]
@@ -74,7 +78,7 @@ class Board:
             if net.confidence == HIGH]
 
 def markdown(board):
-    """The table for a reader."""
+    """The table of targets/README.md."""
     lines = ["| net | pins | standard | confidence | source |", "|---|---|---|---|---|"]
     for net in board.nets:
         said = f"{net.source}. {net.advice}" if net.advice else net.source
@@ -89,7 +93,7 @@ def _port_names(port, pins):
     return [name] if len(pins) == 1 else [f"{name}[{n}]" for n in range(len(pins))]
 
 def constraints(board, lanes):
-    """Pins, standards and the reference clock, in the form that every tool for this part reads."""
+    """Pins, standards and the reference clock, in a form that every tool for this part reads."""
     lines = []
     for port, pins, standard in board.resources(lanes):
         level, *properties = standard.split() or [""]

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""OpenOCD: where it is, which cables it knows, and running openocd.tcl; an error for each cause.
+"""Finds OpenOCD and its cables, runs openocd.tcl, and has an error message for each cause.
 
-Standard library only. Every run has a bound on its silence; an interrupted one leaves no process
-and no file behind.
+Standard library only. A run is stopped if it is silent for too long. An interrupted run leaves no
+process and no file behind.
 """
 
 import os
@@ -22,23 +22,23 @@ from bitstream import IDCODES, part_name, scan_value
 HERE    = Path(__file__).parent
 SCRIPT  = HERE/"openocd.tcl"
 FLASH   = HERE/"flash.tcl"
-SCRIPTS = Path("/usr/share/openocd/scripts") # Where Debian's package has its own.
+SCRIPTS = Path("/usr/share/openocd/scripts") # Where Debian's package has OpenOCD's scripts.
 CABLE   = "digilent-hs2"
-SPEED   = 6000 # kHz: what cheap cables and short wires do.
-GRACE   = 1    # Seconds to end by itself; in the middle of a scan OpenOCD does not listen.
-SILENCE = 30   # Seconds without a word from OpenOCD after which it is given up.
+SPEED   = 6000 # kHz: what cheap cables and short wires can do.
+GRACE   = 1    # Seconds to end by itself. OpenOCD does not react in the middle of a scan.
+SILENCE = 30   # Seconds without output from OpenOCD after which it is stopped.
 
-FIELD = 128    # Bytes of one number: OpenOCD takes time by the square of it.
-PIECE = 64     # Numbers in one scan: 8 KiB between two lines of progress.
-PAGE  = 256    # Bytes that a flash takes at a time.
+FIELD = 128    # Bytes of one number: OpenOCD's time grows with its square.
+PIECE = 64     # Numbers in one scan: a line of progress for every 8 KiB.
+PAGE  = 256    # Bytes that a flash takes in one write.
 
 class ProgramError(RuntimeError):
-    """Nothing was programmed, or it did not work; the text says why, and what to do."""
+    """Nothing was programmed, or it did not work. The message says why, and what to do."""
 
 # Program and cable --------------------------------------------------------------------------------
 
 def find_openocd():
-    """OpenOCD's program by LANEBOX_OPENOCD or PATH."""
+    """OpenOCD's program, from LANEBOX_OPENOCD or PATH."""
     found = shutil.which(os.environ.get("LANEBOX_OPENOCD") or "openocd")
     if not found:
         raise ProgramError("OpenOCD is not installed: `apt-get install openocd` (the package is "
@@ -46,7 +46,7 @@ def find_openocd():
     return found
 
 def find_cable(name):
-    """The interface file for `--cable`: a file of the user's, or one that OpenOCD brings."""
+    """The interface file for `--cable`: a file of the user's, or one of OpenOCD's."""
     if Path(name).suffix == ".cfg" or "/" in name:
         if not Path(name).is_file():
             raise ProgramError(f"--cable {name}: there is no such interface file")
@@ -62,7 +62,7 @@ def find_cable(name):
 
 # Errors -------------------------------------------------------------------------------------------
 
-# What the script says, with its words.
+# Messages for the errors that openocd.tcl reports; {0} stands for its words.
 REFUSALS = {
     "absent":   "{cable}: the cable is there, but no part answers on it: is the card powered, and "
                 "the JTAG header plugged in the right way round? Nothing was programmed",
@@ -79,7 +79,7 @@ REFUSALS = {
     "saying":   "{0}",
 }
 
-# What OpenOCD says when it cannot begin.
+# Messages for OpenOCD's own errors before the script runs.
 BEGINNINGS = (
     (r"LIBUSB_ERROR_ACCESS|Permission denied", "{cable}: the cable is there, but this user may not "
         "open it: log in again after `usermod -aG plugdev`, or run as root"),
@@ -103,7 +103,7 @@ def _reason(cable, part, said, log):
 # Run ----------------------------------------------------------------------------------------------
 
 def _lines(process, silence):
-    """What a process writes, line by line; ProgramError if it is silent for too long."""
+    """The output of a process, line by line. Raises ProgramError if it is silent for too long."""
     rest = b""
     while True:
         if not select.select([process.stdout], [], [], silence)[0]:
@@ -127,9 +127,10 @@ def _stop(process):
 
 def run(board, cable, speed, settings, commands, note=lambda *words: None, silence=SILENCE,
         more=()):
-    """Run openocd.tcl's procedures; all that it said, as lists of words. ProgramError if it failed.
+    """Runs procedures of openocd.tcl. Returns its reports as lists of words; ProgramError if it
+    failed.
 
-    `note` gets the words as they are said; `more` are further scripts.
+    `note` gets each report at once. `more` are further scripts.
     """
     program = find_openocd()
     values  = {"idcode": f"{IDCODES[board.part]:#010x}", "speed": speed, **settings}
@@ -159,7 +160,8 @@ def run(board, cable, speed, settings, commands, note=lambda *words: None, silen
     return said
 
 def write_scans(data, file):
-    """The scans that shift `data`, a line each, behind a line with their number."""
+    """Writes the scans that shift `data`: their number on the first line, then one line for each.
+    """
     pieces = [data[at:at + FIELD*PIECE] for at in range(0, len(data), FIELD*PIECE)]
     file.write(f"{len(pieces)}\n")
     for piece in pieces:
@@ -169,20 +171,20 @@ def write_scans(data, file):
 
 def load_and(board, bitstream, settings, scripts, commands, cable, speed,
         note=lambda *words: None, silence=SILENCE):
-    """Configure the board's part, then go on with `commands` of `scripts`; all that was said."""
+    """Configures the board's part, then runs `commands` of `scripts`. Returns all reports."""
     with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".scans") as file:
         write_scans(bitstream.data, file)
         return run(board, cable, speed, {"scans": file.name, **settings},
             ["check_chain", "load_part", *commands], note, silence, scripts)
 
 def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, silence=SILENCE):
-    """Configure the board's part."""
+    """Configures the board's part."""
     load_and(board, bitstream, {}, [], [], cable, speed, note, silence)
 
 # Flash --------------------------------------------------------------------------------------------
 
 def write_pages(data, first, file):
-    """The pages of `data` from address `first`, a line each, behind a line with their number."""
+    """Writes the pages of `data` from address `first` on: their number, then one line for each."""
     data += b"\xff"*(-len(data)%PAGE)
     file.write(f"{len(data)//PAGE}\n")
     for at in range(0, len(data), PAGE):
@@ -191,7 +193,7 @@ def write_pages(data, first, file):
 
 def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda *words: None,
         silence=SILENCE):
-    """Load the proxy, write `data` to the flash from address `first` on, and read it back."""
+    """Loads the proxy, writes `data` to the flash from address `first` on, and reads it back."""
     with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".pages") as file:
         write_pages(data, first, file)
         settings = {"pages": file.name, "first": first, "last": first + len(data) - 1}
@@ -202,7 +204,7 @@ def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda
 DOING = {"progress": "loading", "erased": "erasing", "wrote": "writing", "verified": "comparing"}
 
 class Progress:
-    """What is said as lines for a person: percent on a terminal, every tenth elsewhere."""
+    """Prints reports as lines for a person: each percent on a terminal, every tenth elsewhere."""
     def __init__(self, stream):
         self.stream = stream
         self.shown  = None

@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# One UltraScale+ part of six instruction bits on a cable, for OpenOCD 0.12. openocd.py starts it and
-# sets `idcode` (without revision), `speed` (kHz) and, to load, `scans`, a file with one line of
-# `drscan` arguments for each piece. What it says to openocd.py begins with "lanebox:".
+# One UltraScale+ part with six instruction bits on a cable, for OpenOCD 0.12. openocd.py starts
+# this script and sets `idcode` (without revision), `speed` (kHz) and, to load, `scans`, a file with
+# one line of `drscan` arguments for each piece. Lines for openocd.py begin with "lanebox:".
 #
-# Nothing is shifted into the part before its IDCODE has been seen: OpenOCD reads it with the scan
-# that finds out what is on the chain. The configuration is one single scan (UG570), paused between
-# pieces: OpenOCD goes on from Pause-DR without leaving the data register.
+# Nothing is shifted into the part before its IDCODE was checked: OpenOCD reads the IDCODE with the
+# scan that finds the parts of the chain. The configuration is one single scan (UG570), paused
+# between pieces: OpenOCD goes on from Pause-DR without leaving the data register.
 
 transport select jtag
 adapter speed $speed
@@ -24,7 +24,7 @@ set ir(jprogram) 0x0b
 set ir(jstart)   0x0c
 set ir(bypass)   0x3f
 
-# Of the status register.
+# Bits of the status register.
 set crc_error     0x0001
 set end_of_start  0x0010
 set init_complete 0x0800
@@ -39,7 +39,7 @@ proc refuse {args} {
     return -code error [join $args]
 }
 
-# What is on the chain must be this part and nothing else.
+# The chain must have this part and nothing else.
 proc check_chain {} {
     global idcode
     set found [jtag cget card.tap -idcode]
@@ -51,7 +51,7 @@ proc check_chain {} {
 
 proc instruct {name} { irscan card.tap $::ir($name) }
 
-# The first bit of a word on the way into the part is its highest, and that of a scan its lowest.
+# A word goes into the part with its highest bit first, a scan with its lowest bit first.
 proc mirror {word} {
     set result 0
     for {set bit 0} {$bit < 32} {incr bit} {
@@ -67,7 +67,7 @@ proc configure {args} {
     drscan card.tap {*}$fields
 }
 
-# The status register, by packets; DESYNC leaves the part as it was found.
+# Reads the status register by packets. DESYNC leaves the part as it was before.
 proc read_status {} {
     configure 0xffffffff 0xaa995566 0x20000000 0x2800e001 0x20000000 0x20000000
     instruct cfg_out
@@ -76,7 +76,7 @@ proc read_status {} {
     return $word
 }
 
-# Clear the configuration, and wait until the part takes a new one.
+# Clears the configuration and waits until the part is ready for a new one.
 proc clear_part {} {
     instruct jprogram
     runtest 10000

@@ -2,21 +2,21 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Names of pins out of what a logic analyser has recorded: see gateware/jtag/pin_name.py.
+"""Finds names of pins in what a logic analyser has recorded: see gateware/jtag/pin_name.py.
 
-The sender's clock is 15 % off or more, so the bit is measured, by the ten alternating bits of `U`.
-Standard library only.
+The sender's clock is 15 % off or more. So the length of a bit is measured from the ten alternating
+bits of `U`. Standard library only.
 """
 
 import csv
 from bisect import bisect_right
 
-FRAME  = 10   # Bits of a byte with start and stop.
-BYTES  = 5    # Name and line feed, behind the `U`.
-UNEVEN = 0.25 # Of a bit: more, and what alternates is no `U`.
+FRAME  = 10   # Bits of a byte, with its start and stop bit.
+BYTES  = 5    # Name and line feed, after the `U`.
+UNEVEN = 0.25 # Part of a bit: a `U` has edges no less even than this.
 
 def read_recording(filename):
-    """(seconds, level) at each change, from a CSV file of two columns; other lines do not count."""
+    """(seconds, level) at each change, from a CSV file of two columns. Other lines are skipped."""
     changes = []
     with open(filename, newline="") as file:
         for row in csv.reader(file):
@@ -29,7 +29,7 @@ def read_recording(filename):
     return changes
 
 def _bit_after(times, at):
-    """The length of a bit, if the ten changes from number `at` on are a `U`; else None."""
+    """The length of a bit if the ten changes from number `at` on are a `U`, else None."""
     edges = times[at:at + FRAME]
     if len(edges) < FRAME:
         return None
@@ -38,19 +38,19 @@ def _bit_after(times, at):
     return bit if even else None
 
 def _falling_near(changes, times, time, reach):
-    """When the line fell, at most `reach` from `time`; None if it did not."""
+    """The time of a falling edge at most `reach` from `time`; None if there is none."""
     near = range(bisect_right(times, time - reach), bisect_right(times, time + reach))
     return next((times[at] for at in near if changes[at][1] == 0), None)
 
 def _byte(level, start, bit):
-    """The byte whose start bit begins at `start`, or None if its frame is none."""
+    """The byte whose start bit begins at `start`, or None if start or stop bit is wrong."""
     bits = [level(start + (n + 0.5)*bit) for n in range(FRAME)]
     if bits[0] != 0 or bits[-1] != 1:
         return None
     return sum(value << n for n, value in enumerate(bits[1:-1]))
 
 def decode(changes):
-    """The names in a recording, in the order in which they come."""
+    """The names in a recording, in order."""
     times = [time for time, _ in changes]
     names = []
 
@@ -61,7 +61,7 @@ def decode(changes):
     for at, (time, value) in enumerate(changes):
         bit = _bit_after(times, at) if value == 0 else None
         word, start = [], time
-        # Each byte begins anew with its start bit, as for any UART: errors do not add up.
+        # Each byte is timed from its own start bit, as in any UART, so errors do not add up.
         while bit and start is not None and None not in word and len(word) < BYTES:
             start = _falling_near(changes, times, start + FRAME*bit, bit/2)
             word.append(None if start is None else _byte(level, start, bit))

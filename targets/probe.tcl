@@ -2,19 +2,19 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# What openocd.py asks of the probe in gateware/jtag/pin_probe.py; sourced after openocd.tcl. It sets
-# `pins` and `clocks`, how many there are, `identification`, `window` in cycles of the configuration's
-# clock, and `operation` with the numbers and `key` of pin_probe.py.
+# Procedures for the probe in gateware/jtag/pin_probe.py; sourced after openocd.tcl. openocd.py sets
+# `pins` and `clocks` (their numbers), `identification`, `window` in cycles of the configuration
+# clock, `key`, and `operation` with the numbers of pin_probe.py.
 
 set ir(user2) 0x03
 
-# Of the status.
+# Bits of the status.
 set running    1
 set driving    4
 set refused    8
 set contention 16
 
-# Give a request; what comes out is the answer to the one before, as {status data}.
+# Sends a request. Returns the answer to the request before, as {status data}.
 proc request {name {index 0} {argument 0}} {
     instruct user2
     set fields [drscan card.tap 32 $argument 16 $index 8 0 8 $::operation($name)]
@@ -35,7 +35,7 @@ proc check_probe {} {
     }
 }
 
-# Listen to all pins for the whole window; bounded, as the clock may be slow but not still.
+# Listens to all pins for the whole window. The wait is bounded: the probe's clock may stand still.
 proc listen {} {
     request listen 0 $::window
     set bound [expr {100 + $::window/200000}]
@@ -51,7 +51,7 @@ proc report {} {
     for {set n 0} {$n < $::clocks} {incr n} { say clock $n [lindex [ask clock $n] 1] }
 }
 
-# Have one pin send its name until the probe lets go of it.
+# Has one pin send its name until the probe lets go of it.
 proc drive {index} {
     request drive $index $::key
     for {set n 0} {$n < 400} {incr n} {

@@ -2,26 +2,27 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What the probe of a board in package FFVB676 has on which pin, and its constraints.
+"""The design of the probe for a board in package FFVB676: its pins and constraints.
 
 Standard library only.
 """
 
 from ffvb676 import BANKS, HIGH_DENSITY, QUADS
 
-PULLS = ("down", "up") # By the level that all pins are pulled to.
+PULLS = ("down", "up") # The level to which an image pulls all pins.
 
-# The weakest that these banks have (UG571); high performance banks never see more than 1.8 V.
+# The weakest drivers of these banks (UG571). High performance banks never have more than 1.8 V.
 DENSE = ("LVCMOS33", 4)
 FAST  = ("LVCMOS18", 2)
 
-# A reference clock on a board is at most this fast, and the configuration's at most 50 MHz + 15 %.
+# Nanoseconds. A board's reference clock is no faster than this, and the configuration clock no
+# faster than 50 MHz + 15 %.
 REFCLK_PERIOD  = 3.1
 CFGMCLK_PERIOD = 17.3
 TCK_PERIOD     = 33.0
 
 def candidates(board):
-    """(pin, bank) of every ordinary pin that the board's table says nothing certain about."""
+    """(pin, bank) of every ordinary pin that the board's table does not name."""
     known = {pin for net in board.nets for pin in net.pins.split()}
     return [(pin, bank) for bank, pins in BANKS.items() for pin in "".join(pins).split()
         if pin not in known]
@@ -32,8 +33,9 @@ def refclks():
         for n, p in enumerate(pins["clk_p"].split())]
 
 def constraints(board, pull):
-    """Pins with their pull, their weak and slow drivers, and the clocks, which know nothing of
-    each other."""
+    """Pins with their pull and their weak and slow drivers, and the clocks, which are asynchronous
+    to each other.
+    """
     lines = []
     for n, (pin, bank) in enumerate(candidates(board)):
         standard, drive = DENSE if bank in HIGH_DENSITY else FAST
@@ -57,7 +59,7 @@ def constraints(board, pull):
     return "\n".join([*lines, f"set_clock_groups -asynchronous {groups}"]) + "\n"
 
 def write(board, pull, folder):
-    """Verilog and constraints of the image with this pull."""
+    """Writes Verilog and constraints of the image with this pull."""
     from litex.build.generic_platform import Pins, Subsignal
 
     from lanebox.jtag.design import make_platform, write_design

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""--detect, --load, --flash, --rescan and --driver: what is done with a build or a card.
+"""--detect, --load, --flash, --rescan and --driver: actions with a build or a card.
 
 Standard library only: a bitstream can be loaded on a machine that builds nothing.
 """
@@ -22,7 +22,7 @@ from rescan import rescan
 from vivado import APPLICATION, DEVICE, VENDOR
 
 PROGRAMMERS = ("openocd", "openFPGALoader")
-PATIENCE    = 600 # Seconds for all of openFPGALoader's work, which tells no progress.
+PATIENCE    = 600 # Seconds for all of openFPGALoader's work: it reports no progress.
 
 def add_options(parser):
     group = parser.add_argument_group("programmer options")
@@ -41,10 +41,10 @@ def add_options(parser):
 # Load ---------------------------------------------------------------------------------------------
 
 class NoVendor(ProgramError):
-    """It needs what only the vendor's tool makes."""
+    """The action needs a file that only the vendor's tool makes."""
 
 def find_bitstream(arguments, built):
-    """The bitstream that was named, or else what --build left."""
+    """The bitstream that was named, or else the one that --build left."""
     if not arguments.bitstream and not built.exists():
         raise ProgramError(f"there is no {built}: `{sys.argv[0]} --build` makes it where Vivado "
             "is; --bitstream names one from elsewhere")
@@ -62,7 +62,7 @@ def load(board, arguments):
             openocd.Progress(sys.stdout))
 
 def _openfpgaloader(arguments, *more):
-    """Run openFPGALoader on the cable; what it says."""
+    """Runs openFPGALoader on the cable. Returns its output."""
     program = shutil.which("openFPGALoader")
     if not program:
         raise ProgramError("openFPGALoader is not installed: `apt-get install openfpgaloader` (the "
@@ -82,7 +82,7 @@ def _openfpgaloader(arguments, *more):
     return text
 
 def load_by_openfpgaloader(board, filename, arguments):
-    """The same with openFPGALoader, which is asked for the IDCODE before it may load."""
+    """Loads with openFPGALoader, after it has reported the board's IDCODE."""
     found = re.findall(r"idcode\s+0x([0-9a-f]+)", _openfpgaloader(arguments, "--detect"))
     codes = [int(code, 16) for code in found]
     if [code & ~REVISION for code in codes] != [IDCODES[board.part]]:
@@ -93,13 +93,13 @@ def load_by_openfpgaloader(board, filename, arguments):
 
 # Flash --------------------------------------------------------------------------------------------
 
-# The first 16 MiB hold the golden image, which the part starts with; that one goes on to the
-# application behind it, and is what is left when the application does not start.
+# The first 16 MiB hold the golden image. The part starts with it, and it starts the application
+# behind it. If the application does not start, the golden image stays.
 GOLDEN, ROOM = 0, 1 << 24
 PROXY        = "spi_proxy"
 
 def find_image(arguments):
-    """The bitstream to write, and where: only --golden gets at the golden image."""
+    """The bitstream to write, and its address. Only --golden overwrites the golden image."""
     name  = "lanebox_golden.bit" if arguments.golden else "lanebox.bit"
     first = GOLDEN if arguments.golden else APPLICATION
     built = Path(arguments.output_dir)/"vivado"/name
@@ -131,7 +131,7 @@ def flash(board, arguments):
 # Driver -------------------------------------------------------------------------------------------
 
 def write_driver(output):
-    """Driver and tools with the headers of this build, in the output folder."""
+    """Writes driver and tools with the headers of this build to the output folder."""
     folder = Path(output)/"driver"
     shutil.rmtree(folder, ignore_errors=True)
     for part in ("kernel", "user"):
@@ -144,7 +144,7 @@ def write_driver(output):
 # All of it ----------------------------------------------------------------------------------------
 
 def program(board, arguments):
-    """What was asked for, in the order in which it makes sense."""
+    """Does the actions that were asked for, in an order that makes sense."""
     if arguments.detect:
         openocd.run(board, arguments.cable or openocd.CABLE, arguments.cable_speed, {"scans": ""},
             ["check_chain"], openocd.Progress(sys.stdout))

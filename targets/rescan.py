@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Make the host look at its PCIe slots again after the card has got another configuration.
+"""Makes the host look at its PCIe slots again after the card has got another configuration.
 
-What stood in the slot is taken away first: a device that changed under a driver is nobody's. Reads
-and writes sysfs (LANEBOX_SYSFS names another root, for tests). Standard library only.
+Old devices of the card are removed first: a driver must not keep a device that has changed. This
+reads and writes sysfs (LANEBOX_SYSFS names another root, for tests). Standard library only.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 PATIENCE = 5 # Seconds for the link to train and the host to find the card.
 
 class RescanError(RuntimeError):
-    """The host does not have the card; the text says why, and what to do."""
+    """The host does not have the card. The message says why, and what to do."""
 
 def sysfs():
     return Path(os.environ.get("LANEBOX_SYSFS", "/sys"))/"bus"/"pci"
@@ -27,7 +27,7 @@ def _read(device, name):
         return "?"
 
 def find_cards(vendor, device):
-    """The devices with these identifiers, as folders of sysfs."""
+    """The devices with these identifiers, as folders in sysfs."""
     wanted = (f"{vendor:#06x}", f"{device:#06x}")
     return [entry for entry in sorted((sysfs()/"devices").glob("*"))
         if (_read(entry, "vendor"), _read(entry, "device")) == wanted]
@@ -42,7 +42,7 @@ def _write(path):
         raise RescanError(f"{path}: {error.strerror}: has this host PCIe?") from None
 
 def link(card):
-    """The card's link as a sentence."""
+    """The card's link, as a sentence."""
     speed, width = _read(card, "current_link_speed"), _read(card, "current_link_width")
     most         = f"{_read(card, 'max_link_speed')} x{_read(card, 'max_link_width')}"
     below        = "" if f"{speed} x{width}" == most else f", of {most} that the card has"
@@ -55,7 +55,7 @@ def _wait(reached, patience):
     return reached()
 
 def rescan(vendor, device, patience=PATIENCE):
-    """Take the old cards away, look again, and say what the link of each is like."""
+    """Removes the old cards, rescans, and returns a sentence about the link of each card."""
     for card in find_cards(vendor, device):
         _write(card/"remove")
         if not _wait(lambda card=card: not card.exists(), patience):

@@ -2,18 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What the targets of boards share: options, platform, gateware, synthesis by Yosys, and the
-honest end where the vendor's tool is needed and not there.
+"""The common part of the targets of boards: options, platform, gateware, synthesis by Yosys, and
+exit status 3 if the vendor's tool is needed and not there.
 
-Into the output folder go the files of lanebox.build, and
+The output folder gets the files of lanebox.build, and
 
     gateware/<board>.xdc              pins, standards and the reference clock
-    gateware/core.tcl                 what the vendor's PCIe core must be like
+    gateware/core.tcl                 the properties of the vendor's PCIe core
     synthesis/netlist.edif, netlist.v the mapped netlist
     report.json                       area by block, the deepest paths, problems
-    vivado/lanebox.bit                the bitstream, with reports beside it, where Vivado is;
+    vivado/lanebox.bit                the bitstream, with reports beside it, if Vivado is here;
                                       lanebox_golden.bit is for the flash's first half
-    spi_proxy/                        the same of the design through which the flash is written
+    spi_proxy/                        the same files of the design that writes the flash
 """
 
 import argparse
@@ -28,10 +28,10 @@ from environment import ROOT, enter_environment
 from nets import HIGH, constraints
 from vivado import core_script, find_vivado, place_and_route
 
-CORE_LANES  = 8 # The core is always the x8 one; the link trains down to the lanes that are there.
-HARD_BLOCK  = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv" # Its pins, which synthesis sees.
+CORE_LANES  = 8 # The core is always x8. The link trains down to the lanes that have pins.
+HARD_BLOCK  = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv" # Source of the core's pins for synthesis.
 PROXY       = programming.PROXY
-NO_VENDOR   = 3 # Exit status: all is done that needs no vendor tool.
+NO_VENDOR   = 3 # Exit status: everything that needs no vendor tool is done.
 EDITION     = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
 ACTIONS = ("build", "synth_only", "detect", "load", "flash", "rescan", "driver")
@@ -85,7 +85,9 @@ def parse_arguments(board, description):
 # Gateware -----------------------------------------------------------------------------------------
 
 def make_platform(board, lanes):
-    """LiteX's platform with the board's usable pins; other nets are refused with what is known."""
+    """LiteX's platform with the board's usable pins. A request for another net says what is known
+    of it.
+    """
     from litex.build.generic_platform import ConstraintError, IOStandard, Misc, Pins, Subsignal
     from litex.build.xilinx import XilinxUSPPlatform
 
@@ -107,13 +109,13 @@ def make_platform(board, lanes):
                 return XilinxUSPPlatform.request(self, name, *arguments, **options)
             except ConstraintError:
                 if name in [net.name for net in board.nets]:
-                    board.net(name) # Says why it cannot be used.
+                    board.net(name) # Raises an error that says why the net cannot be used.
                 raise
 
     return Platform(board.device, io, toolchain="vivado")
 
 class CorePads:
-    """The pins as the core has them, of which the board may have fewer."""
+    """Pads for the core's eight lanes, of which the board may have fewer."""
     def __init__(self, pins):
         from migen import Signal
         self.rst_n, self.clk_p, self.clk_n = pins.rst_n, pins.clk_p, pins.clk_n
@@ -173,7 +175,7 @@ def build_gateware(board, arguments):
 # Synthesis ----------------------------------------------------------------------------------------
 
 def say_what_differs(board, lanes):
-    """What a reader of the numbers must know of this board."""
+    """Prints what a reader of the numbers must know about this board."""
     from lanebox import layouts
 
     if board.clock != layouts.SYS_CLK_FREQ:
@@ -186,7 +188,7 @@ def say_what_differs(board, lanes):
             "targets/README.md; `--lanes 1` uses proven pins.")
 
 def synthesise(board, output):
-    """Report, table and the sentences about what must not be."""
+    """Writes the report, prints its table, and returns a sentence for each problem."""
     from lanebox.synthesis import report
     from lanebox.synthesis.gateware import make_design, own_rows
     from lanebox.synthesis.yosys import find_yosys
@@ -205,7 +207,9 @@ def synthesise(board, output):
     return wrong
 
 def build_proxy(board, output):
-    """The design through which the flash is written: Verilog and netlist, in its own folder."""
+    """Verilog and netlist, in a folder of their own, of the design through which the flash is
+    written.
+    """
     from lanebox.jtag import spi_proxy
     from lanebox.jtag.design import make_platform, synthesise_design, write_design
     from lanebox.synthesis.yosys import find_yosys
@@ -230,7 +234,7 @@ def say_what_is_ready(board, output):
 # Main ---------------------------------------------------------------------------------------------
 
 def build(board, arguments):
-    """Everything up to the bitstream; False where the vendor's tool is needed and not there."""
+    """Everything up to the bitstream. False if the vendor's tool is needed and not there."""
     output, built = build_gateware(board, arguments)
     print(f"{output}: {'built' if built else 'up to date'}", flush=True)
     if arguments.driver:
@@ -254,7 +258,8 @@ def build(board, arguments):
 
 def main(board, description):
     arguments = parse_arguments(board, description)
-    signal.signal(signal.SIGTERM, signal.default_int_handler) # Ends as tidily as Ctrl-C.
+    # Then SIGTERM ends it as tidily as Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if arguments.build or arguments.synth_only or arguments.driver:
             enter_environment()

@@ -60,6 +60,7 @@ def parse_arguments():
     return parser.parse_args()
 
 def make_soc(arguments, user, memories):
+    from migen import Cat
     from sim_platform import Platform
 
     from lanebox.soc import LaneboxSoC
@@ -76,12 +77,17 @@ def make_soc(arguments, user, memories):
         compat   = arguments.compat,
         completion_pool = arguments.completion_pool,
     )
-    soc.comb += platform.request("busy").eq(soc.busy)
+    sides = [signal for side in (soc.user.sink, soc.user.source)
+        for signal in (side.valid, side.ready, side.last)]
+    soc.comb += [
+        platform.request("busy").eq(soc.busy),
+        platform.request("user_slot").eq(Cat(*sides)),
+    ]
     return soc
 
 def build(arguments):
-    """Read all inputs, which finds their errors, and build if the result is not there yet."""
-    # Here and not above: the environment is found, and --help shown, without these packages.
+    """Reads all inputs, so their errors show, and builds if the result is not there yet."""
+    # Imported here: finding the environment and showing --help must work without these packages.
     from lanebox.build import build_cached, build_key
     from lanebox.identity import source_digest, source_files
     from lanebox.mmio.memory import BLANK_IMAGE, read_image

@@ -27,8 +27,10 @@ _io = [
     ),
     *[("user_led", n, Pins(1)) for n in range(LEDS)],
 
-    # Not on a card: high while device time has to run.
+    # Not on a card: high while device time must run.
     ("busy", 0, Pins(1)),
+    # Not on a card: valid, ready and last of the user slot's sink, then of its source.
+    ("user_slot", 0, Pins(6)),
 ]
 
 class Platform(XilinxUSPPlatform):

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Vivado: where it is, what its PCIe core must be like, and running vivado.tcl.
+"""Vivado: finding it, the properties of its PCIe core, and running vivado.tcl.
 
-Nobody of this project has run it. What can be checked without it is: a test parses the scripts and
-holds every command, option and property in them to vivado_names.txt.
+Nobody of this project has run Vivado. So a test parses the scripts and checks that every command,
+option and property in them is in vivado_names.txt.
 """
 
 import os
@@ -17,19 +17,21 @@ from pathlib import Path
 SCRIPT = Path(__file__).with_name("vivado.tcl")
 
 # LitePCIe's identifiers for Gen3 x8 on UltraScale+, which its driver knows. The vendor's xdma.ko
-# claims them, too, and looks at nothing else; the subsystem tells this card from one of xdma's.
+# claims these identifiers, too, and checks nothing else. The subsystem identifier tells this card
+# from one with xdma's gateware.
 VENDOR, DEVICE, SUBSYSTEM = 0x10ee, 0x9038, 0x4c42
 
-# Where the golden image has the part go on, 16 MiB into the flash: see programming.py.
+# Address in the flash, 16 MiB, at which the golden image starts the application: see
+# programming.py.
 APPLICATION = 1 << 24
 CLASS_CODE = 0x058000 # A memory controller of no special kind.
 
-WARNING  = "warning: " # So begin vivado.tcl's own; Vivado's are in capitals.
+WARNING  = "warning: " # Prefix of vivado.tcl's own warnings; Vivado's are in capitals.
 KILOBYTE = 1 << 10
 MEGABYTE = 1 << 20
 
 def find_vivado():
-    """Vivado's program by PATH, or in the installation that LITEX_ENV_VIVADO names; or None."""
+    """Vivado's program: in the installation that LITEX_ENV_VIVADO names, or by PATH; or None."""
     named = os.environ.get("LITEX_ENV_VIVADO")
     place = Path(named)/"bin"/"vivado" if named else None
     if place and place.exists():
@@ -39,14 +41,16 @@ def find_vivado():
 # Core ---------------------------------------------------------------------------------------------
 
 def _bar(number, size):
-    """The two properties that give a BAR its size."""
+    """The two properties that give a BAR its size. A ValueError if the core cannot have that size.
+    """
     unit, scale = (MEGABYTE, "Megabytes") if size >= MEGABYTE else (KILOBYTE, "Kilobytes")
     if size % unit:
         raise ValueError(f"BAR{number} of {size} bytes: the core counts in whole {scale}")
     return {f"pf0_bar{number}_scale": scale, f"pf0_bar{number}_size": size//unit}
 
 def _msix_properties(layouts):
-    """Table and messages are the gateware's: the core only has the capability."""
+    """Properties of MSI-X. The gateware has table and messages; the core has only the capability.
+    """
     return {
         "MSI_X_OPTIONS":             "MSI-X_External",
         "pf0_msix_enabled":          "true",
@@ -58,7 +62,7 @@ def _msix_properties(layouts):
     }
 
 def core_properties(board, endpoint, msix=False):
-    """What pcie4_uscale_plus must be like for this gateware: as the simulator's model is."""
+    """The settings of pcie4_uscale_plus for this gateware: the same as of the simulator's model."""
     from lanebox import layouts
     from lanebox.phy.hard_block import HARD_BLOCK
 
@@ -100,14 +104,14 @@ def core_properties(board, endpoint, msix=False):
     return {**properties, **(_msix_properties(layouts) if msix else {})}
 
 def core_hopes(endpoint):
-    """Properties that nobody has seen this core with: a build goes on without them, and says so."""
+    """Properties that this core may not have. A build goes on without them, with a warning."""
     from lanebox.phy.hard_block import HARD_BLOCK
 
     offered = bool(HARD_BLOCK[endpoint]["PCIE_FLR"])
     return {"PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE": str(offered).lower()}
 
 def core_script(board, endpoint, msix=False):
-    """core.tcl, which sets `core_properties` and `core_hopes`."""
+    """The text of core.tcl, which sets `core_properties` and `core_hopes`."""
     def as_list(name, properties):
         lines = [f"    CONFIG.{key} {{{value}}} \\" for key, value in properties.items()]
         return "\n".join([f"set {name} [list \\", *lines, "]"]) + "\n"
@@ -118,7 +122,7 @@ def core_script(board, endpoint, msix=False):
 # Run ----------------------------------------------------------------------------------------------
 
 def place_and_route(vivado, board, output, top, synthesis):
-    """The bitstream of `top`; a RuntimeError with the end of Vivado's log if there is none."""
+    """The bitstream of `top`. A RuntimeError has the end of Vivado's log if there is none."""
     command = [vivado, "-mode", "batch", "-nojournal", "-log", str(output/"vivado.log"),
         "-source", str(SCRIPT), "-tclargs", board.device, str(output), top, synthesis,
         f"{APPLICATION:#010x}"]

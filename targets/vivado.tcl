@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # From gateware or netlist to a bitstream, in Vivado's batch mode. Arguments: the part, the output
-# folder, the top module, who synthesises (vivado or yosys), and where in the flash the application
-# is. Negative slack is an error, and then there is no bitstream. Every command and property here
-# stands in vivado_names.txt with its source.
+# folder, the top module, the synthesis to use (vivado or yosys), and the application's address in
+# the flash. With negative slack the script fails and writes no bitstream. Every command and
+# property here is in vivado_names.txt with its source.
 
 lassign $argv part folder top synthesis application
 set gateware $folder/gateware
@@ -19,7 +19,7 @@ proc lines {file} {
     return [split $text "\n"]
 }
 
-# Slack of the worst path, setup or hold; a design without any has none to be negative.
+# Slack of the worst path, setup or hold; 0 for a design without paths.
 proc slack {kind} {
     set paths [get_timing_paths -max_paths 1 $kind]
     return [expr {[llength $paths] ? [get_property SLACK [lindex $paths 0]] : 0}]
@@ -27,7 +27,8 @@ proc slack {kind} {
 
 create_project -in_memory -part $part
 
-# The vendor's core, as core.tcl says: Python writes it from the numbers that the gateware has.
+# The vendor's core, with the properties in core.tcl: Python writes that file from the gateware's
+# numbers.
 set card [file exists $gateware/core.tcl]
 if {$card} {
     create_ip -vendor xilinx.com -library ip -name pcie4_uscale_plus -module_name pcie_usp
@@ -74,7 +75,7 @@ foreach kind {-setup -hold} {
 set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
 set_property BITSTREAM.CONFIG.OVERTEMPSHUTDOWN ENABLE [current_design]
 if {$card} {
-    # From the flash: one data line, which every board has, and addresses beyond 16 MiB.
+    # Configuration from the flash: one data line, which every board has, and 32-bit addresses.
     set_property CONFIG_MODE SPIx1 [current_design]
     set_property BITSTREAM.CONFIG.SPI_BUSWIDTH 1 [current_design]
     set_property BITSTREAM.CONFIG.SPI_32BIT_ADDR YES [current_design]
@@ -83,7 +84,7 @@ if {$card} {
 }
 write_bitstream -force $results/$top.bit
 if {$card} {
-    # The golden image is the same design, but goes on to the application, and stays if that is bad.
+    # The golden image is the same design. It starts the application, and stays if that fails.
     set_property BITSTREAM.CONFIG.NEXT_CONFIG_ADDR $application [current_design]
     write_bitstream -force $results/${top}_golden.bit
 }

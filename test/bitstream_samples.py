@@ -2,20 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Shortened bitstreams: everything that frames a real one, around a few frames of noise."""
+"""Short bitstreams for tests: the packets of a real bitstream around a few frames of noise."""
 
 import random
 
 KU5P, KU3P = 0x04a62093, 0x04a63093
-REVISION_1 = 0x14a62093 # What a part on a board says: the same with its stepping.
+REVISION_1 = 0x14a62093 # The IDCODE of a part on a board: KU5P with its revision.
 PART       = "xcku5p-ffvb676-2-i"
-FRAME      = 93         # Words of one configuration frame of this family.
+FRAME      = 93         # 32-bit words of one configuration frame of this family.
 
 def words(*values):
     return b"".join(value.to_bytes(4, "big") for value in values)
 
 def configuration(idcode=KU5P, frames=4, seed=0):
-    """Pads, bus width, synchronisation, IDCODE, frames, start, desynchronisation."""
+    """A bitstream: pads, bus width, sync word, IDCODE, `frames` frames of noise, start, desync."""
     count = FRAME*frames
     noise = random.Random(seed).randbytes(4*count)
     return b"".join([
@@ -31,7 +31,7 @@ def configuration(idcode=KU5P, frames=4, seed=0):
     ])
 
 def bit_file(data, part=PART):
-    """A .bit file around `data`."""
+    """A .bit file: the header with `part`, then `data`."""
     def field(letter, text):
         return letter + (len(text) + 1).to_bytes(2, "big") + text.encode() + b"\0"
     return b"".join([bytes.fromhex("00090ff00ff00ff00ff0000001"),

@@ -4,8 +4,8 @@
 
 """A stand-in for the card itself: registers, LitePCIe's DMA in prog mode, pattern, counters.
 
-It moves a buffer at a time and knows no TLPs. It proves nothing about gateware; it lets software be
-tried against a card that misbehaves on request (see FAULTS).
+It moves a buffer at a time and knows no TLPs, so it proves nothing about gateware. It tests
+software against a card that misbehaves on request (see FAULTS).
 """
 
 import json
@@ -21,26 +21,31 @@ BAR0, CONFIG = 0, 7
 BAR0_SIZE, CONFIG_SIZE = 0x20000, 0x1000
 SCRATCH_RESET = 0x12345678
 
-READ_TICKS, BUFFER_TICKS = 187, 300  # of device time: an MMIO read, a buffer of 8 KiB
+# device time in ticks of an MMIO read, and of a buffer of 8 KiB
+READ_TICKS, BUFFER_TICKS = 187, 300
 IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25
 BEAT = layouts.DATA_WIDTH // 8
 TABLE = {"value": 0x04, "address": 0x08, "push": 0x0C, "status": 0x14, "flush": 0x1C}
 
 FAULTS = {
     "flip": None,  # (direction, number): one bit of this buffer flips
-    "lose_msi": (),  # numbers of the interrupts that disappear, from 1
-    "stall_after": None,  # no buffer after this many
+    "lose_msi": (),  # numbers of the interrupts that are lost, from 1
+    "stall_after": None,  # number of buffers after which the DMA stalls
     "dead": False,  # BAR0 reads all ones
     "wide": "right",  # "stock": 8-byte accesses as stock LitePCIe answers them
-    "tick_ns": layouts.TICK_NS,  # of its clock
-    "stuck": 0,  # bits of the scratch register that read 1
-    "table": None,  # (word, value): the capability table has this there, its checksum being right
-    "checksum": 0,  # what the table's checksum is wrong by
-    "done_before": 0,  # what a direction's count of descriptors is after a flush, in place of 0
+    "tick_ns": layouts.TICK_NS,  # tick of the card's clock in ns
+    "stuck": 0,  # bits of the scratch register that always read 1
+    "table": None,  # (word, value): replaces a word of the capability table; its checksum is right
+    "checksum": 0,  # exclusive or of the table's checksum and the right one
+    "done_before": 0,  # a direction's count of descriptors after a flush
     "missing": None,  # a capability, "msi" or "pcie", that configuration space lacks
-    "records": False,  # it writes records and status lines, and h2c is done when its data is there
-    "line_ahead": 0,  # what the status lines count more than there is
-    "no_record": None,  # the descriptor, from 0 on, that has no record
+    # the card writes records and status lines; an h2c buffer is done when its data is there
+    "records": False,
+    "line_ahead": 0,  # buffers that the status lines count too many
+    "no_record": None,  # number of the descriptor, from 0, whose record is missing
+    "slot": None,  # the slot monitor's registers, by name; None: no monitor
+    # this many copies of the monitor change while they are read, as if another program had made one
+    "copies": 0,
 }
 
 
@@ -52,9 +57,9 @@ class Registers:
         self.address = {name: entry["addr"] for name, entry in csr["csr_registers"].items()}
         self.base = csr["csr_bases"]
         self.identifier = csr["csr_bases"]["identifier_mem"]
-        self.text = csr["constants"]["config_identifier"].title()  # the file has small letters
+        self.text = csr["constants"]["config_identifier"].title()  # csr.json has it in lower case
         self.memory0 = csr["memories"]["memory0"]["base"]
-        self.bell = self.memory0 + 0xFFC  # where the stand-in's user logic takes a write for a call
+        self.bell = self.memory0 + 0xFFC  # a write here raises the user's interrupt
         self.bit = {
             "h2c": 1 << csr["constants"]["pcie_dma0_reader_interrupt"],
             "c2h": 1 << csr["constants"]["pcie_dma0_writer_interrupt"],
@@ -63,7 +68,7 @@ class Registers:
 
 
 def capability_table(registers, fault):
-    """The table of a card with these registers; no Lanebox build lacks one."""
+    """The capability table as words by offset. Every build of Lanebox has one."""
     base = registers.base
     places = capability.BLOCK_TYPES
     dma = {name: 0 for name in places["dma"].parameters} | {
@@ -94,6 +99,8 @@ def capability_table(registers, fault):
             for name in places["records"].parameters[:-1]}
         blocks.append(block("records", "pcie_notices0",
             {**offsets, "most_entries": 1 << notices.MOST_ENTRIES}))
+    if fault["slot"] is not None:
+        blocks.append(block("slot", "slot", {"width": layouts.SLOT_COUNTER_WIDTH}))
     words = capability.table("standin", "5a" * 32, blocks)
     if fault["table"]:
         at, value = fault["table"]
@@ -108,21 +115,23 @@ def capability_place(word):
 
 
 class Channel:
-    """One direction of the DMA: its table and what it has done."""
+    """One direction of the DMA: its descriptor table and its counts."""
 
     def __init__(self, base, done, line):
         self.base = base
-        self.line = line  # the register with the place of its status line
+        self.line = line  # register with the address of its status line
         self.table = deque()
-        self.done = done  # loop_status shows the lower 32 bits
-        self.position = 0  # bytes of these
-        self.moved = 0  # bytes, ever
-        self.cleared = 0  # of these, when the counters were cleared
+        self.done = done  # descriptors done; loop_status shows the lower 32 bits
+        self.position = 0  # bytes of these descriptors
+        self.moved = 0  # bytes moved since power-on
+        self.cleared = 0  # value of `moved` when the counters were cleared
 
 
 class CardStandin:
-    """A card after power-on. `memory` is what its DMA reaches, by bus address, and `interrupt()` is
-    called for each MSI; both come with `plug()`.
+    """A card after power-on.
+
+    `memory` is the host memory that its DMA reaches, by bus address. `interrupt()` is called for
+    each MSI. Both are set by `plug()`.
     """
 
     def __init__(self, registers, fault, words=()):
@@ -130,20 +139,21 @@ class CardStandin:
         self.fault = fault
         self.word = {**dict(words), registers.address["ctrl_scratch"]: SCRATCH_RESET,
             **capability_table(registers, fault)}
-        self.raised = 0  # causes, as the vector register shows them
+        self.raised = 0  # interrupt causes, as the vector register shows them
         self.h2c = Channel(registers.address["pcie_dma0_reader_enable"],
             fault["done_before"], "pcie_notices0_reader_status_base")
         self.c2h = Channel(registers.address["pcie_dma0_writer_enable"],
             fault["done_before"], "pcie_notices0_writer_status_base")
         self.inside = deque()  # packets in the loopback
-        self.reads = 0  # of BAR0
+        self.reads = 0  # reads of BAR0
+        self.copies = 0  # copies that the slot monitor has made
         self.time = self.generated = self.beats = self.errors = self.first_error = 0
         self.snapshot = {}
-        self.first_buffer = None  # what the first h2c buffer held
+        self.first_buffer = None  # contents of the first h2c buffer
         self.plug(None)
 
     def plug(self, interrupt):
-        """A host, and configuration space as it finds it; the registers stay."""
+        """Connect to a host: configuration space is reset, and the registers stay."""
         self.interrupt = interrupt
         self.memory = {}
         self.buffers = self.interrupts = 0
@@ -183,15 +193,16 @@ class CardStandin:
         return bool(self.config[4] & 4)
 
     def on(self, name):
-        """The value of a register that software wrote."""
+        """The value that software wrote to a register of one word."""
         return self.word.get(self.registers.address[name], 0)
 
     def wide(self, name):
-        """The same of one with two words."""
+        """The value that software wrote to a register of two words."""
         at = self.registers.address[name]
         return self.word.get(at, 0) << 32 | self.word.get(at + 4, 0)
 
     def _read_word(self, offset):
+        self.copies += offset == self.registers.address["slot_now"]
         for channel in (self.h2c, self.c2h):
             if offset == channel.base + TABLE["status"]:
                 return channel.done & 0xFFFFFFFF
@@ -210,12 +221,22 @@ class CardStandin:
         return self.word.get(offset, 0)
 
     def _wide_values(self):
-        return {**self.snapshot, "pattern_h2c_beats": self.beats,
+        return {**self.snapshot, **self._slot(), "pattern_h2c_beats": self.beats,
             "pattern_h2c_first_error": self.first_error}
+
+    def _slot(self):
+        """The slot monitor's registers of two words. In a spoilt copy they change between reads."""
+        found = dict(self.fault["slot"] or {})
+        if 0 < self.copies <= self.fault["copies"]:
+            found["slot_time"] += self.reads
+            found["slot_c2h_beats"] += self.reads
+        return {name: value for name, value in found.items() if name != "slot_state"}
 
     def _values(self):
         control = int.from_bytes(self.config[0x78:0x7A], "little")
+        state = (self.fault["slot"] or {}).get("slot_state", 0)
         return {
+            "slot_now": state, "slot_state": state,
             "device_time_low": self.time & 0xFFFFFFFF,
             "device_time_high": self.time >> 32,
             "pcie_phy_link_status": 1 | 2 << 4 | 3 << 6,
@@ -265,8 +286,10 @@ class CardStandin:
     # DMA ----------------------------------------------------------------------------------------
 
     def _ready(self):
-        """Which directions can move a buffer."""
-        stalled = self.buffers == self.fault["stall_after"]
+        """Whether h2c, and whether c2h, can move a buffer."""
+        most = self.fault["stall_after"]
+        # read once: a test may set it while buffers move
+        stalled = most is not None and self.buffers >= most
         if not self.memory or stalled or not self.bus_master():
             return False, False
         h2c = bool(self.on("pcie_dma0_reader_enable") & 1 and self.h2c.table)
@@ -280,7 +303,7 @@ class CardStandin:
         return any(self._ready())
 
     def work(self):
-        """Move one buffer each way that is ready."""
+        """Move one buffer in each direction that is ready."""
         h2c, c2h = self._ready()
         self.time += BUFFER_TICKS
         ends = h2c and self.h2c.table[0][3]
@@ -299,13 +322,13 @@ class CardStandin:
             self.generated += size // 4
 
     def _waits(self):
-        """Whether the loopback has what ends a buffer."""
+        """Whether the loopback holds enough data, or the end of a packet, to end a c2h buffer."""
         size = self.c2h.table[0][1]
         return (any(ends for _, ends in self.inside) or
             sum(len(data) + -len(data) % BEAT for data, _ in self.inside) >= size)
 
     def _joined(self):
-        """What the next c2h buffer gets of it, and whether a packet ends there."""
+        """Take the next c2h buffer's data out of the loopback, and whether a packet ends there."""
         _, size, _, wanted = self.c2h.table[0]
         whole = b""
         while len(whole) < size:
@@ -331,12 +354,12 @@ class CardStandin:
         self.beats += len(data) // 32
 
     def _place(self, address):
-        """The memory there, and where in it."""
+        """The memory that holds this bus address, and the offset in it."""
         base = max(base for base in self.memory if base <= address)
         return self.memory[base], address - base
 
     def _tell(self, channel, number, size, ends):
-        """The record of a c2h descriptor, then the status line."""
+        """Write the record of a c2h descriptor, then the status line of the direction."""
         control = self.on("pcie_notices0_control")
         own = notices.CONTROL["c2h_records"] if channel is self.c2h else 0
         if control & own and number != self.fault["no_record"]:
@@ -351,7 +374,7 @@ class CardStandin:
             memory[at:at + 32] = struct.pack("<4Q", *line)
 
     def _move(self, channel, direction, data=None, ends=False):
-        """Run the first descriptor: read it, or write `data` to it. Returns what was moved."""
+        """Run the first descriptor: read host memory, or write `data` to it. Returns the data."""
         address, size, asks, _ = channel.table.popleft()
         memory, at = self._place(address)
         size = size if data is None else len(data)
@@ -359,7 +382,7 @@ class CardStandin:
         if self.first_buffer is None and channel is self.h2c:
             self.first_buffer = bytes(data)
         if self.fault["flip"] == (direction, channel.moved // size):
-            data[0x123] ^= 0x10
+            data[0x123 % size] ^= 0x10
         if channel is self.c2h:
             memory[at:at + size] = bytes(data)
         channel.done += 1

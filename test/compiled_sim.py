@@ -2,10 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Migen's simulator with its statements compiled to Python: some times as fast, the same result.
+"""Migen's simulator with its statements compiled to Python: several times as fast, same results.
 
-Migen walks the tree of a statement whenever it executes it. Here each list of statements becomes a
-function when it is executed first. What has no rule here is left to Migen's own evaluator.
+Migen walks the tree of a statement each time it executes it. Here each list of statements becomes a
+Python function before the simulation. An expression without a rule here is left to Migen's
+evaluator.
 """
 
 from migen.fhdl.bitcontainer import value_bits_sign
@@ -31,9 +32,10 @@ def _ones(bits):
 
 
 class Compiler:
-    """Python source for statements, over `v`, the values by number, and `m`, what they become.
+    """Makes Python source for statements.
 
-    `constants` are what the source refers to by name.
+    In the source, `v` has the values of signals by number (duid), and `m` the values after this
+    step. `constants` are the objects that the source refers to by name.
     """
 
     def __init__(self, evaluator):
@@ -60,7 +62,7 @@ class Compiler:
     # Expressions ----------------------------------------------------------------------------------
 
     def expression(self, node, ahead=False):
-        """`ahead`: with what has been assigned in this step."""
+        """Source of an expression. `ahead`: with the values that this step has assigned so far."""
         if isinstance(node, Constant):
             return f"({node.value})"
         if isinstance(node, Signal):
@@ -97,7 +99,7 @@ class Compiler:
         return "(" + " | ".join(f"({term})" for term in terms) + ")" if terms else "(0)"
 
     def _place(self, node):
-        """Of an array of signals the number of the one that its key names."""
+        """Source of the number of the signal that the key of an array selects."""
         for signal in node.choices:
             self._signal(signal, False)
         numbers = self._name([signal.duid for signal in node.choices])
@@ -180,7 +182,7 @@ class Compiler:
 
 
 class CompiledEvaluator(core.Evaluator):
-    """Executes the lists of a fragment by functions; what generators hand it, as Migen does."""
+    """Executes a fragment's statements by compiled functions, and a generator's as Migen does."""
 
     def __init__(self, fragment, *arguments):
         super().__init__(*arguments)
@@ -206,6 +208,6 @@ class CompiledSimulator(core.Simulator):
 
 
 def run_simulation(*arguments, **options):
-    """As migen.sim's."""
+    """Like migen.sim's run_simulation(), with the compiled evaluator."""
     with CompiledSimulator(*arguments, **options) as simulator:
         simulator.run()

@@ -2,9 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What all unit tests share: the seed that a failure needs to be repeated, and each build once."""
+"""Shared by all unit tests: the seed in the report header, and builds that are made once."""
+
+from unittest import mock
 
 import pytest
+from migen.fhdl import tracer
 from repository import run_sim_target
 from seeds import SHIFT
 from software_build import Util, build_software
@@ -13,6 +16,20 @@ from vfio_user_standin import Standin
 
 def pytest_report_header():
     return f"LANEBOX_SEED={SHIFT} (shifts every test's seeds; set it to repeat or to vary a run)"
+
+
+@pytest.fixture(autouse=True)
+def unnamed_signals(request):
+    """Spare Migen the search for a name of each signal, for which only Verilog has a use.
+
+    It goes through all frames of the stack, and keeps each object that it meets: 6 GB after 700
+    designs.
+    """
+    if not request.node.get_closest_marker("model"):
+        yield
+        return
+    with mock.patch.object(tracer, "trace_back", lambda name=None: [(name or "signal", 0)]):
+        yield
 
 
 def build(tmp_path_factory, *options):
@@ -30,19 +47,19 @@ def sim_build(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def stock_build(tmp_path_factory):
-    """The folder with LitePCIe's endpoint in it."""
+    """The folder with a build that has LitePCIe's endpoint."""
     return build(tmp_path_factory, "--endpoint", "litepcie")
 
 
 @pytest.fixture(scope="session")
 def msix_build(tmp_path_factory):
-    """The folder with MSI-X in it."""
+    """The folder with a build that has MSI-X."""
     return build(tmp_path_factory, "--msix")
 
 
 @pytest.fixture(scope="session")
 def built():
-    """The C library and litepcie_util, with the gateware's headers they were built for."""
+    """The C library and litepcie_util, and the csr.json of the gateware they were built for."""
     return build_software()
 
 

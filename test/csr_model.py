@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A block with its registers behind a CSR bus, to be read and written by name in a simulation."""
+"""A block with its registers on a CSR bus, which simulations read and write by name."""
 
 from litex.gen import LiteXModule
 from litex.soc.interconnect import csr_bus
@@ -11,7 +11,7 @@ BUS_WIDTH = 32
 
 
 class CsrBench(LiteXModule):
-    """`dut` and its register bank; a register has the words it has on the real bus."""
+    """`dut` and its register bank, with as many words for a register as the real bus has."""
 
     def __init__(self, dut):
         self.dut = dut
@@ -25,7 +25,7 @@ class CsrBench(LiteXModule):
         self.bank = csr_bus.CSRBank(registers, bus=self.csr)
 
     def read_word(self, address):
-        """The word that a read strobe of one cycle finds, as LiteX's bridge makes it."""
+        """Read a word with a strobe of one cycle, as LiteX's bridge does."""
         yield self.csr.adr.eq(address)
         yield self.csr.re.eq(1)
         yield

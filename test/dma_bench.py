@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""An engine of the DMA with its registers, driven as software does it; a model of its requests."""
+"""An engine of the DMA with its registers, driven as software drives it."""
 
 import random
 
@@ -13,12 +13,12 @@ IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25
 
 
 def memory_byte(address):
-    """What host memory holds at an address: neighbours, pages and 4 GiB differ."""
+    """The byte of host memory at an address. Addresses one byte, a page or 4 GiB apart differ."""
     return (address * 0x9E3779B1 >> 11) & 0xFF
 
 
 def enabled_bytes(address, dwords, first_be, last_be):
-    """The addresses that a request's byte enables name, in order."""
+    """The byte addresses that a request's byte enables select, in order."""
     assert address % 4 == 0 and (dwords > 1) == (last_be != 0)
     enables = [first_be, *[0xf]*(dwords - 2), last_be] if dwords > 1 else [first_be]
     return [address + 4*n + byte
@@ -26,7 +26,7 @@ def enabled_bytes(address, dwords, first_be, last_be):
 
 
 class DmaBench:
-    """`dut` is an engine: its registers have the names that they have in LitePCIe."""
+    """`dut` is a DMA engine whose registers have LitePCIe's names."""
 
     def __init__(self, dut, seed):
         self.dut  = dut
@@ -45,14 +45,14 @@ class DmaBench:
             yield
 
     def program(self, descriptors):
-        """Each (address, length, interrupt wanted), and what else stands beside the length."""
+        """Write descriptors (address, length, interrupt wanted, more flags of the control word)."""
         for address, length, irq, *flags in descriptors:
             control = (0 if irq else IRQ_DISABLE) | length | sum(flags)
             yield from self.write("table_value", control, address & 0xffffffff)
             yield from self.write("table_we", address >> 32)
 
     def status(self):
-        """What software reads."""
+        """The loop status, as software reads it."""
         return (yield from self.bank.read("table_loop_status"))
 
     def at_rest(self):

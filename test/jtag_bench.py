@@ -15,7 +15,7 @@ CS_N, SCK, MOSI = 1, 2, 4
 TDO = 4
 
 def build(verilog, module, ports, folder):
-    """The library for `module` of this Verilog file; `ports` are its connections, as text."""
+    """Build the library for `module` of a Verilog file; `ports` are its connections in Verilog."""
     folder.mkdir(parents=True, exist_ok=True)
     subprocess.run(["verilator", "--cc", "-O3", "--top-module", "jtag_bench", "-Wno-fatal",
         "-Wno-lint", "-Wno-style", f"-DDESIGN={module}", f"-DPORTS={ports}", "--Mdir", folder,
@@ -23,7 +23,7 @@ def build(verilog, module, ports, folder):
     root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], check=True,
         capture_output=True, text=True).stdout.strip() or "/usr/share/verilator"
     include = Path(root)/"include"
-    # No folder of this run's in the command: ccache knows it again.
+    # The command names no folder of this run, so that ccache finds its result again.
     compile = ["ccache", "g++", "-std=c++17", "-O1", "-fPIC", "-I.", f"-I{include}",
         f"-I{include}/vltstd", "-c"]
     sources = [*(path.name for path in sorted(folder.glob("*.cpp"))), include/"verilated.cpp",
@@ -37,13 +37,14 @@ def build(verilog, module, ports, folder):
     return folder/"bench.so"
 
 class Bench:
-    """The design as ports of a simulated part, one for each instruction: `Tap`'s `user`.
+    """The design in the fabric of a simulated part; it is the `user` of a `Tap`.
 
-    `flash` is on the configuration's SPI pins, `board` on the design's own: before each cycle of
-    the configuration's clock it gets what the design drives and gives what is on pins and clocks,
-    these as how often each rises in the cycle.
+    `flash` is connected to the configuration's SPI pins, `board` to the design's own pins. Before
+    each cycle of the configuration clock `board.cycle()` gets the pins that the design drives and
+    their levels. It returns the levels of all pins, and how often each of its clocks rises in the
+    cycle.
     """
-    CYCLES = 4 # Of the configuration's clock for one of TCK.
+    CYCLES = 4 # Cycles of the configuration clock for one of TCK.
 
     def __init__(self, library, flash=None, board=None):
         self.code  = ctypes.CDLL(str(library))
@@ -60,7 +61,7 @@ class Bench:
         self.set(0)
 
     def set(self, inputs, mask=~0):
-        """Change these inputs; what is on the other side of the pins follows."""
+        """Change the inputs in `mask`, then let the flash answer."""
         self.inputs  = self.inputs & ~mask | inputs & mask
         self.outputs = self.step(self.handle, self.inputs)
         if self.flash is not None:
@@ -74,7 +75,7 @@ class Bench:
     WAYS   = TCK | TDI | CAPTURE | SHIFT | UPDATE | 15 << SELECTED
 
     def rise(self, chain, state, following, tdi):
-        """A rising edge of TCK that takes the TAP from one state to the next."""
+        """A rising edge of TCK, by which the TAP goes from `state` to `following`."""
         selected = 1 << SELECTED + chain - 1 if chain else 0
         data     = TDI if tdi else 0
         self.set(self.STATES.get(state, 0) | data | selected, self.WAYS)
@@ -88,7 +89,7 @@ class Bench:
                 self.cycle()
 
     def cycle(self):
-        """One cycle of the configuration's clock."""
+        """One cycle of the configuration clock."""
         pins, rises = self.board.cycle(*self.driven())
         self.code.bench_pins(self.handle, ctypes.c_uint64(pins))
         for half in range(max(rises, default=0)):
@@ -102,5 +103,5 @@ class Bench:
         return self.outputs >> TDO + chain - 1 & 1
 
     def driven(self):
-        """(which pins the design drives, to what levels)"""
+        """Two masks: the pins that the design drives, and their levels."""
         return self.code.bench_driven(self.handle), self.code.bench_levels(self.handle)

@@ -2,21 +2,23 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A design that is loaded over JTAG, without a part: the vendor's primitives that it stands on, with
-// the TAP and the configuration's pins as ports. `DESIGN` is its module, `PORTS` are its connections.
+// A design that is loaded over JTAG, simulated without a part. The vendor's primitives that it uses
+// are modelled below, and the TAP's and the configuration's signals are ports. `DESIGN` is the
+// design's module, `PORTS` are its connections.
 
 `timescale 1ns / 1ps
 
 module jtag_bench (
-    // The TAP, as BSCANE2 says it; one bit of `selected` for each of USER1 to USER4.
+    // The TAP's signals as BSCANE2 has them; `selected` has a bit for each of USER1 to USER4.
     input            tck, tdi, capture, shift, update,
     input      [4:1] selected,
     output reg [4:1] tdo,
-    // STARTUPE3: the flash, and the configuration's own clock.
+    // STARTUPE3's signals: the flash's pins, and the configuration clock.
     output           cs_n, sck, mosi,
     input            miso,
     input            cfgmclk,
-    // The design's own pins, and what it drives on them.
+    // The design's own pins: levels from the board, which of them the design drives, and to what
+    // levels.
     input      [63:0] pins,
     output     [63:0] driven, levels,
     input      [7:0]  clocks
@@ -48,7 +50,7 @@ module FDRE #(parameter INIT = 0, parameter IS_C_INVERTED = 0) (
     always @(posedge clock) if (R) Q <= 1'b0; else if (CE) Q <= D;
 endmodule
 
-// The first three pulses after configuration are lost to the switch of the clock's source (UG570).
+// The first three pulses of USRCCLKO are lost while the clock's source is switched (UG570).
 module STARTUPE3 #(parameter PROG_USR = "FALSE") (
     input        FCSBO, FCSBTS, USRCCLKO, USRCCLKTS, USRDONEO, USRDONETS, GSR, GTS, KEYCLEARB, PACK,
     input  [3:0] DO, DTS,

@@ -5,8 +5,9 @@
 """A simulated part of the UltraScale+ family on a JTAG cable, for OpenOCD's remote_bitbang adapter.
 
 `Tap` is the state machine of IEEE 1149.1 with the instructions that configuration needs (UG570,
-"JTAG configuration"), `ConfigLogic` what stands behind CFG_IN and CFG_OUT, `Cable` the socket. The
-part is strict: what silicon does not promise to take is written down in `broken`.
+"JTAG configuration"). `ConfigLogic` is the configuration logic behind CFG_IN and CFG_OUT, and
+`Cable` is the socket. The part is strict: each access that silicon does not promise to accept is
+noted in `broken`.
 """
 
 import socket
@@ -19,7 +20,7 @@ INSTRUCTIONS = {
     0x3f: "BYPASS",
 }
 
-# State: the next one with TMS low and high.
+# State: the next state with TMS low, and with TMS high.
 STATES = {
     "TLR":       ("RTI", "TLR"),
     "RTI":       ("RTI", "SelectDR"),
@@ -39,8 +40,8 @@ STATES = {
     "UpdateIR":  ("RTI", "SelectDR"),
 }
 
-HOUSECLEANING = 64    # Clocks after JPROGRAM in which the part takes nothing.
-START_CLOCKS  = 2000  # In Run-Test/Idle with JSTART: UG570 asks for as many.
+HOUSECLEANING = 64    # Clocks after JPROGRAM in which the part accepts no configuration data.
+START_CLOCKS  = 2000  # Clocks in Run-Test/Idle with JSTART that UG570 requires.
 
 # Configuration ------------------------------------------------------------------------------------
 
@@ -52,12 +53,12 @@ CRC_ERROR, EOS, INIT_COMPLETE, INIT_PIN, DONE_INTERNAL, DONE_PIN, ID_ERROR = (
     1 << bit for bit in (0, 4, 11, 12, 13, 14, 15))
 
 class ConfigLogic:
-    """Words in, words out: synchronisation, packets, the status register."""
+    """The configuration logic: sync word, packets, and the status register."""
     def __init__(self, idcode, broken, crc_error=False, stuck=False, no_start=False):
         self.idcode    = idcode
-        self.crc_error = crc_error # Finds the bitstream wrong.
-        self.stuck     = stuck     # Does not come back from JPROGRAM.
-        self.no_start  = no_start  # Takes all, and does nothing.
+        self.crc_error = crc_error # Fault: the CRC of the bitstream is reported as wrong.
+        self.stuck     = stuck     # Fault: the part does not come back from JPROGRAM.
+        self.no_start  = no_start  # Fault: the part takes a bitstream but does not start.
         self.broken    = broken
         self.received  = bytearray()
         self.cleared   = 0         # Times that the part lost its configuration.
@@ -118,16 +119,17 @@ class ConfigLogic:
             self.synchronised = False
 
     def start(self):
-        """JSTART has been clocked for long enough."""
+        """Start the design after JSTART has been clocked for START_CLOCKS."""
         if self.started and not self.no_start:
             self.status |= EOS | DONE_INTERNAL | DONE_PIN
 
 # TAP ----------------------------------------------------------------------------------------------
 
 class Tap:
-    """One part: TMS and TDI at a rising edge of TCK, TDO behind the falling one.
+    """One part: it samples TMS and TDI at a rising edge of TCK, and changes TDO at a falling one.
 
-    `user` is the design in the fabric, there while the part is configured: see jtag_bench.py.
+    `user` is the design in the fabric, which is there while the part is configured: see
+    jtag_bench.py.
     """
     def __init__(self, idcode, user=None, **faults):
         self.idcode = idcode
@@ -137,18 +139,18 @@ class Tap:
         self.state  = "TLR"
         self.ir     = "IDCODE"
         self.tdo    = 1
-        self.shift  = []      # Bits of the register that is shifted, the next one out at the end.
-        self.byte   = 1       # Bits on their way into CFG_IN, behind a leading one.
+        self.shift  = []      # Bits of the register that is shifted; the last one leaves first.
+        self.byte   = 1       # Bits of an unfinished byte for CFG_IN, after a leading one.
         self.busy   = 0       # Clocks of housecleaning left.
         self.idle   = 0       # Clocks in Run-Test/Idle with JSTART.
         self.clocks = 0
 
     def design(self):
-        """What is in the fabric, if it is there."""
+        """The design in the fabric, or None if the part is not configured."""
         return self.user if self.config.status & DONE_PIN else None
 
     def chain(self):
-        """The number of the user's register that is selected; 0 is none."""
+        """The number n of the instruction USERn that is selected, or 0."""
         return int(self.ir[4:]) if self.ir and self.ir.startswith("USER") else 0
 
     def rise(self, tms, tdi):
@@ -181,10 +183,10 @@ class Tap:
             self.instruct(int("".join(map(str, self.shift)), 2))
 
     def fall(self, tdi):
-        """TDO is that of the falling edge."""
+        """A falling edge of TCK, at which TDO changes."""
         design = self.design()
         if self.state == "ShiftDR" and self.chain() and design is not None:
-            # As it was before this edge: the part has a register there.
+            # The value before this edge: the part has a register between the design and TDO.
             self.tdo = design.tdo(self.chain())
         elif self.state in ("ShiftDR", "ShiftIR"):
             self.tdo = self.shift[-1] if self.shift else 0
@@ -236,17 +238,17 @@ class Tap:
 # Cable --------------------------------------------------------------------------------------------
 
 class Cable:
-    """A remote_bitbang adapter on a local port, as a context, with these parts from TDI to TDO.
+    """A remote_bitbang adapter on a local port, with `taps` in a chain from TDI to TDO.
 
-    Serves one client after the other. `hang_after` stops answering after as many clocks.
+    It serves one client after the other. After `hang_after` clocks it stops answering.
     """
     def __init__(self, *taps, level=1, hang_after=None):
         self.taps       = taps
-        self.level      = level # Of TDO where there is no part.
+        self.level      = level # Level of TDO if there is no part.
         self.hang_after = hang_after
         self.failure    = None
         self.connected  = threading.Event()
-        self.released   = threading.Event() # A client has gone.
+        self.released   = threading.Event() # A client has disconnected.
         self.server     = socket.create_server(("127.0.0.1", 0))
         self.port       = self.server.getsockname()[1]
         self.thread     = threading.Thread(target=self.serve, daemon=True)
@@ -274,7 +276,8 @@ class Cable:
                     self.talk(client)
             except ConnectionError:
                 pass
-            except Exception as error: # Told by __exit__: a thread's own would be lost.
+            # Raised again by __exit__, since an exception of a thread would be lost.
+            except Exception as error:
                 self.failure = error
                 return
             finally:

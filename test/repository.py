@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Where the repository is, and its target as a user starts it."""
+"""The repository's root folder, and its simulation target as a user starts it."""
 
 import os
 import subprocess
@@ -13,6 +13,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run_sim_target(*arguments, **environment):
-    """Run targets/sim.py with these arguments and additions to the environment."""
+    """Run targets/sim.py with arguments and with additions to the environment."""
     return subprocess.run([sys.executable, ROOT/"targets"/"sim.py", *arguments],
         env={**os.environ, **environment}, capture_output=True, text=True)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Seeds for randomised tests. The seed stands in the test's name; LANEBOX_SEED shifts them all."""
+"""Seeds for randomised tests. A test's name contains its seed, and LANEBOX_SEED shifts them all."""
 
 import os
 

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The user software as its tests need it: built once, with checks of addresses and behaviour."""
+"""The user software for its tests, built once with address and undefined behaviour checks."""
 
 import json
 import subprocess
@@ -14,12 +14,12 @@ from repository import ROOT, run_sim_target
 from lanebox.locks import locked
 
 OUT = ROOT / "build" / "test-software"
-TIMEOUT = 60  # seconds; nothing here takes a tenth of it
+TIMEOUT = 60  # seconds; a command takes less than a tenth of it
 
 
 @dataclass(frozen=True)
 class Built:
-    """The sanitised build."""
+    """A build with sanitizers, and the csr.json of its gateware."""
 
     out: Path
     csr_json: Path
@@ -30,7 +30,7 @@ class Built:
 
 
 def build_software():
-    """Build for the default gateware; nothing is compiled when nothing has changed."""
+    """Build for the default gateware. If nothing has changed, nothing is compiled."""
     gateware = ROOT / "build" / "sim"
     result = run_sim_target("--build")
     assert result.returncode == 0, result.stderr
@@ -43,7 +43,7 @@ def build_software():
 
 
 def make(out, *options):
-    """Build utility and tests there, with these options of the Makefile."""
+    """Build litepcie_util and the C tests in the folder `out`, with options of the Makefile."""
     command = ["make", "-s", "-C", ROOT / "software" / "user", *options, f"OUT={out}",
         "litepcie_util", "tests"]
     with locked(out.with_suffix(".lock")):
@@ -53,13 +53,13 @@ def make(out, *options):
 
 
 def build_unchecked(*options):
-    """As users have it: the folder of a build without checks, or with those of `options`."""
+    """Build without sanitizers, as users do, or with Makefile `options`. Returns the folder."""
     name = "-".join(["test-software", "plain", *(o.split("=")[1] for o in options)])
     return make(ROOT / "build" / name, *options)
 
 
 class Util:
-    """litepcie_util with its output caught. What the checks find ends it with another status."""
+    """litepcie_util with its output captured. A sanitizer's finding fails the test."""
 
     def __init__(self, program):
         self.program = program
@@ -72,7 +72,7 @@ class Util:
         return result
 
     def json(self, device, *arguments):
-        """Status and parsed report."""
+        """Run a command with --json. Returns the exit status and the parsed report."""
         result = self.run("-d", str(device), "--json", *arguments)
         return result.returncode, json.loads(result.stdout)
 

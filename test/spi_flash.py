@@ -4,21 +4,22 @@
 
 """A serial flash (MX25U51245G, 64 MiB) by its pins, in SPI mode 0, as strict as the data sheet.
 
-Only what OpenOCD uses: identification, status, reads, page program and sector erase, with three or
-four bytes of address. `broken` has what a real one would not take.
+It has only the commands that OpenOCD uses: identification, status, reads, page program and sector
+erase, with three or four bytes of address. `broken` lists accesses that a real flash would not
+take.
 """
 
 PAGE, SECTOR = 256, 1 << 16
 ADDRESS = {0x03: 3, 0x13: 4, 0x02: 3, 0x12: 4, 0xd8: 3, 0xdc: 4}
 READ, PROGRAM, ERASE = (0x03, 0x13), (0x02, 0x12), (0xd8, 0xdc)
-BUSY_POLLS = 2 # Reads of the status that an erase or a program takes.
+BUSY_POLLS = 2 # Reads of the status register until an erase or a program is done.
 
 class Flash:
     def __init__(self, identification=0xc2253a, size=1 << 26, protected=False):
         self.identification = identification
-        self.protected = protected # Takes every command and changes nothing.
+        self.protected = protected # Fault: the flash takes every command and changes nothing.
         self.size      = size
-        self.sectors   = {} # What is not here is erased.
+        self.sectors   = {} # Contents by sector; a sector that is missing here is erased.
         self.erased    = []
         self.broken    = []
         self.enabled   = False
@@ -61,13 +62,13 @@ class Flash:
             self.bytes.append(self.incoming)
 
     def fall(self):
-        """The next bit of the answer, highest first; 1 where there is none."""
+        """Output the next bit of the answer, highest first; 1 if there is no answer."""
         if self.bits%8 == 0:
             self.out = self.answer(len(self.bytes))
         self.miso = self.out >> 7 - self.bits%8 & 1
 
     def answer(self, count):
-        """The byte behind `count` bytes of command."""
+        """The byte that the flash sends after `count` bytes of a command."""
         command = self.bytes[0] if self.bytes else None
         if command == 0x05:
             self.busy = max(0, self.busy - 1)
@@ -86,9 +87,9 @@ class Flash:
         return int.from_bytes(self.bytes[1:1 + ADDRESS[command]], "big")
 
     def end(self):
-        """Deselected: a command with a whole number of bytes is done."""
+        """CS# has risen: execute the command if it has a whole number of bytes."""
         if self.bits%8 or not self.bytes:
-            return # As the data sheet has it: ignored.
+            return # The data sheet: such a command is ignored.
         command = self.bytes[0]
         if self.busy and command != 0x05:
             self.broken.append(f"command {command:#04x} while busy")

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Random traffic through SpinalScale: every beat scaled and in order, none retracted; without
-// stalls one beat in every cycle. Prints one line that begins with PASS or FAIL.
+// Random traffic through SpinalScale: every beat is scaled and in order, none is retracted, and
+// without stalls there is one beat in every cycle. Prints one line that begins with PASS or FAIL.
 
 module spinal_scale_tb;
   localparam int Beats = 2000;
@@ -16,7 +16,7 @@ module spinal_scale_tb;
   SpinalScale dut (.*);
   always #2 clk = ~clk;
 
-  int           density;        // Of valid and ready, in percent.
+  int           density;        // Share of cycles with valid, and with ready, in percent.
   int           sent, taken, cycles;
   logic [255:0] expected[$], next;
   logic         waiting = 0;
@@ -49,7 +49,7 @@ module spinal_scale_tb;
     waiting_payload <= source_payload;
     if (source_valid && source_ready) begin
       if (expected.size() == 0) fail("beat from nowhere");
-      // Not inside a condition: Verilator 5.006 would pop twice.
+      // This is not inside a condition, where Verilator 5.006 would pop twice.
       next = expected.pop_front();
       if (source_payload != next) fail("wrong beat");
       taken++;

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Run ScalaTest suites, each in a Java machine of its own, and remember which passed.
+"""Run ScalaTest suites, each in a Java virtual machine of its own, and remember which passed.
 
-What a suite compiled and wrote stays in build/spinal/suites/<suite>.
+The files that a suite compiled and wrote stay in build/spinal/suites/<suite>.
 """
 
 import hashlib
@@ -25,8 +25,9 @@ TESTS  = spinal_build.PROJECT/"src"/"test"/"scala"
 SUITES = sorted(".".join(file.relative_to(TESTS).with_suffix("").parts)
     for file in TESTS.rglob("*Test.scala"))
 
-TIMEOUT = 600 # s, for one suite on a busy machine; they are written to take 15.
-LINE_SHOWN = 400 # A failed comparison of two buffers prints both.
+TIMEOUT = 600 # s, for one suite on a busy machine; suites are written to take 15 s.
+# Characters of a line that are shown: a failed comparison of two buffers prints both.
+LINE_SHOWN = 400
 
 
 @dataclass
@@ -38,13 +39,13 @@ class Result:
 
 
 def _versions():
-    """What the suites run on, as the programs themselves say it."""
+    """Versions of the programs that suites run on."""
     return [subprocess.run(command, capture_output=True, text=True, check=True).stdout
         for command in (["verilator", "--version"], ["java", "--version"], ["g++", "--version"])]
 
 
 class Runner:
-    """The results of suites; those that have to be run are run side by side."""
+    """The results of suites. Suites without a remembered result run side by side."""
 
     def __init__(self, wanted, fresh):
         self.fresh  = fresh
@@ -64,7 +65,7 @@ class Runner:
         return self.future[suite].result()
 
     def _run_or_recall(self, suite):
-        """The remembered result if it passed with the same inputs; else a new one."""
+        """The remembered result if the suite passed with the same inputs, else a new one."""
         stamp = spinal_build.OUTPUT/"suites"/f"{suite}.json"
         if not self.fresh and stamp.exists():
             known = json.loads(stamp.read_text())

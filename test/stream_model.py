@@ -2,21 +2,21 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Stream partners for Migen simulations: a producer, a consumer and a watcher of the protocol.
+"""Partners of streams for Migen simulations: a producer, a consumer and a protocol monitor.
 
-Each is a generator for run_simulation. A generator sees the values just before a clock edge and
-its writes take effect just after it, like a register.
+Each is a generator for run_simulation. A generator sees the values just before a clock edge and its
+writes take effect just after it, like a register.
 """
 
 from compiled_sim import run_simulation
 from migen import passive
 
-# Cycles after which a simulation that has not come to its end counts as hung.
+# Cycles after which a simulation counts as hung.
 TIMEOUT = 20_000
 
 
 def simulate(dut, generators):
-    """Run until every generator that is not passive has returned; hanging is an error."""
+    """Run until every generator that is not passive has returned, or fail after TIMEOUT cycles."""
     @passive
     def watchdog():
         for _ in range(TIMEOUT):

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A root directory with the sysfs that a machine with cards would have, for LITEPCIE_ROOT.
+"""A root folder for LITEPCIE_ROOT, with the sysfs of a machine that has cards.
 
-Files only: nothing happens when one is written, except what a test does itself.
+It has plain files only: a write to one has no effect unless a test makes it.
 """
 
 import struct
@@ -15,7 +15,7 @@ EXPRESS = 0x70  # offset of the PCI Express capability
 
 def config_space(mps=256, mrrs=512, gen=3, lanes=8, possible=(3, 8), ext_tag=True, relaxed=True,
     mps_supported=512, rcb=64):
-    """Config space with one capability in it, encoded after the specification."""
+    """Config space with a PCI Express capability, encoded by the PCI Express specification."""
     def code(size):
         return (size // 128).bit_length() - 1
 
@@ -29,7 +29,7 @@ def config_space(mps=256, mrrs=512, gen=3, lanes=8, possible=(3, 8), ext_tag=Tru
 
 
 class Machine:
-    """`Machine(tmp_path).add("0000:22:00.0", driver="vfio-pci")`."""
+    """A machine's sysfs, as in `Machine(tmp_path).add("0000:22:00.0", driver="vfio-pci")`."""
 
     def __init__(self, root):
         self.root = root
@@ -48,12 +48,12 @@ class Machine:
         return (self.root / path).read_text()
 
     def driver(self, name):
-        """A driver that is loaded."""
+        """Add a loaded driver."""
         self.write(f"{PCI}/drivers/{name}/unbind", "")
 
     def add(self, address, vendor=0x10EE, device=0x9038, driver=None, group=None, below=(),
         config=None, numa=0, **files):
-        """A function; `below`: addresses of the bridges above it, from the root."""
+        """Add a PCI function; `below` has the addresses of the bridges above it, root first."""
         place = self.root.joinpath("sys/devices/pci0000:00", *below, address)
         place.mkdir(parents=True)
         (self.devices / address).symlink_to(place)
@@ -72,7 +72,7 @@ class Machine:
         return place
 
     def node(self, minor, place):
-        """/dev/litepcieN of the driver that has this function."""
+        """Add the class entry of /dev/litepcieN for the function at `place`."""
         folder = self.root / f"sys/class/litepcie/litepcie{minor}"
         folder.mkdir(parents=True)
         (folder / "device").symlink_to(place)

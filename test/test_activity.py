@@ -15,7 +15,7 @@ from lanebox.activity import Activity
 
 @pytest.mark.parametrize("values", list(itertools.product([0, 1], repeat=3)))
 def test_busy_while_any_source_is(values):
-    """Busy in the same cycle as any source, and only then."""
+    """`busy` is high in each cycle in which any source is high, and in no other."""
     sources = [Signal(reset=value) for value in values]
     dut     = Activity(*sources)
 

@@ -19,7 +19,7 @@ SIZE, ROWS = 1024, 1024//BEAT_BYTES
 
 
 def give(channel, **values):
-    """Offer a request or a beat until it is taken."""
+    """Offer a request or a beat on a channel until it is taken."""
     for name, value in values.items():
         yield getattr(channel, name).eq(value)
     yield channel.valid.eq(1)
@@ -30,7 +30,7 @@ def give(channel, **values):
 
 
 def write(bus, rng, model, number):
-    """A burst with random strobes, into `model` as well."""
+    """Write a burst with random strobes to the bus, and to `model`."""
     row, count = rng.randrange(ROWS - 4), rng.randint(1, 4)
     yield from give(bus.aw, addr=row*BEAT_BYTES + rng.choice([0, 4, 28]), id=number, len=count - 1)
     for n in range(count):
@@ -43,7 +43,7 @@ def write(bus, rng, model, number):
 
 @passive
 def take(channel, taken, rng, share, *fields):
-    """Take beats for a `share` of the time; what was taken, with the cycle."""
+    """Be ready for a `share` of the cycles, and append (cycle, fields) of each beat to `taken`."""
     cycle = 0
     while True:
         ready = rng.random() < share
@@ -60,7 +60,7 @@ def take(channel, taken, rng, share, *fields):
 @pytest.mark.parametrize("latency", [LEAST_CYCLES, 3, 50])
 @each_seed(2)
 def test_reads_bring_what_was_written(latency, seed):
-    """Bursts of any length and strobes, whatever the latency and however the answers are taken."""
+    """Reads return the data written by bursts of any length and strobes, at any latency."""
     rng      = random.Random(seed)
     dut      = AxiMemory(SIZE, latency)
     bus      = dut.bus
@@ -92,7 +92,7 @@ def test_reads_bring_what_was_written(latency, seed):
 
 @pytest.mark.parametrize("latency", [LEAST_CYCLES, 7, 50])
 def test_an_answer_takes_the_latency_and_bursts_follow_without_a_gap(latency):
-    """From a request to its first beat; 32 reads of 2 beats are 64 beats in a row."""
+    """The first beat follows its request after `latency` cycles, and 32 reads leave no gap."""
     dut   = AxiMemory(SIZE, latency)
     bus   = dut.bus
     beats = []
@@ -128,7 +128,7 @@ def test_what_cannot_be_built_is_refused(size, latency, said):
 
 
 def test_a_bus_that_does_not_fit_is_told():
-    """The sentence says what is wrong and how it must be."""
+    """axi_problem() says what is wrong with a bus, and which value it must have."""
     assert axi_problem(user_axi()) is None
     assert axi_problem(3) == "is 3"
     bus = axi.AXIInterface(data_width=128, address_width=20, id_width=8)
@@ -136,7 +136,7 @@ def test_a_bus_that_does_not_fit_is_told():
 
 
 def test_the_master_drives_requests_and_takes_answers():
-    """Valid goes the way of the data, ready the other."""
+    """Valid has the direction of its channel's data, and ready the opposite one."""
     ports = axi_ports(user_axi())
     assert {"o_axi_aw_valid", "i_axi_aw_ready", "o_axi_w_payload_strb", "i_axi_b_valid",
         "o_axi_b_ready", "i_axi_r_payload_data", "i_axi_r_payload_last"} <= set(ports)

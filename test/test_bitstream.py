@@ -28,7 +28,7 @@ def read(tmp_path):
 
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])
 def test_a_whole_bitstream_is_read(read, wrap):
-    """With a header or without, what the part gets is the configuration and nothing else."""
+    """With and without a header, the part gets the configuration and nothing else."""
     data  = configuration()
     found = read(wrap(data))
     assert found.data == data and found.idcode == 0x04a62093
@@ -38,10 +38,10 @@ def test_a_whole_bitstream_is_read(read, wrap):
 
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])
 def test_a_file_cut_anywhere_is_refused(read, wrap):
-    """In the header, in the pads, in a packet, between packets: never taken for a shorter one."""
+    """A file cut at any place is refused, and never taken for a shorter one."""
     data  = configuration(frames=1)
     whole = wrap(data)
-    end   = len(whole) - 16*4 # The last word of DESYNC: only pads come behind it.
+    end   = len(whole) - 16*4 # The end of the DESYNC command; only pads follow.
     for length in range(0, end, 7 if wrap is bit_file else 5):
         with pytest.raises(BitstreamError, match="truncated|not a bitstream"):
             read(whole[:length])
@@ -50,7 +50,7 @@ def test_a_file_cut_anywhere_is_refused(read, wrap):
 
 
 def test_a_cut_header_file_says_how_much_is_there(read):
-    """Two numbers tell a broken download from a broken build."""
+    """The message has the bytes promised and the bytes present, so a cut download is recognised."""
     whole = bit_file(configuration())
     with pytest.raises(BitstreamError, match=r"promises (\d+) bytes, and (\d+) are there") as found:
         read(whole[:-10])
@@ -75,7 +75,7 @@ def test_a_missing_file_is_named(tmp_path):
 
 
 def test_another_part_is_refused_by_header_and_by_contents(read):
-    """A renamed file does not get past its contents, nor another package past its header."""
+    """The IDCODE finds a bitstream of another part, and the header finds another package."""
     with pytest.raises(BitstreamError, match=r"0x04a63093 \(xcku3p\), and KU5P card has xcku5p"):
         check_part(read(bit_file(configuration(KU3P))), BOARD)
     with pytest.raises(BitstreamError, match="xcku5p-sfvb784-2-i, and KU5P card"):
@@ -84,7 +84,7 @@ def test_another_part_is_refused_by_header_and_by_contents(read):
 
 
 def test_a_sync_word_inside_frames_is_data(read):
-    """A packet's contents are skipped by its length, whatever they look like."""
+    """A packet's contents are skipped by its length, even if they contain a sync word."""
     data  = bytearray(configuration(frames=3))
     at    = data.index(words(0x50000000 | 3*FRAME)) + 400
     data[at:at + 16] = words(0xaa995566, 0x30008001, 0x0000000d, 0)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/nets.py and the boards' tables: no pin twice, no unknown pin, ports as in Verilog."""
+"""targets/nets.py and the boards' tables of nets."""
 
 import importlib
 import json
@@ -40,7 +40,7 @@ def test_no_pin_has_two_nets(board):
 
 @pytest.mark.parametrize("board", BOARDS, ids=name)
 def test_every_net_says_where_it_is_from(board):
-    """A source for each; an unknown one has no pins, and says what is known instead."""
+    """Each net names its source. A net of unknown pins has none, and says what is known instead."""
     for net in board.nets:
         assert net.confidence in nets.CONFIDENCES and net.source
         if net.confidence == nets.UNKNOWN:
@@ -49,7 +49,7 @@ def test_every_net_says_where_it_is_from(board):
 
 @pytest.mark.parametrize("board, lanes", BUILDS, ids=name)
 def test_the_halves_of_a_pair_are_neighbours(board, lanes):
-    """Transceiver pins of a pair share their row: P2 and P1, AB7 and AB6."""
+    """Both transceiver pins of a pair are neighbours in a row, as P2 and P1, or AB7 and AB6."""
     ports = {port.partition(".")[2]: pins for port, pins, _ in board.resources(lanes)}
     for pair in ("clk", "rx", "tx"):
         positive, negative = ports[f"{pair}_p"], ports[f"{pair}_n"]
@@ -60,7 +60,7 @@ def test_the_halves_of_a_pair_are_neighbours(board, lanes):
 
 
 def test_one_lane_uses_proven_pins_only():
-    """x1 of the KU5P card is what was seen to work; one owner alone reports the other lanes."""
+    """A x1 build of the KU5P card uses only pins seen to work. More lanes use reported pins."""
     proven = {pin for net in KU5P.nets if net.confidence == nets.HIGH for pin in net.pins.split()}
     def used(lanes):
         return {pin for _, pins, _ in KU5P.resources(lanes) for pin in pins}
@@ -74,14 +74,14 @@ def test_one_lane_uses_proven_pins_only():
     ("flash", "MT25QU256"),
 ])
 def test_an_unknown_net_is_refused_with_what_is_known(net, words):
-    """By the table and by LiteX's request alike: a sentence, not a missing key."""
+    """Both the table and LiteX's request() refuse a net of unknown pins with a sentence."""
     with pytest.raises(LookupError, match=f"KU5P card: {net} cannot be used.*{words}"):
         KU5P.net(net)
     with pytest.raises(LookupError, match=f"KU5P card: {net} cannot be used.*{words}"):
         silicon.make_platform(KU5P, 8).request(net)
 
 
-# As reported by the owner of a KU5P card; the bank of a pin decides its level.
+# Pins that the owner of a KU5P card has reported. The bank of a pin decides its I/O standard.
 REPORTED = {
     "clk100": "K22", "qsfp.refclk_p": "H7", "qsfp.refclk_n": "H6",
     "qsfp_a.modsel_n": "AF14", "qsfp_a.reset_n": "AE15", "qsfp_a.scl": "B14", "qsfp_a.sda": "A14",
@@ -93,7 +93,7 @@ REPORTED = {
 
 @pytest.mark.parametrize("net", REPORTED)
 def test_what_an_owner_reports_is_marked_as_that(net):
-    """A reported net has its pin, a level that its bank can have, and the report's file."""
+    """A reported net has its pin, an I/O standard that its bank can have, and its source."""
     found = KU5P.net(net)
     assert (found.pins, found.confidence) == (REPORTED[net], nets.REPORTED)
     assert "62ee167" in found.source or net.endswith("_n") and "other half" in found.source
@@ -112,7 +112,7 @@ def test_the_contradiction_about_an_led_is_stated_and_not_resolved():
 
 
 def test_weaker_pins_are_said_in_the_report(capsys):
-    """A build of more than the proven lane ends with how sure its pins are."""
+    """A build with more than the one proven lane says which lanes' pins are only reported."""
     silicon.say_what_differs(KU5P, 8)
     assert "pins of lanes 1 to 7 are reported only" in capsys.readouterr().out
     silicon.say_what_differs(KU5P, 1)
@@ -120,7 +120,7 @@ def test_weaker_pins_are_said_in_the_report(capsys):
 
 
 def test_a_net_of_another_board_is_refused():
-    """The message lists those that there are."""
+    """The message lists the nets, or the numbers of lanes, that the board has."""
     with pytest.raises(LookupError, match="KU5P card has no net 'sfp0': there are pcie.clk_p"):
         KU5P.net("sfp0")
     with pytest.raises(LookupError, match="KU5P card has no 2 lanes: choose 8 or 4 or 1"):
@@ -129,7 +129,7 @@ def test_a_net_of_another_board_is_refused():
 
 @pytest.mark.parametrize("board, lanes", [(KU5P, 8), (KU5P, 1), (BOARDS[2], 4)], ids=name)
 def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, monkeypatch):
-    """Every bit of every port has a place, and nothing else has."""
+    """The constraints place every bit of every port, and nothing else."""
     monkeypatch.setattr(sys, "argv", ["target", "--synth-only", "--lanes", str(lanes),
         "--endpoint", "litepcie", "--output-dir", str(tmp_path)])
     options   = silicon.parse_arguments(board, "")
@@ -148,7 +148,7 @@ def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, mon
 
 
 def verilog_ports(path):
-    """The ports of the top module, bit by bit as constraints name them."""
+    """The ports of the top module, bit by bit, with the names that constraints use."""
     header = re.search(r"^module lanebox \((.*?)^\);", path.read_text(), re.MULTILINE | re.DOTALL)
     ports  = set()
     for width, port in re.findall(r"(?:input|output)\s+(?:wire|reg)?\s*(?:\[(\d+):0\])?\s*(\w+)",
@@ -158,5 +158,5 @@ def verilog_ports(path):
 
 
 def test_the_readers_table_is_that_of_the_build():
-    """targets/README.md has the table as nets.markdown writes it."""
+    """targets/README.md contains the table that nets.markdown() writes."""
     assert nets.markdown(KU5P) in Path(ROOT/"targets"/"README.md").read_text()

@@ -4,6 +4,7 @@
 """tools/campaigns.py: each file's change asks for longer tests or is said to need none."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -15,17 +16,17 @@ ROOT = campaigns.ROOT
 FILES = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
 ).stdout.splitlines()  # fmt: skip
-DEPTH = 2  # folders with a row of their own; what lies deeper may share one
+DEPTH = 2  # levels of folders that need a row of their own; deeper ones may share a row
 
 
 def test_every_file_has_a_row():
-    """A new file at the top, or a new folder there, needs one."""
+    """A new file or folder at the top of the repository needs a row in the table."""
     for file in FILES:
         assert campaigns.row(file)
 
 
 def test_every_folder_has_a_row_of_its_own():
-    """The first two levels; a row that names nothing is stale."""
+    """Each folder of the first two levels has a row, and each row names a file or folder."""
     folders = {"/".join(Path(file).parts[:DEPTH]) for file in FILES if file.count("/") >= DEPTH}
     folders |= {Path(file).parts[0] for file in FILES if "/" in file}
     assert folders - campaigns.TABLE.keys() == set()
@@ -34,7 +35,7 @@ def test_every_folder_has_a_row_of_its_own():
 
 
 def test_a_file_without_a_row_is_an_error():
-    """It is not taken for one that asks for nothing."""
+    """An unknown file raises KeyError. It does not count as a file that needs no campaign."""
     with pytest.raises(KeyError, match=r"new/thing\.py: .* no row"):
         campaigns.row("new/thing.py")
 
@@ -47,7 +48,7 @@ def soak_files():
 
 
 def test_every_soak_test_is_in_one_campaign():
-    """No more and no less: else it would run twice, or never where only campaigns run."""
+    """A soak test in two campaigns would run twice, and one in none would never run."""
     selected = [file for campaign in campaigns.CAMPAIGNS.values() for file in campaign.files()]
     assert len(selected) == len(set(selected))
     assert soak_files() <= set(selected)
@@ -55,16 +56,25 @@ def test_every_soak_test_is_in_one_campaign():
         assert soak_files().intersection(campaign.files()), f"{name} has no soak test"
 
 
+def test_the_readme_says_what_is_left_to_soak():
+    """README.md's table has exactly one line for each campaign, in the same order."""
+    table = (ROOT / "README.md").read_text().partition("\n| campaign |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \| \w", table, re.M) == [*campaigns.CAMPAIGNS]
+
+
 def test_every_campaign_is_asked_for_by_a_change_outside_the_tests():
-    """Otherwise a change of what it proves would not run it."""
+    """Each campaign stands in a row that is not of tests, so a change of the product can run it."""
     rows = [names for names in campaigns.TABLE.values() if names is not campaigns.TESTS]
     assert {name for names in rows for name in names} == campaigns.CAMPAIGNS.keys()
+
+
+GUEST_DRIVER = ("driver", "kernels", "library", "utility", "stock", "cost")
 
 
 @pytest.mark.parametrize(
     ("file", "expected"),
     [
-        ("software/kernel/dma.c", {"driver", "kernels", "library", "utility", "stock", "cost"}),
+        ("software/kernel/dma.c", {*GUEST_DRIVER, "long"}),
         ("software/user/litepcie_util/cmd_info.c", {"utility"}),
         ("gateware/jtag/spi_proxy.py", {"programming", "netlist"}),
         ("sim/differential/compare.py", {"models"}),
@@ -74,18 +84,18 @@ def test_every_campaign_is_asked_for_by_a_change_outside_the_tests():
     ],
 )
 def test_a_change_asks_for_what_proves_it(file, expected):
-    """The row of the longest path counts."""
+    """The row with the longest matching path decides."""
     assert campaigns.choose([file]).keys() == expected
 
 
 def test_a_helper_asks_for_the_tests_that_import_it():
-    """At first or second hand: a change of the driver's helper runs the driver's campaign."""
+    """A change of a helper runs the campaigns whose tests import it, directly or indirectly."""
     assert "driver" in campaigns.choose(["sim/test/driver_guest.py"])
     assert "proofs" not in campaigns.choose(["sim/test/driver_guest.py"])
 
 
 def test_the_program_says_what_it_would_run_and_why():
-    """By the system's own Python, without the environment: the base, then a line a campaign."""
+    """The program runs with the system's Python, and prints the base and each campaign."""
     command = ["python3", "tools/campaigns.py"]
     environment = {**os.environ, "CI_BASE": "HEAD"}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
@@ -94,13 +104,13 @@ def test_the_program_says_what_it_would_run_and_why():
 
 
 def test_the_reason_is_kept():
-    """The rows that asked for it, in the order of the campaigns."""
+    """choose() returns the rows that asked for each campaign, in the order of the campaigns."""
     chosen = campaigns.choose(["sim/differential/known.py", "software/kernel/dma.c"])
     assert chosen["models"] == ["sim/differential"] and next(iter(chosen)) == "driver"
 
 
 def test_the_base_is_the_newest_commit_that_is_old_enough():
-    """By their own dates, however they are listed; none at all where all are new."""
+    """The base is the newest commit that is old enough by its date; None if all are too new."""
     hour = 3600
     log = "head 100000\nnear {}\nold {}\nolder {}\n"
     assert campaigns.aged(log.format(100000 - hour, 100000 - 5 * hour, 100000 - 9 * hour)) == "old"
@@ -108,7 +118,7 @@ def test_the_base_is_the_newest_commit_that_is_old_enough():
 
 
 def test_the_environment_names_the_base(monkeypatch):
-    """CI_BASE comes first; a commit that is not here makes all of it changed, and that is said."""
+    """CI_BASE names the base. If the repository lacks that commit, every file counts as changed."""
     monkeypatch.setenv("CI_BASE", "HEAD")
     commit, words = campaigns.base()
     assert campaigns.changed(commit) == [] and "CI_BASE" in words
@@ -119,7 +129,7 @@ def test_the_environment_names_the_base(monkeypatch):
 
 @pytest.fixture
 def pytest_calls(monkeypatch):
-    """Campaigns that take no time and pass, but for "models"."""
+    """The commands of campaigns, which are not run: all pass but "models"."""
     calls = []
 
     def run(command, cwd):
@@ -132,7 +142,7 @@ def pytest_calls(monkeypatch):
 
 
 def test_what_does_not_fit_is_left_out_and_named(pytest_calls, capsys):
-    """By its stated minutes; a shorter one behind it may still fit."""
+    """A campaign whose minutes do not fit is left out and named. A shorter one may still run."""
     minutes = campaigns.CAMPAIGNS["hosts"].minutes + 0.1
     assert campaigns.carry_out(["driver", "hosts"], minutes) == 0
     assert pytest_calls == [["sim/test/test_root_campaign.py"]]
@@ -141,7 +151,7 @@ def test_what_does_not_fit_is_left_out_and_named(pytest_calls, capsys):
 
 
 def test_a_campaign_that_fails_fails_the_run(pytest_calls, capsys):
-    """After the others had their turn."""
+    """If a campaign fails, the others still run, and the run fails at the end."""
     assert campaigns.carry_out(["models", "hosts"], 1000) == 1
     assert len(pytest_calls) == 2
     assert "failed: models" in capsys.readouterr().out

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""capability.py: the table says what the gateware has, and software built earlier can read it."""
+"""capability.py: the table describes the gateware, and software built earlier can read it."""
 
 import json
 import re
@@ -13,6 +13,7 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
+from capability_table import decode, table_of
 from repository import ROOT
 
 from lanebox import capability, layouts
@@ -23,48 +24,6 @@ from lanebox.user.slot import occupant_sources
 
 HEADER = ROOT/"software"/"kernel"/"uapi"/"litepcie_capability.h"
 DIGEST = "0123456789abcdef"*4
-
-
-def decode(words):
-    """The table as a reader sees it who has only this file: header fields and entries in bytes."""
-    raw = struct.pack(f"<{len(words)}I", *words)
-    magic, minor, major, size, crc, count, reserved = struct.unpack_from("<4sHHIIII", raw)
-    assert magic == b"LBOX"
-    assert zlib.crc32(raw[:12] + bytes(4) + raw[16:size]) == crc
-    entries, at = [], 88
-    for _ in range(count):
-        kind, version, length, bar, index, offset, block_size = struct.unpack_from("<HHHBBII", raw,
-            at)
-        assert length % 8 == 0 and length >= 16
-        parameters = struct.unpack_from(f"<{length//4 - 4}I", raw, at + 16)
-        entries.append((kind, version, bar, index, offset, block_size, parameters))
-        at += length
-    assert at == size
-    return {
-        "version": (major, minor), "digest": raw[24:56].hex(),
-        "target": raw[56:88].rstrip(b"\0").decode(),
-    }, entries
-
-
-def contents(path):
-    return [int(word, 16) for word in path.read_text().split()]
-
-
-def memories(folder):
-    """The words of every memory that starts as a table; the bridge's lie in eight lanes."""
-    for first in folder.glob("*.init"):
-        if "_lane0" in first.name:
-            lanes = [first.with_name(first.name.replace("_lane0", f"_lane{n}")) for n in range(8)]
-            yield [word for row in zip(*map(contents, lanes)) for word in row]
-        elif "_lane" not in first.name:
-            yield contents(first)
-
-
-def table_of(build):
-    """The table as the gateware's memory holds it."""
-    tables = [words for words in memories(build/"gateware") if words[0] == capability.MAGIC]
-    assert len(tables) == 1
-    return decode(tables[0])
 
 
 @pytest.fixture(scope="module")
@@ -78,7 +37,7 @@ def csr(sim_build):
 
 
 def entry(built, kind, index=0):
-    """Offset, size and parameters by name of one block."""
+    """Offset, size and parameters (by name) of one block."""
     type = BLOCK_TYPES[kind]
     found = [e for e in built[1] if e[0] == type.number and e[3] == index]
     assert len(found) == 1
@@ -87,7 +46,7 @@ def entry(built, kind, index=0):
 
 
 def test_header_names_target_and_sources(built):
-    """The digest is the one that the identifier shows the beginning of."""
+    """The header has the target's name and the sources' digest, as the identifier has."""
     header, _ = built
     assert header == {
         "version": (1, 2), "target": "sim", "digest": gateware_digest(occupant_sources(Loopback)),
@@ -115,11 +74,12 @@ def test_header_names_target_and_sources(built):
     ("stamps",      "doorbell", "stamps_doorbell"),
     ("stamps",      "interrupt", "stamps_interrupt"),
     ("stamps",      "waiting",  "stamps_waiting"),
+    ("slot",        "now",      "slot_now"),
     *(("records", name, f"pcie_notices0_{name}")
         for name in BLOCK_TYPES["records"].parameters[:-1]),
 ])
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
-    """The table and csr.json come from the same SoC."""
+    """The table gives each register the address that csr.json gives it."""
     offset, size, parameters = entry(built, kind)
     assert offset + parameters[parameter] == csr["csr_registers"][register]["addr"]
     assert parameters[parameter] < size
@@ -128,7 +88,7 @@ def test_registers_are_where_the_register_map_has_them(built, csr, kind, paramet
 @pytest.mark.parametrize("way", ["reader", "writer"])
 @pytest.mark.parametrize("register", capability.DMA_GROUP)
 def test_dma_groups_are_what_their_version_says(built, csr, way, register):
-    """Software adds these offsets to the group's start."""
+    """The registers of a DMA direction have the offsets from its start that the version defines."""
     offset, _, parameters = entry(built, "dma")
     start = offset + parameters["h2c" if way == "reader" else "c2h"]
     address = csr["csr_registers"][f"pcie_dma0_{way}_{register}"]["addr"]
@@ -136,7 +96,7 @@ def test_dma_groups_are_what_their_version_says(built, csr, way, register):
 
 
 def test_parameters_are_those_of_the_gateware(built, csr):
-    """Widths, causes and sizes, from where the gateware has them."""
+    """Widths, interrupt causes and sizes in the table are those of the gateware's constants."""
     constants = csr["constants"]
     parameters = entry(built, "dma")[2]
     assert parameters["h2c_cause"] == constants["pcie_dma0_reader_interrupt"]
@@ -154,30 +114,31 @@ def test_parameters_are_those_of_the_gateware(built, csr):
 
 
 def test_msix_is_where_configuration_space_has_it(msix_build):
-    """`pending` counts from the block's start; table and pending bits are those of the capability.
+    """The MSI-X block has the table and pending bits at the places that configuration space names.
 
-    The capability in configuration space, the simulated card's and the core's, is made of the
-    constants. There both are offsets in BAR0.
+    The capability in configuration space is made from the constants, for the simulated card and for
+    the vendor's core. There both places are offsets in BAR0, while `pending` counts from the
+    block's start.
     """
     constants = json.loads((msix_build/"csr.json").read_text())["constants"]
     offset, size, parameters = entry(table_of(msix_build), "msix")
     assert offset == constants["pcie_msix_table"]
     assert offset + parameters["pending"] == constants["pcie_msix_pending"]
     assert parameters["vectors"] == constants["pcie_msix_vectors"]
-    # Behind the last vector's 16 bytes, and inside the block.
+    # The pending bits follow the last vector's 16 bytes, inside the block.
     assert 16*parameters["vectors"] <= parameters["pending"] < size
 
 
 @pytest.mark.parametrize("bar, size", [(0, layouts.CAPABILITY_BASE), (2, layouts.BAR2_SIZE)])
 def test_blocks_lie_in_their_bar_and_apart(built, bar, size):
-    """No block reaches into another or out of the BAR; in BAR0 the table itself is the last."""
+    """No block overlaps another or leaves its BAR. In BAR0 all blocks are below the table."""
     places = sorted((e[4], e[4] + e[5]) for e in built[1] if e[2] == bar)
     assert all(end <= size for _, end in places)
     assert all(end <= start for (_, end), (start, _) in zip(places, places[1:]))
 
 
 def test_what_users_map_has_pages_of_its_own(built):
-    """The host gives rights by the page of 4 KiB: memories fill theirs, with nothing beside."""
+    """Blocks that users map fill whole pages of 4 KiB, since the host grants access by the page."""
     mapped = {BLOCK_TYPES[name].number for name in capability.MAPPED_BY_USERS}
     places = [(e[4], e[5]) for e in built[1] if e[0] in mapped]
     assert len(places) >= 3
@@ -197,12 +158,12 @@ USER = Block("user", 0x8000, 0x1000, {"cause": 2})
         Block("memory", 0x80000, 0x1000, {}, bar=2)], {}, "shares its pages with memory"),
 ], ids=["bank behind", "bank before", "place", "size", "block", "window", "window and memory"])
 def test_a_card_whose_user_shares_a_page_is_refused(blocks, banks, message):
-    """At elaboration, with a sentence that names both: users could map neither."""
+    """A block that shares a page with a user's block is refused with a sentence that names both."""
     with pytest.raises(ValueError, match=message):
         capability.check_pages(blocks, banks)
 
 
-# Builds the simulation's gateware with user logic that has registers, and one bank moved.
+# Builds the simulation's gateware with user logic that has registers. `moved` relocates a bank.
 ELABORATE = """
 import runpy, sys
 sys.path.insert(0, "targets")
@@ -215,7 +176,7 @@ runpy.run_path("targets/sim.py", run_name="__main__")
 
 @pytest.mark.parametrize("moved", [{}, {"stamps": 17}], ids=["as it is", "moved"])
 def test_no_gateware_is_built_in_which_the_user_shares_a_page(tmp_path, moved):
-    """The check is part of the elaboration: a bank 2 KiB behind the user's ends it."""
+    """Elaboration makes the check: a bank that is moved 2 KiB behind the user's makes it fail."""
     script = ELABORATE.format(moved=moved, folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode != 0) == bool(moved), done.stderr
@@ -224,7 +185,7 @@ def test_no_gateware_is_built_in_which_the_user_shares_a_page(tmp_path, moved):
 
 
 def test_the_user_s_pages_grow_with_its_registers():
-    """A bank of one register and one of 600 both take whole pages, in BAR0 and on their own."""
+    """Banks of 1, 600 and 1100 registers take whole pages that no other block shares."""
     for registers, size in ((1, 0x1000), (600, 0x1000), (1100, 0x2000)):
         names = [f"r{n}" for n in range(registers)]
         soc = csr_soc({"user": (0x8000, names)})
@@ -234,7 +195,7 @@ def test_the_user_s_pages_grow_with_its_registers():
 
 
 def csr_soc(banks):
-    """What capability.py looks at of a SoC: where its registers are, each of 32 bits."""
+    """The part of a SoC that capability.py reads: the places of its registers, of 32 bits each."""
     regions = {
         name: SimpleNamespace(origin=origin, busword=32,
             obj=[SimpleNamespace(name=register, size=32) for register in registers])
@@ -244,7 +205,7 @@ def csr_soc(banks):
 
 
 def test_a_reader_passes_over_what_it_does_not_know():
-    """A block of an unknown type, and a parameter more, leave the others where they are found."""
+    """A reader skips blocks of unknown type and unknown parameters, and finds all others."""
     known = Block("pattern", 0x5000, 0x800, {"control": 0})
     words = capability.table("x", DIGEST, [known, known])
     entry_words = known.words()
@@ -268,18 +229,18 @@ def test_a_reader_passes_over_what_it_does_not_know():
     (lambda: Block("pattern", 0, 4, {"contro": 0}).words(), "they must be"),
 ], ids=["target", "blocks", "missing", "misspelt"])
 def test_what_cannot_be_said_is_refused(make, message):
-    """A ValueError that names the value and the rule."""
+    """A table that cannot be encoded is a ValueError that names the value and the rule."""
     with pytest.raises(ValueError, match=message):
         make()
 
 
 def test_the_c_header_is_the_table_s():
-    """software/kernel/uapi/litepcie_capability.h is what `python -m lanebox.capability` prints."""
+    """The kernel's litepcie_capability.h is the output of `python -m lanebox.capability`."""
     assert HEADER.read_text() == capability.c_header()
 
 
 def test_numbers_of_block_types_are_their_own():
-    """Types are numbered once; every name in the C header is defined once."""
+    """Each block type has a number of its own, and the C header defines each name once."""
     numbers = [kind.number for kind in BLOCK_TYPES.values()]
     assert len(set(numbers)) == len(numbers) and 0 not in numbers
     names = re.findall(r"#define (\w+) ", capability.c_header())

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""compiled_sim.py computes what Migen's own simulator does."""
+"""compiled_sim.py gives the same values as Migen's own simulator."""
 
 import random
 
@@ -17,14 +17,15 @@ WIDTHS = (1, 3, 8, 16)
 
 
 class Everything(LiteXModule):
-    """Every kind of expression and statement, drawn at random, over a few inputs and registers."""
+    """A random design with all kinds of expression and statement, over few inputs and registers."""
 
     def __init__(self, rng):
         self.inputs    = [Signal(bits) for bits in WIDTHS]
         self.registers = [Signal(bits, reset=rng.getrandbits(bits)) for bits in WIDTHS]
         self.signed    = Signal((6, True))
         self.wires     = [Signal(bits) for bits in WIDTHS]
-        self.table     = Array(Signal(5, reset=n) for n in range(3)) # An index of 3 means the last.
+        # An index of 3 selects the last.
+        self.table     = Array(Signal(5, reset=n) for n in range(3))
         self.memory    = Memory(8, 8, init=range(8))
         self.port      = self.memory.get_port(write_capable=True)
         self.specials += self.memory, self.port
@@ -32,7 +33,7 @@ class Everything(LiteXModule):
         self.rng       = rng
         self.sources   = [*self.inputs, *self.registers, self.signed, self.port.dat_r,
             self.fifo.source.data, self.fifo.source.valid, self.fifo.sink.ready]
-        # A wire reads what stands before it: there is no loop.
+        # A wire reads only earlier signals, so there is no combinational loop.
         for wire in self.wires:
             self.comb += self.assignments(wire)
             self.sources.append(wire)
@@ -77,7 +78,7 @@ class Everything(LiteXModule):
 
 
 def trace(seed, run_simulation):
-    """All values in each of 60 cycles of the same design with the same inputs."""
+    """The values of all signals in each of 60 cycles. The seed decides design and inputs."""
     dut, rng, seen = Everything(random.Random(seed)), random.Random(seed), []
 
     def drive():
@@ -96,7 +97,7 @@ def trace(seed, run_simulation):
 
 @each_seed(8)
 def test_the_same_values_in_each_cycle(seed):
-    """Of designs drawn at random: registers, wires, a memory, an array and a FIFO."""
+    """Registers, wires, a memory, an array and a FIFO of random designs have Migen's values."""
     print(f"seed {seed}")
     expected = trace(seed, migen.sim.run_simulation)
     assert len({str(values) for values in expected}) > 30, "little happens"

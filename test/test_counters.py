@@ -34,7 +34,8 @@ def random_tlp(rng):
     payload = 4*dwords if kind in ("mem_wr32", "mem_wr64", "cpld") else 0
     ignored = rng.randrange(2**14) << 10
     header  = fmt_type_dict[kind] << 24 | ignored | dwords % 1024
-    # Fewer beats than the payload needs: the counters must not care, and the test stays short.
+    # There are fewer beats than the payload needs, which keeps the test short. Payload is counted
+    # by the header, so the counters must not depend on the beats.
     return SimpleNamespace(header=header, payload=payload, beats=rng.randrange(1, 4))
 
 
@@ -44,7 +45,7 @@ def offer_tlps(endpoint, tlps, rng, density):
         for beat in range(tlp.beats):
             while rng.random() >= density:
                 yield
-            # Behind the header, dwords that would count if they were taken for one.
+            # The later beats begin with a dword that would count if it were taken for a header.
             dword = tlp.header if beat == 0 else 0x7fff_ffff
             yield endpoint.dat.eq(rng.randrange(2**(DATA_WIDTH - 32)) << 32 | dword)
             yield endpoint.last.eq(beat == tlp.beats - 1)
@@ -64,7 +65,7 @@ def be_ready(endpoint, rng, density):
 
 @passive
 def record(endpoint, time, tlps, events):
-    """Append (time, counter, increment) for everything that happens on the stream."""
+    """Append (time, counter, increment) for each event on the stream."""
     tlps, beats_left = iter(tlps), 0
     while True:
         now = (yield time)
@@ -82,7 +83,7 @@ def record(endpoint, time, tlps, events):
 
 
 def expected(events, start, end):
-    """What the counters must say of the events from `start` on and before `end`."""
+    """The counters' values for the events from `start` on and before `end`."""
     inside = [event for event in events if start <= event[0] < end]
     times  = [time for time, counter, _ in inside if counter == "beats"]
     counts = {
@@ -93,7 +94,7 @@ def expected(events, start, end):
 
 
 def run(seed, tlp_count, snapshots):
-    """Random traffic while `snapshots(dut, taken)` runs; gives the events of each stream."""
+    """Run random traffic while `snapshots(dut, rng)` runs. Returns the events of each stream."""
     rng     = random.Random(seed)
     clock   = DeviceTime(with_csr=False)
     streams = {name: stream.Endpoint(phy_layout(DATA_WIDTH)) for name in STREAMS}
@@ -114,7 +115,7 @@ def run(seed, tlp_count, snapshots):
 
 
 def snapshot(dut, clear):
-    """One snapshot, as values by name."""
+    """Take a snapshot, and return its values by name."""
     yield dut.snapshot.eq(1)
     yield dut.clear.eq(clear)
     yield
@@ -133,7 +134,7 @@ def snapshot(dut, clear):
 
 @each_seed(4)
 def test_counters_equal_reference_model(seed):
-    """A snapshot holds every event since the last clear and before its own time, and no other."""
+    """A snapshot counts exactly the events since the last clear and before the snapshot's time."""
     taken = []
 
     def snapshots(dut, rng):
@@ -154,7 +155,7 @@ def test_counters_equal_reference_model(seed):
 
 @each_seed(2)
 def test_nothing_is_lost_between_intervals(seed):
-    """Snapshots that clear cut the time into intervals whose counts add up to all events."""
+    """Snapshots that clear divide the time into intervals, whose counts add up to all events."""
     taken = []
 
     def snapshots(dut, rng):

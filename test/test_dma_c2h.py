@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""dma/c2h.py: a stream fills descriptors, byte by byte as a model of host memory has it."""
+"""dma/c2h.py: a stream fills descriptors' buffers, compared byte by byte with a model of memory."""
 
 import random
 from types import SimpleNamespace
@@ -19,12 +19,18 @@ from lanebox.dma.descriptors import BEAT_BYTES
 from lanebox.dma.notices import Account
 from lanebox.pcie.ports import MasterPort
 
+pytestmark = pytest.mark.model
+
 DMA_TABLE = layouts.DMA_TABLE_DEPTH
 PIECE     = layouts.LARGEST_PAYLOAD
 
 
 class Bench(DmaBench):
-    """`ready` and `density`: how often the endpoint takes a beat, and the stream brings one."""
+    """The c2h engine between a stream and an endpoint.
+
+    `ready` is the share of cycles in which the endpoint takes a beat, `density` that in which the
+    stream offers one.
+    """
 
     def __init__(self, seed, ready=1.0, density=1.0):
         self.port = MasterPort(0, writes=True, reads=False)
@@ -33,15 +39,15 @@ class Bench(DmaBench):
         super().__init__(dut, seed)
         self.ready, self.density = ready, density
         self.now    = 0
-        self.memory = {}   # Byte by byte, what was written.
-        self.ends   = []   # Per request: bytes written so far.
-        self.beats  = []   # Cycles in which the endpoint took one.
-        self.taken  = 0    # Beats of the stream.
+        self.memory = {}   # Bytes written, by address.
+        self.ends   = []   # After each request: bytes written so far.
+        self.beats  = []   # Cycles in which the endpoint took a beat.
+        self.taken  = 0    # Beats taken from the stream.
         self.inside = False
 
     @passive
     def endpoint(self):
-        """Take requests, look at their shape, and write them to memory."""
+        """Take write requests, check their protocol, and write them to memory."""
         source, data = self.port.source, []
         offered = None
         while True:
@@ -65,7 +71,7 @@ class Bench(DmaBench):
             yield
 
     def counts(self, beat):
-        """What of the beat that is offered the request means: the bytes behind it may change."""
+        """The bytes of the offered beat that belong to the request. Later bytes may change."""
         source = self.port.source
         behind = 4*(yield source.len) - BEAT_BYTES*beat
         if (yield source.last_be):
@@ -85,9 +91,9 @@ class Bench(DmaBench):
 
     @passive
     def stream(self, beats):
-        """Bring (data, last, bytes, error) one after the other, once the engine runs.
+        """Offer beats (data, last, bytes, error) one after the other, once the engine runs.
 
-        A number in between is cycles without a beat. What a beat does not say of its end is 0.
+        A number in the list is cycles without a beat. Missing fields of a beat are 0.
         """
         sink = self.dut.sink
         while not (yield self.dut.run):
@@ -131,7 +137,7 @@ def random_beats(rng, count):
 
 
 def filled(descriptors, beats):
-    """What memory holds when the descriptors are done: each begins on a beat of its own."""
+    """Memory when the descriptors are done. Each descriptor begins with a new beat."""
     memory, at = {}, 0
     for address, length, *_ in descriptors:
         raw = b"".join(data.to_bytes(BEAT_BYTES, "little")
@@ -143,9 +149,9 @@ def filled(descriptors, beats):
 
 @each_seed(6)
 def test_any_bytes_go_to_any_address(seed):
-    """Every byte of the stream to its place, no other byte written, whatever pauses.
+    """Every byte of the stream is written to its address and no other byte is, with random stalls.
 
-    A descriptor of no bytes writes nothing and counts.
+    A descriptor of no bytes writes nothing, and is counted.
     """
     rng   = random.Random(seed)
     bench = Bench(seed, rng.choice([0.3, 0.8, 1.0]), rng.choice([0.3, 1.0]))
@@ -172,7 +178,7 @@ def test_any_bytes_go_to_any_address(seed):
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
 @pytest.mark.parametrize("length", [512, 2048])
 def test_a_request_has_512_bytes_at_most(length, offset, seed):
-    """A dword that two requests share costs no request of its own."""
+    """A write request has at most 512 bytes. A dword shared by two costs no third one."""
     bench = Bench(seed)
     beats = random_beats(bench.rng, beats_of(length))
 
@@ -188,7 +194,7 @@ def test_a_request_has_512_bytes_at_most(length, offset, seed):
 
 @pytest.mark.parametrize("below", [512, 700])
 def test_a_descriptor_may_cross_4_gib(below):
-    """The upper half of a request's address follows the lower one."""
+    """In a descriptor that crosses 4 GiB the carry reaches the upper half of the address."""
     bench = Bench(1)
     descriptor = ((8 << 32) - below, 1500, True)
     beats = random_beats(bench.rng, beats_of(1500))
@@ -204,7 +210,7 @@ def test_a_descriptor_may_cross_4_gib(below):
 
 @pytest.mark.parametrize("length", [4, 32, 33, 64, 96, 256, 512, 544, 4096])
 def test_there_is_no_gap_between_descriptors(length):
-    """Whatever their size, each cycle brings a beat of a write, once the first has begun."""
+    """Descriptors of any size follow each other with a beat of a write in each cycle."""
     bench = Bench(1)
     count = max(4, 4096//length)
     descriptors = [(0x1_0000*n, length, False) for n in range(count)]
@@ -222,7 +228,7 @@ def test_there_is_no_gap_between_descriptors(length):
 
 @each_seed(3)
 def test_a_message_ends_its_descriptor(seed):
-    """`last` ends the descriptor, also in its first piece; the next beat begins the next one."""
+    """`last` ends the descriptor in any request, and the next beat begins the next descriptor."""
     rng      = random.Random(seed)
     bench    = Bench(seed, rng.choice([0.5, 1.0]), rng.choice([0.5, 1.0]))
     messages = [rng.choice([1, 2, 3, 15, 16, 17, 18, 32, 40, 64]) for _ in range(12)]
@@ -246,9 +252,9 @@ def test_a_message_ends_its_descriptor(seed):
 @each_seed(3)
 @pytest.mark.parametrize("offset", [0, 3])
 def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
-    """A `last` on the descriptor's last beat: of that beat only the descriptor's bytes are written.
+    """If `last` is on the descriptor's last beat, only the descriptor's bytes of it are written.
 
-    An earlier `last` ends the descriptor behind a whole beat.
+    If `last` comes earlier, the descriptor ends after that whole beat.
     """
     rng     = random.Random(seed)
     bench   = Bench(seed, rng.choice([0.5, 1.0]), rng.choice([0.5, 1.0]))
@@ -273,16 +279,14 @@ def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
 
 
 def packet(rng, size, error=0):
-    """Beats of `size` bytes, at least one. What does not count of the last one is there as well."""
+    """Beats of a packet of `size` bytes. The bytes after its end are random."""
     beats = random_beats(rng, beats_of(size))
     count = size % BEAT_BYTES or rng.choice([0, BEAT_BYTES])
     return [*beats[:-1], (beats[-1][0], 1, count, error)]
 
 
 def packets_in(descriptors, packets):
-    """What memory holds, and (bytes, last) of each descriptor that ends; the next packet begins the
-    next descriptor.
-    """
+    """Memory, and (bytes, last) of each descriptor that ends. Each packet begins a new one."""
     memory, ends, free = {}, [], iter(descriptors)
     for beats, size in packets:
         raw  = b"".join(beat[0].to_bytes(BEAT_BYTES, "little") for beat in beats)
@@ -299,9 +303,10 @@ def packets_in(descriptors, packets):
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
 @pytest.mark.parametrize("first", range(1, 2*64 + 3, 26))
 def test_a_packet_ends_at_its_last_byte(first, offset):
-    """Of every size up to two buffers of 64 bytes, at every place in a dword: no byte more.
+    """A packet of any size writes no byte after its end, at every offset in a dword.
 
-    What is left of a packet when a buffer is full goes on in the next one.
+    The sizes are up to two buffers of 64 bytes. When a buffer is full, the packet continues in the
+    next one.
     """
     rng     = random.Random(first)
     bench   = Bench(first, rng.choice([0.7, 1.0]), rng.choice([0.7, 1.0]))
@@ -322,9 +327,10 @@ def test_a_packet_ends_at_its_last_byte(first, offset):
 
 @each_seed(8)
 def test_packets_of_any_size_go_to_any_address(seed):
-    """Over several requests, and beyond 4 GiB, to the byte; `bytes` of a full buffer do not count.
+    """Packets of several requests and across 4 GiB are written to the byte.
 
-    A buffer's length is a multiple of 32, so that a packet goes on where it stopped.
+    A buffer's length is a multiple of 32, so that a packet continues at a whole beat. `bytes` is
+    ignored if the buffer ends before the packet does.
     """
     rng     = random.Random(seed)
     bench   = Bench(seed, rng.choice([0.3, 1.0]), rng.choice([0.4, 1.0]))
@@ -352,9 +358,9 @@ def test_packets_of_any_size_go_to_any_address(seed):
 @each_seed(6)
 @pytest.mark.parametrize("offset", [0, 1])
 def test_silence_ends_a_buffer(offset, seed):
-    """So many cycles without a beat end a buffer that has some: never earlier, never an empty one.
+    """After the flush time without a beat a buffer that has data ends; never earlier, never empty.
 
-    A beat that is offered in the very cycle goes into the buffer.
+    A beat that is offered in the cycle of the flush goes into the buffer.
     """
     rng     = random.Random(seed)
     bench   = Bench(seed)
@@ -390,9 +396,9 @@ def test_silence_ends_a_buffer(offset, seed):
 @pytest.mark.parametrize("time", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("beats", [1, 15, 16, 17, 32])
 def test_a_flush_where_a_request_ends(beats, time):
-    """A buffer of 4 KiB that has whole requests, or a beat more or less; without a time, nothing.
+    """A buffer is flushed after whole requests, and a beat before or after; time 0 flushes none.
 
-    Nothing is written behind a whole request: the buffer ends all the same.
+    After a whole request there is nothing left to write, and the buffer still ends.
     """
     bench = Bench(beats)
     data  = random_beats(bench.rng, beats)
@@ -413,7 +419,7 @@ def test_a_flush_where_a_request_ends(beats, time):
 
 
 def test_no_flush_ends_what_no_packet_ends():
-    """With `last_disable`, as LitePCIe's software has it, silence means nothing, and is no work."""
+    """With `last_disable`, as LitePCIe's software sets it, no flush ends a buffer."""
     bench = Bench(1)
 
     def main():
@@ -429,7 +435,7 @@ def test_no_flush_ends_what_no_packet_ends():
 
 
 def test_time_passes_until_a_flush():
-    """From the last beat until the buffer has ended and is written the engine is busy."""
+    """The engine is busy from the last beat until the flushed buffer has been written."""
     bench = Bench(1)
     seen  = []
 
@@ -456,7 +462,7 @@ def test_time_passes_until_a_flush():
 
 
 def test_messages_follow_each_other_without_a_gap():
-    """64 B messages in buffers of 4 KiB: each cycle brings a beat of a write."""
+    """Messages of 64 bytes in buffers of 4 KiB give a beat of a write in each cycle."""
     bench    = Bench(2)
     messages = 40
     beats    = [(n, n % 2) for n in range(2*messages)]
@@ -472,7 +478,7 @@ def test_messages_follow_each_other_without_a_gap():
 
 @each_seed(1)
 def test_software_can_keep_messages_from_ending_descriptors(seed):
-    """With LitePCIe's last_disable the stream's `last` means nothing."""
+    """With LitePCIe's `last_disable` the stream's `last` does not end a descriptor."""
     bench = Bench(seed)
     beats = [(data, bench.rng.random() < 0.5) for data, _ in random_beats(bench.rng, 3*40)]
     descriptors = [(n << 33, 40*BEAT_BYTES, True, LAST_DISABLE) for n in range(3)]
@@ -488,7 +494,7 @@ def test_software_can_keep_messages_from_ending_descriptors(seed):
 
 @each_seed(3)
 def test_a_descriptor_counts_when_its_data_was_handed_over(seed):
-    """Neither the status nor an interrupt is ahead of the last beat."""
+    """Status and interrupt come only after the endpoint has taken a descriptor's last beat."""
     rng   = random.Random(seed)
     bench = Bench(seed, 0.5, 0.7)
     descriptors = [(n << 33, rng.choice([4, 64, 512, 1300]), True) for n in range(12)]
@@ -515,7 +521,7 @@ def test_a_descriptor_counts_when_its_data_was_handed_over(seed):
 
 
 def test_the_loop_status_is_litepcies():
-    """Going round a table, index and count are those of LitePCIe: one less than what is done."""
+    """In a looped table, index and count are LitePCIe's: one less than the descriptors done."""
     bench = Bench(1, density=0.2)
     seen  = []
 
@@ -535,7 +541,7 @@ def test_the_loop_status_is_litepcies():
 
 
 def test_a_write_waits_for_all_of_its_data():
-    """A stream that pauses inside a descriptor holds up no other port of the endpoint."""
+    """A write is not offered before all its data is there, so a pause blocks no other port."""
     bench  = Bench(3)
     length = 3*BEAT_BYTES
 
@@ -552,9 +558,9 @@ def test_a_write_waits_for_all_of_its_data():
 
 @pytest.mark.parametrize("length", [0, 1, 32, 40])
 def test_an_endpoint_that_takes_nothing_costs_no_descriptor(length):
-    """While the endpoint takes nothing, small descriptors pile up to what the engine has room for.
+    """While the endpoint stalls, small descriptors wait inside the engine, as far as it has room.
 
-    All of them are written, and count, when the endpoint goes on.
+    When the endpoint goes on, all of them are written and counted.
     """
     bench = Bench(1, ready=0.0)
     descriptors = [(0, 8, True), *((n << 33, length, True) for n in range(1, 40))]
@@ -577,7 +583,7 @@ def test_an_endpoint_that_takes_nothing_costs_no_descriptor(length):
 
 
 def test_a_new_run_loses_nothing_of_the_stream():
-    """Enabled again before the old write has ended, the engine makes the stream wait."""
+    """If the engine is enabled again before the old write has ended, the stream waits."""
     bench = Bench(1, ready=0.0)
     before = []
 
@@ -605,7 +611,7 @@ def test_a_new_run_loses_nothing_of_the_stream():
 
 @each_seed(12)
 def test_a_stopped_run_leaves_nothing_to_the_next(seed):
-    """The write that was begun is carried through; nothing else is left, and nothing counts."""
+    """After a stop the write that was begun is finished, and nothing else is written or counted."""
     rng   = random.Random(seed)
     bench = Bench(seed, rng.choice([0.1, 0.5, 1.0]), rng.choice([0.3, 1.0]))
     first = [(n << 33, rng.choice([64, 512, 1500]), True) for n in range(8)]
@@ -645,7 +651,7 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
 
 @each_seed(3)
 def test_what_was_taken_out_before_a_reset_of_the_table_does_not_count(seed):
-    """LitePCIe's software empties the table first and switches the engine off later."""
+    """Descriptors taken before the table's reset do not count. LitePCIe's software resets first."""
     bench = Bench(seed, ready=0.2)
 
     def main():

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""dma/h2c.py: descriptors in, their data out, and counts that are never ahead of the data."""
+"""dma/h2c.py: descriptors give data in order, and no descriptor counts before its data has come."""
 
 import random
 from collections import deque
@@ -20,31 +20,33 @@ from lanebox.dma.descriptors import BEAT_BYTES
 from lanebox.dma.h2c import H2c
 from lanebox.pcie.ports import MasterPort
 
-MRRS  = 512
-STORE = 4096 # Bytes: small, so that a test soon fills it.
+pytestmark = pytest.mark.model
 
-# Reads of the status in which it must change, while there are descriptors: over 500 cycles.
+MRRS  = 512
+STORE = 4096 # Bytes of the engine's store; small, so that a test soon fills it.
+
+# Reads of the status, over 500 cycles, within which it must change while descriptors wait.
 PATIENCE = 200
 
 
 def beats_of(length):
-    """Beats of a descriptor, in all of its requests. One of no bytes has a request of one."""
+    """Beats of all requests of a descriptor. A descriptor of no bytes has a request of one beat."""
     length = max(length, 1)
     return sum(-(-min(MRRS, length - start) // BEAT_BYTES) for start in range(0, length, MRRS))
 
 
 class Host:
-    """Answers the engine's reads in order, a round trip after each, with numbered beats.
+    """Completes the engine's reads in order, `latency` cycles after each.
 
-    A beat's data is the address that it was read from. `asked` and `given` count beats, `most` is
-    the largest difference between the two.
+    The data of a beat is the address that it was read from. `asked` and `given` count beats, and
+    `most` is the largest difference of the two.
     """
 
     def __init__(self, port, rng, latency, ready=0.8):
         self.port, self.rng, self.latency, self.ready = port, rng, latency, ready
         self.now, self.asked, self.given, self.most = 0, 0, 0, 0
         self.requests = deque()
-        self.lengths  = [] # In dwords.
+        self.lengths  = [] # Lengths of the requests, in dwords.
 
     @passive
     def accept(self):
@@ -88,11 +90,11 @@ class Bench(DmaBench):
         phy       = SimpleNamespace(max_request_size=Signal(16, reset=mrrs), id=Signal(16))
         super().__init__(H2c(SimpleNamespace(phy=phy), self.port, store_size=store), seed)
         self.host    = Host(self.port, self.rng, latency)
-        self.density = density # Of the user's readiness; 0: it takes nothing.
-        self.taken   = []      # (data, first)
+        self.density = density # Share of cycles in which the user is ready; 0: it takes nothing.
+        self.taken   = []      # (data, first) of each beat that the user took.
 
     def reach(self, count):
-        """Until so many descriptors are done; an engine that stops before fails at once."""
+        """Wait until `count` descriptors are done. Fails at once if the engine stops before."""
         done, waited = 0, 0
         while done < count:
             status = yield from self.status()
@@ -111,7 +113,7 @@ class Bench(DmaBench):
 
     @passive
     def watch(self, bounds):
-        """After each cycle no more descriptors count than `bounds`, in beats, were given."""
+        """Assert that descriptor n counts only after bounds[n] beats were given."""
         done = 0
         while True:
             shown = (yield self.dut.table.settled) & 0xffff
@@ -137,7 +139,7 @@ def until(condition):
 
 
 def ends(descriptors):
-    """The number of beats that have been given when each descriptor is done."""
+    """For each descriptor: the beats that have been given when it is done."""
     total, result = 0, []
     for _, length, _ in descriptors:
         total += beats_of(length)
@@ -146,7 +148,7 @@ def ends(descriptors):
 
 
 class ByteHost(Host):
-    """Answers with what memory holds, and notes which bytes were asked for."""
+    """Completes reads with the bytes of memory, and notes the addresses that were read."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
@@ -192,7 +194,7 @@ class ByteHost(Host):
 
 @each_seed(5)
 def test_any_bytes_come_from_any_address(seed):
-    """Each descriptor's bytes in place, from a beat of its own on, and no other byte is read."""
+    """Each descriptor's bytes come in order from a new beat on, and no other byte is read."""
     rng        = random.Random(seed)
     bench      = Bench(seed, latency=rng.choice([5, 90]), density=rng.choice([0.5, 1.0]))
     bench.host = ByteHost(bench.port, rng, bench.host.latency)
@@ -226,7 +228,7 @@ def test_any_bytes_come_from_any_address(seed):
 
 @pytest.mark.parametrize("mrrs, requests", [(128, 8), (256, 4), (512, 2), (4096, 2)])
 def test_a_request_is_no_longer_than_the_host_allows(mrrs, requests):
-    """What fails with one read of the host is no more than that read."""
+    """A request has at most MRRS bytes, and at most 512."""
     bench = Bench(0, latency=10, mrrs=mrrs)
 
     def main():
@@ -241,7 +243,7 @@ def test_a_request_is_no_longer_than_the_host_allows(mrrs, requests):
 
 
 def test_a_small_request_is_made_in_each_cycle():
-    """Descriptors of one beat: a request for each cycle, as long as there is room."""
+    """Descriptors of one beat give a request in each cycle, as long as the store has room."""
     bench = Bench(0, latency=20)
     bench.host.ready = 1.0
     asked = []
@@ -264,7 +266,7 @@ def test_a_small_request_is_made_in_each_cycle():
 
 @each_seed(3)
 def test_a_descriptor_counts_when_its_data_is_here(seed):
-    """All data in order, and no descriptor counts or interrupts before its last beat has come."""
+    """All data comes in order, and no descriptor counts or interrupts before its last beat."""
     rng   = random.Random(seed)
     bench = Bench(seed, latency=rng.choice([40, 300]), density=rng.choice([0.4, 1.0]))
     descriptors = [
@@ -291,7 +293,7 @@ def test_a_descriptor_counts_when_its_data_is_here(seed):
 
 
 def test_a_round_trip_is_filled():
-    """Over a long round trip as much is in flight as there is room for, and never more."""
+    """Over a long round trip the reads in flight fill the store, and never exceed it."""
     bench       = Bench(0, latency=400)
     descriptors = [(2048*n, 2048, False) for n in range(6)]
 
@@ -305,7 +307,7 @@ def test_a_round_trip_is_filled():
 
 
 def test_small_requests_in_flight_are_limited(monkeypatch):
-    """With room for more data, the engine makes no more requests than it can keep in mind."""
+    """If the store has room for more, MOST_REQUESTS limits the requests in flight."""
     most        = 64
     monkeypatch.setattr(h2c, "MOST_REQUESTS", most)
     count       = most + 60
@@ -326,7 +328,7 @@ def test_small_requests_in_flight_are_limited(monkeypatch):
 
 
 def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
-    """Of the longest descriptor each request leaves the rest to do."""
+    """The longest descriptor, of 2^24 - 1 bytes, is cut with the right rest after each request."""
     bench  = Bench(0, latency=10)
     length = 2**24 - 1
     seen   = []
@@ -349,7 +351,7 @@ def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
 
 
 def test_a_user_that_takes_nothing_holds_up_nobody():
-    """What was asked for is taken from the endpoint, though the user never takes it."""
+    """If the user takes nothing, completions are still taken from the endpoint into the store."""
     bench       = Bench(0, latency=30, density=0)
     descriptors = [(2048*n, 2048, False) for n in range(4)]
 
@@ -364,7 +366,7 @@ def test_a_user_that_takes_nothing_holds_up_nobody():
 
 
 def test_it_says_when_the_user_has_taken_all():
-    """A descriptor is done before: what waits for the user would be lost with a stop."""
+    """Bit 2 of `enable` says that the user has taken all data. Descriptors are done before that."""
     bench       = Bench(0, latency=30, density=0)
     descriptors = [(0, 1024, False), (4096, 32, False)]
 
@@ -386,7 +388,7 @@ def test_it_says_when_the_user_has_taken_all():
 
 @each_seed(3)
 def test_a_stopped_run_leaves_nothing_to_the_next(seed):
-    """Stopped at any time, it says that it is at rest when all has come; the next run is clean."""
+    """A stopped engine is at rest when its reads have completed. The next run has no old data."""
     bench = Bench(seed, latency=200, density=0.3)
     first = [(2048*n, 2048, True) for n in range(4)]
     other = [(0x8_0000 + 1024*n, 1024, True) for n in range(4)]
@@ -400,7 +402,7 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
         yield from bench.write("table_reset", 1)
         bench.taken.clear()
         assert (yield from bench.status()) == 0
-        restarted = bench.rng.random() < 0.5 # At once, or when it is at rest.
+        restarted = bench.rng.random() < 0.5 # Restarted at once, or only at rest.
         yield
         yield
         while not restarted and not (yield from bench.at_rest()):
@@ -420,12 +422,11 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
 @each_seed(1)
 @pytest.mark.parametrize("length", [0, 1, 4, 33, 36, 508])
 def test_room_comes_back_whatever_the_length(length, seed):
-    """Twice the store's size in descriptors that end inside a beat: each is done in the end.
+    """Descriptors that end inside a beat give back all their room in the store.
 
-    A descriptor may end inside a dword as well: one byte more than whole beats takes a beat more.
-
-    The room of a request is what its data takes in the store. Any less given back, or any more
-    claimed, and the engine stops for ever.
+    The test moves twice the store's size. A request claims the room that its data takes in the
+    store, in whole beats, even if the descriptor ends inside a dword. If less were given back, or
+    more claimed, the engine would stop for ever.
     """
     print(f"seed {seed}")
     bench       = Bench(seed, latency=40, density=random.Random(seed).choice([0.6, 1.0]))
@@ -448,7 +449,7 @@ def test_room_comes_back_whatever_the_length(length, seed):
 
 @each_seed(3)
 def test_nothing_counts_after_its_run(seed):
-    """What was asked for and comes after the stop changes no status and raises no interrupt."""
+    """Completions that come after the stop change no status and raise no interrupt."""
     print(f"seed {seed}")
     bench       = Bench(seed, latency=300)
     descriptors = [(512*n, 512, True) for n in range(6)]
@@ -482,9 +483,9 @@ def test_nothing_counts_after_its_run(seed):
 
 
 def test_nothing_counts_that_a_new_run_drops():
-    """Enabled again at once, and the table left alone: what was asked for before is dropped.
+    """If the engine is enabled again at once, without a reset, the old reads' data is dropped.
 
-    It comes while the engine is enabled, but waits for rest.
+    The data comes while the engine is enabled, but the new run begins only at rest.
     """
     bench       = Bench(0, latency=100)
     descriptors = [(512*n, 512, True) for n in range(4)]
@@ -509,7 +510,7 @@ def test_nothing_counts_that_a_new_run_drops():
 
 
 def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
-    """Descriptors end in each cycle, and software empties the table in one of them."""
+    """A descriptor that ends in the cycle of the table's reset does not count."""
     bench = Bench(0, latency=90)
     table = bench.dut.table
     bench.host.ready = 1.0
@@ -541,7 +542,7 @@ def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
 
 
 def test_zero_in_the_reset_register_resets_nothing():
-    """The table, its status and what is under way are as before."""
+    """A write of 0 to the reset register leaves the table, its status and the reads as they are."""
     bench       = Bench(0, latency=60)
     descriptors = [(64*n, 32, True) for n in range(4)]
 
@@ -562,13 +563,13 @@ def test_zero_in_the_reset_register_resets_nothing():
     assert bench.interrupts == len(descriptors)
 
 
-COUNT_BITS = 16 # Of each half of the loop status: rounds of the table, and the place in it.
+COUNT_BITS = 16 # Bits of each half of the loop status: rounds of the table, and the index in it.
 
 
 def test_the_loop_status_wraps(monkeypatch):
-    """After 2^16 rounds of a table the count begins at 0 again, and the index is still right.
+    """After 2^16 rounds of a table the count wraps to 0, and the index is still right.
 
-    Software sees 2^32 steps as a whole: index and count have no more bits than these.
+    Software sees 2^32 steps: index and count have 16 bits each.
     """
     bench = Bench(1, latency=20)
     table = bench.dut.table
@@ -579,7 +580,7 @@ def test_the_loop_status_wraps(monkeypatch):
         yield from bench.write("table_reset", 1)
         yield from bench.program([(0x1000*n, 1024, False) for n in range(3)])
         yield from bench.write("table_loop_prog_n", 1)
-        # Two rounds before the end of the count, as if all the rounds before had been.
+        # Start two rounds before the wrap.
         yield table.count.eq(2**COUNT_BITS - 2)
         yield from bench.write("enable", 1)
         while len(seen) < 8:
@@ -594,7 +595,7 @@ def test_the_loop_status_wraps(monkeypatch):
 
 
 def test_the_loop_status_is_litepcies():
-    """Going round a table, index and count are those of LitePCIe: one less than what is done."""
+    """In a looped table, index and count are LitePCIe's: one less than the descriptors done."""
     bench = Bench(1, latency=60)
     seen  = []
 
@@ -614,7 +615,7 @@ def test_the_loop_status_is_litepcies():
 
 @pytest.mark.parametrize("length, dwords", [(0, 1), (1, 1), (6, 2), (512, 128)])
 def test_a_request_has_at_least_one_dword(length, dwords):
-    """Lengths are rounded up to dwords; none becomes LitePCIe's 0, which means 1024."""
+    """Lengths are rounded up to dwords, at least one: LitePCIe's length 0 would mean 1024."""
     bench = Bench(0, latency=10)
 
     def main():

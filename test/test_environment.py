@@ -27,7 +27,7 @@ def run(repository, *arguments, script="sim.py"):
 
 @pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "rk_xcku5p.py", "ku5p_probe.py"])
 def test_without_environment_the_command_is_named(repository, script):
-    """Without LiteX and without .venv the one command that makes it is named, status 2."""
+    """Without LiteX and .venv the scripts name the one command that makes .venv, with status 2."""
     result = run(repository, "--build", script=script)
     assert result.returncode == 2
     assert "litex" in result.stderr and "make setup" in result.stderr
@@ -35,7 +35,7 @@ def test_without_environment_the_command_is_named(repository, script):
 
 
 def test_help_needs_nothing(repository):
-    """--help explains itself before anything is installed."""
+    """--help works before anything is installed."""
     result = run(repository, "--help")
     assert result.returncode == 0
     assert "--memory0" in result.stdout and "examples:" in result.stdout

@@ -39,7 +39,7 @@ def library(design, tmp_path_factory):
 
 
 class Card:
-    """A part with a flash; the proxy is in it once a bitstream was loaded."""
+    """A part with a flash. The proxy is in the part after a bitstream was loaded."""
     def __init__(self, library, flash=None):
         self.flash = flash or Flash()
         self.tap   = Tap(REVISION_1, user=Bench(library, self.flash))
@@ -47,7 +47,7 @@ class Card:
 
 @pytest.fixture
 def write(library, tmp_path):
-    """Run `ku5p.py --flash` on a card: the finished process."""
+    """Run `ku5p.py --flash` on a card, and return the finished process."""
     (tmp_path/"spi_proxy"/"vivado").mkdir(parents=True)
     (tmp_path/"spi_proxy"/"vivado"/"spi_proxy.bit").write_bytes(bit_file(configuration(seed=1)))
 
@@ -70,9 +70,9 @@ def write(library, tmp_path):
 
 @pytest.mark.parametrize("options, first", [([], APPLICATION), (["--golden"], 0)])
 def test_an_image_is_written_and_compared(library, write, options, first):
-    """It stands where it belongs, byte by byte, and no sector but its own was erased."""
+    """The image is at its address, byte by byte, and only its own sectors were erased."""
     card, data = Card(library), configuration(frames=6)
-    card.flash.load(first, bytes(3000)) # Has to be erased.
+    card.flash.load(first, bytes(3000)) # Old data, which must be erased.
     others = [first + SECTOR, APPLICATION - first]
     for address in others:
         card.flash.load(address, b"theirs")
@@ -87,7 +87,7 @@ def test_an_image_is_written_and_compared(library, write, options, first):
 
 @pytest.mark.soak
 def test_an_image_of_several_sectors(library, write):
-    """Erased one by one, written across their bounds."""
+    """An image of two sectors erases each, and is written across their bound."""
     card, data = Card(library), configuration(frames=180)
     result = write(card, bit_file(data))
     assert result.returncode == 0, result.stderr
@@ -96,7 +96,7 @@ def test_an_image_of_several_sectors(library, write):
 
 
 def test_a_small_chip_has_three_bytes_of_address(library, write):
-    """A golden image fits into 16 MiB, and there the four-byte commands may not be known."""
+    """A flash of 16 MiB gets three-byte addresses: it may not know the four-byte commands."""
     card, data = Card(library, Flash(0x207018, 1 << 24)), configuration(frames=2)
     result = write(card, bit_file(data), "--golden")
     assert result.returncode == 0, result.stderr
@@ -110,14 +110,14 @@ def test_a_small_chip_has_three_bytes_of_address(library, write):
     (Flash(0xc225ff), "a flash of unknown size answers"),
 ], ids=["small", "ones", "zeros", "strange"])
 def test_an_unfit_chip_is_left_alone(library, write, flash, reason):
-    """Nothing is erased before it is clear that everything fits."""
+    """A flash that is too small or unknown is refused before any sector is erased."""
     result = write(Card(library, flash), bit_file(configuration()))
     assert result.returncode == 1 and reason in result.stderr
     assert flash.erased == [] and flash.sectors == {}
 
 
 def test_a_protected_chip_is_found_by_comparing(library, write):
-    """It takes every command and changes nothing: only what is read back tells."""
+    """A protected flash takes every command and changes nothing, so reading back finds it."""
     card = Card(library, Flash(protected=True))
     result = write(card, bit_file(configuration(frames=1)))
     assert result.returncode == 1
@@ -138,7 +138,7 @@ def test_a_wrong_image_never_reaches_the_cable(library, write, image, options, r
 
 
 def test_without_the_proxys_bitstream_it_is_said(library, write, tmp_path):
-    """Status 3: what is missing, and that only the vendor's tool makes it."""
+    """Without the proxy's bitstream the status is 3. The message says that only Vivado makes it."""
     (tmp_path/"spi_proxy"/"vivado"/"spi_proxy.bit").unlink()
     card   = Card(library)
     result = write(card, bit_file(configuration()))
@@ -156,7 +156,7 @@ def test_golden_is_a_way_to_flash():
 # The proxy by itself ------------------------------------------------------------------------------
 
 def scan(tap, bits):
-    """Shift `bits` through the selected register; what comes out. Ends in Run-Test/Idle."""
+    """Shift `bits` through the selected register, and return the output. Ends in Run-Test/Idle."""
     for tms in (1, 0, 0):
         clock(tap, tms, 0)
     out = []
@@ -179,7 +179,7 @@ def bits(value, count):
 
 @pytest.fixture
 def card(library):
-    """A card with the proxy in it, USER1 selected, past the pulses that are lost."""
+    """A card with the proxy in it, USER1 selected, and the first clock pulses already lost."""
     card = Card(library, Flash(0xef4019))
     card.tap.config.status |= DONE_PIN
     for tms in (1, 1, 1, 1, 1, 0, 1, 1, 0, 0):
@@ -195,13 +195,13 @@ def card(library):
 
 @pytest.mark.parametrize("leading", [0, 1, 5])
 def test_an_answer_comes_one_bit_late(card, leading):
-    """JEDEC identification, with zeros for other parts in front."""
+    """The JEDEC identification comes one bit late, with zeros for other parts in front."""
     out = scan(card.tap, [0]*leading + [1, *bits(31, 32), *bits(0x9f, 8)] + [0]*25)
     assert out[-24:] == bits(0xef4019, 24)
 
 
 def test_what_is_shifted_behind_a_transfer_goes_nowhere(card):
-    """Nor does it begin another one: not until the next scan."""
+    """Bits after a transfer reach no flash. Another transfer needs another scan."""
     enable = [1, *bits(7, 32), *bits(0x06, 8)]
     scan(card.tap, [1, *bits(7, 32), *bits(0x04, 8), *enable])
     assert not card.flash.enabled
@@ -210,15 +210,16 @@ def test_what_is_shifted_behind_a_transfer_goes_nowhere(card):
 
 
 def test_a_scan_that_ends_early_ends_the_transfer(card):
-    """The chip is let go in the middle of a byte, and does nothing."""
+    """If a scan ends inside a byte, the flash is deselected and ignores the command."""
     scan(card.tap, [1, *bits(7, 32), *bits(0x06, 8)[:5]])
     assert not card.flash.enabled and not card.flash.selected
-    scan(card.tap, [1, *bits(7, 20)]) # Nor does it begin within the length.
+    # A scan that ends inside the length begins no transfer, either.
+    scan(card.tap, [1, *bits(7, 20)])
     assert not card.flash.selected
 
 
 def test_openocds_own_driver_understands_it(library, tmp_path):
-    """`jtagspi` finds a chip that it knows behind the proxy."""
+    """OpenOCD's driver `jtagspi` finds a flash that it knows behind the proxy."""
     card = Card(library, Flash(0xef4019))
     card.tap.config.status |= DONE_PIN
     with Cable(card.tap) as cable:
@@ -234,7 +235,7 @@ def test_openocds_own_driver_understands_it(library, tmp_path):
 
 @pytest.mark.soak
 def test_it_is_small_and_synthesises(design):
-    """By Yosys for this family: primitives at the part's own pins, and next to nothing else."""
+    """Yosys maps the proxy to the primitives of the part's own pins and a little logic."""
     synthesise_design("spi_proxy", design, find_yosys())
     netlist = Netlist.load(design/"synthesis"/"flat.json", "spi_proxy")
     used    = usage(netlist)[""]

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/fresh_root.py: what a fresh Debian gets of this machine, and that nothing of it stays.
+"""tools/fresh_root.py: what a fresh Debian root takes from this machine, and that no trace stays.
 
-That a whole root works is proven by .ci/run, which runs every test in one. Here a root is a folder
-with this machine's /usr in it.
+.ci/run proves whole roots: it runs every test in one. Here a root is a folder with this machine's
+/usr in it.
 """
 
 import shutil
@@ -43,7 +43,7 @@ def machine(monkeypatch):
 
 
 def test_the_archive_is_the_machines_own(machine):
-    """With the suite's name exchanged, updates and security among them."""
+    """The root uses this machine's mirrors, for updates and security, too, with its own suite."""
     assert fresh_root.archive("12") == machine
     assert fresh_root.archive("13") == [
         (url, name.replace("bookworm", "trixie")) for url, name in machine
@@ -51,13 +51,13 @@ def test_the_archive_is_the_machines_own(machine):
 
 
 def test_a_named_mirror_overrides(machine, monkeypatch):
-    """DEBIAN_MIRROR, as for the guest; a machine that is no Debian has no other."""
+    """DEBIAN_MIRROR names the only mirror, also on a machine that is no Debian."""
     monkeypatch.setenv("DEBIAN_MIRROR", "http://near.example/debian/")
     assert fresh_root.archive("13") == [("http://near.example/debian", "trixie")]
 
 
 def test_apt_learns_how_the_archive_is_reached_and_no_more():
-    """Checks of dates and proxies; a proxy of the environment, which sudo would not pass on."""
+    """apt in the root gets this machine's date checks and proxies, also the environment's."""
     dump = 'Acquire::Check-Date "false";\nAPT::Sandbox "x";\nAcquire::https::Proxy "http://p:1";\n'
     environment = {"http_proxy": "http://q:2", "https_proxy": "http://q:2"}
     assert fresh_root.apt_settings(dump, environment).splitlines() == [
@@ -68,7 +68,7 @@ def test_apt_learns_how_the_archive_is_reached_and_no_more():
 
 
 def test_of_the_environment_only_package_clients_settings_are_kept(tmp_path):
-    """And of these none that names a file which the root has not."""
+    """A setting of a package client is kept unless it names a file that the root does not have."""
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "ca.crt").touch()
     given = {
@@ -81,7 +81,7 @@ def test_of_the_environment_only_package_clients_settings_are_kept(tmp_path):
 
 
 def test_a_folder_of_somebody_elses_is_left_alone(tmp_path):
-    """Only what this program has made is removed."""
+    """A folder that this program has not made is not removed, and not used as a root."""
     (tmp_path / "thesis.tex").touch()
     fresh_root.remove(tmp_path)
     with pytest.raises(fresh_root.RootError, match="not empty"):
@@ -91,7 +91,7 @@ def test_a_folder_of_somebody_elses_is_left_alone(tmp_path):
 
 @pytest.fixture(autouse=True)
 def signals():
-    """The program under test changes them for its own process, which here is pytest's."""
+    """Restore signal handlers: the program under test changes them for its process: pytest's."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in before.items():
@@ -109,7 +109,7 @@ def signals():
 def test_where_no_root_can_be_made_the_reason_is_said(
     machine, monkeypatch, tmp_path, capsys, step, problem
 ):
-    """Status 1, which no caller takes for a pass, and nothing half-made stays."""
+    """If no root can be made, the status is 1, the reason is printed, and no folder stays."""
 
     def fail(*arguments, **options):
         raise problem
@@ -124,7 +124,7 @@ def test_where_no_root_can_be_made_the_reason_is_said(
 
 
 def test_the_folder_for_roots_is_the_callers(monkeypatch, tmp_path):
-    """It is there before sudo is called: a build/ made by root would stop the caller's make."""
+    """The caller makes the folder before sudo runs, so that build/ is not owned by root."""
     monkeypatch.setattr(fresh_root.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(fresh_root, "KEPT", tmp_path / "build" / "fresh")
     monkeypatch.setattr(fresh_root, "as_root", lambda argv: 0 if fresh_root.KEPT.is_dir() else 1)
@@ -132,7 +132,7 @@ def test_the_folder_for_roots_is_the_callers(monkeypatch, tmp_path):
 
 
 def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
-    """Nor is there a traceback."""
+    """Without root's rights or sudo the status is 1, with the reason and no traceback."""
     monkeypatch.setattr(fresh_root.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(fresh_root.prepare, "privilege", lambda: None)
     assert fresh_root.main(["13", "true"]) == 1
@@ -140,7 +140,7 @@ def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
 
 
 def test_under_sudo_it_has_its_settings_and_hears_ctrl_c(monkeypatch, tmp_path, capfd):
-    """What sudo would drop is given: the caller's home and its package clients' variables."""
+    """Under sudo the program has the caller's home and client settings, and hears Ctrl-C."""
     script = tmp_path / "script.py"
     script.write_text(
         "import os, signal, sys\n"
@@ -160,7 +160,7 @@ def test_under_sudo_it_has_its_settings_and_hears_ctrl_c(monkeypatch, tmp_path, 
 
 @pytest.mark.parametrize(("commits", "release"), [(1, "13"), (2, "12"), (3, "13")])
 def test_ci_takes_either_release_by_the_number_of_commits(tmp_path, commits, release):
-    """Over two commits both are proven; the status is that of the command in the root."""
+    """An odd number of commits tests Debian 13 and an even one 12; the status is passed on."""
     for folder, name in ((".ci", "run"), ("tools", "fresh_root.sh")):
         (tmp_path / folder).mkdir()
         shutil.copy(ROOT / folder / name, tmp_path / folder)
@@ -176,7 +176,7 @@ def test_ci_takes_either_release_by_the_number_of_commits(tmp_path, commits, rel
 
 @pytest.mark.parametrize("line", [["11", "true"], ["13"], []])
 def test_a_wrong_command_line_is_a_usage_error(line):
-    """Status 2 with a usage; --help shows examples and where the root is put."""
+    """A wrong command line ends with status 2 and a usage. --help has examples and --keep."""
     done = subprocess.run([FRONT, *line], capture_output=True, text=True)
     assert done.returncode == 2 and "usage: tools/fresh_root.sh" in done.stderr
     text = subprocess.run([FRONT, "--help"], capture_output=True, text=True, check=True).stdout
@@ -197,7 +197,7 @@ sys.exit(fresh_root.call([*fresh_root.NAMESPACES, "bash", "-ec", mounted, "test"
 
 
 class Root:
-    """A folder with this machine's programs and nothing else, and root's rights to enter it."""
+    """A root folder with this machine's programs only, which root's rights are needed to enter."""
 
     def __init__(self, folder):
         self.folder, self.pid = folder / "root", folder / "pid"
@@ -223,7 +223,8 @@ class Root:
         return process.returncode, output, errors
 
     def kill(self, number):
-        line = f"kill -{number} {self.pid.read_text()}"  # a small Debian has it in the shell only
+        # a small Debian has kill only as a shell builtin
+        line = f"kill -{number} {self.pid.read_text()}"
         subprocess.run([*self.prefix, "sh", "-c", line], check=True)
 
 
@@ -239,7 +240,7 @@ def running(word):
         try:
             if word.encode() in line.read_bytes().split(b"\0"):
                 return True
-        except OSError:  # it has ended
+        except OSError:  # the process has ended
             continue
     return False
 
@@ -253,12 +254,12 @@ def wait_for(condition, seconds=20):
 
 @pytest.mark.parametrize(("command", "status"), [("exit 7", 7), ("true", 0), ("kill -9 $$", 137)])
 def test_the_status_is_the_commands(root, command, status):
-    """A command that was killed has failed, too, as in a shell."""
+    """The status is the command's, and 128 plus the signal if it was killed, as in a shell."""
     assert root.run(command)[0] == status
 
 
 def test_the_machine_is_not_seen(root):
-    """Neither its files nor its processes; devices are the plain ones, terminals can be made."""
+    """The root sees no file, mount or process of the machine. It has devices and terminals."""
     status, output, errors = root.run(
         "ls / | xargs; ls /proc | grep -c ^[0-9]; mount | grep -c /mnt;"
         "echo lost >/dev/null; head -c 1 /dev/urandom | wc -c; script -qc 'echo pty' /dev/null"
@@ -269,7 +270,7 @@ def test_the_machine_is_not_seen(root):
 
 
 def test_mounts_and_processes_end_with_the_command(root):
-    """A daemon that it leaves behind, too; the machine's mounts are what they were."""
+    """When the command ends, a daemon that it has left ends, too, and all mounts are gone."""
     before = Path("/proc/mounts").read_text()
     seconds = f"4{time.time_ns() % 10**9}"
     status, _, _ = root.run(f"setsid sleep {seconds} >/dev/null 2>&1 & ")
@@ -279,7 +280,7 @@ def test_mounts_and_processes_end_with_the_command(root):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_an_interrupted_command_leaves_nothing(root, number):
-    """Ctrl-C, a time-out of CI's, and a kill that no program can answer."""
+    """SIGINT, SIGTERM and SIGKILL leave no process and no mount behind."""
     before = Path("/proc/mounts").read_text()
     seconds = f"4{time.time_ns() % 10**9}"
     process = root.start(f"trap '' INT TERM; setsid sleep {seconds} & sleep {seconds}")

@@ -19,8 +19,9 @@ from lanebox.pcie.endpoint import make_endpoint
 from lanebox.phy.flr import DRAIN_SECONDS, RESET_CYCLES
 from lanebox.phy.hard_block import LEAVES, make_phy
 
-FLR_SECONDS   = 100e-3 # Base specification 6.6.2: the host waits as long.
-BLOCK_SECONDS = 50e-3  # 7.5.3.16: the longest of the default range.
+# Base specification 6.6.2: the time that a host waits after a function level reset.
+FLR_SECONDS   = 100e-3
+BLOCK_SECONDS = 50e-3  # 7.5.3.16: the longest completion timeout of the default range.
 
 
 def sources(sim_build):
@@ -28,14 +29,14 @@ def sources(sim_build):
 
 
 def test_all_verilog_is_generated_from_our_sources(sim_build):
-    """Nothing of LitePCIe's Verilog is in the path, and nothing of a vendor's."""
+    """The default build has no Verilog of LitePCIe and none of a vendor."""
     own, *others = sources(sim_build)
     assert own == str(sim_build/"gateware"/"lanebox.v")
     assert {Path(file).stem for file in others} == {"Completer", "MmioBridge", "Requester"}
 
 
 def test_stock_files_are_read_where_they_are_installed(stock_build):
-    """All Verilog but our own comes from the installed LitePCIe package, none from a copy."""
+    """The stock build's other Verilog comes from the installed LitePCIe package, and no copy."""
     own, *others = sources(stock_build)
     assert own == str(stock_build/"gateware"/"lanebox.v")
     assert {Path(file).name for file in others} >= {"pcie_usp_support.v", "axis_iff.v"}
@@ -55,7 +56,7 @@ def test_only_the_leaves_are_missing(endpoint, request):
 
 @pytest.mark.parametrize("clock", [250e6, 125e6])
 def test_times_are_the_same_at_another_clock(clock):
-    """Of a board with a narrower link: seconds stay, cycles do not."""
+    """At another clock the timeouts have the same seconds and other cycles."""
     pads     = [Subsignal(name, Pins(width)) for name, width in (("rst_n", 1), ("clk_p", 1),
         ("clk_n", 1), ("rx_p", 8), ("rx_n", 8), ("tx_p", 8), ("tx_n", 8))]
     platform = XilinxUSPPlatform("xcku5p-ffvb676-2-i", [("pcie_x8", 0, *pads)])
@@ -66,30 +67,35 @@ def test_times_are_the_same_at_another_clock(clock):
 
 
 def test_a_function_level_reset_outlasts_a_lost_read():
-    """Its tag is free within three timeouts: before the host may use a function that it has reset.
-    ReturnErrorTest and ReturnLateTest measure both times."""
+    """A lost read's tag is free again before the host may use a function that it has reset.
+
+    That takes at most three timeouts. ReturnErrorTest and ReturnLateTest measure both times.
+    """
     assert LONGEST_READ < DRAIN_SECONDS
     assert DRAIN_SECONDS + RESET_CYCLES/SYS_CLK_FREQ < FLR_SECONDS
     assert 3*COMPLETION_TIMEOUT < FLR_SECONDS
 
 
 def test_a_lost_tag_rests_for_as_long_as_the_hard_block_waits():
-    """The block knows reads by their tags, too. Ours rests for 5/2 of the timeout at the least, as
-    ReturnLateTest measures."""
+    """A lost read's tag is not used again before the hard block, too, has given up that read.
+
+    The tag rests for at least 5/2 of the timeout, as ReturnLateTest measures.
+    """
     assert 5/2*COMPLETION_TIMEOUT >= BLOCK_SECONDS
 
 
 def test_the_glue_has_the_cores_pins(sim_build):
-    """The pins of the core that the simulator drives: all names and widths, and no input open."""
+    """The glue connects every input of the core that the simulator models, with the right width."""
     model = ROOT/"sim"/"board"/"pcie4"
     lint  = subprocess.run(["verilator", "--lint-only", "-Wno-fatal", "-Wno-lint", "-Wno-style",
         "-Wwarn-WIDTH", "-Wwarn-PINMISSING", "--top-module", "lanebox", model/"pcie_usp.sv",
         model/"primitives.v", *sources(sim_build)], capture_output=True, text=True)
-    assert lint.returncode == 0, lint.stderr # A pin that the core does not have is an error.
+    # A pin that the core does not have is an error of Verilator.
+    assert lint.returncode == 0, lint.stderr
     inputs = core_inputs((model/"pcie_usp.sv").read_text())
     assert {"s_axis_rq_tdata", "cfg_flr_done", "sys_reset", "cfg_dsn"} <= inputs
     assert not inputs & set(re.findall(r"missing pin: '(\w+)'", lint.stderr))
-    # Zero for a pin that is not used may be as narrow as it likes.
+    # A constant 0 for an unused pin may have any width.
     wrong = re.findall(r"port connection '(\w+)' expects(?!.*CONST '\d+'h0')", lint.stderr)
     assert not inputs & set(wrong), wrong
     assert not [name for name in wrong if name.startswith(("m_axis", "cfg_", "pcie_"))]
@@ -105,7 +111,7 @@ def core_inputs(verilog):
 
 
 def test_one_clock(sim_build):
-    """Everything is clocked by the hard block: no block of registers has another clock."""
+    """All registers are clocked by the hard block's clock."""
     verilog = Path(sources(sim_build)[0]).read_text()
     clocks  = set(re.findall(r"@\(posedge (\w+)\)", verilog))
     drivers = dict(re.findall(r"assign (\w+_clk) = (\w+_clk);", verilog))

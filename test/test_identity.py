@@ -26,7 +26,7 @@ def digest(folder):
 
 
 def test_same_sources_same_digest_anywhere(folder, tmp_path):
-    """A copy elsewhere, with other time stamps, has the same digest."""
+    """A copy of the sources in another folder, with other time stamps, has the same digest."""
     copy = tmp_path/"elsewhere"/"copy"
     shutil.copytree(folder, copy, copy_function=shutil.copyfile)
     assert digest(copy) == digest(folder)
@@ -40,7 +40,7 @@ def test_same_sources_same_digest_anywhere(folder, tmp_path):
     lambda folder: ((folder/"a.py").write_text("asub/b.vb"), (folder/"sub"/"b.v").unlink()),
 ], ids=["content", "name", "folder", "new", "joined"])
 def test_any_change_changes_the_digest(folder, change):
-    """Content, name, place and number of the sources all count."""
+    """Content, name, folder and number of the sources change the digest."""
     before = digest(folder)
     change(folder)
     assert digest(folder) != before
@@ -48,7 +48,7 @@ def test_any_change_changes_the_digest(folder, change):
 
 @pytest.mark.parametrize("name", ["__pycache__/a.py", "sub/target/b.v", "notes.md", "build/x.py"])
 def test_what_is_no_source_does_not_count(folder, name):
-    """Files that tools generate, and files that are no sources, change nothing."""
+    """Generated files and files that are no sources do not change the digest."""
     before = digest(folder)
     (folder/name).parent.mkdir(parents=True, exist_ok=True)
     (folder/name).write_text("x")
@@ -56,12 +56,12 @@ def test_what_is_no_source_does_not_count(folder, name):
 
 
 def test_identifier_names_project_target_and_sources():
-    """The text is short enough for LiteX's identifier and has no date or path in it."""
+    """The identifier is the project, the target and 12 hex digits, without date or path."""
     assert re.fullmatch("Lanebox ku5p [0-9a-f]{12}", identity.identifier("ku5p", []))
 
 
 def test_identifier_depends_on_the_user_logic_but_not_on_its_place(folder, tmp_path):
-    """Other logic in the user slot is another gateware; the same logic elsewhere is not."""
+    """Changed user logic changes the identifier. The same logic in another folder does not."""
     copy = tmp_path/"elsewhere"
     shutil.copytree(folder, copy)
     texts = [identity.identifier("sim", identity.source_files(place)) for place in (folder, copy)]

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""jtag/pin_probe.py, pin_name.py and targets/ku5p_probe.py: a probe on a board that is made up."""
+"""jtag/pin_probe.py, pin_name.py and targets/ku5p_probe.py: the probe on a simulated board."""
 
 import os
 import random
@@ -43,7 +43,7 @@ LONGEST    = 3*80*BIT_CYCLES
 
 
 class Core(PinProbeCore):
-    """The probe with its pins and clocks as ports."""
+    """The probe with its pins and clocks as ports of the simulation."""
     def __init__(self, platform, pull):
         clocks = platform.request("clocks")
         PinProbeCore.__init__(self, [pin for pin, _ in PINS], pull,
@@ -58,7 +58,7 @@ class Core(PinProbeCore):
 
 @pytest.fixture(scope="module")
 def libraries(tmp_path_factory):
-    """The probe with pull-downs and with pull-ups under Verilator."""
+    """The probe with pull-downs, and with pull-ups, under Verilator."""
     made = []
     for pull in (0, 1):
         folder   = tmp_path_factory.mktemp("probe")
@@ -72,17 +72,17 @@ def libraries(tmp_path_factory):
 
 
 class Board:
-    """What is around the pins.
+    """The board around the pins.
 
-    `held` has levels by name, `changing` periods, `later` what somebody drives as soon as the
-    probe does. Clock 2 stops at cycle `stops`.
+    By pin name, `held` has levels, `changing` has periods in cycles, and `later` has levels that
+    something drives as soon as the probe drives the pin. The third clock stops at cycle `stops`.
     """
     def __init__(self, pull, held=(), changing=(), later=(), rises=(2, 0, 3),
             stops=1 << 40):
         self.pull, self.rises, self.stops, self.time = pull, rises, stops, 0
         self.held, self.changing, self.later = dict(held), dict(changing), dict(later)
         self.recordings = {}
-        self.driven     = 0 # Cycles.
+        self.driven     = 0 # Cycles in which the probe drives a pin.
 
     def cycle(self, drive, value):
         self.time   += 1
@@ -106,7 +106,7 @@ class Board:
 
 @pytest.fixture
 def probe(libraries, tmp_path, monkeypatch):
-    """Run a command of ku5p_probe.py's on these boards, one for each pull; what it says."""
+    """Run a command of ku5p_probe.py on two boards, one for each pull."""
     monkeypatch.setattr(probe_design, "candidates", lambda board: PINS)
     monkeypatch.setattr(probe_design, "refclks", lambda: CLOCKS)
     monkeypatch.setattr(ku5p_probe, "WINDOW", 2000)
@@ -116,7 +116,7 @@ def probe(libraries, tmp_path, monkeypatch):
         (folder/f"{folder.parent.name}.bit").write_bytes(bit_file(configuration(seed=pull)))
 
     class Switch:
-        """The design that was loaded decides which of the two probes is there."""
+        """Stands for the fabric: the loaded bitstream decides which of the two probes is in it."""
         def __init__(self, boards):
             self.probes  = [Bench(library, board=board) for library, board
                 in zip(libraries, boards)]
@@ -155,7 +155,7 @@ BUSY = {"held": {"D25": 0, "W16": 1}, "changing": {"A13": 7}}
 
 
 def test_what_is_on_the_pins_is_heard(probe, capsys):
-    """Free, held, changing; clocks by PCIe's own; and nothing at all is driven."""
+    """--listen finds free, held and changing pins and measures clocks, and drives no pin."""
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
     said = capsys.readouterr().out
@@ -172,7 +172,7 @@ def test_what_is_on_the_pins_is_heard(probe, capsys):
 
 @pytest.mark.parametrize("pin", ["E25", "AB17"])
 def test_a_free_pin_sends_its_name(probe, capsys, pin):
-    """For a while, alone, in words that the decoder reads."""
+    """--drive makes one free pin send its name for a limited time, and the decoder reads it."""
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
     probe(ku5p_probe.drive, around, drive=pin)
@@ -187,7 +187,7 @@ def test_a_free_pin_sends_its_name(probe, capsys, pin):
 
 
 def test_a_pin_that_somebody_drives_is_let_go(probe, capsys):
-    """Free while it was listened to, and then not: within half a bit the probe is off it."""
+    """If a pin that was heard to be free is driven by something else, the probe lets it go."""
     around = boards(later={"E25": 1})
     probe(ku5p_probe.listen, around)
     probe(ku5p_probe.drive, around, drive="E25")
@@ -200,7 +200,7 @@ def test_a_pin_that_somebody_drives_is_let_go(probe, capsys):
     ("T19", "no ordinary pin of this package, or the card's table"), ("P2", "no ordinary pin"),
 ])
 def test_other_pins_are_not_driven(probe, pin, reason):
-    """By what was heard; pins with a net are not among those to be driven at all."""
+    """Pins that were heard to be held or changing are not driven, nor pins with a known net."""
     around = boards(**BUSY)
     probe(ku5p_probe.listen, around)
     with pytest.raises(ProgramError, match=reason):
@@ -216,7 +216,7 @@ def test_nothing_is_driven_unheard(probe):
 @pytest.mark.parametrize("around", [{"held": {"E25": 0}}, {"changing": {"E25": 900}}],
     ids=["held", "changing"])
 def test_the_gateware_refuses_by_itself(probe, around):
-    """Software says free, because it was; now the pin is another's, and the probe hears that."""
+    """If a pin has changed since --listen, the gateware itself refuses to drive it."""
     probe(ku5p_probe.listen, boards())
     busy = boards(**around)
     with pytest.raises(ProgramError, match="did not only follow the pull"):
@@ -225,7 +225,7 @@ def test_the_gateware_refuses_by_itself(probe, around):
 
 
 def test_a_short_listening_allows_nothing(probe, monkeypatch):
-    """Less than the least window, and the probe refuses whatever the pin did."""
+    """After listening for less than LEAST cycles the gateware refuses to drive any pin."""
     probe(ku5p_probe.listen, boards())
     monkeypatch.setattr(ku5p_probe, "WINDOW", LEAST - 1)
     with pytest.raises(ProgramError, match="did not only follow the pull"):
@@ -233,7 +233,7 @@ def test_a_short_listening_allows_nothing(probe, monkeypatch):
 
 
 def test_a_clock_that_stopped_is_not_told_again(probe):
-    """What it counted is of the listening before: its own cycles would have had to clear it."""
+    """A stopped clock counts 0, though its counter, clocked by itself, cannot be cleared."""
     counts = []
 
     def listen_twice(arguments):
@@ -254,7 +254,7 @@ def test_another_design_is_not_taken_for_the_probe(probe, monkeypatch):
 
 @pytest.fixture
 def script(tmp_path):
-    """Run ku5p_probe.py as a user does, with a Yosys that finds nothing to do."""
+    """Run ku5p_probe.py as a user does, with a stand-in for Yosys that writes empty files."""
     yosys = tmp_path/"yosys"
     yosys.write_text("#!/bin/sh\n[ $1 = -V ] && echo Yosys 9.9 && exit\n"
         "touch netlist.edif netlist.v flat.json memories.json leftover.json yosys.log\n")
@@ -269,7 +269,7 @@ def script(tmp_path):
 
 
 def test_without_vivado_the_netlists_are_made(script, tmp_path):
-    """Status 3, both images, every pin of theirs with a place."""
+    """Without Vivado both netlists are made, every pin has a place, and the status is 3."""
     result = script("--build")
     assert result.returncode == 3 and "Vivado was not found" in result.stderr, result.stderr
     for pull in probe_design.PULLS:
@@ -293,7 +293,7 @@ def test_without_a_bitstream_the_way_to_one_is_named(script):
 
 @each_seed(4)
 def test_a_name_survives_a_clock_that_is_off(seed):
-    """20 % either way, a jitter of a tenth of a bit, noise before and after."""
+    """The decoder reads a name at a clock 20 % off, with jitter and with noise before it."""
     rng  = random.Random(seed)
     pin  = rng.choice(" ".join("".join(pins) for pins in BANKS.values()).split())
     bit  = rng.uniform(0.8, 1.2)/pin_name.BAUD
@@ -310,14 +310,14 @@ def test_a_name_survives_a_clock_that_is_off(seed):
 
 
 def test_noise_has_no_name():
-    """A clock, a UART's other traffic: no `U` with a name behind it."""
+    """The decoder finds no name in a clock or in random changes."""
     assert decode([(n*1e-4, n & 1) for n in range(400)]) == []
     rng = random.Random(1)
     assert decode([(n + rng.random(), n & 1) for n in range(2000)]) == []
 
 
 def test_every_pin_has_a_name_that_fits():
-    """And its own: two pins of one name would be found as each other."""
+    """Each pin has a name of its own. A name that is too long is refused."""
     pins  = [pin for pin, _ in probe_design.candidates(BOARD)]
     words = {pin_name.word(pin) for pin in pins}
     assert len(words) == len(pins)
@@ -326,7 +326,7 @@ def test_every_pin_has_a_name_that_fits():
 
 
 def test_a_recording_is_read(tmp_path):
-    """CSV of seconds and level, with a header, a row for each sample or for each change."""
+    """--decode reads a CSV file of seconds and level with a header."""
     rows, now = ["time [s],level"], 0.0
     for level in [1, *pin_name.line_bits("E25"), 1, 1]:
         rows += [f"{now + n/pin_name.BAUD/5:.9f}, {level}" for n in range(5)]
@@ -340,7 +340,7 @@ def test_a_recording_is_read(tmp_path):
 # Pins ---------------------------------------------------------------------------------------------
 
 def test_the_package_has_all_the_boards_pins():
-    """What the boards' tables say is possible: lanes on lanes, clocks on clocks."""
+    """The package's table has every pin of the board's table: lanes in quads, others in banks."""
     quads = {pin for quad in QUADS.values() for pins in quad.values() for pin in pins.split()}
     banks = {pin for pins in BANKS.values() for pin in "".join(pins).split()}
     for name, pins, _ in BOARD.resources(8):
@@ -351,9 +351,10 @@ def test_the_package_has_all_the_boards_pins():
 
 
 def test_known_pins_are_left_out():
-    """The probe neither pulls nor drives what the table knows: PERST, an LED, the cages' signals.
+    """The probe neither pulls nor drives pins with a known net: PERST, an LED, the cages' signals.
 
-    The two pins that are said to be the second LED stay: driving them tells which it is.
+    The two pins that are said to be the second LED stay among the candidates: driving them tells
+    which one it is.
     """
     known = {pin for net in BOARD.nets for pin in net.pins.split()}
     pins  = [pin for pin, _ in probe_design.candidates(BOARD)]
@@ -364,7 +365,7 @@ def test_known_pins_are_left_out():
 
 @pytest.mark.parametrize("pull", [0, 1])
 def test_every_pin_is_pulled_and_weak(pull):
-    """Each with its place, its standard, the least drive of its bank, slow, and the pull."""
+    """Each pin is constrained: place, I/O standard, least drive of its bank, slew, and pull."""
     text = probe_design.constraints(BOARD, pull)
     for n, (pin, bank) in enumerate(probe_design.candidates(BOARD)):
         found = dict(re.findall(rf"^set_property (\S+) (\S+) \[get_ports {{pins\[{n}\]}}\]$", text,
@@ -377,7 +378,7 @@ def test_every_pin_is_pulled_and_weak(pull):
 
 @pytest.mark.soak
 def test_the_whole_probe_synthesises(tmp_path):
-    """Every pin has its buffer, and every buffer is off unless asked for."""
+    """Each pin has a buffer, whose output enable is no constant that drives."""
     folder = tmp_path/"probe_up"
     probe_design.write(BOARD, 1, folder)
     synthesise_design(folder.name, folder, find_yosys())

@@ -20,7 +20,7 @@ from lanebox.led import Leds
 ])
 @pytest.mark.parametrize("link_up", [0, 1])
 def test_led_0_blinks_and_led_1_shows_the_link(time, heartbeat, link_up):
-    """LED 0 is one bit of device time, LED 1 the link, the others are dark."""
+    """LED 0 is a bit of device time, LED 1 is the link's state, and the others are dark."""
     pads, time_signal, link = Signal(4), Signal(64, reset=time), Signal(reset=link_up)
     dut = Leds(pads, time_signal, link)
 

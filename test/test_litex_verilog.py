@@ -47,12 +47,12 @@ def emit():
 
 
 def blocks(verilog):
-    """The texts of the combinational blocks."""
+    """The bodies of the always_comb blocks."""
     return re.findall(r"^always_comb begin\n(.*?)^end\n", verilog, re.DOTALL | re.MULTILINE)
 
 
 def test_every_combinational_block_is_always_comb():
-    """No `always @(*)` is left, and none was lost: there are as many always_comb."""
+    """Each `always @(*)` of LiteX becomes an always_comb."""
     plain = emit()
     with simulation_verilog():
         verilog = emit()
@@ -62,7 +62,7 @@ def test_every_combinational_block_is_always_comb():
 
 
 def test_combinational_assignments_block():
-    """In them every assignment blocks; `<=` is left only as a comparison, and in the registers."""
+    """Assignments in always_comb are blocking. `<=` remains as a comparison and for registers."""
     with simulation_verilog():
         verilog = emit()
     for block in blocks(verilog):
@@ -72,7 +72,7 @@ def test_combinational_assignments_block():
 
 
 def test_reset_values_are_set_in_the_block_alone():
-    """A target that no statement reaches has its reset value; the declaration does not give it."""
+    """The reset value of a combinational signal is assigned in its block, not where declared."""
     with simulation_verilog():
         verilog = emit()
     assert any(block.startswith("    inner = 8'd5;\n") for block in blocks(verilog))
@@ -81,7 +81,7 @@ def test_reset_values_are_set_in_the_block_alone():
 
 
 def test_statements_are_those_litex_emits():
-    """Apart from the kind of block and of assignment the text is LiteX's own."""
+    """Except for the kinds of block and assignment the Verilog is LiteX's own."""
     def neutral(verilog):
         verilog = verilog.replace("always_comb", "always @(*)")
         verilog = re.sub(r"^(\s*[\w\[\]:]+) <= ", r"\1 = ", verilog, flags=re.MULTILINE)
@@ -94,7 +94,7 @@ def test_statements_are_those_litex_emits():
 
 
 def test_litex_is_itself_again_afterwards():
-    """Outside the context, after an error too, LiteX emits what it always did."""
+    """After the context, and after an error in it, LiteX emits its own Verilog again."""
     before = emit()
     with pytest.raises(KeyError), simulation_verilog():
         raise KeyError
@@ -102,7 +102,7 @@ def test_litex_is_itself_again_afterwards():
 
 
 def test_verilator_finds_one_driver_per_signal(tmp_path):
-    """Verilator warns neither of a second driver nor of a block that never runs."""
+    """Verilator reports no second driver, no block that never runs, no latch."""
     with simulation_verilog():
         (tmp_path/"everything.v").write_text(emit())
     lint = subprocess.run(

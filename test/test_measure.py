@@ -30,39 +30,39 @@ def access(op, size, value, reason=None):
 
 
 def test_a_failed_test_never_becomes_a_number():
-    """The utility's own words end the run."""
+    """A report that is not ok raises TestFailed with the utility's sentences."""
     failed = {**REPORT, "ok": False, "failures": ["c2h: buffer 3 differs"]}
     with pytest.raises(TestFailed, match="buffer 3 differs"):
         measure.c2h(failed, Conditions(), 0)
 
 
 def test_stock_rows_carry_their_prefix():
-    """Whose endpoint it is can be told from the id alone."""
+    """A row's id begins with "stock/" for LitePCIe's endpoint."""
     assert measure.c2h(REPORT, Conditions("litepcie"), 0).id == "stock/c2h/mps256"
 
 
 def test_the_completion_size_is_bounded_by_mps():
-    """A host that would send 512 B completions sends 256 B at MPS 256, and the id says so."""
+    """A completion size of 512 B becomes 256 B at MPS 256, also in the id."""
     at = Conditions(mps=256, completion_size=512)
     assert measure.h2c(REPORT, at, 0).id == "h2c/cpl256"
 
 
 def test_duplex_counts_the_slower_direction():
-    """A fast c2h does not hide a slow h2c."""
+    """The duplex row has the rate of the slower direction."""
     slow = {**WAY, "gb_per_s": 3.0, "bytes_per_cycle": 12.0}
     row = measure.duplex({**REPORT, "h2c": slow}, Conditions(), 0)
     assert row.value == 3.0
 
 
 def test_an_access_without_a_value_keeps_its_reason():
-    """No number, no ratio, no violations of somebody else's, but the reason."""
+    """An access without a value has a reason, and no ratio."""
     report = {"ok": True, "rows": [access("read", 8, None, "one dword came back")]}
     (row,) = measure.mmio(report, Conditions(), 1)
     assert (row.value, row.ratio, row.reason) == (None, None, "one dword came back")
 
 
 def test_a_read_is_better_when_it_is_shorter():
-    """Its ratio is limit over value, and its 99th percentile is kept."""
+    """The ratio of an MMIO read is limit over value, and the row keeps the 99th percentile."""
     report = {"ok": True, "rows": [access("read", 4, 748)]}
     (row,) = measure.mmio(report, Conditions(mmio_rtt_ns=700), 0)
     assert 0.9 < row.ratio < 1
@@ -70,7 +70,7 @@ def test_a_read_is_better_when_it_is_shorter():
 
 
 def test_a_transfer_has_the_limit_of_its_conditions():
-    """Doorbell to interrupt and to memory: the host's own round trip binds; no stamp, no number."""
+    """A latency row's limit includes the host's round trip. Without stamps there is no value."""
     timed = {"id": "dma/64", "size_bytes": 64, "value": 868, "p99_ns": 872, "reason": None,
              "histogram": [{"from_ns": 868, "to_ns": 872, "count": 200}]}  # fmt: skip
     none = {"id": "interrupt/64", "size_bytes": 64, "value": None, "reason": "no stamps"}
@@ -83,23 +83,23 @@ def test_a_transfer_has_the_limit_of_its_conditions():
 
 
 def test_a_guests_stores_are_not_sold_as_the_cards_limit():
-    """In a guest the table says that the guest binds; the limit itself stays the card's."""
+    """In a guest an MMIO write is bound by the guest's stores, and has no limit of the card."""
     report = {"ok": True, "rows": [access("write", 4, 31)]}
     (client,) = measure.mmio(report, Conditions(), 0)
     (guest,) = measure.mmio(report, Conditions(host="guest 6.1"), 0)
     assert (client.binds, guest.binds) == ("interface", "the guest's own stores")
-    assert client.limit == guest.limit == pytest.approx(1000)
+    assert client.limit == pytest.approx(1000) and guest.limit is guest.ratio is None
 
 
 def test_broken_rules_are_shared_out_by_what_can_break_them():
-    """Completions answer MMIO reads, RC serves the card's reads, everything else is DMA."""
+    """Violations count for the rows that can cause them: CC for MMIO, RC for h2c and duplex."""
     broken = {"completion-byte-count": 2, "rc-completions": 5, "crosses-4k": 1}
     shares = {name: measure.share(broken, name) for name in ("mmio", "c2h", "h2c", "duplex")}
     assert shares == {"mmio": 2, "c2h": 1, "h2c": 6, "duplex": 6}
 
 
 def test_a_count_that_two_tests_share_is_nobodys():
-    """A number that cannot be told apart is left out rather than shown twice."""
+    """A violation that several rows may have caused is shown in none of them."""
     names = ["mmio", "c2h", "h2c", "duplex"]
     broken = {"completion-byte-count": 2, "rc-backpressure": 5}
     assert measure.shares(broken, names) == {"mmio": 2, "c2h": 0, "h2c": None, "duplex": None}
@@ -108,7 +108,7 @@ def test_a_count_that_two_tests_share_is_nobodys():
 
 
 def test_the_board_gets_the_conditions_that_the_row_states():
-    """What is written into a result is what the board was started with."""
+    """The board is started with the conditions that the row states."""
     options = Conditions(mps=128, read_latency_ns=1000).board_options()
     assert options[options.index("--mps") + 1] == "128"
     assert options[options.index("--read-latency") + 1] == "1000"
@@ -118,7 +118,7 @@ def test_the_board_gets_the_conditions_that_the_row_states():
 
 
 def test_a_host_that_varies_is_told_to_the_board():
-    """Jitter is a uniform latency, late reads are misses of the IOMMU; both are in the row."""
+    """Jitter becomes a uniform latency of the board, and late reads become IOMMU misses."""
     options = Conditions(read_latency_ns=800, jitter_ns=400).board_options()
     assert options[options.index("--read-latency") + 1] == "uniform:400:1200"
     late = Conditions(read_latency_ns=1500, late_percent=3, late_ns=5000)
@@ -132,7 +132,7 @@ def test_a_host_that_varies_is_told_to_the_board():
 
 
 def test_small_rows_have_the_limit_of_their_descriptors():
-    """By direction and size, with as many tags as a card may have; the size is in the row."""
+    """A small row has the limit of its direction and descriptor size, and states the size."""
     up = measure.small({**REPORT, "direction": "c2h"}, Conditions(), 0, "small/c2h/64", 64)
     assert (up.id, up.binds) == ("small/c2h/64", "interface")
     assert up.limit == pytest.approx(64 / 12) and up.conditions["descriptor_bytes"] == 64
@@ -142,7 +142,7 @@ def test_small_rows_have_the_limit_of_their_descriptors():
 
 
 def test_directions_apart_are_two_rows():
-    """Each with what the other leaves: a slow h2c leaves more to c2h."""
+    """Directions apart give two rows. The limit of c2h rises if h2c is slow."""
     slow = {**WAY, "gb_per_s": 3.0}
     at = Conditions(mps=512)
     up, down = measure.duplex_apart({**REPORT, "h2c": slow}, at, 0)
@@ -152,5 +152,5 @@ def test_directions_apart_are_two_rows():
 
 
 def test_the_duplex_row_says_what_a_real_host_has():
-    """The model's host takes all that the link carries; the row's note has Intel's average."""
+    """The duplex row's note states what a real host reaches: 6.4 GB/s each way."""
     assert "6.4 GB/s each way" in measure.duplex(REPORT, Conditions(), 0).reason

@@ -40,7 +40,7 @@ def as_bin(words, rng):
 @pytest.mark.parametrize("suffix, write", [(".hex", as_hex), (".coe", as_coe), (".bin", as_bin)])
 @each_seed(6)
 def test_every_format_gives_the_words_that_were_written(tmp_path, suffix, write, seed):
-    """A file fills the memory from its start; what it does not reach is zero."""
+    """A file of any format fills the memory from its start, and the rest is zero."""
     rng   = random.Random(seed)
     words = [rng.choice([0, 1, 2**32 - 1, rng.randrange(2**32)])
         for _ in range(rng.choice([1, 2, 100, ROOM]))]
@@ -50,7 +50,7 @@ def test_every_format_gives_the_words_that_were_written(tmp_path, suffix, write,
 
 
 def test_blank_image_fills_the_memory():
-    """Without a file all words of the memory are written, as zero."""
+    """Without a file the image has a zero for each word of the memory."""
     assert BLANK_IMAGE == [0]*ROOM
 
 

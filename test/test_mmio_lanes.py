@@ -21,20 +21,20 @@ litex = importlib.import_module("litex.gen.fhdl.verilog")
 
 
 def rows_of(rng, rows):
-    """A row and a lane to start in, as the bridge addresses: the lanes before it a row further."""
+    """Rows of the eight lanes as the bridge addresses them: the first may use the next row."""
     row, shift = rng.randrange(rows), rng.randrange(LANES)
     return [(row + (lane < shift)) % rows for lane in range(LANES)]
 
 
 def at(rows, data):
-    """The bytes in an array at eight rows, lane by lane."""
+    """The bytes of `data` at the rows of the eight lanes."""
     return b"".join(data[ROW_BYTES*row + 4*lane:][:4] for lane, row in enumerate(rows))
 
 
 @pytest.mark.parametrize("kind", LATENCY)
 @each_seed(2)
 def test_every_read_brings_what_was_written(kind, seed):
-    """Random writes with any mask, reads of the same rows in the next cycles, in every cycle."""
+    """Reads return the newest data under random masked writes to the same rows, in each cycle."""
     rng   = random.Random(seed)
     size  = 2*PAGE if kind == "ultra" else PAGE
     image = None if kind == "ultra" else [rng.getrandbits(32) for _ in range(size//4 - 5)]
@@ -45,7 +45,7 @@ def test_every_read_brings_what_was_written(kind, seed):
     def traffic():
         due = []
         for _ in range(800):
-            # Few rows, so that they meet.
+            # There are few rows, so that reads and writes meet.
             rows = rows_of(rng, 6)
             enable = rng.random() < 0.8
             yield dut.read_enable.eq(enable)
@@ -62,7 +62,7 @@ def test_every_read_brings_what_was_written(kind, seed):
                 if mask >> n & 1:
                     model[ROW_BYTES*rows[n//4] + n] = data[n]
             yield
-            # The address stands at the pins from here on.
+            # From here on the address is at the pins.
             if len(due) > dut.latency and due[-1 - dut.latency] is not None:
                 got = (yield dut.read_data).to_bytes(ROW_BYTES, "little")
                 assert got == due[-1 - dut.latency]
@@ -79,7 +79,7 @@ def test_every_read_brings_what_was_written(kind, seed):
     (dict(size=PAGE, image=[0]*(PAGE//4 + 1)),   "has room for 1024"),
 ])
 def test_what_cannot_be_built_says_why(arguments, rule):
-    """A wrong memory ends with a sentence naming the value and the rule."""
+    """A memory that cannot be built is refused with a sentence that names the rule."""
     with pytest.raises(ValueError, match=rule):
         LaneMemory(**arguments)
 
@@ -100,9 +100,9 @@ class Top(Module):
 def test_the_arrays_become_the_rams_that_were_meant(arguments, cells, tmp_path, monkeypatch):
     """512 KiB take 16 UltraRAMs and no other memory; a 4 KiB memory takes 8 half block RAMs."""
     top = Top(*arguments)
-    monkeypatch.chdir(tmp_path) # Beside the Verilog go the contents of the memories.
+    monkeypatch.chdir(tmp_path) # The memories' contents are written beside the Verilog.
     litex.convert(top, top.ios, name="top").write("top.v")
-    # As far as memories are mapped: the rest takes most of the time.
+    # Stop after the mapping of memories: the rest takes most of the time.
     script = ("read_verilog top.v; synth_xilinx -family xcup -uram -top top -flatten -run :fine; "
         "tee -o stat.txt stat")
     subprocess.run([find_yosys().program, "-q", "-p", script], cwd=tmp_path, check=True)
@@ -113,7 +113,7 @@ def test_the_arrays_become_the_rams_that_were_meant(arguments, cells, tmp_path, 
 
 
 def test_the_bridge_is_told_what_there_is():
-    """The generator's words, and a pin for each signal."""
+    """The bridge gets the memory's parameters as text, and a pin for each signal."""
     memory = LaneMemory(PAGE, [0], "rom")
     assert memory.parameter("identity") == "identity,4096,1,ro"
     assert LaneMemory(0x80000, kind="ultra").parameter("uram") == "uram,524288,3,rw"

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""pcie/msix.py: the table's place on the bus, and which way a cause goes."""
+"""pcie/msix.py: the table on the bus, and whether a cause is sent as MSI or as MSI-X."""
 
 import random
 from types import SimpleNamespace
@@ -45,7 +45,7 @@ class Bench(LiteXModule):
 
 @each_seed(2)
 def test_the_bus_reads_and_writes_whole_dwords(seed):
-    """What was written is read; a write of part of a dword changes nothing."""
+    """A write of a whole dword is read back, and a write of a part changes nothing."""
     bench = Bench()
     rng   = random.Random(seed)
 
@@ -64,7 +64,7 @@ def test_the_bus_reads_and_writes_whole_dwords(seed):
 
 
 def test_a_cause_goes_one_way():
-    """To the one message while MSI-X is off, to its vector while it is on; enabled ones only."""
+    """An enabled cause is sent as MSI while MSI-X is off, and by its vector while it is on."""
     bench  = Bench()
     pulses = []
     taken  = []

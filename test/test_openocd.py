@@ -40,7 +40,7 @@ def interface(tmp_path):
 
 @pytest.fixture
 def load(tmp_path, interface):
-    """Run `ku5p.py --load` on this cable; nothing temporary may be left of it."""
+    """Run `ku5p.py --load` on a simulated cable. It must leave no temporary file."""
     temporary = tmp_path/"temporary"
     temporary.mkdir()
 
@@ -61,12 +61,12 @@ def load(tmp_path, interface):
 
 
 def untouched(tap):
-    """The part still has what it had: neither cleared nor sent anything."""
+    """Whether the part was neither cleared nor sent any configuration data."""
     return tap.config.cleared == 0 and not tap.config.received and not tap.broken
 
 
 def test_a_bitstream_arrives_bit_by_bit(load):
-    """The part has the file's configuration, starts, and nothing was done that silicon refuses."""
+    """The part gets the file's configuration and starts, without an access that silicon refuses."""
     data = configuration(frames=200)
     tap  = Tap(REVISION_1)
     with Cable(tap) as cable:
@@ -80,7 +80,7 @@ def test_a_bitstream_arrives_bit_by_bit(load):
 
 
 def test_the_interface_is_looked_up_by_name(load, interface, tmp_path):
-    """--cable NAME is OpenOCD's own file: FTDI's first, then the others."""
+    """--cable NAME finds OpenOCD's interface file: in the folder ftdi first, then in the others."""
     folder = tmp_path/"scripts"/"interface"/"ftdi"
     folder.mkdir(parents=True)
     with Cable(Tap(REVISION_1)) as cable:
@@ -96,7 +96,7 @@ def test_the_interface_is_looked_up_by_name(load, interface, tmp_path):
     (b"#!/bin/sh\n"*100, "not a bitstream"),
 ], ids=["part", "package", "truncated", "other"])
 def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
-    """Its own error, and the part has not seen one clock."""
+    """A wrong file is refused with its own error before the part sees a clock."""
     tap = Tap(REVISION_1)
     with Cable(tap) as cable:
         result = load(cable.port, raw)
@@ -106,7 +106,7 @@ def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
 
 @pytest.mark.parametrize("idcode, status", [(REVISION_1, 0), (KU3P, 1)])
 def test_detection_shifts_nothing(interface, idcode, status):
-    """--detect says what is there and leaves it as it is."""
+    """--detect names the part on the cable, and changes nothing in it."""
     tap = Tap(idcode)
     with Cable(tap) as cable:
         result = subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--detect", "--cable",
@@ -117,7 +117,7 @@ def test_detection_shifts_nothing(interface, idcode, status):
 
 
 def test_a_wrong_part_is_not_programmed(load):
-    """The IDCODE is read, compared, and told; nothing else is shifted."""
+    """A part with another IDCODE is named and not programmed."""
     tap = Tap(KU3P)
     with Cable(tap) as cable:
         result = load(cable.port)
@@ -128,7 +128,7 @@ def test_a_wrong_part_is_not_programmed(load):
 
 @pytest.mark.parametrize("level", [0, 1])
 def test_an_absent_part_is_told_from_a_missing_cable(load, level):
-    """TDO that never moves: the cable is there, the card is not."""
+    """If TDO never changes, no part answers; the cable is not reported as missing."""
     with Cable(level=level) as cable:
         result = load(cable.port)
     assert result.returncode == 1
@@ -136,7 +136,7 @@ def test_an_absent_part_is_told_from_a_missing_cable(load, level):
 
 
 def test_several_parts_are_refused(load):
-    """A chain of two has the right part in it, and bits would go astray."""
+    """A chain of two parts is refused, even if it contains the right part."""
     taps = [Tap(REVISION_1), Tap(REVISION_1)]
     with Cable(*taps) as cable:
         result = load(cable.port)
@@ -146,9 +146,9 @@ def test_several_parts_are_refused(load):
 
 
 def test_a_missing_cable_is_told(load):
-    """No adapter at all: remote_bitbang's socket and FTDI's USB device alike."""
+    """A missing adapter is reported for remote_bitbang's socket and for FTDI's USB device."""
     for options in ([], ["--cable", "digilent-hs2"]):
-        result = load(1, None, *options) # Nobody listens on port 1.
+        result = load(1, None, *options) # No program listens on port 1.
         assert result.returncode == 1
         assert "no such cable is plugged in" in result.stderr, result.stderr
 
@@ -172,7 +172,7 @@ def test_a_missing_openocd_names_the_package(load):
     ({"no_start": True}, "did not start"),
 ])
 def test_what_the_part_complains_of_is_told(load, faults, reason):
-    """The status register decides, not that all bits were sent."""
+    """The part's status register decides whether loading has worked, and its error is reported."""
     tap = Tap(REVISION_1, **faults)
     with Cable(tap) as cable:
         result = load(cable.port)
@@ -181,7 +181,7 @@ def test_what_the_part_complains_of_is_told(load, faults, reason):
 
 
 def test_a_silent_cable_is_given_up(interface):
-    """A cable that hangs in the middle ends in an error, and OpenOCD with it."""
+    """A cable that hangs in the middle of loading is an error, and OpenOCD is ended."""
     long = Bitstream("", "", 0, configuration(frames=2000))
     with Cable(Tap(REVISION_1), hang_after=12000) as cable:
         with pytest.raises(openocd.ProgramError, match="said nothing for 1 s"):
@@ -190,7 +190,7 @@ def test_a_silent_cable_is_given_up(interface):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_leaves_nothing_behind(load, tmp_path, number):
-    """In the middle of loading: status 130 for Ctrl-C, no OpenOCD, no file."""
+    """An interrupt during loading gives status 130, and leaves no OpenOCD process and no file."""
     tap = Tap(REVISION_1)
     with Cable(tap) as cable:
         started = load(cable.port, bit_file(configuration(frames=8000)), wait=False)

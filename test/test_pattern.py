@@ -23,7 +23,7 @@ from lanebox.layouts import DATA_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT
 
 
 def pattern_beat(number):
-    """The pattern by its definition: dword i has the value i modulo 2^32, the first one lowest."""
+    """A beat of the pattern: dword i of the stream has the value i modulo 2^32, lowest first."""
     first = number*DWORDS_PER_BEAT
     return sum(
         (first + lane) % 2**DWORD_WIDTH << lane*DWORD_WIDTH for lane in range(DWORDS_PER_BEAT))
@@ -38,8 +38,10 @@ def random_beats(rng, count):
 
 @each_seed(4)
 def test_generator_sends_the_pattern(seed):
-    """Whatever the stalls, the beats sent are the pattern from dword 0 on, each offered until
-    taken, and the user's stream is not taken meanwhile."""
+    """The generator sends the pattern from dword 0 on under random stalls, and retracts no beat.
+
+    The user's stream is not taken meanwhile.
+    """
     rng   = random.Random(seed)
     dut   = PatternGenerator()
     taken = []
@@ -61,7 +63,7 @@ def test_generator_sends_the_pattern(seed):
 
 @each_seed(4)
 def test_generator_starts_again(seed):
-    """Each time enable and run become true together, the next beat is dword 0 again."""
+    """Each time `enable` and `run` are both true again, the pattern begins with dword 0."""
     rng   = random.Random(seed)
     dut   = PatternGenerator()
     taken = []
@@ -98,7 +100,7 @@ def test_generator_starts_again(seed):
 
 @each_seed(1)
 def test_pattern_of_any_beat(seed):
-    """The dwords of a beat follow the definition up to 2^32 - 1 and from there go on with 0."""
+    """The dwords of a beat count up to 2^32 - 1 and then continue with 0."""
     dut  = Module()
     beat = Signal(DWORD_WIDTH - LANE_BITS)
     data = Signal(DATA_WIDTH)
@@ -116,12 +118,12 @@ def test_pattern_of_any_beat(seed):
 
 
 def all_of(endpoint):
-    """Everything that a beat has as one field, for produce and consume."""
+    """All fields of a beat as one, for produce and consume."""
     return Cat(endpoint.data, endpoint.bytes, endpoint.error, endpoint.last)
 
 
 class Whole(LiteXModule):
-    """A stream of whole beats as one field, which is what produce and consume know."""
+    """A stream whose beats have one field, as produce and consume need."""
 
     def __init__(self, endpoint, driven):
         self.valid, self.ready = endpoint.valid, endpoint.ready
@@ -132,7 +134,7 @@ class Whole(LiteXModule):
 
 @each_seed(4)
 def test_streams_pass_unchanged_while_off(seed):
-    """Neither side drops, repeats or changes a beat or what ends a packet, or retracts one."""
+    """While off, the stage passes both streams with all fields unchanged, and retracts no beat."""
     rng = random.Random(seed)
     dut = Pattern()
     ends = {name: Whole(getattr(dut, name), name.endswith("sink"))
@@ -157,7 +159,7 @@ def test_streams_pass_unchanged_while_off(seed):
 
 
 def test_the_pattern_is_no_packet():
-    """What the user offers while the pattern is sent ends nothing of it."""
+    """`last`, `bytes` and `error` of the user's stream do not get into the pattern."""
     dut   = PatternGenerator()
     taken = []
 
@@ -184,7 +186,7 @@ def test_the_pattern_is_no_packet():
 
 @each_seed(8)
 def test_checker_finds_every_wrong_dword(seed):
-    """It counts the beats and those of them with a wrong dword, and names the first."""
+    """The checker counts beats, and beats with a wrong dword, and gives the number of the first."""
     rng   = random.Random(seed)
     dut   = PatternChecker()
     beats = [pattern_beat(number) for number in range(200)]
@@ -208,7 +210,7 @@ def test_checker_finds_every_wrong_dword(seed):
 
 @each_seed(2)
 def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
-    """While it checks it is always ready, and the user sees nothing."""
+    """While enabled the checker is always ready, and passes no beat to the user."""
     dut = PatternChecker()
 
     @passive
@@ -229,7 +231,7 @@ def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
 
 
 def test_results_stay_until_the_next_check():
-    """The counts survive the end of a check; the next one starts from zero, at dword 0."""
+    """The results stay after a check, and the next check starts from zero at dword 0."""
     bench = CsrBench(Pattern())
     sink  = bench.dut.h2c_sink
     rng   = random.Random(0)
@@ -265,7 +267,7 @@ def test_results_stay_until_the_next_check():
 
 
 class Wrapped(LiteXModule):
-    """The c2h side of a pattern stage looped into its h2c side, as if the host sent it back."""
+    """A pattern stage whose c2h output is connected to its h2c input."""
 
     def __init__(self):
         self.pattern = Pattern()
@@ -274,7 +276,7 @@ class Wrapped(LiteXModule):
 
 
 def test_generator_and_checker_agree():
-    """Every generated beat satisfies the checker, at one beat per cycle."""
+    """The checker accepts every generated beat, at one beat in each cycle."""
     dut = Wrapped()
 
     def run():

@@ -13,7 +13,7 @@ from lanebox.phy.flr import RESET_CYCLES, FunctionLevelReset
 DRAIN_CYCLES = 50
 
 def run(idle_after):
-    """One reset; the cycles in which each output was high, and in which the request was."""
+    """Run one reset. Returns the cycles in which the request and each output were high."""
     dut  = FunctionLevelReset(drain_seconds=DRAIN_CYCLES/SYS_CLK_FREQ)
     seen = {name: [] for name in ("stop", "reset", "done", "busy", "in_process")}
 
@@ -26,7 +26,7 @@ def run(idle_after):
             for name, cycles in seen.items():
                 if (yield getattr(dut, name)):
                     cycles.append(cycle)
-            # The block lets go two cycles after the acknowledgement.
+            # The block ends its request two cycles after the acknowledgement.
             if seen["done"] and cycle == seen["done"][0] + 2:
                 yield dut.in_process.eq(0)
             yield
@@ -49,7 +49,7 @@ def test_nothing_begins_from_the_request_to_the_acknowledgement():
     assert set(seen["reset"]) <= set(seen["stop"])
 
 def test_one_request_is_one_reset():
-    """The block's request outlives the acknowledgement by some cycles."""
+    """A request makes one reset, although it lasts some cycles longer than the acknowledgement."""
     seen = run(idle_after=0)
     assert len(seen["done"]) == 1
     assert seen["reset"] == list(range(seen["reset"][0], seen["done"][0] + 1))

@@ -16,7 +16,7 @@ MESSAGES = 40
 
 @passive
 def hard_block(dut, rng, pulses):
-    """Answer each pulse after a while; log (enabled, sent) of each."""
+    """Answer each pulse after some cycles, and log (enabled, sent) for each."""
     while True:
         if (yield dut.pulse):
             enabled = (yield dut.enable)
@@ -31,7 +31,7 @@ def hard_block(dut, rng, pulses):
 
 @passive
 def switch(dut, rng):
-    """MSI is enabled and disabled by the host."""
+    """Enable and disable MSI at random, as the host may."""
     while True:
         yield dut.enable.eq(rng.random() < 0.7)
         yield from wait(rng.randrange(1, 60))
@@ -50,7 +50,7 @@ def offer(dut, rng, taken):
 
 @each_seed(3)
 def test_each_message_is_sent_once_and_only_while_enabled(seed):
-    """A failed one is repeated, one that comes while MSI is disabled waits."""
+    """Each message is sent once. A failed one is repeated, and one waits while MSI is disabled."""
     rng    = random.Random(seed)
     dut    = MsiSender()
     pulses, taken = [], []

@@ -21,7 +21,7 @@ from lanebox.pcie.ports import (
 
 
 def offered(values):
-    """What the endpoint sees of a request with these fields of the port."""
+    """The endpoint's fields for a request with these fields of the port."""
     dut, seen = RequestAdapter(), {}
 
     def look():
@@ -35,7 +35,7 @@ def offered(values):
     return seen
 
 def test_the_layouts_are_litepcies_and_more():
-    """Every field of LitePCIe's is there with its width: its front ends attach unchanged."""
+    """The layouts have all fields of LitePCIe's, so its frontends attach unchanged."""
     for ours, theirs in (
         (port_request_layout(),    request_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)),
         (port_completion_layout(), completion_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)),
@@ -44,7 +44,7 @@ def test_the_layouts_are_litepcies_and_more():
 
 @pytest.mark.parametrize("length, dwords, last_be", [(1, 1, 0x0), (2, 2, 0xf), (0, 1024, 0xf)])
 def test_a_litepcie_request_is_whole_dwords(length, dwords, last_be):
-    """Without byte enables all bytes count; a length of 0 is 1024."""
+    """A request without byte enables has whole dwords. A length of 0 means 1024."""
     seen = offered({"len": length})
     assert (seen["dwords"], seen["first_be"], seen["last_be"]) == (dwords, 0xf, last_be)
 
@@ -60,7 +60,7 @@ def test_context_carries_user_and_channel(seed):
 
 @each_seed(3)
 def test_data_comes_back_as_one_packet_a_request(seed):
-    """`first` and `last` frame each request, `end` is set, `err` says that `error` is not 0."""
+    """`first` and `last` frame each request's data, `end` is 1, and `err` is set with `error`."""
     rng   = random.Random(seed)
     dut   = DataAdapter(channel=3)
     sent  = [[rng.randrange(2**32) for _ in range(rng.randrange(1, 5))] for _ in range(20)]

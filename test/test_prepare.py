@@ -1,8 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/prepare.py: only what is missing is installed, and nothing half-made is trusted."""
+"""tools/prepare.py: it installs only what is missing, and replaces what is half-made."""
 
+import ast
 import os
 import re
 import shutil
@@ -21,7 +22,7 @@ WIDGET = Need("widget", lambda: False, ("widget-ng", "widget-dev"))
 
 @pytest.fixture
 def apt(monkeypatch, tmp_path):
-    """A machine with an apt that knows the packages in a file, and writes down what it is told."""
+    """A stand-in for apt that knows the packages in a file and logs its calls."""
     folder = tmp_path / "apt"
     folder.mkdir()
     (folder / "known").write_text("widget-dev\n")
@@ -39,8 +40,9 @@ def apt(monkeypatch, tmp_path):
         "apt-get",
         'case "$*" in\n'
         "*--print-uris*) echo \"'http://m.example/w.deb' w.deb 1500000 SHA256:0\" ;;\n"
-        "*' update'*) echo update >> calls; [ -e news ] && cat news >> known; rm -f stale ;;\n"
-        "*) echo \"$*\" >> calls; [ ! -e half ] || { cat half; exit 100; }\n"
+        "*' update'*) echo update >> calls; [ -e words ] && cat words\n"
+        "  [ -e news ] && cat news >> known; rm -f stale ;;\n"
+        '*) echo "$*" >> calls; [ ! -e half ] || { cat half; exit 100; }\n'
         "  [ ! -e stale ] || { echo '404 Not Found'; exit 100; } ;;\n"
         "esac\nexit 0",
     )
@@ -52,7 +54,7 @@ def apt(monkeypatch, tmp_path):
 
 
 def calls(apt):
-    """What apt was told, the options left out."""
+    """The commands that apt got, without options."""
     return [re.sub(r"(-q|-o \S+) ", "", line) for line in (apt / "calls").read_text().splitlines()]
 
 
@@ -60,13 +62,13 @@ INSTALL = "install -y --no-install-recommends --no-remove widget-dev"
 
 
 def test_the_first_package_that_apt_knows_is_installed(apt):
-    """Debian 12 and 13 call some libraries differently; without a need to, nothing is updated."""
+    """The first known name of a package is installed, with no update: Debian 12 and 13 differ."""
     prepare.install([WIDGET])
     assert calls(apt) == [INSTALL]
 
 
 def test_a_package_that_apt_does_not_know_yet_is_looked_for(apt):
-    """A machine that never ran an update has empty indexes."""
+    """If apt does not know a package, its indexes are updated: they may be empty."""
     (apt / "known").write_text("")
     (apt / "news").write_text("widget-dev\n")
     prepare.install([WIDGET])
@@ -74,14 +76,14 @@ def test_a_package_that_apt_does_not_know_yet_is_looked_for(apt):
 
 
 def test_indexes_out_of_date_are_updated_once(apt):
-    """The archive may have dropped the version that the machine's indexes name."""
+    """If the archive has dropped the indexed version, the indexes are updated once."""
     (apt / "stale").touch()
     prepare.install([WIDGET])
     assert calls(apt) == [INSTALL, "update", INSTALL]
 
 
 def test_an_interrupted_installation_is_ended_first(apt):
-    """After Ctrl-C in apt, dpkg wants its `--configure -a` before it does anything else."""
+    """After an interrupted apt, `dpkg --configure -a` is run before the installation."""
     words = "you must manually run 'sudo dpkg --configure -a' to correct the problem."
     (apt / "half").write_text(f"E: dpkg was interrupted, {words}\n")
     prepare.install([WIDGET])
@@ -89,14 +91,14 @@ def test_an_interrupted_installation_is_ended_first(apt):
 
 
 def test_a_package_that_does_not_exist_is_an_error(apt):
-    """The message names what is missing, not what was tried."""
+    """The error names the missing need, not the packages that were tried."""
     (apt / "known").write_text("")
     with pytest.raises(prepare.PrepareError, match="no package for: widget"):
         prepare.install([WIDGET])
 
 
 def test_without_root_the_command_is_printed(apt, monkeypatch, capsys):
-    """Exit status 2, and a line that root can paste."""
+    """Without root's rights the status is 2, and the command for root is printed."""
     monkeypatch.setattr(prepare, "privilege", lambda: None)
     with pytest.raises(SystemExit) as caught:
         prepare.install([WIDGET])
@@ -107,28 +109,62 @@ def test_without_root_the_command_is_printed(apt, monkeypatch, capsys):
     assert calls(apt) == []
 
 
+OFFLINE = "W: Failed to fetch http://m.example: Temporary failure resolving 'm.example'"
+
+
+@pytest.mark.parametrize("known", ["", "widget-dev\n"], ids=["no index", "an old index"])
+def test_apt_that_is_offline_says_so(apt, known):
+    """If apt reaches no mirror, the error says so, and not that the package does not exist."""
+    (apt / "known").write_text(known)
+    (apt / "words").write_text(OFFLINE)
+    (apt / "half").write_text(OFFLINE)
+    with pytest.raises(prepare.PrepareError, match=r"apt reaches no mirror.*online.*same command"):
+        prepare.install([WIDGET])
+
+
+def test_who_may_not_use_sudo_gets_the_command_for_root(apt, monkeypatch, capsys):
+    """A user who may not use sudo gets the command for root, as without sudo."""
+    sudo = apt / "sudo"
+    sudo.write_text("#!/bin/sh\necho 'user is not in the sudoers file.'; exit 1\n")
+    sudo.chmod(0o755)
+    monkeypatch.setattr(prepare, "privilege", lambda: ["sudo"])
+    with pytest.raises(SystemExit) as caught:
+        prepare.install([WIDGET])
+    assert caught.value.code == 2
+    assert "apt-get install -y --no-install-recommends widget-dev\n" in capsys.readouterr().err
+
+
+def test_an_interrupted_installation_that_dpkg_cannot_end_is_root_s(apt):
+    """If dpkg cannot finish an installation, the error has root's command and dpkg's words."""
+    (apt / "half").write_text("E: you must manually run 'sudo dpkg --configure -a'\n")
+    (apt / "dpkg").write_text("#!/bin/sh\necho 'gadget: its script failed'; exit 1\n")
+    with pytest.raises(prepare.PrepareError, match="interrupted.*root.*configure -a") as caught:
+        prepare.install([WIDGET])
+    assert "gadget: its script failed" in str(caught.value)
+
+
 def test_how_much_is_fetched_is_said(apt, capsys):
-    """Number of packages and megabytes, before the wait."""
+    """The number of packages and megabytes is printed before the download."""
     prepare.install([WIDGET])
     assert "widget-dev (1 packages, 1.5 MB)" in capsys.readouterr().err
 
 
 def test_without_apt_the_needs_are_named(monkeypatch, tmp_path):
-    """Another distribution: the reader installs by hand."""
+    """On a distribution without apt the error lists the needs, to be installed by hand."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(prepare.PrepareError, match=r"missing on this machine: widget.*no apt-get"):
         prepare.install([WIDGET])
 
 
 def test_nothing_is_installed_when_nothing_is_missing(monkeypatch):
-    """Not even apt is asked."""
+    """If nothing is missing, apt is not run."""
     monkeypatch.setattr(prepare, "missing", lambda groups: [])
     monkeypatch.setattr(prepare, "install", None)
     prepare.meet(["sim"])
 
 
 def test_what_stays_missing_is_an_error(apt, monkeypatch):
-    """An old Verilator first in PATH, for example; the package that did not help is named."""
+    """If a need is still missing after its installation, the error names the package, and PATH."""
     monkeypatch.setattr(prepare, "missing", lambda groups: [WIDGET])
     with pytest.raises(
         prepare.PrepareError, match=r"still missing.*widget \(package widget-dev\).*PATH"
@@ -138,7 +174,7 @@ def test_what_stays_missing_is_an_error(apt, monkeypatch):
 
 
 def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
-    """A distribution without the package goes without; one that has it gets it."""
+    """An optional need is skipped if apt does not know its package, and else installed."""
     wanted = Need("gadget", lambda: False, ("gadget",), optional=True)
     monkeypatch.setattr(prepare, "missing", lambda groups: [wanted])
     prepare.meet(["readers"])
@@ -154,7 +190,7 @@ def test_what_is_optional_and_unknown_to_apt_stops_nobody(apt, monkeypatch):
 
 @pytest.fixture
 def steps(monkeypatch, tmp_path):
-    """A project in an empty directory, and the steps that would have been run for its .venv."""
+    """A project in an empty folder, and the list of steps that are run for its .venv."""
     root = tmp_path / "project"
     (root / "tools").mkdir(parents=True)
     (root / "tools" / "requirements.lock").write_text("litex==2024.12\n")
@@ -170,7 +206,7 @@ def steps(monkeypatch, tmp_path):
             step = Path(argv[-1]).stem
         done.append(step)
         if step == "venv":
-            # A virtual environment without pip's files, which is enough to be recognised by.
+            # A virtual environment with a stand-in for pip, by which prepare.py recognises it.
             place = Path(argv[-1])
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
             next(place.glob("lib/python*/site-packages")).joinpath("pip.py").touch()
@@ -180,52 +216,63 @@ def steps(monkeypatch, tmp_path):
 
 
 def made(steps, *groups):
-    """Which steps this call took."""
+    """The steps of this call of make_venv()."""
     steps.clear()
     prepare.make_venv(list(groups))
     return list(steps)
 
 
 def test_the_second_time_nothing_is_done(steps):
-    """The stamps say that the lock file and the project's set-up files are as they were."""
+    """A second call does nothing: the lock file and the set-up files match their stamps."""
     assert made(steps) == ["venv", "packages", "project"]
     assert made(steps) == []
 
 
 def test_another_lock_file_makes_another_venv(steps):
-    """From the beginning: what is no longer asked for must not stay."""
+    """A changed lock file makes a new .venv, so that no old package stays."""
     made(steps)
     prepare.LOCK.write_text("litex==2024.13\n")
     assert made(steps) == ["venv", "packages", "project"]
 
 
 def test_another_setup_py_installs_the_project_again(steps):
-    """And leaves the packages alone."""
+    """A changed setup.py installs the project again, and no packages."""
     made(steps)
     (prepare.ROOT / "setup.py").write_text("setup(name='lanebox')\n")
     assert made(steps) == ["project"]
 
 
-def test_an_interrupted_installation_is_not_trusted(steps, monkeypatch):
-    """What pip left half-made is removed by the next run."""
+@pytest.mark.parametrize("step", ["venv", "packages", "project"])
+@pytest.mark.parametrize("ended", [False, True], ids=["within", "at its end"])
+def test_after_ctrl_c_in_any_step_the_next_run_is_whole(steps, monkeypatch, step, ended):
+    """After Ctrl-C in any step the next run removes what is half-made, and repeats that step."""
     whole = prepare.run
 
     def broken(argv, what, **rest):
-        if "--require-hashes" in argv:
+        before = len(steps)
+        if ended:
+            whole(argv, what, **rest)
+        name = "venv" if "venv" in argv else "project" if "--editable" in argv else "packages"
+        if name == step:
+            del steps[before:]
+            prepare.VENV.mkdir(exist_ok=True)
             (prepare.VENV / "half").touch()
             raise KeyboardInterrupt
-        whole(argv, what, **rest)
+        if not ended:
+            whole(argv, what, **rest)
 
     monkeypatch.setattr(prepare, "run", broken)
     with pytest.raises(KeyboardInterrupt):
         prepare.make_venv([])
     monkeypatch.setattr(prepare, "run", whole)
-    assert made(steps) == ["venv", "packages", "project"]
-    assert not (prepare.VENV / "half").exists()
+    again = ["project"] if step == "project" else ["venv", "packages", "project"]
+    assert made(steps) == again
+    assert step == "project" or not (prepare.VENV / "half").exists()
+    assert made(steps) == []
 
 
 def test_a_broken_venv_is_made_anew(steps):
-    """Its Python was removed, as by an upgrade of the distribution."""
+    """A .venv whose Python is gone, as after an upgrade of the distribution, is made again."""
     made(steps)
     for name in os.listdir(prepare.VENV / "bin"):
         if name.startswith("python"):
@@ -235,7 +282,7 @@ def test_a_broken_venv_is_made_anew(steps):
 
 
 def test_a_moved_venv_is_made_anew(steps, monkeypatch):
-    """The programs in it name the place where they were installed."""
+    """A moved .venv is made again, since its programs contain the old path."""
     made(steps)
     moved = prepare.ROOT.with_name("moved")
     shutil.move(prepare.ROOT, moved)
@@ -246,7 +293,7 @@ def test_a_moved_venv_is_made_anew(steps, monkeypatch):
 
 
 def test_packages_of_a_group_are_installed_when_it_is_asked_for(steps):
-    """Into the same .venv, once per state of their lock file; groups without one need nothing."""
+    """A group's packages go into the same .venv, again after a change of the group's lock file."""
     lock = prepare.LOCK.with_name("requirements-synthesis.lock")
     lock.write_text("yosys==1\n")
     assert made(steps, "sim") == ["venv", "packages", "project"]
@@ -261,14 +308,14 @@ def test_packages_of_a_group_are_installed_when_it_is_asked_for(steps):
 
 @pytest.mark.parametrize("name", ["with space", "with:colon"])
 def test_a_path_that_make_cannot_take_is_refused(monkeypatch, name):
-    """Before anything is installed, and not by a riddle from kbuild."""
+    """A path with a space or colon is refused before anything is installed: make cannot use it."""
     monkeypatch.setattr(prepare, "ROOT", Path("/home/user") / name)
     with pytest.raises(prepare.PrepareError, match=f"{name}.*Move it"):
         prepare.refuse_what_cannot_work(["sim"])
 
 
 def test_another_processor_can_do_without_a_guest(monkeypatch):
-    """Only the guest is bound to x86-64."""
+    """On another processor than x86-64 only the guest is refused."""
     monkeypatch.setattr(prepare.platform, "machine", lambda: "aarch64")
     prepare.refuse_what_cannot_work(["sim"])
     with pytest.raises(prepare.PrepareError, match=r"aarch64.*VM=0"):
@@ -276,14 +323,14 @@ def test_another_processor_can_do_without_a_guest(monkeypatch):
 
 
 def test_an_unknown_group_is_a_usage_error(capsys):
-    """The message lists the groups."""
+    """An unknown group is refused with a list of the groups."""
     with pytest.raises(SystemExit):
         prepare.main(["gest"])
     assert f"there are {', '.join(prepare.NEEDS)}" in capsys.readouterr().err
 
 
 def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
-    """Exit status 1 and the step's own words."""
+    """A failed step gives status 1 and the step's message, without a traceback."""
 
     def fail(groups):
         raise StepError("apt: widget-dev: exit status 100")
@@ -294,12 +341,95 @@ def test_a_failed_step_is_no_traceback(monkeypatch, capsys):
 
 
 def test_a_checkout_that_cannot_be_written_is_no_traceback(monkeypatch, tmp_path, capsys):
-    """Exit status 1, and the folder that has to be given to the user; here it is a file."""
+    """If build/ cannot be written (here it is a file), the status is 1 and the folder is named."""
     (tmp_path / "build").touch()
     monkeypatch.setattr(prepare, "ROOT", tmp_path)
     assert prepare.main(["sim"]) == 1
     error = capsys.readouterr().err
     assert f"error: {tmp_path}/build cannot be written" in error and "Give the folder" in error
+
+
+def test_a_checkout_without_room_for_the_environment_is_no_traceback(monkeypatch, tmp_path, capsys):
+    """If .venv cannot be made in the checkout, this is reported before anything is installed."""
+    monkeypatch.setattr(prepare, "ROOT", tmp_path)
+    monkeypatch.setattr(prepare, "VENV", tmp_path / ".venv")
+    monkeypatch.setattr(prepare, "meet", None)
+    monkeypatch.setattr(prepare.os, "access", lambda path, mode: path != tmp_path)
+    assert prepare.main(["sim"]) == 1
+    error = capsys.readouterr().err
+    assert f"error: {tmp_path} cannot be written, and the Python environment" in error
+
+
+@pytest.mark.parametrize(
+    "words, told",
+    [
+        ("ERROR: Could not install packages: [Errno 28] No space left on device", "a disk is full"),
+        ("E: You don't have enough free space in /var/cache/apt/archives/.", "a disk is full"),
+        ("E: Could not get lock /var/lib/dpkg/lock. It is held by process 7", "another apt"),
+    ],
+)
+def test_what_a_step_meets_comes_down_to_one_sentence(monkeypatch, capsys, words, told):
+    """Known problems of a step become one sentence with the next step."""
+
+    def fail(groups):
+        raise StepError(f"a step: exit status 1\n    {words}\n  The command was apt")
+
+    monkeypatch.setattr(prepare, "meet", fail)
+    assert prepare.main(["sim"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {told}") and error.count("\n") == 1
+    assert "run the same command again" in error
+
+
+OLD = """
+import runpy, sys
+sys.version_info = (3, 6, 9, "final", 0)
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+def test_an_old_python_hears_it_in_a_sentence():
+    """prepare.py parses in Python 3.6, so an old Python gets to the check of its version."""
+    source = Path(prepare.__file__)
+    ast.parse(source.read_text(), feature_version=(3, 6))
+    assert not re.search(r"^from __future__", source.read_text(), re.MULTILINE)
+    command = [sys.executable, "-c", OLD, source]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert re.fullmatch(r"error: \S+ is Python \S+, and 3.9 is the least.*`make PYTHON=.*\n",
+        done.stderr)  # fmt: skip
+
+
+@pytest.mark.parametrize("groups, needed", [(["sim"], 1), (["sim", "guest", "synthesis"], 4)])
+def test_a_disk_that_is_too_small_is_told_first(monkeypatch, tmp_path, groups, needed):
+    """A disk with too little space is reported first, with the space free and the space needed."""
+    monkeypatch.setattr(prepare, "VENV", tmp_path / ".venv")
+    space = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(
+        prepare.shutil, "disk_usage", lambda path: space._replace(free=int(0.9e9 * needed))
+    )
+    sentence = f"{0.9 * needed:.1f} GB free.*takes {needed} GB"
+    with pytest.raises(prepare.PrepareError, match=sentence):
+        prepare.refuse_a_full_disk(groups)
+    (tmp_path / ".venv").mkdir()
+    for stamp in prepare.wanted_stamps(groups):  # the stamps of a first run
+        (tmp_path / ".venv" / stamp).touch()
+    prepare.refuse_a_full_disk(groups)
+
+
+def test_a_machine_that_is_offline_hears_it_in_a_sentence(monkeypatch, tmp_path):
+    """If pip reaches no index, the error asks whether the machine is online."""
+    pip = tmp_path / "pip"
+    pip.write_text(
+        "#!/bin/sh\necho \"WARNING: Retrying after connection broken by 'NewConnectionError'\"\n"
+        "echo 'ERROR: No matching distribution found for certifi==2026.10.18'; exit 1\n"
+    )
+    pip.chmod(0o755)
+    with pytest.raises(prepare.PrepareError, match=r"Is this machine online.*same command"):
+        prepare.install_locked([pip], prepare.LOCK)
+    pip.write_text("#!/bin/sh\necho 'ERROR: THESE PACKAGES DO NOT MATCH THE HASHES'; exit 1\n")
+    with pytest.raises(StepError, match="DO NOT MATCH THE HASHES"):
+        prepare.install_locked([pip], prepare.LOCK)
 
 
 # The lock file ------------------------------------------------------------------------------------
@@ -310,7 +440,7 @@ LOCKS = [prepare.LOCK, *prepare.group_locks(list(NEEDS)).values()]
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_every_locked_package_has_a_version_and_hashes(lock):
-    """pip takes nothing else, whatever the index offers."""
+    """Each locked package has a version and hashes, so pip installs nothing else."""
     text = lock.read_text()
     entries = re.findall(r"^[a-zA-Z].*(?:\n    --hash.*)*", text, re.MULTILINE)
     assert entries
@@ -322,7 +452,7 @@ def test_every_locked_package_has_a_version_and_hashes(lock):
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda lock: lock.name)
 def test_the_lock_file_has_what_is_asked_for(lock):
-    """Version by version; a change in requirements.txt must be locked."""
+    """The lock file has each package of requirements.txt in the same version."""
     asked = re.findall(r"^[\w.-]+==\S+", lock.with_suffix(".txt").read_text(), re.MULTILINE)
     locked = re.findall(r"^[\w.-]+==[\w.]+", lock.read_text(), re.MULTILINE)
     assert asked and set(asked) <= set(locked)

@@ -1,15 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/needs.py: the questions to the machine get the right answers."""
+"""tools/needs.py: each probe finds whether this machine meets a need."""
 
 import pytest
 
 from tools import needs, prepare
 from tools.prepare import group_locks
 
-# What each package brings into PATH, by itself or by a package it depends on. A need that asks for
-# a program is checked with this table, so a new package needs a row.
+# The programs that each package brings, by itself or by a package it depends on. A need for a
+# program is checked with this table, so a new package needs a row.
 BRINGS = {
     "make": {"make"},
     "gcc": {"gcc", "strip"},
@@ -33,7 +33,7 @@ BRINGS = {
     "openocd": {"openocd"},
     "debootstrap": {"debootstrap"},
 }
-# Packages whose probes ask for more than a name in PATH: a file, a library, a version.
+# Packages whose probes look for a file, a library or a version, not for a program in PATH.
 NOT_A_PROGRAM = {
     "libc6-dev", "verilator", "zlib1g-dev", "liblz4-dev", "python3-venv", "libelf1t64", "libelf1",
     "debian-archive-keyring", "libelf-dev", "default-jdk-headless", f"lib{needs.PYTHON}",
@@ -61,7 +61,7 @@ def empty_path(monkeypatch, tmp_path):
 
 
 def test_a_program_is_looked_for_in_path(empty_path):
-    """By its name, and as something that can be run."""
+    """A program is found in PATH by its name, if it is executable."""
     probe = needs.program("one")
     (empty_path / "one").touch()
     assert not probe()
@@ -70,19 +70,19 @@ def test_a_program_is_looked_for_in_path(empty_path):
 
 
 def test_a_header_is_looked_for_by_the_compiler():
-    """One of the C library's is there, one of nobody's is not; a sub-folder's name counts."""
+    """A header of the C library is found, also in a subfolder, and a missing one is not."""
     assert needs.header("stdio.h")()
-    assert needs.header("bits/c++config.h")()  # not in /usr/include itself: the compiler is asked
+    assert needs.header("bits/c++config.h")()  # not in /usr/include: only the compiler finds it
     assert not needs.header("no_such_header_of_lanebox.h")()
 
 
 def test_without_a_compiler_no_header_is_found(empty_path):
-    """The compiler is installed first, and its answer counts."""
+    """Without a compiler no header is found, since the compiler is asked."""
     assert not needs.header("stdio.h")()
 
 
 def test_a_library_is_looked_for_by_the_loader():
-    """The file need not be where Debian has it."""
+    """A library is found by the loader, in any folder."""
     assert needs.library("libc.so.6")()
     assert not needs.library("libno_such_library.so.1")()
 
@@ -97,13 +97,13 @@ def test_a_library_is_looked_for_by_the_loader():
     ],
 )
 def test_verilator_must_be_new_enough(empty_path, text, found):
-    """4.038 of Ubuntu 22.04 is too old; one that does not say what it is, is not taken."""
+    """Verilator 4.038 of Ubuntu 22.04 is too old, and one without a version is not accepted."""
     program(empty_path, "verilator", f"echo '{text}'")
     assert needs.verilator() is found
 
 
 def test_no_verilator_is_no_verilator(empty_path):
-    """And not an error."""
+    """A missing Verilator is reported as missing and raises no exception."""
     assert not needs.verilator()
 
 
@@ -114,7 +114,7 @@ def test_no_verilator_is_no_verilator(empty_path):
 def test_lz4_is_wanted_only_by_a_verilator_without_its_own(
     monkeypatch, empty_path, tmp_path, include, own_copy, needed
 ):
-    """Up to 5.032 Verilator brings its own lz4.h."""
+    """liblz4-dev is needed only by a Verilator without its own lz4.h; up to 5.032 it has one."""
     program(empty_path, "verilator")
     sources = tmp_path / "share" / "verilator" / "include" / "gtkwave"
     sources.mkdir(parents=True)
@@ -127,14 +127,14 @@ def test_lz4_is_wanted_only_by_a_verilator_without_its_own(
 
 @pytest.mark.parametrize(("version", "found"), [("17.0.15", True), ("21", True), ("11.0.2", False)])
 def test_java_must_be_new_enough(empty_path, version, found):
-    """The JDK's own release file says it."""
+    """The version of a JDK is read from its file `release`, and must be 17 or newer."""
     program(empty_path, "javac")
     (empty_path.parent / "release").write_text(f'IMPLEMENTOR="X"\nJAVA_VERSION="{version}"\n')
     assert needs.java_compiler() is found
 
 
 def test_every_group_is_met_or_says_what_brings_it():
-    """Each need has packages, but for those of apt itself; a group has needs or a lock file."""
+    """Each need but apt's own programs has packages. Each group has needs or a lock file."""
     for group, entries in needs.NEEDS.items():
         assert entries or group_locks([group]), group
         for need in entries:
@@ -142,16 +142,16 @@ def test_every_group_is_met_or_says_what_brings_it():
 
 
 def test_every_package_has_a_row():
-    """The tables above know every package, so that no new need goes unchecked; no row is stale."""
+    """The tables above have exactly the packages of all needs."""
     packages = {name for need in FROM_APT for name in need.one_of}
     assert packages == BRINGS.keys() | NOT_A_PROGRAM
 
 
 @pytest.mark.parametrize("need", ASK_FOR_PROGRAMS, ids=lambda need: need.what)
 def test_the_selected_packages_bring_what_is_asked_for(monkeypatch, empty_path, need):
-    """On a machine with nothing, whose apt knows every name: what is installed meets the need.
+    """On an empty machine whose apt knows every package, the selected packages meet the need.
 
-    One need for two programs in two packages got the first package only, and every set-up of a
+    One need for two programs in two packages once got the first package only, and every set-up of a
     fresh Debian ended with "still missing".
     """
     monkeypatch.setattr(prepare, "known_to_apt", set)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/progress.py: a step says what it does, fails with its last words, and leaves no child."""
+"""tools/progress.py: a step shows its progress, fails with its last lines, and leaves no child."""
 
 import io
 import os
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def is_running(pid):
-    """Whether there is such a process; a zombie, which nobody has waited for, has ended."""
+    """Whether a process runs. A zombie counts as ended."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -29,22 +29,27 @@ def is_running(pid):
 
 
 def test_the_output_is_returned_and_the_last_line_says_how_much(capsys):
-    """Standard output stays free for results."""
+    """The step's output is returned. Its line goes to standard error, with the last note."""
     assert run(["printf", "one\ntwo\n"], "count", note=lambda line: f"saw {line}") == "one\ntwo\n"
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("  count: saw two  (")
 
 
-def test_a_failed_step_shows_the_command_and_its_last_words(capsys):
-    """Both streams of it, and its status."""
-    with pytest.raises(StepError, match=r"build: exit status 3(.|\n)*sh -c(.|\n)*no such file"):
-        run(["sh", "-c", "echo begin; echo 'no such file' >&2; exit 3"], "build")
+def test_a_failed_step_shows_its_last_words_and_then_the_command(capsys):
+    """A failed step shows its status, the last lines of both its streams, and last the command."""
+    command = "echo begin; echo 'no such file' >&2; exit 3"
+    with pytest.raises(StepError) as caught:
+        run(["sh", "-c", command], "build")
+    assert str(caught.value) == (
+        "build: exit status 3, and these last words:\n    begin\n    no such file\n"
+        f"  The command was sh -c {command}"
+    )
     assert "build: failed" in capsys.readouterr().err
 
 
 def test_only_the_last_lines_are_shown():
-    """A thousand lines of a compiler bury the message."""
+    """Only the last TAIL_LINES lines of an output are shown."""
     text = tail("".join(f"line {i}\n" for i in range(1000)))
     assert text.splitlines()[-1] == "    line 999"
     assert len(text.splitlines()) == progress.TAIL_LINES
@@ -52,7 +57,7 @@ def test_only_the_last_lines_are_shown():
 
 @pytest.mark.parametrize("seconds, shown", [(2.9, ""), (3.1, "  build  (3.1 s)\n")])
 def test_what_is_over_at_once_says_nothing(monkeypatch, seconds, shown):
-    """A cached build is not worth a line; the same build from nothing is."""
+    """A step that takes less than `patience` seconds prints nothing."""
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     stream = io.StringIO()
@@ -63,7 +68,7 @@ def test_what_is_over_at_once_says_nothing(monkeypatch, seconds, shown):
 
 
 def test_a_log_gets_lines_now_and_then(monkeypatch):
-    """Every ten seconds, so that CI sees life and not ten lines a second."""
+    """If the stream is no terminal, a line is printed every ten seconds."""
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     stream = io.StringIO()
@@ -79,7 +84,7 @@ def test_a_log_gets_lines_now_and_then(monkeypatch):
 
 
 def test_a_terminal_has_one_line_that_fits():
-    """It is rewritten in place; a longer one would wrap and stay."""
+    """On a terminal one line is rewritten in place, and cut to the width."""
     ours, theirs = pty.openpty()
     with os.fdopen(theirs, "w") as stream:
         step = Step("x" * 500, stream=stream)
@@ -88,12 +93,24 @@ def test_a_terminal_has_one_line_that_fits():
         text = os.read(ours, 4096).decode()
     os.close(ours)
     assert text.startswith("\r\x1b[K  xxx") and "\n" not in text
-    assert len(text) < 100
+    assert len(text) < 100 and text.endswith("...  (0.0 s)")  # the time is not cut off
+
+
+def test_a_line_says_how_far_the_whole_work_is(monkeypatch):
+    """After phase() each line begins with the part of the whole work, and before it none does."""
+    monkeypatch.setattr(progress, "_phase", "")
+    stream = io.StringIO()
+    with Step("one", stream=stream):
+        pass
+    progress.phase(2, 4)
+    with Step("two", stream=stream):
+        pass
+    assert stream.getvalue() == "  one  (0.0 s)\n  2 of 4: two  (0.0 s)\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_step_leaves_no_child(tmp_path, number):
-    """Ctrl-C ends what the step started, and so does the launcher's death where they are tied."""
+    """Ctrl-C ends the step's child. With tie=True a SIGKILL of the parent ends it, too."""
     pid = tmp_path / "pid"
     step = f"run(['sh', '-c', 'echo $$ >{pid}; exec sleep 60'], 's', tie=True)"
     text = f"from tools.progress import run; {step}"

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/programming.py: which bitstream, openFPGALoader in OpenOCD's place, --driver."""
+"""targets/programming.py: the choice of the bitstream, openFPGALoader, and --driver."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ SECONDS = 120
 
 @pytest.fixture
 def run(tmp_path):
-    """Run targets/ku5p.py with these programs of our own in front of PATH."""
+    """Run targets/ku5p.py with stand-ins for programs at the front of PATH."""
 
     def run(*arguments, programs=None, path=None):
         for name, script in (programs or {}).items():
@@ -52,7 +52,7 @@ def test_without_a_bitstream_the_way_to_one_is_named(run):
     assert "Traceback" not in result.stderr
 
 
-# What openFPGALoader 0.10 says with --detect.
+# The output of openFPGALoader 0.10 for --detect.
 DETECTED = """empty
 index 0:
 \tidcode 0x{}
@@ -67,7 +67,7 @@ def loader(code, status=0):
 
 
 def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
-    """It is asked for the IDCODE, then gets the file."""
+    """openFPGALoader is first asked for the IDCODE, and then loads the file."""
     result = run("--load", "--programmer", "openFPGALoader", programs=loader("4a62093"))
     assert result.returncode == 0, result.stderr
     assert called(tmp_path) == ["--cable digilent_hs2 --freq 6000000 --detect",
@@ -95,13 +95,13 @@ def test_a_missing_openfpgaloader_names_the_package(run, bitstream):
 
 
 def test_without_vivado_nothing_old_is_loaded(run, bitstream, tmp_path):
-    """--build --load is the new bitstream or none."""
+    """If --build fails, --load does not load an old bitstream."""
     result = run("--build", "--load", "--endpoint", "nonsense", programs={"openocd": "exit 0"})
     assert result.returncode == 1 and not called(tmp_path)
 
 
 def test_the_driver_comes_with_the_headers_of_this_build(run, tmp_path):
-    """Kernel module and tools as in software/, beside the registers of that gateware."""
+    """--driver writes the sources of kernel module and tools, with this build's headers."""
     result = run("--driver", "--endpoint", "litepcie")
     assert result.returncode == 0, result.stderr
     folder = tmp_path/"out"/"driver"
@@ -112,7 +112,7 @@ def test_the_driver_comes_with_the_headers_of_this_build(run, tmp_path):
 
 @pytest.mark.soak
 def test_the_tools_compile_against_that_gateware(run, tmp_path):
-    """By the command that --driver tells."""
+    """The command that --driver prints compiles the tools."""
     result  = run("--driver", "--endpoint", "litepcie")
     folder  = tmp_path/"out"/"driver"
     command = next(line for line in result.stdout.splitlines() if "software/user" in line)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Our bridge to the registers beside LiteX's: the same accesses, writes answered earlier."""
+"""RegisterBridge compared with LiteX's bridge: the same accesses, with writes answered earlier."""
 
 import random
 
@@ -18,7 +18,7 @@ WORDS = 64
 
 
 class Registers(LiteXModule):
-    """A memory on the CSR bus behind our bridge or behind LiteX's."""
+    """A memory on the CSR bus, behind RegisterBridge (`ours`) or LiteX's bridge."""
     def __init__(self, ours):
         self.bridge = RegisterBridge() if ours else wishbone.Wishbone2CSR(
             wishbone.Interface(data_width=32, address_width=32, addressing="word"),
@@ -29,9 +29,9 @@ class Registers(LiteXModule):
 
 
 def accesses(ours, script):
-    """What the reads of `script` give, how many cycles each access takes, and when strobes come.
+    """Run the accesses of `script`. Returns (write, cycles, data read) of each, and all strobes.
 
-    An access without a pause follows the one before it at once, with `cyc` and `stb` as they are.
+    An access without a pause follows the one before it at once, with `cyc` and `stb` still high.
     """
     dut, seen, strobes = Registers(ours), [], []
 
@@ -71,12 +71,12 @@ def accesses(ours, script):
 
 @pytest.mark.parametrize("seed", range(SHIFT, SHIFT + 2))
 def test_every_access_is_as_with_litexs_bridge(seed):
-    """Same data, and each strobe once at the same address, also of accesses without a pause."""
+    """Both bridges give the same data and the same strobes, also without pauses in between."""
     print(f"seed {seed}")
     rng = random.Random(seed)
     script = [(rng.choice([0, 0, 1, 5]), rng.randrange(2), rng.randrange(WORDS),
         rng.getrandbits(32), rng.choice([15, 15, 1, 0])) for _ in range(300)]
-    # Afterwards the bus is given up, or the last access would begin again.
+    # A last pause releases the bus, or the last access would begin again.
     script.append((1, 0, 0, 0, 0))
     ours, strobes     = accesses(True, script)
     litexs, reference = accesses(False, script)
@@ -87,7 +87,7 @@ def test_every_access_is_as_with_litexs_bridge(seed):
 
 
 def test_the_address_does_not_wait_for_an_access():
-    """Without `cyc` the registers see the bus's address, and no strobe: that is what it is for."""
+    """The registers see the bus's address before `cyc`, and no strobe, to shorten an access."""
     dut = Registers(ours=True)
 
     def look():

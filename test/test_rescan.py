@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/rescan.py on a false sysfs, in which a thread plays the kernel."""
+"""targets/rescan.py with a sysfs made by the test, in which a thread acts as the kernel."""
 
 import shutil
 import subprocess
@@ -21,7 +21,7 @@ SECONDS = 30
 
 
 class Host:
-    """A bus with a card in slot 01:00.0; `after` is its link after a rescan, None is no card."""
+    """A bus with a card at 01:00.0. `after` is its link after a rescan; None: the card is gone."""
     def __init__(self, root, after):
         self.bus, self.after, self.seen = root/"bus"/"pci", after, []
         self.add("0000:00:1f.0", 0x8086, 0x1234, ("2.5 GT/s PCIe", "1"))
@@ -31,7 +31,7 @@ class Host:
         self.thread = threading.Thread(target=self.run)
 
     def add(self, name, vendor, device, link):
-        folder = self.bus/name # Not yet where it is looked for.
+        folder = self.bus/name # Made elsewhere, and moved to devices/ when complete.
         folder.mkdir(parents=True)
         for file, text in (("vendor", f"{vendor:#06x}"), ("device", f"{device:#06x}"),
                 ("current_link_speed", link[0]), ("current_link_width", link[1]),
@@ -72,7 +72,7 @@ def run(root):
         "0000:01:00.0: link 8.0 GT/s PCIe x1, of 8.0 GT/s PCIe x8 that the card has\n"),
 ])
 def test_the_link_is_told_after_a_rescan(tmp_path, link, sentence):
-    """The old device goes first, the bus is looked at again, a link below the card's is said."""
+    """The old device is removed, the bus rescanned, and a link below the card's own is reported."""
     with Host(tmp_path, link) as host:
         result = run(tmp_path)
     assert result.returncode == 0, result.stderr
@@ -81,7 +81,7 @@ def test_the_link_is_told_after_a_rescan(tmp_path, link, sentence):
 
 
 def test_a_card_that_does_not_come_back_is_an_error(tmp_path, monkeypatch):
-    """Not a link of the past: the device that stood there before is gone."""
+    """A card that does not come back is an error. The link from before is not reported."""
     monkeypatch.setenv("LANEBOX_SYSFS", str(tmp_path))
     with Host(tmp_path, None), pytest.raises(rescan.RescanError, match="10ee:9038 after a rescan"):
         rescan.rescan(VENDOR, DEVICE, patience=0.5)
@@ -94,7 +94,7 @@ def test_a_host_without_pcie_is_told(tmp_path):
 
 
 def test_who_is_not_root_is_told(tmp_path, monkeypatch):
-    """sysfs refuses the write; the sentence names the way."""
+    """A user without root's rights is told to use sudo."""
     def refuse(*_):
         raise PermissionError(13, "Permission denied")
     monkeypatch.setattr(rescan.Path, "write_text", refuse)

@@ -26,7 +26,7 @@ def scaled(beat, shift):
 
 
 def test_it_fits_the_user_slot():
-    """The slot accepts it, and its register has the name that the C client uses."""
+    """The slot accepts Scale, and its register has the name that the C client uses."""
     occupant = make_occupant(Scale, platform=None)
     assert isinstance(occupant.sink, stream.Endpoint)
     assert [register.name for register in occupant.get_csrs()] == ["shift"]
@@ -35,7 +35,7 @@ def test_it_fits_the_user_slot():
 @pytest.mark.parametrize("shift", [0, 1, 13, 31])
 @each_seed(2)
 def test_every_word_is_scaled(shift, seed):
-    """The c2h stream is the h2c stream, scaled word by word, whatever the stalls."""
+    """The c2h stream is the h2c stream, scaled word by word, with random stalls."""
     rng   = random.Random(seed)
     dut   = Scale(platform=None)
     beats = [rng.randrange(2**DATA_WIDTH) for _ in range(100)]
@@ -54,7 +54,7 @@ def test_every_word_is_scaled(shift, seed):
 
 
 def test_one_beat_per_cycle():
-    """Without stalls there is no bubble: once the first beat is out, one follows every cycle."""
+    """Without stalls a beat follows in every cycle after the first one."""
     dut    = Scale(platform=None)
     taken  = []
     gaps   = []

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/silicon.py as a user starts it, with a Yosys that gives canned netlists."""
+"""targets/silicon.py as a user starts it, with a stand-in for Yosys that gives fixed netlists."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from repository import ROOT
 
 EMPTY = {"ports": {}, "cells": {}, "netnames": {}}
 
-# Yosys' log as far as it is read: the check before flattening does not count.
+# The part of Yosys' log that is read. Problems of the check before flattening do not count.
 LOG = """1. Executing CHECK pass
 Warning: Wire wrapper.open_pin is used but has no driver.
 Found and reported 1 problems.
@@ -32,7 +32,7 @@ def cell(kind, **pins):
 
 
 def chain(levels):
-    """A register, so many LUTs, a register."""
+    """A netlist with `levels` LUTs between two registers."""
     cells = {"start": cell("FDRE", C=2, D="0", Q=3)}
     for level in range(levels):
         cells[f"lut{level}"] = cell("LUT2", I0=3 + level, O=4 + level)
@@ -50,14 +50,14 @@ def out(tmp_path_factory):
 
 @pytest.fixture
 def run(out, tmp_path):
-    """Run targets/ku5p.py with a Yosys that finds this netlist, and says these warnings."""
+    """Run targets/ku5p.py with a stand-in for Yosys that gives this netlist and these warnings."""
 
     def run(*arguments, netlist=EMPTY, warnings="", **environment):
         for name, module in (("flat", netlist), ("memories", EMPTY), ("leftover", EMPTY)):
             (tmp_path/f"{name}.json").write_text(json.dumps({"modules": {"lanebox": module}}))
         (tmp_path/"yosys.log").write_text(LOG.format(warnings))
         program = tmp_path/"yosys"
-        # Another version each time: its results are not taken for those of the test before.
+        # Each test has another version of Yosys, so that no result of an earlier test is reused.
         program.write_text(f"#!/bin/sh\n[ $1 = -V ] && echo Yosys 9.9 {tmp_path} && exit\n"
             f"cp {tmp_path}/*.json {tmp_path}/yosys.log .; touch netlist.edif netlist.v\n")
         program.chmod(0o755)
@@ -70,7 +70,7 @@ def run(out, tmp_path):
 
 
 def test_without_vivado_all_else_is_done(run, out):
-    """Status 3, and what is ready, what is missing, what would do, and how to go on."""
+    """Without Vivado the status is 3, with what is ready, what is missing and how to go on."""
     result = run("--build")
     assert result.returncode == 3, result.stderr
     for words in ("the netlist is ready, a bitstream is not", "Vivado was not found",
@@ -81,7 +81,7 @@ def test_without_vivado_all_else_is_done(run, out):
 
 
 def test_the_command_that_resumes_is_the_one_that_is_told(run):
-    """It does nothing again that is done, and comes to the same point."""
+    """The printed command resumes the build: nothing is repeated, and it ends at the same point."""
     first = run("--build")
     told  = re.search(r"^  resume   (.*)$", first.stderr, re.MULTILINE)[1]
     script, *arguments = shlex.split(told)
@@ -92,7 +92,7 @@ def test_the_command_that_resumes_is_the_one_that_is_told(run):
 
 
 def test_the_netlist_alone_is_a_success(run, out):
-    """--synth-only ends with status 0, says how sure pins are, and has its rows in report.json."""
+    """--synth-only ends with status 0, reports uncertain pins, and writes report.json."""
     result = run("--synth-only", netlist=chain(3))
     assert result.returncode == 0, result.stderr
     assert "pins of lanes 1 to 7 are reported only" in result.stdout
@@ -104,20 +104,20 @@ def test_the_netlist_alone_is_a_success(run, out):
 
 
 def test_one_lane_is_not_inferred(run):
-    """The pins of lane 0 are proven."""
+    """A build with one lane reports no uncertain pins: those of lane 0 are proven."""
     assert "are inferred" not in run("--synth-only", "--lanes", "1").stdout
 
 
 @pytest.mark.parametrize("levels, status", [(10, 0), (11, 1)])
 def test_logic_that_is_too_deep_fails_the_build(run, levels, status):
-    """Ten levels pass, eleven do not, and the path's two ends are named."""
+    """A path of ten LUT levels passes, and one of eleven fails with both its ends named."""
     result = run("--synth-only", netlist=chain(levels))
     assert result.returncode == status
     assert ("here -> there.D: 11 LUT levels" in result.stderr) is bool(status)
 
 
 def test_a_problem_fails_the_build(run):
-    """A net without a driver is named; a wrapper's open pin, which nothing uses, is none."""
+    """A net without a driver fails the build. A wrapper's open pin that has no use does not."""
     result = run("--synth-only", warnings="Warning: Wire lanebox.lost is used but has no driver.\n")
     assert result.returncode == 1
     assert "lanebox.lost is used but has no driver" in result.stderr
@@ -125,14 +125,14 @@ def test_a_problem_fails_the_build(run):
 
 
 def test_a_missing_yosys_is_named(run):
-    """The path that was tried, not a traceback."""
+    """A missing Yosys is an error with the path that was tried, and no traceback."""
     result = run("--build", LANEBOX_YOSYS="/nowhere/yosys")
     assert result.returncode == 1
     assert "Yosys cannot be started" in result.stderr and "Traceback" not in result.stderr
 
 
 def test_nothing_to_do_is_a_usage_error(run):
-    """Without --build or --synth-only nothing is built by mistake."""
+    """Without --build or --synth-only nothing is built, and the status is 2."""
     result = run()
     assert result.returncode == 2 and "--build or --synth-only" in result.stderr
 
@@ -143,7 +143,7 @@ def test_nothing_to_do_is_a_usage_error(run):
     ("exit 0", 1, "Vivado failed with status 0"),
 ])
 def test_with_vivado_the_build_goes_on(run, out, tmp_path, script, status, words):
-    """It places and routes; a failure, or no bitstream, is the build's failure."""
+    """With Vivado the build goes on. If Vivado fails, or writes no bitstream, the build fails."""
     program = tmp_path/"vivado"/"bin"/"vivado"
     program.parent.mkdir(parents=True)
     program.write_text(f"#!/bin/sh\nwhile [ $1 != -tclargs ]; do shift; done\nout=$3 top=$4\n"
@@ -156,9 +156,9 @@ def test_with_vivado_the_build_goes_on(run, out, tmp_path, script, status, words
 
 @pytest.mark.soak
 def test_the_default_build_fits(tmp_path):
-    """The real netlist: under 15 % of the LUTs and 35 % of the block RAM, at most 10 levels.
+    """The real netlist has under 15 % of the LUTs and 35 % of the block RAM, and at most 10 levels.
 
-    In ten minutes and 4 GiB, for Yosys and for what comes before it.
+    Yosys and all steps before it take at most ten minutes and 4 GiB.
     """
     result = subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--synth-only",
         "--output-dir", tmp_path/"out"], capture_output=True, text=True, timeout=600)
@@ -169,7 +169,7 @@ def test_the_default_build_fits(tmp_path):
     assert rows["area/uram"]["limit"] == 64
     assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 4 << 20 # KiB.
     assert rows["depth/pcie"]["value"] <= 10
-    # Endpoint and bridge keep to the budget that gateware/synthesis states for them.
+    # Endpoint and bridge stay within the budget that gateware/synthesis states.
     for what in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram",
             "depth/endpoint"):
         assert rows[what]["value"] <= rows[what]["limit"], rows[what]

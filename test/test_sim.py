@@ -23,14 +23,14 @@ def contents(folder):
 
 
 def memory_words(folder):
-    """The words of the block memories, which are one behind the other in eight lanes."""
+    """The words of both block memories, one after the other, which are stored in eight lanes."""
     lanes = [(folder/"gateware"/f"lanebox_lane{lane}.init").read_text().split()
         for lane in range(8)]
     return [word for row in zip(*lanes) for word in row]
 
 
 def test_every_promised_file_is_there(sim_build):
-    """The build result is what sim/ and the driver build expect."""
+    """A build has the files that sim/ and the driver's build need, and all its sources exist."""
     for name in FILES:
         assert (sim_build/name).stat().st_size > 0, name
     for path in (sim_build/"gateware"/"sources.txt").read_text().split():
@@ -45,7 +45,7 @@ def test_same_sources_same_bytes(sim_build, tmp_path):
 
 
 def test_no_date_and_no_path(sim_build):
-    """Nothing in the result tells when or where it was made."""
+    """No file of a build contains a date or the build's path."""
     for name, content in contents(sim_build).items():
         for word in (b"Date ", b" on 20", str(sim_build).encode(), str(ROOT).encode()):
             assert word not in content, f"{name}: {word}"
@@ -62,7 +62,7 @@ def test_second_build_does_nothing(sim_build):
 
 
 def test_memory_contents_reach_the_gateware(tmp_path):
-    """--memory1 FILE is the initial contents of the second memory, and of it alone."""
+    """--memory1 FILE initialises the second memory only. A changed file is built again."""
     image = tmp_path/"image.hex"
     image.write_text("cafe0001\ncafe0002\n")
     result = run_sim_target("--build", "--output-dir", tmp_path, "--memory1", image)
@@ -102,7 +102,7 @@ def test_occupant_that_does_not_fit_ends_in_one_sentence(tmp_path):
 
 
 def test_without_build_nothing_happens():
-    """The action must be asked for."""
+    """Without --build the target does nothing, with status 2."""
     assert run_sim_target().returncode == 2
 
 

@@ -5,22 +5,24 @@
 """user/slot.py"""
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
-from migen import Module, Signal
+from litex.soc.interconnect.csr import CSRStatus
+from migen import Case, If, Instance, Module, Signal
 from stream_model import simulate
 
 from lanebox.layouts import plain_stream_layout, stream_layout
 from lanebox.user.axi_memory import MemoryOnAxi
 from lanebox.user.loopback import Loopback
-from lanebox.user.slot import find_occupant, make_occupant, occupant_sources
+from lanebox.user.slot import check_built, find_occupant, make_occupant, occupant_sources
 
 
 class Good(LiteXModule):
-    """What fits the slot; each bad occupant below differs from it in one thing."""
+    """An occupant that fits the slot. Each bad one below differs from it in one thing."""
 
     def __init__(self, platform):
         self.platform = platform
@@ -53,6 +55,24 @@ class NoIrq(Good):
         self.irq = None
 
 
+class MisspeltIrq(NoIrq):
+    def __init__(self, platform):
+        NoIrq.__init__(self, platform)
+        self.irk = Signal()
+
+
+class MisspeltSink(NoSink):
+    def __init__(self, platform):
+        NoSink.__init__(self, platform)
+        self.sinc = stream.Endpoint(stream_layout())
+
+
+class MisspeltBusy(Good):
+    def __init__(self, platform):
+        Good.__init__(self, platform)
+        self.busy, self.bussy = None, Signal()
+
+
 class BusyIsABool(Good):
     def __init__(self, platform):
         Good.__init__(self, platform)
@@ -77,18 +97,148 @@ class NotLiteX(Module):
     (NarrowSource, "NarrowSource: `source` \\(c2h\\) has the layout .*128.* must be .*256"),
     (WideIrq,      "WideIrq: `irq` \\(interrupt\\) is .*; it must be Signal\\(\\) of one bit"),
     (NoIrq,        "NoIrq: `irq` \\(interrupt\\) is None"),
+    (MisspeltIrq,  "MisspeltIrq: `irq` .* is None; .* of one bit. Did you mean `irk`\\?$"),
+    (MisspeltSink, "MisspeltSink: `sink` .* is None; .* Did you mean `sinc`\\?$"),
+    (MisspeltBusy, "MisspeltBusy: `busy` .* is None; .* Did you mean `bussy`\\?$"),
     (BusyIsABool,  "BusyIsABool: `busy` .* is True"),
     (AxiIsABool,   "AxiIsABool: `axi` .* is True; it must be user_axi\\(\\)"),
     (NotLiteX,     "NotLiteX is not a LiteXModule"),
 ])
 def test_what_does_not_fit_is_refused(occupant, sentence):
-    """An occupant that does not fit is refused by name, with what it has and what it must have."""
-    with pytest.raises(ValueError, match=sentence):
+    """An unfit occupant is refused with file, line and name, what it has and what it must have."""
+    with pytest.raises(ValueError, match=rf"^{__file__}:\d+: user logic {sentence}"):
         make_occupant(occupant, platform=None)
 
 
+class Quiet(Good):
+    """Logic that never takes a beat, since nothing drives sink.ready."""
+
+
+class Takes(Good):
+    def __init__(self, platform):
+        Good.__init__(self, platform)
+        self.comb += self.sink.ready.eq(1)
+
+
+class TakesInVerilog(Good):
+    def __init__(self, platform):
+        Good.__init__(self, platform)
+        self.specials += Instance("taker", o_ready=self.sink.ready)
+
+
+class TwoOfAName(Takes):
+    def __init__(self, platform):
+        Takes.__init__(self, platform)
+        self.crc  = CSRStatus(32)
+        self.last = CSRStatus(32, name="crc")
+
+
+class FullPage(Takes):
+    words = 512
+
+    def __init__(self, platform):
+        Takes.__init__(self, platform)
+        self.wide   = CSRStatus(64*32)
+        self.others = [CSRStatus(8, name=f"other{n}") for n in range(self.words - 64)]
+
+    def get_csrs(self):
+        return [self.wide, *self.others]
+
+
+class OverfullPage(FullPage):
+    words = 513
+
+
+def built(occupant):
+    """Make an occupant, and check it as the SoC does."""
+    made = make_occupant(occupant, platform=SimpleNamespace())
+    region = SimpleNamespace(obj=made.get_csrs())
+    made.finalize()
+    check_built(made, {"user": region} if region.obj else {})
+
+
+@pytest.mark.parametrize("occupant", [Loopback, MemoryOnAxi, Takes, TakesInVerilog, FullPage])
+def test_what_takes_beats_is_built(occupant):
+    """sink.ready may be driven by a statement, a submodule or an Instance."""
+    built(occupant)
+
+
+def test_beats_that_nobody_takes_are_found_before_anything_is_built():
+    """A sink.ready without a driver is an error, which says what to write if that is meant."""
+    with pytest.raises(ValueError, match=r"Quiet: nothing drives `sink.ready`.*sink.ready.eq\(1\)"):
+        built(Quiet)
+
+
+def test_registers_for_which_the_page_has_no_room_are_found_before_anything_is_built():
+    """Registers of more than 512 words are an error. A register of 2048 bits takes 64 words."""
+    with pytest.raises(ValueError, match="OverfullPage has registers of 513 words .* page has 512"):
+        built(OverfullPage)
+
+
+def test_two_registers_of_a_name_are_found_before_anything_is_built():
+    """Two registers of one name are an error: csr.h would have both, and Python only one."""
+    with pytest.raises(ValueError, match="TwoOfAName: two of its registers are called `crc`"):
+        built(TwoOfAName)
+
+
+class Narrows(Good):
+    """Logic whose register has fewer bits than what is assigned to it, in one of four places."""
+
+    where = None
+
+    def __init__(self, platform):
+        where = self.where
+        Good.__init__(self, platform)
+        self.length = CSRStatus(12)
+        self.inner  = stream.Endpoint([("data", 128)])
+        count = Signal(16)
+        wide  = Signal(300)
+        held  = Signal(8)
+        if where == "comb":
+            self.comb += self.length.status.eq(count)
+        if where == "sync":
+            self.sync += If(count[0], Case(count, {3: [held.eq(count)]}))
+        if where == "stream":
+            self.comb += self.sink.connect(self.inner, omit={"bytes", "error"})
+        if where == "field":
+            self.comb += self.source.data.eq(wide)
+        if where == "right":
+            self.comb += [
+                self.length.status.eq(count[:12]),
+                held.eq(count + 1),
+                held[:4].eq(count),
+                count.eq(held),
+                wide.eq(self.sink.data),
+            ]
+
+
+@pytest.mark.parametrize("where, sentence, line", [
+    ("comb",   "`count` has 16 bits and `self.length.status`, to which it is assigned, has 12: "
+               r".*write count\[:12\]$", "self.length.status.eq(count)"),
+    ("sync",   r"`count` has 16 bits and `held`, .* has 8: .*write count\[:8\]$",
+               "held.eq(count)"),
+    ("stream", r"`self.sink.data` has 256 bits and `self.inner.data`, .* has 128: ",
+               "class Narrows"),
+    ("field",  r"`wide` has 300 bits and `self.source.data`, .* has 256: ",
+               "self.source.data.eq(wide)"),
+])
+def test_bits_that_would_be_lost_in_silence_are_found(monkeypatch, where, sentence, line):
+    """A signal assigned to a narrower one is an error: line, names, widths and the next step."""
+    monkeypatch.setattr(Narrows, "where", where)
+    with pytest.raises(ValueError, match=sentence) as caught:
+        make_occupant(Narrows, platform=None)
+    number = int(str(caught.value).split(":")[1])
+    assert line in Path(__file__).read_text().splitlines()[number - 1]
+
+
+def test_bits_that_are_dropped_in_words_are_accepted(monkeypatch):
+    """A slice, a sum, a part of a signal, and a wider target are not refused."""
+    monkeypatch.setattr(Narrows, "where", "right")
+    make_occupant(Narrows, platform=None)
+
+
 class Plain(Good):
-    """Written for LitePCIe's layout: what comes goes back in the next cycle."""
+    """Logic for LitePCIe's plain stream layout: each beat is sent back in the next cycle."""
 
     def __init__(self, platform):
         Good.__init__(self, platform)
@@ -97,7 +247,7 @@ class Plain(Good):
 
 
 def test_streams_of_litepcie_s_layout_are_connected():
-    """Data and `last` pass; of the ends of packets nothing does: whole beats, no errors."""
+    """With LitePCIe's layout data and `last` pass, and `bytes` and `error` are 0."""
     made  = make_occupant(Plain, platform=None)
     seen  = []
 
@@ -123,7 +273,7 @@ def test_what_fits_is_accepted(occupant):
 
 
 def test_an_axi_bus_needs_the_bridge():
-    """With a bus master that has no AXI4 the bus would answer nobody: refused, with the way out."""
+    """An occupant with an AXI4 bus is refused if the endpoint has no bridge for it."""
     with pytest.raises(ValueError, match="MemoryOnAxi has an AXI4 bus.*--endpoint lanebox"):
         make_occupant(MemoryOnAxi, platform=None, with_axi=False)
 
@@ -134,7 +284,7 @@ def test_find_by_dotted_name():
 
 
 def test_find_by_file(tmp_path):
-    """MODULE may be a .py file anywhere; what stands beside it counts as its sources."""
+    """MODULE may be a .py file anywhere. The source files beside it count as its sources."""
     (tmp_path/"mine.py").write_text("class Mine:\n    pass\n")
     (tmp_path/"helper.v").write_text("")
     (tmp_path/"notes.txt").write_text("")
@@ -153,6 +303,6 @@ def test_find_by_file(tmp_path):
     ("lanebox.user.loopback:Other", "'lanebox.user.loopback' has no class 'Other'"),
 ])
 def test_what_cannot_be_found_is_an_error(text, sentence):
-    """A name that leads nowhere is refused, with the part that does."""
+    """A name that cannot be found is refused, and the message names the wrong part."""
     with pytest.raises(ValueError, match=sentence):
         find_occupant(text)

@@ -32,7 +32,7 @@ def csr_lines(csr_json):
 
 
 def test_register_map_is_the_one_software_was_built_for(csr_json):
-    """No register moves, changes its size or disappears unless csr_map.txt says so too."""
+    """Every register has the address, size and access that csr_map.txt gives it."""
     lines = [line for line in CSR_MAP.read_text().splitlines() if not line.startswith("#")]
     assert csr_lines(csr_json) == lines
 
@@ -47,13 +47,13 @@ def test_c_header_and_json_agree(sim_build, csr_json):
 
 
 def test_bases_are_those_of_the_layout(csr_json):
-    """Every block of registers stands at its pinned location."""
+    """Every block of registers is at its location in layouts.CSR_LOCATIONS."""
     for name, base in csr_json["csr_bases"].items():
         assert base == layouts.CSR_LOCATIONS[name]*0x800, name
 
 
 def test_memories_are_where_the_contract_says(csr_json):
-    """The CSRs and the two memories lie in BAR0 as in the layout."""
+    """The CSRs, both memories and the capability table have their fixed places in BAR0."""
     memories = {name: (memory["base"], memory["size"])
         for name, memory in csr_json["memories"].items()}
     assert memories == {
@@ -79,14 +79,14 @@ def test_constants_for_the_driver(csr_json, name, value):
 
 
 def test_identifier_memory_holds_the_identifier(sim_build):
-    """The identifier memory is the text of these sources, ended by a zero."""
+    """The identifier memory holds the identifier of these sources, with a NUL at the end."""
     text  = identifier("sim", occupant_sources(Loopback))
     words = (sim_build/"gateware"/"lanebox_mem.init").read_text().split()
     assert bytes(int(word, 16) for word in words) == text.encode() + b"\0"
 
 
 def test_the_wiring_is_short():
-    """soc.py stays what one can read in one go, and has no logic of its own."""
+    """soc.py has at most 150 lines and no logic of its own."""
     source = (Path(layouts.__file__).parent/"soc.py").read_text()
     assert len(source.splitlines()) <= 150
     for word in ("Signal(", "self.sync", "If(", "FSM("):

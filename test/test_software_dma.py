@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util dma_test against a card that behaves, and against cards that do not."""
+"""litepcie_util dma_test with a stand-in for the card, with and without faults."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-COUNTERS = 50  # words of the four streams' counts and their time
+COUNTERS = 50  # words of a reading of the counters: four streams and the time
 KIB, MIB = 1 << 10, 1 << 20
 BUFFER = 8 * KIB
 DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
@@ -19,7 +19,7 @@ DIRECTIONS = ["loopback", "c2h", "h2c", "both"]
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("buffers", [1, 31, 32, 33, 255, 256, 257, 700])
 def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, direction, buffers):
-    """Around every border: a batch, an interrupt, the ring; all bytes moved, compared, counted."""
+    """All buffers are moved, compared and counted, at sizes around a batch, interrupt and ring."""
     size = buffers * BUFFER
     with card():
         arguments = ("--direction", direction, "--size", str(size))
@@ -40,7 +40,7 @@ def test_dma_test_compares_every_buffer_it_was_asked_for(util, card, device, dir
 
 
 def test_dma_test_rate_is_that_of_the_steady_state(util, card, device):
-    """The stand-in moves 8 KiB in 300 ticks; its start and end do not count in a long run."""
+    """A long run's rate is without start and end. The stand-in moves 8 KiB in 300 ticks."""
     with card():
         _, report = util.json(device, "dma_test", "--direction", "c2h", "--size", "8M")
     window = report["window"]
@@ -53,7 +53,7 @@ def test_dma_test_rate_is_that_of_the_steady_state(util, card, device):
 
 
 def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
-    """And says so: the report holds what was done."""
+    """The size is rounded up to whole buffers, and the report has the rounded size."""
     with card():
         _, report = util.json(device, "dma_test", "--size", "100K")
     assert report["size_bytes"] == report["c2h"]["compared_bytes"] == 13 * BUFFER
@@ -61,7 +61,7 @@ def test_dma_test_rounds_the_size_up_to_whole_buffers(util, card, device):
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_dma_test_ends_after_the_duration(util, card, device, direction):
-    """A run without a size is bounded by the host's clock and still compares all it counts."""
+    """A run with a duration ends by the host's clock, and compares data."""
     with card():
         arguments = ("--direction", direction, "--duration", "0.5")
         status, report = util.json(device, "dma_test", *arguments)
@@ -77,7 +77,7 @@ def test_dma_test_ends_after_the_duration(util, card, device, direction):
     ("h2c", ("h2c", 299), 0x120), ("both", ("h2c", 5), 0x120),
 ])
 def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, direction, flip, offset):
-    """Buffer and offset are exact; expected and got are known where the host compares."""
+    """A flipped bit fails the run with its buffer and offset, and with both values if known."""
     with card(flip=flip):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "3M")
     assert status == 1
@@ -94,7 +94,7 @@ def test_one_flipped_bit_fails_the_run_and_is_named(util, card, device, directio
 @pytest.mark.parametrize("direction", ["loopback", "c2h", "h2c"])
 @pytest.mark.parametrize("lost", [1, 5, 8])
 def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
-    """First, middle, last of eight: the data is right, and the loss is still noticed."""
+    """The loss of the first, a middle or the last of eight interrupts fails the run."""
     with card(lose_msi=[lost]):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "2M")
     assert status == 1
@@ -105,7 +105,7 @@ def test_one_lost_interrupt_fails_the_run(util, card, device, direction, lost):
 @pytest.mark.parametrize("late", [0.1, 0.3])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late):
-    """The data is found before its interrupt comes; the run waits for that one and passes."""
+    """If an interrupt comes after its data was found, the run waits for it and passes."""
     with card(late_msi=late):
         status, report = util.json(device, "dma_test", "--direction", direction, "--size", "512K")
     assert status == 0, report["failures"]
@@ -114,7 +114,7 @@ def test_a_late_interrupt_is_not_a_lost_one(util, card, device, direction, late)
 
 
 def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card, device):
-    """Two directions may share interrupts, so one may go unnoticed; silence may not."""
+    """Two directions may share interrupts, so the loss of all, though not of one, fails the run."""
     with card(lose_msi=range(1000)):
         status, report = util.json(device, "dma_test", "--direction", "both", "--size", "512K")
     assert status == 1
@@ -124,7 +124,7 @@ def test_without_any_interrupt_both_directions_still_finish_and_fail(util, card,
 
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction):
-    """Memory says how far the card is. A longer run reads the counters once more, and no more."""
+    """Progress is read from memory: a longer run only reads the counters once more."""
     reads = []
     with card(records=True) as standin:
         for size in ("2M", "8M"):
@@ -132,7 +132,7 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
             assert status == 0, report["failures"]
             assert report["interrupts"] > 0 and report["interrupts_missed"] == 0
             reads.append(standin.card.reads)
-    assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14  # without records at least 22 more
+    assert COUNTERS <= reads[1] - reads[0] < COUNTERS + 14  # without records at least 22 reads more
 
 
 @pytest.mark.parametrize("fault, sentence", [
@@ -141,7 +141,7 @@ def test_a_card_with_records_is_not_asked_for_them(util, card, device, direction
     ({"flip": ("c2h", 77)}, "buffer 77 at offset 0x120"),
 ], ids=str)
 def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, fault, sentence):
-    """Counts that cannot be, a record that never came, none at all, and a bit of the data."""
+    """Impossible counts, a missing record, a stall and a flipped bit are noticed."""
     with card(records=True, **fault):
         arguments = ("dma_test", "--direction", "c2h", "--size", "1M", "--timeout", "1")
         result = util.run("-d", device, *arguments)
@@ -150,7 +150,7 @@ def test_a_card_with_records_that_misbehaves_is_noticed(util, card, device, faul
 
 
 def test_a_card_with_records_that_dies_is_noticed(util, card, device):
-    """Nothing more comes into memory, so its register is read, and is all ones."""
+    """If no record comes any more, a register is read; all ones mean that the card is lost."""
     with card(records=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
         time.sleep(1)
@@ -161,7 +161,7 @@ def test_a_card_with_records_that_dies_is_noticed(util, card, device):
 
 
 def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
-    """No time-out has to pass, and the sentence says who left."""
+    """If the board process ends, the run fails at once, and the message says so."""
     with card(leave_after=100):
         start = time.monotonic()
         result = util.run("-d", device, "dma_test", "--size", "64M")
@@ -171,7 +171,7 @@ def test_a_board_that_leaves_ends_the_run_at_once(util, card, device):
 
 
 def test_a_card_that_stalls_ends_the_run_after_the_timeout(util, card, device):
-    """With what it had done by then."""
+    """A stalled card fails the run after the timeout, with the buffers done so far."""
     with card(stall_after=64):
         result = util.run("-d", device, "dma_test", "--direction", "c2h", "--timeout", "1")
     assert result.returncode == 1
@@ -179,8 +179,51 @@ def test_a_card_that_stalls_ends_the_run_after_the_timeout(util, card, device):
     assert "c2h: 64 filled" in result.stderr
 
 
+HELD = {"slot_state": 0b0001, "slot_time": 9000, "slot_h2c_since": 7975, "slot_h2c_beats": 1000,
+    "slot_h2c_packets": 0, "slot_h2c_stalls": 1026, "slot_c2h_since": 0, "slot_c2h_beats": 990,
+    "slot_c2h_packets": 0, "slot_c2h_stalls": 0}
+
+
+def test_a_stall_in_the_user_slot_is_named(util, card, device):
+    """A stall in the user slot is reported with its side, its duration and waiting buffers."""
+    with card(slot=HELD):
+        result = util.run("-d", device, "-e", "dma_test", "--size", "1M", "--timeout", "1")
+    assert result.returncode == 1
+    held = "h2c: the user slot has held sink.ready low for 4.1 us (1000 beats so far); "
+    assert held + "128 buffers wait" in result.stderr
+    assert "c2h: the user slot has held source.valid low for 36.0 us (990 beats" in result.stderr
+
+
+@pytest.mark.parametrize("direction", ["loopback", "c2h"])
+def test_what_does_not_reach_the_user_slot_does_not_speak_of_it(util, card, device, direction):
+    """A stall of the DMA's loopback or of the card's pattern does not mention the user slot."""
+    with card(slot=HELD, stall_after=64):
+        result = util.run("-d", device, "dma_test", "--direction", direction, "--timeout", "1")
+    assert "finished no buffer for 1 s" in result.stderr and "slot" not in result.stderr
+
+
+@pytest.mark.parametrize("slot, held", [
+    (HELD, True), ({**HELD, "slot_state": 0b0011}, False), ({**HELD, "slot_state": 0b0100}, False),
+    (None, False),
+])
+def test_doctor_says_what_the_user_slot_does(util, card, device, slot, held):
+    """doctor prints the user slot's counts, and has a finding if its logic takes no more data."""
+    with card(slot=slot):
+        status, report = util.json(device, "doctor", "--look")
+        text = util.run("-d", device, "doctor", "--look").stdout
+    assert status == 0
+    assert ("slot" in report) is (slot is not None) is ("user slot: took 1000 beats" in text)
+    found = [entry for entry in report["findings"] if entry["key"] == "slot"]
+    assert bool(found) is held
+    if held:
+        line = " ".join(text.split())
+        assert "holds sink.ready low for 4.1 us of the card's time, after 1000 beats" in line
+        assert report["slot"]["h2c"] == {
+            "valid": True, "ready": False, "beats": 1000, "packets": 0, "stall_cycles": 1026}
+
+
 def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
-    """All ones in the count of buffers is no progress."""
+    """A count of buffers of all ones means that the card is lost; it is not progress."""
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "20", "--timeout", "2")
         time.sleep(1)
@@ -192,7 +235,7 @@ def test_a_card_that_dies_while_it_runs_is_noticed(util, card, device):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
-    """Status 1, DMA and interrupts off, bus mastering off, and the next user finds a good card."""
+    """Ctrl-C gives status 1, and leaves DMA, interrupts and bus master off; the card works."""
     with card() as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")
         time.sleep(1)
@@ -205,7 +248,7 @@ def test_ctrl_c_leaves_the_card_quiet(util, card, device, number):
 
 
 def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, device):
-    """SIGKILL in the middle; the stand-in keeps its registers, as silicon would."""
+    """A new client stops a run that a killed client left. The stand-in keeps its registers."""
     with card(keep_state=True) as standin:
         process = util.start("-d", device, "dma_test", "--duration", "60")
         time.sleep(1)
@@ -217,7 +260,7 @@ def test_what_a_killed_client_left_running_is_stopped_by_the_next(util, card, de
 
 
 def test_the_seed_decides_the_data(util, card, device):
-    """The same seed sends the same bytes, another one others."""
+    """The same seed sends the same bytes, and another seed sends others."""
     sent = []
     for seed in ("7", "7", "8"):
         with card() as standin:
@@ -226,4 +269,4 @@ def test_the_seed_decides_the_data(util, card, device):
             sent.append(standin.card.first_buffer)
         os.unlink(device.partition(":")[2])
     assert sent[0] == sent[1] != sent[2]
-    assert len(set(sent[0])) > 200  # of 256 byte values
+    assert len(set(sent[0])) > 200  # of 256 possible byte values

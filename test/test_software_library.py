@@ -2,9 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""liblitepcie through its C interface: the test programs of software/user/test, and what a library
-must not do.
-"""
+"""liblitepcie: the C test programs of software/user/test, installation, and manual pages."""
 
 import importlib.util
 import json
@@ -28,7 +26,7 @@ def built():
 
 
 def load_layout():
-    """layout.py, which lies beside the library and in no package."""
+    """Load layout.py, which is beside the library and in no package."""
     spec = importlib.util.spec_from_file_location("layout", LIBRARY / "layout.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -43,17 +41,17 @@ def _run(program, *arguments):
 
 @pytest.fixture(scope="session")
 def raced():
-    """The test programs with checks for data races, of which the first ends a program."""
+    """The folder with the test programs built with the thread sanitizer."""
     return build_unchecked("SANITIZE=thread") / "test"
 
 
 def test_rings_hand_out_only_what_is_theirs(built):
-    """software/user/test/rings.c: the rings over a back end of the test's own."""
+    """software/user/test/rings.c: the rings with a back end made by the test."""
     _run(built.out / "test" / "rings")
 
 
 def test_the_rings_counts_are_free_of_races(raced):
-    """The same, with a thread that reads the counts, under a checker of data races."""
+    """software/user/test/rings.c under the thread sanitizer."""
     _run(raced / "rings")
 
 
@@ -65,7 +63,7 @@ def test_records_and_status_lines_are_believed_as_far_as_they_can_be(request, ch
 
 
 def test_a_direction_that_waits_for_a_lost_read_is_waited_for(built):
-    """software/user/test/rests.c: for as long as the card's longest read lasts."""
+    """software/user/test/rests.c: a stop waits as long as the card's longest read lasts."""
     _run(built.out / "test" / "rests")
 
 
@@ -84,7 +82,7 @@ def test_a_wait_for_ever_ends_by_data_a_stop_or_a_signal(request, built, tmp_pat
 
 @pytest.fixture(scope="module", params=RECORDS)
 def bar0(request, built, tmp_path_factory):
-    """BAR0 of the card's stand-in, as a file; with records and without."""
+    """BAR0 of the card's stand-in as a file, and memory0's offset; with records and without."""
     registers = Registers(built.csr_json)
     card = CardStandin(registers, FAULTS | {"records": request.param})
     path = tmp_path_factory.mktemp("bar0") / "image"
@@ -99,16 +97,80 @@ def test_the_kernel_s_calls_are_made_as_its_drivers_answer_them(built, bar0):
 
 
 def test_a_card_without_stamps_is_seen_as_one(built, tmp_path):
-    """software/user/test/stamps.c: what was not found has no place."""
+    """software/user/test/stamps.c: a card without stamp registers is recognised."""
     with Standin(tmp_path / "s", built.csr_json):
         _run(built.out / "test" / "stamps", f"sim:{tmp_path / 's'}")
+
+
+SLOT = {
+    "slot_state": 0b0001, "slot_time": 5000, "slot_h2c_since": (5000 - 1025) % (1 << 48),
+    "slot_h2c_beats": 1 << 40, "slot_h2c_packets": 7, "slot_h2c_stalls": 1026,
+    "slot_c2h_since": (5000 - 10**6) % (1 << 48), "slot_c2h_beats": 12, "slot_c2h_packets": 0,
+    "slot_c2h_stalls": 3,
+}
+
+
+def said(built, tmp_path, **faults):
+    """The lines that software/user/test/slot.c prints, by their first word, and the card."""
+    with Standin(tmp_path / "s", built.csr_json, **faults) as standin:
+        text = _run(built.out / "test" / "slot", f"sim:{tmp_path / 's'}")
+    return dict(line.split(": ", 1) for line in text.splitlines()), standin.card
+
+
+def test_a_card_without_a_monitor_says_what_is_known(built, tmp_path):
+    """Without a slot monitor a diagnosis has only the buffers that wait."""
+    lines, _ = said(built, tmp_path)
+    assert lines["slot"].startswith("-2 the card does not tell what passes its user slot")
+    unknown = ". The card does not tell what its user slot does"
+    assert lines["idle"] == "no direction runs"
+    assert lines["nothing"] == "h2c: nothing was sent. c2h: 16 buffers wait" + unknown
+    assert lines["h2c"] == "h2c: 16 buffers wait" + unknown
+    assert lines["drain"] == ("the card received 0 of 65536 bytes within 20 ms. h2c: 16 buffers "
+        "wait" + unknown)
+
+
+def test_what_hangs_is_named(built, tmp_path):
+    """A diagnosis names the side that stalls, since when, and the buffers that wait."""
+    lines, _ = said(built, tmp_path, slot=SLOT)
+    assert lines["slot"] == (f"5000 h2c 1 0 3975 {1 << 40} 7 1026 "
+        f"c2h 0 0 {(5000 - 10**6) % (1 << 64)} 12 0 3")
+    h2c = f"h2c: the user slot has held sink.ready low for 4.1 us ({1 << 40} beats so far); "
+    c2h = "c2h: the user slot has held source.valid low for 4.0 ms (12 beats so far); "
+    assert lines["nothing"] == h2c + "nothing was sent. " + c2h + "16 buffers wait"
+    assert lines["hung"] == h2c + "16 buffers wait. " + c2h + "16 buffers wait"
+    assert lines["drain"].endswith("within 20 ms. " + h2c + "16 buffers wait")
+
+
+@pytest.mark.parametrize("state, h2c, c2h", [
+    (0b1011, "takes data", "has held source.valid low for 4.0 ms"),
+    (0b0110, "has taken all that came", "offers data, and source.ready has been low for 4.0 ms"),
+    (0b1100, "has taken all that came", "sends data"),
+])
+def test_each_state_of_the_slot_has_its_words(built, tmp_path, state, h2c, c2h):
+    """Each state of valid and ready has its own words, and only a stall is called one."""
+    lines, _ = said(built, tmp_path, slot={**SLOT, "slot_state": state})
+    assert f"h2c: the user slot {h2c} (" in lines["hung"]
+    assert f"c2h: the user slot {c2h} (" in lines["hung"]
+
+
+def test_a_copy_of_the_slot_that_another_program_spoils_is_taken_again(built, tmp_path):
+    """A reading of the slot whose copy another program has replaced is repeated."""
+    lines, card = said(built, tmp_path, slot=SLOT, copies=3)
+    assert lines["slot"].startswith("5000 h2c 1 0 3975 ") and card.copies > 3
+
+
+def test_a_monitor_that_never_stands_still_is_an_error(built, tmp_path):
+    """After eight replaced copies the library gives up, and a diagnosis leaves out the slot."""
+    lines, _ = said(built, tmp_path, slot=SLOT, copies=1000)
+    assert lines["slot"].startswith("-11 other programs read the monitor")
+    assert lines["hung"] == "h2c: 16 buffers wait. c2h: 16 buffers wait"
 
 
 @pytest.mark.parametrize("ahead", [(1 << 16) - 32, (1 << 31) - 48, (1 << 32) - 48, (1 << 32) - 16,
     (7 << 32) - 32, 1 << 40], ids=hex)
 @pytest.mark.parametrize("records", RECORDS)
 def test_counts_go_on_behind_their_wrap(built, tmp_path, ahead, records):
-    """software/user/test/wraps.c: both directions begin right before a wrap of the card's count."""
+    """software/user/test/wraps.c: counts stay right over a wrap of the card's counters."""
     with Standin(tmp_path / "s", built.csr_json, done_before=ahead, records=records):
         text = _run(built.out / "test" / "wraps", f"sim:{tmp_path / 's'}", hex(ahead))
     assert text.count("wraps: ") == 3
@@ -125,8 +187,22 @@ def test_two_threads_move_buffers(request, built, tmp_path, checks, records):
         assert standin.quiet()
 
 
+@pytest.mark.parametrize("records", RECORDS)
+@pytest.mark.parametrize("checks", ["built", "raced"])
+@pytest.mark.parametrize("name", ["places", "modes"])
+def test_rings_lie_where_and_news_come_as_a_program_says(request, built, tmp_path, name, checks,
+    records):
+    """software/user/test/places.c: rings in own memory; modes.c: polling in place of interrupts."""
+    found = request.getfixturevalue(checks)
+    program = (found.out / "test" if checks == "built" else found) / name
+    with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
+        text = _run(program, f"sim:{tmp_path / 's'}")
+        assert standin.quiet()
+    assert text.count(f"{name}: ") == {"places": 2, "modes": 4}[name]
+
+
 def test_the_user_s_logic_calls(built, tmp_path):
-    """Its interrupts end a wait, one each, beside a running DMA; off they are forgotten."""
+    """software/user/test/user_events.c: each interrupt of the user's logic ends one wait."""
     with Standin(tmp_path / "s", built.csr_json) as standin:
         _run(built.out / "test" / "user_events", f"sim:{tmp_path / 's'}", "0",
             hex(standin.registers.bell))
@@ -134,7 +210,7 @@ def test_the_user_s_logic_calls(built, tmp_path):
 
 @pytest.mark.parametrize("records", RECORDS)
 def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
-    """software/user/test/library.c: every call on a card that behaves, and a quiet end."""
+    """software/user/test/library.c: calls on a card without faults, which is at rest afterwards."""
     with Standin(tmp_path / "s", built.csr_json, records=records) as standin:
         _run(built.out / "test" / "library", f"sim:{tmp_path / 's'}", built.csr_json)
         assert standin.quiet()
@@ -142,7 +218,7 @@ def test_a_program_moves_buffers_without_copies(built, tmp_path, records):
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory):
-    """What `make install` brings, without any gateware at hand."""
+    """The folder that `make install` fills, without any gateware."""
     root = tmp_path_factory.mktemp("installed")
     command = ["make", "-s", "-C", LIBRARY.parent, f"OUT={root / 'out'}", f"DESTDIR={root}",
         "PREFIX=/opt/lanebox", "install"]
@@ -152,13 +228,13 @@ def installed(tmp_path_factory):
 
 
 def declared():
-    """The calls of the public header."""
+    """The names of all calls in the public header."""
     text = re.sub(r"/\*.*?\*/", "", (LIBRARY / "liblitepcie.h").read_text(), flags=re.DOTALL)
     return set(re.findall(r"\b(litepcie_[a-z0-9_]+)\(", text))
 
 
 def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
-    """Each in the node of its release, under a soname that stays."""
+    """The shared library exports exactly the header's calls, with versions and a fixed soname."""
     library = installed / "lib" / "liblitepcie.so"
     symbols = subprocess.run(["nm", "-D", "--defined-only", library], capture_output=True,
         text=True, check=True).stdout
@@ -171,7 +247,7 @@ def test_the_shared_library_has_the_headers_calls_and_no_others(installed):
 
 
 def words_of_pkg_config(installed):
-    """What the installed .pc file says a program needs, to compile and to link."""
+    """The compiler's and linker's flags in the installed .pc file."""
     pc = (installed / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
     values = dict(re.findall(r"^(\w+)=(.*)$", pc, re.MULTILINE), prefix=str(installed))
     flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs.private): (.*)$", pc, re.MULTILINE))
@@ -181,7 +257,7 @@ def words_of_pkg_config(installed):
 
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, link):
-    """By pkg-config's own words, as strict C11; it runs on a card that behaves."""
+    """A strict C11 program compiles with pkg-config's flags, and runs on a card without faults."""
     source = LIBRARY.parent / "test" / "csr.c"
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
@@ -195,7 +271,7 @@ def test_a_program_builds_against_what_is_installed(built, installed, tmp_path, 
     ["-std=gnu++17", "-DSTOCK"]], ids=["own", "stock"])
 @pytest.mark.parametrize("link", ["shared", "static"])
 def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, options):
-    """The library's names are C's, in its own header and in those for LitePCIe's programs."""
+    """A C++ program links with the library's header, and with those for LitePCIe's programs."""
     program = tmp_path / "program"
     more = ["-static"] if link == "static" else [f"-Wl,-rpath,{installed / 'lib'}"]
     command = ["g++", *options, "-Wall", "-Werror", LIBRARY.parent / "test" / "cplusplus.cpp",
@@ -206,7 +282,7 @@ def test_a_cplusplus_program_links_and_runs(built, installed, tmp_path, link, op
 
 
 def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(installed):
-    """A declaration outside of `extern "C"` would have another name there."""
+    """Each installed header with declarations has `extern "C"`, or C++ would not link."""
     for header in (installed / "include").rglob("*.h"):
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
         declares = re.search(r"^\w[\w \*]*\b\w+\([^;{]*\)\s*[;{]", text, re.MULTILINE)
@@ -215,7 +291,7 @@ def test_every_installed_header_that_declares_calls_is_for_cplusplus_too(install
 
 @pytest.mark.parametrize("name", ["litepcie_test", "litepcie_util"])
 def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
-    """From the installed package, as they are: with the folder of stock headers first."""
+    """LitePCIe's own programs compile unchanged against the folder of stock headers."""
     package = Path(importlib.util.find_spec("litepcie").submodule_search_locations[0])
     source = package / "software" / "user" / f"{name}.c"
     includes = [f"-I{installed / 'include' / 'litepcie-stock'}"]
@@ -228,9 +304,10 @@ def test_litepcies_own_programs_recompile(built, installed, tmp_path, name):
 
 
 def test_the_layout_of_blocks_is_the_builds(built):
-    """layout.h, from which registers get their names and places, agrees with the gateware.
+    """layout.h, which gives registers their names and offsets, agrees with the gateware.
 
-    A build may have more; what moves inside a block needs a new version of its type.
+    A build may have more registers. A register that moves inside a block needs a new version of the
+    block's type.
     """
     layout = load_layout()
     build = built.csr_json.parent
@@ -257,7 +334,7 @@ def test_the_layout_of_blocks_is_the_builds(built):
         "ctrl_scratch is elsewhere on this card"),
 ], ids=range(10))
 def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sentence):
-    """Cut, foreign, of another build: what is known of the card stays as it was."""
+    """A csr.json that is cut, malformed or of another build is refused, and known names stay."""
     path = tmp_path / "csr.json"
     path.write_text(text)
     with Standin(tmp_path / "s", built.csr_json):
@@ -267,14 +344,14 @@ def test_a_wrong_csr_file_is_refused_with_a_sentence(built, tmp_path, text, sent
 
 
 def test_the_library_never_prints_or_exits():
-    """Output and the end of the program belong to its user."""
+    """The library's sources contain no call that prints or ends the program."""
     calls = re.compile(r"\b(printf|fprintf|puts|perror|exit|abort|assert)\s*\(")
     for source in LIBRARY.glob("*.c"):
         assert not calls.search(source.read_text()), source.name
 
 
 def test_the_library_exports_only_its_own_names(built):
-    """One prefix, so that it fits into any program."""
+    """All global names of the static library begin with litepcie_."""
     symbols = subprocess.run(["nm", "-g", "--defined-only", built.out / "liblitepcie.a"],
         capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^[0-9a-f]+ [TDBR] (\w+)$", symbols, re.MULTILINE)
@@ -283,7 +360,7 @@ def test_the_library_exports_only_its_own_names(built):
 
 
 def test_register_numbers_stand_in_the_generated_headers_only(built):
-    """No source of ours decides by the presence of a register, or writes down its address."""
+    """No source has an `#if` on a CSR_ macro: presence of registers is asked of the card."""
     for source in (ROOT / "software").rglob("*.[ch]"):
         text = source.read_text()
         assert not re.search(r"^\s*#\s*if.*\bCSR_", text, re.MULTILINE), source.name
@@ -295,7 +372,7 @@ EXAMPLES = sorted((LIBRARY.parent / "man" / "examples").glob("*.c"))
 
 
 def test_every_call_has_a_page_without_a_fault(installed):
-    """groff has nothing to complain about, and all that a page must say is there."""
+    """Each call has a manual page with all its sections, and groff reports no warning."""
     folder = installed / "share" / "man" / "man3"
     assert {page.stem for page in folder.iterdir()} == declared()
     pages = sorted(folder.iterdir())
@@ -314,7 +391,7 @@ def test_every_call_has_a_page_without_a_fault(installed):
 
 @pytest.mark.parametrize("source", EXAMPLES, ids=lambda path: path.stem)
 def test_examples_of_the_manual_run(built, installed, tmp_path, source):
-    """Against what is installed, without a warning, and to a good end on a card that behaves."""
+    """The manual's examples compile without a warning, and run on a card without faults."""
     program = tmp_path / "example"
     subprocess.run(["gcc", "-std=c11", "-pedantic", "-Wall", "-Wextra", "-Werror",
         f"-I{installed / 'include'}", source, "-o", program, f"-L{installed / 'lib'}", "-llitepcie",

@@ -2,8 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util as its user meets it: usage, errors, JSON, and every test command against a card
-that behaves and against cards that do not. The card is a stand-in; sim/test has the real gateware.
+"""litepcie_util as its users call it: usage, errors, JSON, and each test command.
+
+The card is a stand-in, with and without faults. sim/test has the real gateware.
 """
 
 import json
@@ -16,11 +17,12 @@ from card_standin import SCRATCH_RESET
 from repository import ROOT
 from vfio_user_standin import REGION_READ, VERSION
 
-# Those that a card of any kind can be asked with, and what they need behind them.
+# Commands that work with any card, and the arguments that they need.
 COMMANDS = {"info": [], "peek": ["ctrl_scratch"], "poke": ["ctrl_scratch", "1"], "dump": [],
     "scratch_test": [], "mmio_bench": [], "dma_test": [], "dma_bench": ["--size", "4M"],
     "doctor": ["--look"]}
-# Of the machine: test_util_pci.py; what `latency` measures: sim/test/test_util_latency.py.
+# Other commands: test_util_pci.py tests those of PCI, sim/test/test_util_latency.py tests
+# `latency`.
 OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
 
 
@@ -36,9 +38,12 @@ OTHERS = ["list", "reset", "rescan", "vfio", "latency"]
     ["dma_test", "--duration", "0"], ["dma_test", "--duration", "nan"],
     ["dma_test", "--seed", "x"], ["dma_test", "--timeout", "0"], ["dma_test", "--size"],
     ["dma_test", "extra"],
+    ["dma_bench", "--size", "1M"], ["dma_bench", "--direction", "up"],
+    ["dma_bench", "--interval", "0"], ["dma_bench", "--sweep", "--interval", "1"],
+    ["dma_bench", "--slot", "--sweep"], ["dma_bench", "--slot", "--duration", "1"],
 ], ids=" ".join)
 def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
-    """A command line that cannot be meant ends with 2 before any card is touched."""
+    """A wrong command line gives status 2 before any card is opened."""
     result = util.run(*arguments)
     assert result.returncode == 2
     assert "try: litepcie_util" in result.stderr
@@ -49,17 +54,17 @@ def test_usage_errors_end_with_2_and_point_to_help(util, arguments):
     [["--help"], *([name, "--help"] for name in [*COMMANDS, *OTHERS])],
     ids=" ".join)
 def test_help_teaches_on_stdout(util, arguments):
-    """Help is a success, on stdout, and begins with the usage."""
+    """--help prints usage and examples on stdout in 80 columns, with status 0."""
     result = util.run(*arguments)
     assert result.returncode == 0
     assert result.stderr == ""
     assert result.stdout.startswith("usage: litepcie_util ")
     assert re.search("^examples?:$", result.stdout, re.MULTILINE)
-    assert max(len(line) for line in result.stdout.splitlines()) <= 100
+    assert max(len(line) for line in result.stdout.splitlines()) <= 80
 
 
 def test_help_names_every_command_and_the_exit_statuses(util):
-    """The first text that a user reads lists all there is."""
+    """The general help lists every command, and the exit statuses."""
     text = util.run("--help").stdout
     listed = text.partition("commands:")[2].partition("options:")[0]
     assert set(re.findall(r"^  (\w+) ", listed, re.MULTILINE)) == {*COMMANDS, *OTHERS}
@@ -69,7 +74,7 @@ def test_help_names_every_command_and_the_exit_statuses(util):
 # A card that cannot be opened ---------------------------------------------------------------------
 
 def _socket_file(path):
-    """A socket whose process is gone."""
+    """Make a socket file whose process has ended."""
     dead = socket.socket(socket.AF_UNIX)
     dead.bind(str(path))
     dead.close()
@@ -91,7 +96,7 @@ def _socket_file(path):
     ("sim:{tmp}/none,timeout=0", "a whole number of seconds"),
 ])
 def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, sentence):
-    """What is wrong and what to do next; status 1; with --json as an object as well."""
+    """A device that cannot be opened gives status 1 and one sentence, also with --json."""
     (tmp_path / "file").write_text("text")
     _socket_file(tmp_path / "dead")
     device = name.format(tmp=tmp_path)
@@ -126,7 +131,7 @@ def test_a_device_that_cannot_be_opened_is_one_sentence(util, tmp_path, name, se
     ({"missing": "pcie"}, "no PCI Express capability"),
 ], ids=lambda value: str(value) if isinstance(value, dict) else None)
 def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, sentence):
-    """Silence, other protocols and dead cards all end in a sentence within the timeout."""
+    """A silent peer, another protocol or a dead card gives a sentence within the timeout."""
     with card(**faults):
         result = util.run("-d", f"{device},timeout=1", "info")
     assert result.returncode == 1
@@ -136,7 +141,7 @@ def test_a_peer_that_is_no_card_is_refused_at_open(util, card, device, faults, s
 # info, scratch_test -------------------------------------------------------------------------------
 
 def test_info_shows_what_was_negotiated(util, card, device):
-    """The sizes of the device string reach the card, and its view of them comes back."""
+    """info shows MPS and MRRS as the card has them, which are those of the device string."""
     with card() as standin:
         status, report = util.json(f"{device},mps=256,mrrs=1024", "info")
     assert status == 0
@@ -149,7 +154,7 @@ def test_info_shows_what_was_negotiated(util, card, device):
 
 
 def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, card, device):
-    """512 bytes here; more is refused with the number that would be right."""
+    """MPS is what the card advertises, here 512 bytes, and a larger one is refused."""
     with card():
         assert util.json(device, "info")[1]["mps_bytes"] == 512
         result = util.run("-d", f"{device},mps=1024", "info")
@@ -158,21 +163,21 @@ def test_mps_defaults_to_what_the_card_advertises_and_may_not_exceed_it(util, ca
 
 
 def test_a_board_that_reads_host_memory_by_message_is_served(util, card, device):
-    """The request may come at any time; the memory starts out as zeros."""
+    """The library answers a board that reads host memory by message. The memory begins as zeros."""
     with card(ask_memory=True) as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert standin.asked == bytes(4096)
 
 
 def test_a_request_that_comes_with_an_answer_is_served_at_once(util, card, device):
-    """It is out of the socket, so that no later wait would be woken by it."""
+    """A request that arrives with an answer is served at once, as no later wait would find it."""
     with card(ask_memory="behind") as standin:
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
     assert len(standin.asked) == 4096
 
 
 def test_scratch_test_restores_the_reset_value(util, card, device):
-    """All patterns pass and the register is left as after reset."""
+    """scratch_test passes all patterns and restores the register's reset value."""
     with card() as standin:
         status, report = util.json(device, "scratch_test")
         assert standin.scratch() == SCRATCH_RESET
@@ -181,7 +186,7 @@ def test_scratch_test_restores_the_reset_value(util, card, device):
 
 
 def test_scratch_test_reports_a_stuck_bit(util, card, device):
-    """Status 1, with what was written and what came back."""
+    """A stuck bit gives status 1, with the value written and the value read."""
     with card(stuck=0x100):
         status, report = util.json(device, "scratch_test")
         text = util.run("-d", device, "scratch_test")
@@ -193,7 +198,7 @@ def test_scratch_test_reports_a_stuck_bit(util, card, device):
 # mmio_bench ---------------------------------------------------------------------------------------
 
 def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, device):
-    """Values in device time, with their distribution; the memory is left as it was."""
+    """mmio_bench gives values in device time with a histogram, and restores the memory."""
     with card() as standin:
         standin.preset_memory0([0xA5A50000 + n for n in range(256)])
         status, report = util.json(device, "mmio_bench", "--count", "20")
@@ -214,9 +219,10 @@ def test_mmio_bench_measures_every_size_that_is_answered_rightly(util, card, dev
 
 @pytest.mark.parametrize("tick_ns, limit", [(4, 7.4219), (8, 3.7647)])
 def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
-    """A card at 125 MHz does as much in a tick, which lasts twice as long: by its own table.
+    """Times and rates use the length of a tick that the card's own table gives.
 
-    What binds at MPS 512 is then no more the wire but its interface, of 7.5294 GB/s at 250 MHz.
+    A card at 125 MHz does as much in a tick, which is twice as long. At MPS 512 not the wire but
+    its interface binds then, which has 7.5294 GB/s at 250 MHz.
     """
     with card(tick_ns=tick_ns):
         _, info = util.json(device, "info")
@@ -232,7 +238,7 @@ def test_times_are_in_the_ticks_of_the_card(util, card, device, tick_ns, limit):
 
 
 def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, card, device):
-    """Stock LitePCIe's 8-byte accesses: null and the reason; the command itself succeeds."""
+    """A size that is answered wrongly (8 bytes with stock LitePCIe) has a reason; status 0."""
     with card(wide="stock"):
         status, report = util.json(device, "mmio_bench", "--count", "3")
         text = util.run("-d", device, "mmio_bench", "--count", "3")
@@ -251,7 +257,7 @@ def test_mmio_bench_gives_no_number_for_a_size_that_is_answered_wrongly(util, ca
     ("time", ["mmio_read/4", "mmio_read/8"]),
 ])
 def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device, target, valued):
-    """Only sizes that fit the register are tried; scratch keeps its value."""
+    """Only sizes that fit a register are measured, and scratch keeps its value."""
     with card() as standin:
         status, report = util.json(device, "mmio_bench", "--count", "3", "--target", target)
         assert standin.scratch() == SCRATCH_RESET
@@ -261,7 +267,7 @@ def test_mmio_bench_of_a_register_leaves_its_neighbours_alone(util, card, device
 
 
 def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device):
-    """The stand-in has none, as gateware of version 1.0: null and the reason; the rest is timed."""
+    """A card without stamps has reasons for the interrupt rows, and times for the dma rows."""
     with card():
         status, report = util.json(device, "latency", "--count", "2")
     assert status == 0
@@ -273,7 +279,7 @@ def test_a_card_without_stamps_gives_no_time_to_its_interrupt(util, card, device
 
 
 def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, device):
-    """The capability is optional; everything works without it, and the report says so."""
+    """A board without REGION_WRITE_MULTI gets one write in each message, and the report says so."""
     with card(write_multi=False):
         status, report = util.json(device, "mmio_bench", "--count", "2")
         assert util.run("-d", device, "dma_test", "--size", "1M").returncode == 0
@@ -281,11 +287,83 @@ def test_a_board_without_write_multi_is_served_one_write_at_a_time(util, card, d
     assert "one write in a message" in report["mmio_path"]
 
 
+# dma_bench ----------------------------------------------------------------------------------------
+
+RATE = {"id", "value", "unit", "limit", "ratio", "binds", "bytes", "cycles", "stall_cycles"}
+
+
+def test_dma_bench_tells_how_it_goes_on(util, card, device):
+    """--interval gives consecutive intervals, whose rates are by the card's clock."""
+    arguments = ("dma_bench", "--direction", "c2h", "--size", "8M", "--interval", "0.01")
+    with card():
+        status, report = util.json(device, *arguments)
+        text = util.run("-d", device, *arguments)
+    assert status == text.returncode == 0
+    found = report["intervals"]
+    assert len(found) > 1 and {entry["id"] for entry in found} == {"c2h"}
+    assert all(set(entry) == RATE | {"from_s", "to_s"} for entry in found)
+    assert found[0]["from_s"] == 0
+    assert all(a["to_s"] == b["from_s"] for a, b in zip(found, found[1:]))
+    for entry in found:
+        assert entry["to_s"] - entry["from_s"] >= 0.001
+        assert entry["value"] == pytest.approx(entry["bytes"] / (entry["cycles"] * 4))
+        assert entry["ratio"] == pytest.approx(entry["value"] / entry["limit"])
+        # 8 KiB in 300 ticks of 4 ns, less the time of register reads.
+        assert 0 <= entry["value"] < 8192 / 1200 * 1.01
+    assert 4 << 20 < sum(entry["bytes"] for entry in found) <= 8 << 20
+    assert len(re.findall(r"^  c2h +[\d.]+-", text.stdout, re.MULTILINE)) > 1
+
+
+def test_dma_bench_does_not_wait_for_logic_that_moves_nothing(util, card, device):
+    """If the user slot moves nothing, each row has a reason, and the status is 0."""
+    with card():
+        status, report = util.json(device, "dma_bench", "--slot", "--size", "4M")
+        alone = util.run("-d", device, "dma_bench", "--slot", "--direction", "c2h").stdout
+    assert status == 0, report["failures"]
+    assert [row["id"] for row in report["rows"]] == ["user/c2h", "user/h2c", "user/duplex"]
+    assert all(row["value"] is row["binds"] is None for row in report["rows"])
+    assert report["rows"][0]["reason"].startswith("c2h: 256 buffers wait. The card does not tell")
+    assert report["rows"][1]["reason"].startswith("h2c: 256 buffers wait")
+    assert "user/c2h            -" in alone and "user/h2c" not in alone
+
+
+def test_dma_bench_sweeps_over_sizes(util, card, device):
+    """--sweep moves and compares sizes of 64 bytes to 64 KiB, on a card with records."""
+    with card(records=True):
+        status, report = util.json(device, "dma_bench", "--sweep")
+        assert status == 0, report["failures"]
+    rows = report["rows"]
+    assert [row["size_bytes"] for row in rows] == [64 << n for n in range(11)]
+    for row in rows:
+        assert set(row) == RATE | {"size_bytes", "transfers_per_s", "reason"}
+        assert row["reason"] is None and row["limit"] > 0
+        # The stand-in moves a buffer of any size each way in 300 ticks of 4 ns. Register reads take
+        # time in addition.
+        assert 0.2 < row["value"] / row["size_bytes"] * 1200 <= 1.01
+        assert row["transfers_per_s"] == pytest.approx(row["value"] / row["size_bytes"] * 1e9)
+
+
+def test_a_card_without_records_sweeps_over_whole_buffers(util, card, device):
+    """On a card without records sizes below 4 KiB have a reason, and the status is 0."""
+    with card():
+        status, report = util.json(device, "dma_bench", "--sweep")
+    without = [row["size_bytes"] for row in report["rows"] if row["value"] is None]
+    assert status == 0 and without == [64 << n for n in range(6)]
+    assert all("no records" in row["reason"] for row in report["rows"][:6])
+
+
+def test_a_packet_that_comes_back_wrong_fails_the_sweep(util, card, device):
+    """--sweep compares packets: a flipped bit fails the command."""
+    with card(records=True, flip=("c2h", 40)):
+        status, report = util.json(device, "dma_bench", "--sweep")
+    assert status == 1 and "differ" in report["failures"][0]
+
+
 # JSON, output -------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_json_is_one_object_with_the_same_head(util, card, device, command):
-    """Every command: command, ok, failures and conditions, then its own."""
+    """The JSON object of each command begins with command, ok, failures and conditions."""
     with card():
         result = util.run("-d", device, "--json", command, *COMMANDS[command])
     report = json.loads(result.stdout)
@@ -295,8 +373,22 @@ def test_json_is_one_object_with_the_same_head(util, card, device, command):
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("command", [
+    ["info"], ["scratch_test"], ["mmio_bench", "--count", "2"], ["mmio_bench", "--all"],
+    ["dma_test"], ["dma_bench"], ["dma_bench", "--size", "4M", "--interval", "0.01"],
+    ["dma_bench", "--sweep"], ["latency", "--count", "2"], ["doctor"],
+], ids=" ".join)
+def test_a_default_terminal_shows_a_result_whole(util, card, device, command):
+    """Results fit into 80 columns, if the device's name is short."""
+    with card():
+        result = util.run("-d", device, *command)
+    assert result.returncode == 0, result.stderr
+    lines = [line.replace(device, "sim:build/board.sock") for line in result.stdout.splitlines()]
+    assert [line for line in lines if len(line) > 80] == []
+
+
 def test_a_result_that_cannot_be_written_fails(util, card, device):
-    """A full disk must not look like success."""
+    """If stdout cannot be written, the status is 1."""
     with card(), open("/dev/full", "w") as full:
         result = subprocess.run([util.program, "-d", device, "--json", "info"], stdout=full,
             stderr=subprocess.PIPE, text=True, timeout=60)
@@ -312,7 +404,7 @@ def test_a_result_that_cannot_be_written_fails(util, card, device):
 # Manual -------------------------------------------------------------------------------------------
 
 def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
-    """What the program offers and prints is what the manual page describes."""
+    """The manual page has every option of the help texts and every key of the JSON output."""
     page = (ROOT / "software" / "user" / "litepcie_util.1").read_text()
     words = set(re.findall(r"[\w-]+", page))
     texts = [util.run(*name, "--help").stdout for name in ([], *zip([*COMMANDS, *OTHERS]))]
@@ -322,7 +414,7 @@ def test_the_manual_page_knows_every_option_and_every_key(util, card, device):
         keys = set()
         for command, more in COMMANDS.items():
             keys |= _keys(util.json(device, command, *more)[1])
-    # Keys of commands that need a machine or real gateware, as their sources name them.
+    # Keys of commands that need a machine or real gateware are read from the sources.
     sources = (ROOT / "software" / "user" / "litepcie_util").glob("*.c")
     named = [re.findall(r'json_\w+\(&?json, "(\w+)"', path.read_text()) for path in sources]
     assert len(keys) < len(keys.union(*named)) and keys.union(*named) - words == set()
@@ -338,7 +430,7 @@ def _keys(value):
 
 
 def test_the_manual_page_is_well_formed():
-    """groff's mdoc macros have nothing to say about it."""
+    """groff reports no warning for the manual page."""
     page = ROOT / "software" / "user" / "litepcie_util.1"
     command = ["groff", "-mdoc", "-Tutf8", "-ww", page]
     result = subprocess.run(command, capture_output=True, text=True)

@@ -16,7 +16,7 @@ from lanebox import spinal_build
 
 @pytest.fixture
 def tools(monkeypatch, tmp_path):
-    """An empty PATH to put programs into, and a build folder of the test's own."""
+    """An empty PATH, and a build folder for the test. Returns a function that adds programs."""
     monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path/"spinal")
     monkeypatch.setattr(spinal_build, "FETCHED", tmp_path/"sbt")
     monkeypatch.setenv("PATH", str(tmp_path/"bin"))
@@ -39,7 +39,7 @@ def scala(tmp_path):
 
 
 def fake_tools(tools, log, folder):
-    """An sbt and a java that note their arguments; the latter writes the component asked for."""
+    """Stand-ins for sbt and java that log their arguments. java writes the component's Verilog."""
     classes = folder/"spinal"/"project"/"target"/"classes"
     tools("sbt", f'echo "sbt $@" >> {log}\n/bin/mkdir -p {classes}\n'
         f'echo "[info] done compiling"; echo "{classes}:{folder/"bin"}"')
@@ -50,7 +50,7 @@ def fake_tools(tools, log, folder):
 
 @pytest.fixture
 def log(tools, tmp_path):
-    """The tools are there, and write what they are asked for into this file."""
+    """The log of the stand-ins for sbt and java."""
     fake_tools(tools, tmp_path/"log", tmp_path)
     return tmp_path/"log"
 
@@ -60,7 +60,7 @@ def runs(log, tool):
 
 
 def test_generated_once_per_state_of_the_sources(scala, log):
-    """The same Scala is generated once; changed Scala again, and the old result stays valid."""
+    """The same Scala is generated once. Changed Scala is generated again, the old result stays."""
     first = spinal_build.generate("Block", scala)
     assert first.read_text() == "module Block; endmodule\n"
     assert spinal_build.generate("Block", scala) == first
@@ -73,7 +73,7 @@ def test_generated_once_per_state_of_the_sources(scala, log):
 
 
 def test_compiled_once_for_all_parameters(scala, log):
-    """Parameters reach the generator as name=value; another value is another file, without sbt."""
+    """Other parameters, passed as name=value, give another file without compiling again."""
     files = {spinal_build.generate("Block", scala, tags=tags, straddle=True) for tags in (32, 64)}
     assert len(files) == 2
     assert len(runs(log, "sbt")) == 1
@@ -84,19 +84,19 @@ def test_compiled_once_for_all_parameters(scala, log):
 
 
 def test_a_list_is_one_word_for_each_value(scala, log):
-    """In its order, which may matter: the generator sees the name several times."""
+    """A list is passed in its order as one name=value for each element."""
     spinal_build.generate("Block", scala, window=["0,b", "0,a"], axi=False)
     assert runs(log, "java")[0].split()[-3:] == ["axi=false", "window=0,b", "window=0,a"]
 
 
 def test_a_parameter_that_scala_cannot_read_is_refused(scala):
-    """Anything else would arrive as Python writes it."""
+    """A parameter of another type is refused: Scala could not read Python's form of it."""
     with pytest.raises(ValueError, match=r"parameter size is 1\.5"):
         spinal_build.generate("Block", scala, size=1.5)
 
 
 def test_tests_of_the_project_do_not_generate_again(log, monkeypatch, tmp_path):
-    """The project's own component needs no folder; its tests are no part of it, its sources are."""
+    """A new source of the project generates its components again, and a new test does not."""
     project = tmp_path/"own"
     shutil.copytree(spinal_build.PROJECT, project)
     monkeypatch.setattr(spinal_build, "PROJECT", project)
@@ -111,7 +111,7 @@ def test_tests_of_the_project_do_not_generate_again(log, monkeypatch, tmp_path):
 
 
 def test_classes_that_went_missing_are_compiled_again(scala, log):
-    """A classpath that names files which are no longer there is not used."""
+    """If compiled classes are missing, the project is compiled again."""
     spinal_build.generate("Block", scala)
     for folder in spinal_build.OUTPUT.glob("main-*"):
         shutil.rmtree(folder/"classes")
@@ -120,20 +120,20 @@ def test_classes_that_went_missing_are_compiled_again(scala, log):
 
 
 def test_what_was_generated_needs_no_tools(scala, log, monkeypatch, tmp_path):
-    """A machine without Java builds what another one generated."""
+    """Verilog that is already generated needs no Java."""
     first = spinal_build.generate("Block", scala)
     monkeypatch.setenv("PATH", str(tmp_path/"nothing"))
     assert spinal_build.generate("Block", scala) == first
 
 
 def test_a_component_under_another_name_is_refused(scala, log):
-    """The file is named after the component, and nothing else is taken for it."""
+    """If no file with the component's name is written, that is an error."""
     with pytest.raises(RuntimeError, match="OtherVerilog wrote no Other.v"):
         spinal_build.generate("Other", scala)
 
 
 def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
-    """The copy that is compiled has the project and this block, not the block before it."""
+    """The compiled copy has the project and this block, and no file of an earlier block."""
     spinal_build.generate("Block", scala)
     (scala/"Block.scala").rename(scala/"Neighbour.scala")
     spinal_build.generate("Block", scala)
@@ -148,7 +148,7 @@ def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
     (["java"], "mvn",  "maven"),
 ])
 def test_a_missing_tool_is_named_with_its_package(tools, scala, present, missing, package):
-    """Without the tools the error says what to install."""
+    """A missing tool is named with the package that has it."""
     for name in present:
         tools(name)
     with pytest.raises(RuntimeError, match=f"`{missing}`.* install the package {package}"):
@@ -156,7 +156,7 @@ def test_a_missing_tool_is_named_with_its_package(tools, scala, present, missing
 
 
 def test_a_failed_compilation_shows_its_end_and_leaves_nothing(tools, scala):
-    """The error has sbt's last lines; the next call tries again."""
+    """The error of a failed compilation has sbt's last lines, and the next call compiles again."""
     tools("java")
     tools("sbt", "echo '[error] no such thing'; exit 3")
     for _ in range(2):
@@ -165,7 +165,7 @@ def test_a_failed_compilation_shows_its_end_and_leaves_nothing(tools, scala):
 
 
 def test_a_broken_rule_is_shown_without_the_stack(tools, scala, log):
-    """The message is shown, although the stack trace behind it is longer than what is shown."""
+    """The message of a `require` is shown even if a long stack trace follows it."""
     tools("java", "echo 'requirement failed: 3 tags'\n"
         "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '\\tat f\\n[error]  at g\\n'; done; exit 1")
     for _ in range(2):
@@ -174,7 +174,7 @@ def test_a_broken_rule_is_shown_without_the_stack(tools, scala, log):
 
 
 def test_a_wrong_launcher_is_refused_and_removed(tools, scala, tmp_path):
-    """What Maven brings is run only if it is the pinned file."""
+    """A launcher from Maven with another SHA-256 than the pinned one is removed and not run."""
     tools("java", f"echo run > {tmp_path}/ran")
     mkdir, jar = "/bin/mkdir", f"{tmp_path}/sbt/sbt-launch-1.12.14.jar"
     tools("mvn", f"{mkdir} -p {tmp_path}/sbt; echo evil > {jar}")
@@ -184,7 +184,7 @@ def test_a_wrong_launcher_is_refused_and_removed(tools, scala, tmp_path):
 
 
 def test_editors_and_make_lint_use_the_same_formatter():
-    """scalafmt's version stands in build.sbt, where it is fetched, and in .scalafmt.conf."""
+    """build.sbt, which fetches scalafmt, and .scalafmt.conf name the same version."""
     project = spinal_build.PROJECT
     fetched = re.search(r'scalafmtVersion = "(.*?)"', (project/"build.sbt").read_text())
     said    = re.search(r"version = (.*)", (project/".scalafmt.conf").read_text())

@@ -32,7 +32,7 @@ def test_nested_fields_keep_their_path():
 
 @pytest.mark.parametrize("role, given, taken", [("sink", "i", "o"), ("source", "o", "i")])
 def test_directions_are_the_components(role, given, taken):
-    """Of a sink valid and payload go in and ready comes out, of a source the other way round."""
+    """A sink's valid and payload are inputs and its ready is an output; a source's are opposite."""
     ports = stream_ports("cc", stream.Endpoint(layouts.cc_layout()), role)
     assert {name.partition("_")[::2] for name in ports} == {
         (given, "cc_valid"), (taken, "cc_ready"), (given, "cc_payload_last"),

@@ -46,7 +46,7 @@ def testbench(verilog, tmp_path_factory):
 
 
 def test_it_fits_the_user_slot(verilog):
-    """The slot accepts the wrapper, which brings the Verilog and has the register of scale."""
+    """The slot accepts the wrapper, which adds the Verilog and has the register `shift`."""
     platform = Platform()
     occupant = make_occupant(find_occupant(f"{EXAMPLE}/spinal_scale.py:SpinalScale"), platform)
     assert platform.sources == [verilog]
@@ -54,7 +54,7 @@ def test_it_fits_the_user_slot(verilog):
 
 
 def test_verilog_is_readable_and_synchronous(verilog):
-    """No anonymous names, no asynchronous reset, no date; the ports are those of the instance."""
+    """The Verilog has no anonymous name, asynchronous reset or date, and the Instance's ports."""
     text = verilog.read_text()
     assert "_zz_" not in text and "Date" not in text
     assert set(re.findall(r"always @\(posedge (.*?)\)", text)) == {"clk"}
@@ -65,7 +65,7 @@ def test_verilog_is_readable_and_synchronous(verilog):
 
 @each_seed(3)
 def test_every_word_is_scaled_without_a_bubble(testbench, seed):
-    """The c2h stream is the h2c stream, scaled word by word, whatever the stalls; see the bench."""
+    """spinal_scale_tb.sv finds every word scaled, in order, and no bubble without stalls."""
     result = subprocess.run([testbench, f"+verilator+seed+{seed + 1}"], capture_output=True,
         text=True)
     assert result.stdout.startswith("PASS"), result.stdout

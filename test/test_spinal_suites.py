@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The ScalaTest suites of gateware/spinal, one test each.
+"""The ScalaTest suites of gateware/spinal, one pytest test for each.
 
-A suite that passed is not run again before its sources, the seed or the tools change: `--fresh`
+A suite that passed is not run again before its sources, the seed or the tools change. `--fresh`
 runs it all the same.
 """
 
@@ -18,8 +18,7 @@ pytestmark = pytest.mark.spinal
 
 @pytest.fixture(scope="module")
 def runner(request):
-    """Compiles once, and runs the suites that were asked for, as many at a time as there are
-    processors."""
+    """Compiles once, and runs the selected suites, as many at a time as there are processors."""
     wanted = [item.callspec.params["suite"] for item in request.session.items
         if item.module is request.module and "suite" in getattr(item, "fixturenames", ())]
     with Runner(wanted, fresh=request.config.getoption("fresh")) as runner:
@@ -36,7 +35,7 @@ def test_suite(suite, runner, record_property):
 
 
 def test_every_suite_is_found_by_its_name():
-    """A class of tests is alone in a file of its name, and all of them are run."""
+    """Each class of tests is alone in a file of its name, and is found as a suite."""
     for file in TESTS.rglob("*.scala"):
         text   = file.read_text()
         suites = re.findall(r"class (\w+)[^{]* extends Any\w*Suite", text)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""stamps.py; that the right events reach it is proven by sim/test/test_board_stamps.py."""
+"""stamps.py. sim/test/test_board_stamps.py proves that the right events reach it."""
 
 import random
 
@@ -17,7 +17,7 @@ WRAP = 2**32
 
 
 class Pair:
-    """What the registers must say after each cycle's events."""
+    """The model of the registers after each cycle's events."""
 
     def __init__(self):
         self.doorbell = self.interrupt = 0
@@ -32,7 +32,10 @@ class Pair:
 
 @each_seed(16)
 def test_the_pair_is_the_last_doorbell_and_the_first_message_behind_it(seed):
-    """For any doorbells and messages, together too, and across the wrap of the lower half."""
+    """The stamps are those of the last doorbell and of the first message after it.
+
+    Doorbells and messages are random, also in one cycle, and across the wrap of the lower 32 bits.
+    """
     rng      = random.Random(seed)
     dut      = Stamps(with_csr=False)
     expected = Pair()
@@ -54,7 +57,7 @@ def test_the_pair_is_the_last_doorbell_and_the_first_message_behind_it(seed):
 
 @each_seed(8)
 def test_software_reads_a_pair_while_messages_go_on(seed):
-    """Once `waiting` is 0 the registers stand, in whatever order they are read."""
+    """When `waiting` is 0 the registers no longer change, so they may be read in any order."""
     rng     = random.Random(seed)
     dut     = Stamps()
     bench   = CsrBench(dut)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""synthesis/: Yosys on designs that hold one of everything, and what is said about them."""
+"""synthesis/: Yosys on small designs with one of each kind of memory and problem."""
 
 import json
 
@@ -12,8 +12,8 @@ from lanebox.synthesis import report
 from lanebox.synthesis.memories import Memory
 from lanebox.synthesis.yosys import Design, Yosys, black_box, find_yosys, synthesise
 
-# A register file in LUTRAM, a buffer in block RAM, a store in UltraRAM, a table that is never
-# written, and a vendor core, in a block of its own.
+# A register file in LUTRAM, a buffer in block RAM, a store in UltraRAM in a block of its own, a
+# table that is never written, and a vendor core.
 SOUND = """
 module store (input clk, input we, input [11:0] a, input [71:0] d, output reg [71:0] q);
     (* ram_style = "ultra" *) reg [71:0] ultra [0:4095];
@@ -53,8 +53,8 @@ module vendor_core (
 endmodule
 """
 
-# All that is never meant: two write ports with an asynchronous read, a latch, a net without a
-# driver, block RAM that cannot be, an UltraRAM with contents.
+# Mistakes: two write ports with an asynchronous read, a latch, a net without a driver, a memory
+# that cannot be block RAM, and an UltraRAM with contents.
 UNSOUND = """
 module unsound (input clk, input we, input [7:0] a, b, input [7:0] d,
     output [7:0] two, output reg held, output loose, output [7:0] asked, output reg [7:0] ultra_q);
@@ -84,7 +84,7 @@ def yosys():
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """The design without faults, as files in a folder."""
+    """The design without mistakes, as files in a folder."""
     folder = tmp_path_factory.mktemp("sound")
     (folder/"sound.v").write_text(SOUND)
     return Design("sound", [folder/"sound.v"], [black_box(CORE, "vendor_core")], ["store"])
@@ -92,20 +92,20 @@ def sound(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def synthesised(sound, yosys, tmp_path_factory):
-    """Its report and the folder with the netlist."""
+    """The report of the sound design, and the folder with its netlist."""
     folder = tmp_path_factory.mktemp("netlist")/"sound"
     return report.analyse(sound, folder, yosys), folder
 
 
 def test_every_memory_became_what_it_should(synthesised):
-    """UltraRAM by its attribute, block RAM by its size, LUTRAM by its read; a table is logic."""
+    """Each memory becomes the kind that its attribute, its size or its read port calls for."""
     kinds = {memory.path: memory.kind for memory in synthesised[0].memories}
     assert kinds == {"inner.ultra": "uram", "buffer": "bram", "file": "lutram", "squares": "logic"}
     assert synthesised[0].problems == []
 
 
 def test_usage_is_told_by_block(synthesised):
-    """What is in the block stands in its line, what is beside it in the rest, and in sum in all."""
+    """Usage is counted for each named block, for the rest, and in total."""
     blocks = synthesised[0].blocks
     assert blocks["inner"].uram == 1 and blocks[""].uram == 0
     assert blocks[""].bram == 1 and blocks["inner"].bram == 0
@@ -116,13 +116,13 @@ def test_usage_is_told_by_block(synthesised):
 
 
 def test_the_path_through_the_parity_is_found(synthesised):
-    """12 bits are two levels on their way to the vendor core, whose clock is that of the start."""
+    """The parity of 12 bits takes two LUT levels, and its path ends at the vendor core."""
     path = synthesised[0].deepest("clk")
     assert path.levels == 2 and path.end == "core.question"
 
 
 def test_it_runs_once_per_state_of_its_inputs(sound, yosys, tmp_path):
-    """The second time nothing is done; after a change, or when a result is gone, it runs again."""
+    """Yosys runs again only after a change of its inputs or version, or if a result is missing."""
     calls   = tmp_path/"calls"
     program = tmp_path/"yosys"
     program.write_text(f"#!/bin/sh\necho run >> {calls}\n"
@@ -140,7 +140,7 @@ def test_it_runs_once_per_state_of_its_inputs(sound, yosys, tmp_path):
 
 @pytest.mark.soak
 def test_the_same_sources_give_the_same_bytes_elsewhere(synthesised, sound, yosys, tmp_path):
-    """The netlist names neither a folder nor a date."""
+    """The same sources in another folder give the same bytes: the netlist has no path or date."""
     moved = tmp_path/"moved"/"sound.v"
     moved.parent.mkdir()
     moved.write_text(SOUND)
@@ -150,7 +150,7 @@ def test_the_same_sources_give_the_same_bytes_elsewhere(synthesised, sound, yosy
 
 
 def test_all_that_is_never_meant_is_a_problem(yosys, tmp_path):
-    """A latch, a loose net, a memory that became registers, each by its name."""
+    """A latch, a net without a driver and a memory made of registers are problems by name."""
     text = UNSOUND.replace('(* ram_style = "ultra" *)', "")
     (tmp_path/"unsound.v").write_text(text)
     found = report.analyse(Design("unsound", [tmp_path/"unsound.v"]), tmp_path/"out", yosys)
@@ -162,7 +162,7 @@ def test_all_that_is_never_meant_is_a_problem(yosys, tmp_path):
 
 
 def test_an_ultraram_with_contents_is_refused(yosys, tmp_path):
-    """Silicon has none, and whoever wrote them would not find them; Yosys names the memory."""
+    """An UltraRAM with initial contents, which silicon does not have, is an error of Yosys."""
     (tmp_path/"unsound.v").write_text(UNSOUND)
     with pytest.raises(RuntimeError, match="no valid mapping found for memory unsound.full"):
         synthesise(Design("unsound", [tmp_path/"unsound.v"]), tmp_path/"out", yosys)
@@ -175,20 +175,20 @@ def test_an_ultraram_with_contents_is_refused(yosys, tmp_path):
     ("",      None,       False, "became registers"),
 ])
 def test_a_memory_that_became_something_else_is_a_problem(style, became, initialised, words):
-    """One sentence with the name, the size and what was asked for."""
+    """A memory of the wrong kind is a problem: a sentence with name, size and attribute."""
     memory = Memory("a.store", 72, 4096, style, True, initialised, {became: 1} if became else {})
     assert memory.problem.startswith("a.store (4096 x 72 bit): ") and words in memory.problem
 
 
 def test_an_error_of_yosys_is_shown(yosys, tmp_path):
-    """The line that says what is wrong, and where the log is."""
+    """An error of Yosys is shown with its line and the path of the log."""
     (tmp_path/"broken.v").write_text("module broken; missing_module m (); endmodule")
     with pytest.raises(RuntimeError, match="see .*yosys.log:\n.*missing_module"):
         synthesise(Design("broken", [tmp_path/"broken.v"]), tmp_path/"out", yosys)
 
 
 def test_two_sources_of_one_name_are_refused(yosys, tmp_path):
-    """They would be one file in Yosys' folder."""
+    """Two sources of the same file name are refused: Yosys' folder could have only one."""
     for folder in ("a", "b"):
         (tmp_path/folder).mkdir()
         (tmp_path/folder/"same.v").touch()
@@ -198,7 +198,7 @@ def test_two_sources_of_one_name_are_refused(yosys, tmp_path):
 
 
 def test_a_black_box_has_pins_and_nothing_else():
-    """No body, no initial values; the pads of the link get no buffers."""
+    """A black box has ports without body or initial values, and its link pads get no buffers."""
     text = black_box(CORE.replace("input      clk", "output pci_exp_txp, input clk"), "vendor_core")
     assert "always" not in text and "1'b0" not in text and "reg" not in text
     assert "(* iopad_external_pin *) output pci_exp_txp" in text
@@ -207,7 +207,7 @@ def test_a_black_box_has_pins_and_nothing_else():
 
 
 def test_rows_have_limit_and_ratio(synthesised):
-    """Of the part: the share used. Of a budget: how often it fits in. Depth names its two ends."""
+    """A row of the part has the share used, one of a budget the budget over the value."""
     found = {entry["id"]: entry for entry in report.part_rows(
         synthesised[0], "xcku5p", {"clk": "pcie"})}
     assert found["area/uram"]["value"] == 1 and found["area/uram"]["ratio"] == 1/64
@@ -223,7 +223,7 @@ def test_rows_have_limit_and_ratio(synthesised):
 
 
 def test_the_report_can_be_read_again(synthesised, tmp_path):
-    """Rows as in results.json, and below them blocks, paths and memories."""
+    """report.json has rows as in results.json, and blocks, paths and memories."""
     rows = report.part_rows(synthesised[0], "xcku5p", {"clk": "pcie"})
     report.write(synthesised[0], rows, tmp_path/"a"/"report.json")
     text = json.loads((tmp_path/"a"/"report.json").read_text())

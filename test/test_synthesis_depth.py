@@ -13,7 +13,7 @@ OUTPUTS = ("O", "Q", "SPO", "DPO", "CO", "DOUTADOUT", "DOUTBDOUT", "DOA", "DOB",
 
 
 class Sketch:
-    """A netlist written down cell by cell; nets are called by name, those of vectors by a list."""
+    """A netlist made cell by cell. A net is a name, and a vector is a list of names."""
 
     def __init__(self):
         self.bits, self.cells = {}, {}
@@ -53,7 +53,7 @@ def sketch():
 
 
 def test_luts_in_a_row_are_counted(sketch):
-    """Three LUTs between two registers are three levels; the path names its ends and its nets."""
+    """Three LUTs between two registers are three levels, and the path names its ends and nets."""
     sketch.ff("d", "start")
     sketch.add("LUT2", I0="start", I1="1", O="one")
     sketch.add("LUT6", I0="one", I5="other", O="two")
@@ -65,7 +65,7 @@ def test_luts_in_a_row_are_counted(sketch):
 
 
 def test_the_deepest_of_several_ways_counts(sketch):
-    """A short way and a long way to the same register: the long one."""
+    """Of several paths to a register the deepest one counts."""
     sketch.ff("d", "short")
     sketch.ff("d", "long")
     sketch.add("LUT2", I0="long", I1="d", O="one")
@@ -76,7 +76,7 @@ def test_the_deepest_of_several_ways_counts(sketch):
 
 
 def test_what_sits_behind_a_lut_in_its_slice_is_free(sketch):
-    """Inverters, multiplexers of LUTs, carry chains and buffers add nothing."""
+    """Inverters, MUXF cells, carry chains and buffers add no level."""
     sketch.ff("d", "start")
     sketch.add("LUT3", I0="start", O="lut")
     sketch.add("INV", I="lut", O="inverted")
@@ -88,7 +88,7 @@ def test_what_sits_behind_a_lut_in_its_slice_is_free(sketch):
 
 
 def test_nothing_goes_down_a_carry_chain(sketch):
-    """Sum bit 0 depends on the lowest inputs only, sum bit 3 on all of them."""
+    """In a carry chain sum bit 0 depends on the lowest inputs only, and sum bit 3 on all."""
     sketch.ff("d", "start")
     sketch.add("LUT3", I0="start", O="high")
     sketch.add("CARRY4", CI="0", CYINIT="0", DI=["0", "0", "0", "0"], S=["d", "0", "0", "high"],
@@ -101,7 +101,7 @@ def test_nothing_goes_down_a_carry_chain(sketch):
 
 
 def test_a_lutram_is_read_through_its_address_alone(sketch):
-    """Address to data is a level; write data and write enable end there, at the write clock."""
+    """A LUTRAM's read from address to data is a level. Write data and enable end a path."""
     sketch.ff("d", "address")
     sketch.add("LUT2", I0="d", O="once")
     sketch.add("LUT2", I0="once", O="twice")
@@ -118,7 +118,7 @@ def test_a_lutram_is_read_through_its_address_alone(sketch):
 
 @pytest.mark.parametrize("pin, levels", [("SPO", 1), ("DPO", 2)])
 def test_each_output_of_a_dual_port_lutram_has_its_own_address(sketch, pin, levels):
-    """SPO is read where it is written, DPO where DPRA says."""
+    """SPO depends on the write address A, and DPO on the read address DPRA."""
     sketch.ff("d", "near")
     sketch.ff("d", "far")
     sketch.add("LUT2", I0="far", O="further")
@@ -128,7 +128,7 @@ def test_each_output_of_a_dual_port_lutram_has_its_own_address(sketch, pin, leve
 
 
 def test_block_ram_begins_and_ends_paths(sketch):
-    """Each port has its own clock."""
+    """A block RAM ends and begins paths, at the clock of each port."""
     sketch.add("RAMB36E2", CLKARDCLK="clk", CLKBWRCLK="other_clk", ADDRARDADDR=["address"],
         DINBDIN=["written"], DOUTADOUT=["read"])
     sketch.add("LUT2", I0="read", O="address")
@@ -140,7 +140,7 @@ def test_block_ram_begins_and_ends_paths(sketch):
 
 
 def test_a_black_box_has_the_clock_of_the_other_end(sketch):
-    """A path to a vendor core counts where it began; one from port to port has no clock."""
+    """A path to a vendor core has the clock of its start. One from port to port has none."""
     sketch.ff("d", "start")
     sketch.add("LUT2", I0="start", O="lut")
     sketch.add("vendor_core", pin="lut", Q="answer")
@@ -151,7 +151,7 @@ def test_a_black_box_has_the_clock_of_the_other_end(sketch):
 
 
 def test_a_clock_is_called_by_its_name_behind_the_buffers(sketch):
-    """The short public one, not that of the global buffer's net."""
+    """A clock has the name of the net before its global buffer."""
     sketch.add("BUFG", I="user_clk", O="$buffered")
     sketch.ff("d", "stop", clock="$buffered")
     timing = sketch.timing(["d", "user_clk"])
@@ -160,7 +160,7 @@ def test_a_clock_is_called_by_its_name_behind_the_buffers(sketch):
 
 
 def test_a_register_before_a_memory_is_called_after_it(sketch):
-    """Yosys makes it of a memory's synchronous read, and gives it no name of its own."""
+    """The register that Yosys makes of a memory's synchronous read is named after the memory."""
     sketch.ff("d", "start")
     sketch.add("LUT2", I0="start", O="lut")
     sketch.ff("lut", "$abc$1$o2")
@@ -171,7 +171,7 @@ def test_a_register_before_a_memory_is_called_after_it(sketch):
 
 
 def test_a_loop_is_an_error(sketch):
-    """Two LUTs that feed each other have no depth."""
+    """A combinational loop of two LUTs raises LoopError."""
     sketch.add("LUT2", I0="there", O="here")
     sketch.add("LUT2", I0="here", O="there")
     with pytest.raises(LoopError, match="without a register near (t?here)"):
@@ -179,7 +179,7 @@ def test_a_loop_is_an_error(sketch):
 
 
 def test_paths_alike_are_one_line(sketch):
-    """A vector from a vector is told once, with its deepest member and how many there are."""
+    """Paths from a vector to a vector are one entry, with the deepest of them and their number."""
     for bit in range(4):
         sketch.ff("d", f"from[{bit}]")
         sketch.add("LUT2", I0=f"from[{bit}]", O=f"lut[{bit}]")

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""synthesis/gateware.py and stock.py: what goes into Yosys, and which rows come out."""
+"""synthesis/gateware.py and stock.py: the designs for Yosys, and the rows of results."""
 
 import re
 
@@ -10,15 +10,16 @@ import pytest
 from repository import ROOT
 
 from lanebox import spinal_build
-from lanebox.synthesis import engines, gateware, report, stock
+from lanebox.synthesis import engines, gateware, monitor, report, stock, yosys
 from lanebox.synthesis.depth import Path
 from lanebox.synthesis.netlist import Usage
+from lanebox.synthesis.yosys import Design
 
 HARD_BLOCK = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv"
 
 
 def found(**blocks):
-    """A report with these LUTs by block, and a path of 7 levels in each, 9 in the rest."""
+    """A report with these LUTs by block, and a path of 7 levels in each block and 9 in the rest."""
     paths = [Path(9 if name == "rest" else 7, f"{name}.a", f"{name}.b", "clk", [])
         for name in blocks]
     return report.Report("Yosys 9.9", {name: Usage(lut=luts) for name, luts in blocks.items()},
@@ -27,7 +28,7 @@ def found(**blocks):
 
 @pytest.fixture
 def output(tmp_path, monkeypatch):
-    """A folder as lanebox.build writes it, with a SpinalHDL component in it."""
+    """A build folder as lanebox.build writes it, with a SpinalHDL component."""
     monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path/"spinal")
     component = tmp_path/"spinal"/"Completer-012345"
     component.mkdir(parents=True)
@@ -41,7 +42,7 @@ def output(tmp_path, monkeypatch):
 
 
 def test_a_design_is_sources_contents_and_the_cores_pins(output):
-    """Memory contents lie beside their Verilog; SpinalHDL's components are blocks."""
+    """A design has the Verilog, the memory contents beside it, and the core as a black box."""
     design = gateware.make_design(output, HARD_BLOCK)
     assert {file.name for file in design.files} == {
         "lanebox.v", "lanebox_mem.init", "Completer.v", "Completer_rom.bin"}
@@ -51,7 +52,7 @@ def test_a_design_is_sources_contents_and_the_cores_pins(output):
 
 
 def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeypatch):
-    """The blocks of endpoint and bridge count, wherever they are; DMA and registers do not."""
+    """The endpoint's rows are of endpoint and bridge, beside those of stock LitePCIe's endpoint."""
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse",
         lambda *_: found(rest=5000, Completer=1000, **{"inner.Requester": 3000}))
@@ -67,7 +68,7 @@ def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeyp
 
 
 def test_another_endpoint_has_no_such_rows(output, monkeypatch):
-    """Nothing is reported for blocks that are not there."""
+    """A build with another endpoint has no rows of Lanebox's endpoint."""
     assert gateware.own_rows(found(rest=5000)) == []
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(rest=5000))
@@ -76,7 +77,7 @@ def test_another_endpoint_has_no_such_rows(output, monkeypatch):
 
 
 def test_the_stock_endpoint_has_all_of_its_ports(tmp_path):
-    """A port that nothing drives or watches would be optimised away with what leads there."""
+    """All ports of the stock endpoint are driven or watched, or Yosys would remove their logic."""
     top, *sources = stock.write_stock(tmp_path/"stock")
     text   = top.read_text()
     widths = {name: int(width) + 1 for width, name in
@@ -86,7 +87,7 @@ def test_the_stock_endpoint_has_all_of_its_ports(tmp_path):
 
 
 def test_the_engines_have_all_of_their_ports(tmp_path):
-    """Registers, both streams and both ports of the endpoint: nothing is optimised away."""
+    """All ports of the DMA engines are driven or watched, or Yosys would remove their logic."""
     (top,) = engines.write_engines(tmp_path/"engines")
     text   = top.read_text()
     widths = {name: int(width) + 1 for width, name in
@@ -95,10 +96,45 @@ def test_the_engines_have_all_of_their_ports(tmp_path):
 
 
 def test_the_rows_of_the_engines_have_no_limit(tmp_path, monkeypatch):
-    """What they take is told, and compared with nothing."""
+    """The rows of the DMA engines have values and no limit."""
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(all=1800))
     rows = {entry["id"]: entry for entry in gateware.engine_rows(tmp_path)}
     assert rows["area/dma/lut"]["value"] == 1800
     assert rows["area/dma/lut"]["limit"] is rows["area/dma/lut"]["ratio"] is None
     assert rows["depth/dma"]["value"] == 7
+
+
+def test_the_depth_of_all_is_that_of_a_mapping_for_depth(tmp_path, monkeypatch):
+    """depth/flat is measured on a flat design, mapped for depth and not for area."""
+    asked = []
+    monkeypatch.setattr(gateware, "find_yosys", lambda: None)
+    monkeypatch.setattr(gateware, "make_design",
+        lambda *_: Design("lanebox", ["lanebox.v"], [], ["Requester"]))
+    monkeypatch.setattr(gateware.report, "analyse",
+        lambda design, *_: asked.append(design) or found(all=1))
+    (row,) = gateware.flat_rows(tmp_path, None)
+    assert (row["id"], row["limit"], row["value"]) == ("depth/flat", 8, 7)
+    assert asked[0].fast and not asked[0].blocks
+
+
+def test_a_mapping_for_depth_wins_no_area_back():
+    """The mapping for depth leaves out Yosys' passes that save LUTs at the cost of levels."""
+    script = yosys._script(Design("lanebox", [], fast=True), ["lanebox.v"])
+    assert "if,-F,0,-A,0" in script
+    order = [script.index(text) for text in
+        ("-run map_ffram:map_luts", "abc -lut 6", "lut_map.v", "-run finalize:edif")]
+    assert order == sorted(order) and "-run map_ffram:edif" not in script
+    assert "abc" not in yosys._script(Design("lanebox", []), ["lanebox.v"])
+
+
+def test_the_monitor_has_all_of_its_ports_and_a_budget(tmp_path, monkeypatch):
+    """All ports of the slot monitor are driven, and its budget is 300 LUTs."""
+    (top,) = monitor.write_monitor(tmp_path/"monitor")
+    (width,) = re.findall(r"input\s+wire\s+\[(\d+):0\]\s+drive", top.read_text())
+    assert int(width) + 1 > 64 + 32 + 2*3 # Time, bus data, and three signals of each stream.
+    monkeypatch.setattr(gateware, "find_yosys", lambda: None)
+    monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(all=231))
+    rows = {entry["id"]: entry for entry in gateware.monitor_rows(tmp_path)}
+    assert rows["area/slot/lut"]["limit"] == 300 and rows["area/slot/lut"]["ratio"] > 1
+    assert rows["depth/slot"]["limit"] == 8

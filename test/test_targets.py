@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What all targets of boards promise: options in LiteX' order, and their README's commands."""
+"""All boards' targets: options in LiteX' order, and the commands of targets/README.md."""
 
 import re
 import shlex
@@ -20,8 +20,8 @@ from ku5p_platform import BOARD  # noqa: E402
 
 BOARDS = ("ku5p", "as02mc04", "rk_xcku5p")
 
-# LiteX' targets begin with --build and --load, then what the target does, then what it is made of;
-# builder's options, and then those of the tools (LiteXArgumentParser, litex-boards).
+# The order of litex-boards' targets: --build and --load, other actions, what is built, the
+# builder's options, and then those of the tools (LiteXArgumentParser).
 ORDER = ("--build", "--load", "--flash", "--driver", "--lanes", "--output-dir", "--synthesis",
     "--programmer", "--cable")
 
@@ -34,7 +34,7 @@ def commands():
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_help_needs_nothing_and_has_litexs_order(name):
-    """No package but Python's own, and the options where a user of LiteX looks for them."""
+    """--help needs no package, and lists the options in LiteX' order."""
     result = subprocess.run([sys.executable, "-S", "-E", ROOT/"targets"/f"{name}.py", "--help"],
         capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
@@ -44,7 +44,7 @@ def test_help_needs_nothing_and_has_litexs_order(name):
 
 @pytest.mark.parametrize("command", commands())
 def test_the_readmes_commands_are_understood(command, monkeypatch):
-    """Each names a script that is there, and options that it has."""
+    """Each command in the README names an existing script, and options that it has."""
     script, *arguments = shlex.split(command)
     assert (ROOT/script).exists()
     monkeypatch.setattr(sys, "argv", [script, *arguments])

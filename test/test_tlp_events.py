@@ -33,13 +33,13 @@ def completion(rng):
     return [0, len(payload), 0, *payload], 4*len(payload)
 
 def separate_beats(tlps):
-    """Each TLP begins a beat of its own: beats as (dwords, {flag: value})."""
+    """Beats (dwords, {flag: value}) of TLPs. Each TLP begins with a new beat."""
     for tlp in tlps:
         for start in range(0, len(tlp), LANES):
             yield tlp[start:start + LANES], {"last": start + LANES >= len(tlp)}
 
 def straddled_beats(tlps):
-    """A TLP begins at dword 0, or at dword 4 behind the end of another one or in an empty beat."""
+    """Beats of straddled TLPs, which begin at dword 0, or at dword 4 after another one's end."""
     tlps = list(tlps)
     beat, flags = [], {}
     for index, tlp in enumerate(tlps):
@@ -57,7 +57,7 @@ def straddled_beats(tlps):
 
 @passive
 def drive(endpoint, beats, rng):
-    """Offer the beats with gaps; ready comes and goes."""
+    """Offer the beats with random gaps and random `ready`."""
     for dwords, flags in beats:
         while rng.random() < 0.3:
             yield endpoint.valid.eq(0)
@@ -80,7 +80,7 @@ def drive(endpoint, beats, rng):
     yield from wait(10)
 
 def count(dut_class, layout, make, pack, seed):
-    """(TLPs, payload bytes, beats) as counted and as sent."""
+    """Returns (TLPs, payload bytes, beats) as counted, and as sent."""
     rng      = random.Random(seed)
     tlps     = [make(rng) for _ in range(TLPS)]
     beats    = list(pack([dwords for dwords, _ in tlps]))
@@ -98,7 +98,7 @@ def count(dut_class, layout, make, pack, seed):
     return totals, [TLPS, sum(payload for _, payload in tlps), len(beats)]
 
 def starting_beats(tlps):
-    """As `separate_beats`, for RC: each TLP's first beat has its mark."""
+    """As `separate_beats`, with `start_0` in the first beat of each TLP, for RC."""
     first = True
     for dwords, flags in separate_beats(tlps):
         yield dwords, {**flags, "start_0": first}

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Ctrl-C ends every long command of litepcie_util soon, says so, and leaves no made-up number."""
+"""Ctrl-C soon ends every long command of litepcie_util, and unmeasured rows have no value."""
 
 import json
 import signal
@@ -10,12 +10,12 @@ import time
 
 import pytest
 
-SOON = 5  # seconds; what was asked for takes minutes
+SOON = 5  # seconds; the commands themselves would take minutes
 MARKS = [0xA5A50000 + n for n in range(1024)]
 
 
 def interrupt(util, device, *arguments, after=1.0):
-    """Status, report and sentences of a command that is interrupted after so many seconds."""
+    """Interrupt a command after `after` seconds. Returns status, report and error lines."""
     process = util.start("-d", device, "--json", *arguments)
     time.sleep(after)
     process.send_signal(signal.SIGINT)
@@ -30,7 +30,7 @@ def interrupt(util, device, *arguments, after=1.0):
     ["dma_bench", "--size", "64G"], ["dump", "0", "128K"],
 ], ids=" ".join)
 def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
-    """With status 1 and one sentence; the card's memory is as it was before."""
+    """Ctrl-C gives status 1 and one sentence, and the card's memory is restored."""
     with card(slow=0.0005) as standin:
         standin.preset_memory0(MARKS)
         status, report, errors = interrupt(util, device, *arguments)
@@ -40,9 +40,9 @@ def test_ctrl_c_ends_a_long_command(util, card, device, arguments):
 
 
 def test_what_was_not_measured_has_no_value(util, card, device):
-    """Neither the row that was under way nor those behind it, in JSON and in text.
+    """After Ctrl-C the row being measured and those after it have no value.
 
-    A run may be over in half of the time that the first one took.
+    A run may take less than half as long as the first one; then it is interrupted earlier again.
     """
     arguments = ("mmio_bench", "--target", "scratch", "--count", "1500")
     with card():

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util's limits are those of sim/limits.py, for every link that a card may train to."""
+"""litepcie_util's limits are those of sim/limits.py, for every link that a card may have."""
 
 import itertools
 import subprocess
@@ -17,7 +17,7 @@ TABLE = ROOT / "software" / "user" / "litepcie_util" / "limits_table.h"
 
 
 def test_the_table_is_what_the_formulas_give():
-    """A formula that changes is generated again: the command is in sim/limits_header.py."""
+    """limits_table.h is what sim/limits_header.py generates; its command is in that file."""
     assert TABLE.read_text() == limits_header.header() + "\n"
 
 
@@ -30,11 +30,13 @@ def _expected(monkeypatch, gen, lanes, mps, mrrs, completion, tags, rtt, straddl
         limits.h2c(completion, mps, tags, mrrs, rtt, straddle, rcb),
         limits.duplex(mps, mrrs),
         limits.mmio_write(8, mps, below_4_gib=True),
+        limits.packets(64, mps),
+        limits.packets(1024, mps),
     ]
 
 
 def test_every_limit_is_the_formulas(monkeypatch):
-    """Value and what binds, over generations, widths, sizes, tags, round trips and clocks."""
+    """C and Python give the same limits for all generations, widths, sizes, tags and clocks."""
     out = build_software().out
     grid = [
         case for case in itertools.product((1, 2, 3), (1, 4, 8), (128, 256, 512), (128, 512),
@@ -55,6 +57,6 @@ def test_every_limit_is_the_formulas(monkeypatch):
 
 
 def test_a_narrow_link_is_bound_by_its_wire(monkeypatch):
-    """By hand: Gen3 x1 has an eighth of x8's 7.877 GB/s; at MPS 256 c2h is 0.889."""
+    """Gen3 x1 has an eighth of the raw 7.877 GB/s of x8, so c2h at MPS 256 is limited to 0.889."""
     limit = _expected(monkeypatch, 3, 1, 256, 512, 256, 64, 600, 1)[0]
     assert limit.binds == "wire" and limit.value == pytest.approx(0.889, abs=0.001)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util list, vfio, reset, rescan: what they read of sysfs, write to it, and refuse."""
+"""litepcie_util list, vfio, reset and rescan, with a sysfs made by the test."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def report(util, *arguments):
 # list ---------------------------------------------------------------------------------------------
 
 def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
-    """A card behind the driver, one given to VFIO, one without a driver, and nobody else's."""
+    """list shows cards with the driver, with VFIO and without a driver, and no other device."""
     machine.node(1, machine.add("0000:01:00.0", driver="litepcie"))
     machine.add("0000:02:00.0", driver="vfio-pci")
     machine.add("0000:03:00.0")
@@ -61,7 +61,7 @@ def test_list_shows_each_card_with_the_name_to_open_it_by(util, machine):
 
 
 def test_a_machine_without_a_card_is_no_error(util, machine):
-    """And says what else there is."""
+    """On a machine without a card list succeeds, and names sim:SOCKET."""
     result = util.run("list")
     assert result.returncode == 0
     assert "sim:SOCKET" in result.stdout
@@ -70,14 +70,16 @@ def test_a_machine_without_a_card_is_no_error(util, machine):
 # vfio ---------------------------------------------------------------------------------------------
 
 def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
-    """The override, the old driver's unbind, then a probe; here nobody takes it: so it is said.
+    """bind writes driver_override, unbinds the old driver, and probes.
 
-    The override goes again, so that the card is its old driver's at the next probe.
+    Here no driver takes the card, which is reported. driver_override is cleared again, so that the
+    old driver takes the card at the next probe.
     """
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", "22:00.0")
-    assert (place / "driver_override").read_text() == "\nfio-pci"  # one written over the other
+    # the newline was written over "vfio-pci"
+    assert (place / "driver_override").read_text() == "\nfio-pci"
     assert machine.read(f"{PCI}/drivers/litepcie/unbind") == CARD
     assert machine.read(f"{PCI}/drivers_probe") == CARD
     assert status == 1
@@ -86,7 +88,7 @@ def test_bind_does_what_the_kernel_wants_in_its_order(util, machine):
 
 
 def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
-    """It had none before."""
+    """A card that had no driver before, and that vfio-pci does not take, is said to have none."""
     machine.add(CARD, group=GROUP)
     machine.driver("vfio-pci")
     status, found = report(util, "vfio", "bind", CARD)
@@ -94,7 +96,7 @@ def test_a_card_that_nobody_takes_is_said_to_have_no_driver(util, machine):
 
 
 def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
-    """status says by which name; binding it again changes nothing."""
+    """status gives the name to open a bound card by, and binding it again changes nothing."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
     for verb in ("status", "bind"):
@@ -108,7 +110,7 @@ def test_a_bound_card_is_ready_when_its_group_can_be_opened(util, machine):
 
 @pytest.mark.parametrize("groups", [True, False])
 def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups):
-    """The newer interface where it can be opened, whether or not the kernel has the older one."""
+    """iommufd is used if it can be opened, with and without the older interface in the kernel."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     (place / "vfio-dev" / "vfio3").mkdir(parents=True)
     if groups:
@@ -124,7 +126,7 @@ def test_a_card_with_a_file_of_its_own_is_ready_by_iommufd(util, machine, groups
 
 
 def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
-    """An empty line is how the kernel is told of no override."""
+    """unbind clears driver_override with an empty line, unbinds vfio-pci, and probes."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     assert report(util, "vfio", "unbind", CARD)[0] == 0
     assert (place / "driver_override").read_text().startswith("\n")
@@ -133,7 +135,7 @@ def test_unbind_clears_the_override_and_gives_the_card_back(util, machine):
 
 
 def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
-    """The kernel would wait for the program without an end."""
+    """unbind refuses while a program has the card open: the kernel would wait for it."""
     place = machine.add(CARD, driver="vfio-pci", group=GROUP)
     _type1(machine)
     before = (place / "driver_override").read_text()
@@ -150,7 +152,7 @@ def test_unbind_names_who_has_the_card_and_changes_nothing(util, machine):
 
 
 def _type1(machine):
-    """The files of the older interface."""
+    """Make the files of VFIO's older interface."""
     machine.write(f"dev/vfio/{GROUP}", "")
     machine.write("dev/vfio/vfio", "")
 
@@ -172,7 +174,10 @@ def _asleep(machine):
 
 @pytest.mark.parametrize("plant", [_no_group, _shared_group, _asleep])
 def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant):
-    """IOMMU, neighbours with drivers of their own (a bridge's does not count), power."""
+    """status and bind name what prevents VFIO: no IOMMU, a neighbour's driver, or power state D3.
+
+    A bridge's driver does not count. bind changes nothing.
+    """
     machine.driver("vfio-pci")
     place, sentence = plant(machine)
     status, found = report(util, "vfio", "status", CARD)
@@ -185,14 +190,14 @@ def test_what_is_in_the_way_is_named_and_nothing_is_changed(util, machine, plant
 
 
 def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
-    """Bound is not ready: who asks must be able to open it."""
+    """A bound card is ready only if this user may open its group."""
     machine.add(CARD, driver="vfio-pci", group=GROUP)
     status, found = report(util, "vfio", "status", CARD)
     assert status == 0 and found["ready"] is False
     assert f"/dev/vfio/{GROUP} is missing" in found["findings"][0]
     machine.write(f"dev/vfio/{GROUP}", "")
     assert "/dev/vfio/vfio is missing" in report(util, "vfio", "status", CARD)[1]["findings"][0]
-    if os.geteuid() != 0:  # root may open whatever there is
+    if os.geteuid() != 0:  # root may open any file
         machine.write(f"dev/vfio/{GROUP}", "").chmod(0)
         assert "by root only" in report(util, "vfio", "status", CARD)[1]["findings"][0]
 
@@ -206,13 +211,13 @@ def test_a_group_that_only_root_may_open_is_a_finding(util, machine):
     (["rescan", "card"], 2, "an address is like"),
 ])
 def test_what_cannot_be_meant_is_a_sentence(util, machine, arguments, status, sentence):
-    """No such card, no such verb, no address."""
+    """A missing card, a wrong verb and a wrong address each give a sentence."""
     result = util.run(*arguments)
     assert result.returncode == status and sentence in result.stderr
 
 
 def test_without_the_module_bind_says_to_load_it(util, machine):
-    """And leaves the card with its driver."""
+    """Without the module vfio-pci bind says to load it, and the card keeps its driver."""
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     result = util.run("vfio", "bind", CARD)
     assert result.returncode == 1 and "modprobe vfio-pci" in result.stderr
@@ -222,7 +227,7 @@ def test_without_the_module_bind_says_to_load_it(util, machine):
 # reset, rescan ------------------------------------------------------------------------------------
 
 def test_rescan_removes_the_card_and_looks_again(util, machine):
-    """Through the card's own file and the bus'; by address or by its device node."""
+    """rescan writes the card's `remove` and the bus' `rescan`, by address or by device node."""
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.node(0, place)
     for arguments in (["rescan", "22:00.0"], ["-c", "0", "rescan"]):
@@ -235,10 +240,10 @@ def test_rescan_removes_the_card_and_looks_again(util, machine):
 
 
 def test_reset_goes_through_the_kernel_and_says_when_it_cannot(util, machine):
-    """The function's own file; without one, what else may help."""
+    """reset writes the function's `reset`. Without that file it suggests rescan."""
     place = machine.add(CARD, driver="litepcie", group=GROUP)
     machine.node(0, place)
-    util.run("-c", "0", "reset")  # it fails behind it: there is no /dev/litepcie0 here
+    util.run("-c", "0", "reset")  # it fails after the reset: there is no /dev/litepcie0 here
     assert (place / "reset").read_text() == "1"
     (place / "reset").unlink()
     assert "try litepcie_util rescan" in util.run("-c", "0", "reset").stderr

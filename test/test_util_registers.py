@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util peek, poke and dump against a stand-in for the card."""
+"""litepcie_util peek, poke and dump with a stand-in for the card."""
 
 import json
 
@@ -23,7 +23,7 @@ def device(standin, tmp_path):
 
 
 def test_a_register_has_a_name_and_a_place(util, standin, device):
-    """Both ways give the same value, and the report both names."""
+    """peek gives the same value by the register's name and by its offset."""
     named = util.json(device, "peek", "ctrl_scratch")[1]
     placed = util.json(device, "peek", hex(named["offset_bytes"]))[1]
     assert named["value"] == placed["value"] == SCRATCH_RESET
@@ -33,14 +33,14 @@ def test_a_register_has_a_name_and_a_place(util, standin, device):
 
 @pytest.mark.parametrize("place", ["ctrl_scratch", "0x4"])
 def test_poke_writes_and_says_nothing(util, standin, device, place):
-    """The stand-in keeps its registers from one client to the next."""
+    """poke writes the register and prints nothing."""
     result = util.run("-d", device, "poke", place, "0xcafe0001")
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
     assert standin.scratch() == 0xCAFE0001
 
 
 def test_dump_lists_registers_by_the_beginning_of_their_names(util, standin, device):
-    """In the order of their places; with none that begins so, a sentence."""
+    """dump lists registers by the beginning of their names, in the order of their offsets."""
     found = util.json(device, "dump", "pcie_dma0")[1]["registers"]
     offsets = [entry["offset_bytes"] for entry in found]
     assert offsets == sorted(offsets) and len(offsets) > 10
@@ -52,7 +52,7 @@ def test_dump_lists_registers_by_the_beginning_of_their_names(util, standin, dev
 
 
 def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device, built):
-    """Little endian, sixteen to a line, a short last line, letters beside them."""
+    """dump prints memory as bytes, little endian, 16 in a line, with their letters beside them."""
     memory0 = json.loads(built.csr_json.read_text())["memories"]["memory0"]["base"]
     standin.preset_memory0([0x656E614C, 0x00786F62, 0xFFFFFFFF, 0, 0x12345678])
     lines = util.run("-d", device, "dump", hex(memory0), "20").stdout.splitlines()
@@ -80,7 +80,7 @@ def test_dump_shows_a_stretch_of_memory_as_the_cards_bytes(util, standin, device
     (["dump", "a", "b"], 2, "one beginning of a name"),
 ])
 def test_what_cannot_be_read_or_written_is_a_sentence(util, device, arguments, status, sentence):
-    """Usage is 2 and touches nothing; what the card does not have is 1."""
+    """A wrong command line gives status 2, and a place that the card does not have gives 1."""
     result = util.run("-d", device, *arguments)
     assert result.returncode == status
     assert sentence in result.stderr and len(result.stderr.splitlines()) <= 2

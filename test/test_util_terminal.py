@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litepcie_util in a terminal: progress, colours, completion; and none of it elsewhere."""
+"""litepcie_util in a terminal: progress, colours and completion."""
 
 import os
 import pty
@@ -25,7 +25,7 @@ def device(built, tmp_path):
 
 
 def in_terminal(program, *arguments, **environment):
-    """What a person sees, and the status."""
+    """Run a program in a terminal. Returns its output and its status."""
     child, terminal = pty.fork()
     if child == 0:
         os.execve(program, [str(program), *arguments], {**os.environ, **environment})
@@ -35,14 +35,14 @@ def in_terminal(program, *arguments, **environment):
             continue
         try:
             text += os.read(terminal, 65536)
-        except OSError:  # the program's end is closed
+        except OSError:  # the program has closed the terminal
             break
     os.close(terminal)
     return text.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_long_work_shows_its_rate_and_the_time_left(util, device):
-    """On a terminal, in one line that is wiped; and nothing of it where there is none."""
+    """Long work shows its rate and the time left in one line of a terminal, and nowhere else."""
     arguments = ("-d", device, "dma_test", "--duration", "2")
     text, status = in_terminal(util.program, *arguments)
     assert status == 0, text
@@ -53,7 +53,7 @@ def test_long_work_shows_its_rate_and_the_time_left(util, device):
 
 
 def test_colours_are_for_terminals_only(util, device):
-    """Neither in a pipe, nor with --json, nor where NO_COLOR asks for none."""
+    """Output has colours on a terminal only, and not with --json or NO_COLOR."""
     arguments = ("-d", device, "dump", "ctrl")
     assert "\x1b[1mctrl_scratch" in in_terminal(util.program, *arguments)[0]
     assert "\x1b" not in in_terminal(util.program, *arguments, NO_COLOR="1")[0]
@@ -68,10 +68,11 @@ def test_colours_are_for_terminals_only(util, device):
     ("litepcie_util --device s", {"sim:"}),
     ("litepcie_util -d sim:x dma_test --d", {"--direction", "--duration"}),
     ("litepcie_util dma_test --direction ", {"loopback", "c2h", "h2c", "both"}),
+    ("litepcie_util dma_bench --direction ", {"c2h", "h2c", "duplex"}),
     ("litepcie_util vfio ", {"bind", "unbind", "status"}),
 ])
 def test_bash_completes_what_there_is(built, line, wanted):
-    """Commands, options of the command that stands there, their values."""
+    """bash completes commands, the options of the command on the line, and their values."""
     script = f"""
         set -eu
         . {ROOT}/software/user/litepcie_util.bash

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The release's number, which files repeat that cannot read another, is one."""
+"""The version of the release, which several files must repeat, is the same in all of them."""
 
 import re
 from importlib.metadata import version
@@ -18,6 +18,6 @@ from repository import ROOT
     ("software/kernel/main.c",          r'^MODULE_VERSION\("([^"]+)"\)'),
 ])
 def test_every_part_has_one_version(place, pattern):
-    """Set-up, Python package, DKMS and module say the same."""
+    """setup.py, the Python package, DKMS and the kernel module have the same version."""
     [found] = re.findall(pattern, (ROOT/place).read_text(), re.MULTILINE)
     assert found == version("lanebox")

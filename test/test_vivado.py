@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/vivado.tcl and vivado.py, by tclsh with stubs in the place of Vivado's commands."""
+"""targets/vivado.tcl and vivado.py, run by tclsh with stubs for Vivado's commands."""
 
 import importlib
 import shutil
@@ -30,14 +30,14 @@ STUBS  = ROOT/"test"/"vivado_stubs.tcl"
 
 @pytest.fixture
 def program(tmp_path):
-    """A Vivado that is tclsh with the stubs; it writes the commands it ran into a file `log`."""
+    """A stand-in for Vivado: tclsh with the stubs, which writes its commands to `log`."""
 
     def make(slack="0.1", names=None, script=""):
         runner = tmp_path/"runner.tcl"
         runner.write_text(
             f"set names {{{names or NAMES.read_text()}}}\nset slack {slack}\nsource {STUBS}\n"
             f"rename exit leave\nproc exit {{status}} {{ leave $status }}\n"
-            # The last arguments are vivado.tcl's, the script's name stands before -tclargs.
+            # Arguments after -tclargs are vivado.tcl's; before it is the script's name.
             'set at [lsearch $argv -tclargs]\nset script [lindex $argv [expr {$at - 1}]]\n'
             "set argv [lrange $argv [expr {$at + 1}] end]\n" + script +
             f'if {{[catch {{source $script}} text]}} {{ puts stderr $text; leave 1 }}\n'
@@ -52,7 +52,7 @@ def program(tmp_path):
 
 @pytest.fixture(params=BOARDS, ids=lambda board: board.name)
 def output(request, tmp_path):
-    """An output folder with what the script reads."""
+    """An output folder with the files that vivado.tcl reads."""
     return make_output(request.param, tmp_path/"out")
 
 
@@ -69,7 +69,7 @@ def commands(tmp_path):
 
 
 def test_every_name_is_in_the_list(output, program, tmp_path):
-    """All boards' scripts run through: every command, option and property has a source."""
+    """All boards' scripts run to their end with names of the list only."""
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
     done = commands(tmp_path)
     order = ["create_ip", "synth_ip", "read_verilog", "read_verilog", "synth_design", "opt_design",
@@ -79,7 +79,7 @@ def test_every_name_is_in_the_list(output, program, tmp_path):
 
 
 def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
-    """--synthesis yosys links the netlist and synthesises nothing but the core."""
+    """--synthesis yosys links Yosys' netlist, and synthesises only the core."""
     vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"out"), "lanebox", "yosys")
     done = commands(tmp_path)
     assert "read_edif" in done and "link_design" in done and "synth_ip" in done
@@ -87,7 +87,7 @@ def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
 
 
 def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
-    """Both are written, the golden one last: only it has the address, and the fallback is on."""
+    """The golden image is written last. Only it has NEXT_CONFIG_ADDR, and the fallback is on."""
     output = make_output(KU5P, tmp_path/"out")
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
     log   = (tmp_path/"log").read_text()
@@ -102,7 +102,7 @@ def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
 @pytest.mark.parametrize("constraints", [CONSTRAINTS, probe_design.constraints(KU5P, 0)],
     ids=["proxy", "probe"])
 def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, synthesis):
-    """The flash's proxy, the probe: their own constraints, no vendor core, no boot from flash."""
+    """The flash's proxy and the probe are built without vendor core and boot settings."""
     folder = tmp_path/"spi_proxy"
     (folder/"gateware").mkdir(parents=True)
     (folder/"gateware"/"sources.txt").write_text("/a/spi_proxy.v\n")
@@ -115,7 +115,7 @@ def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, sy
 
 
 def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_path, capfd):
-    """What the core has under this name is set; what it has not is said, and nothing fails."""
+    """An optional property is set if the core has it. Else a message says that it stays unset."""
     vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"a"), "lanebox", "vivado")
     assert f"CONFIG.{RESET} true" in (tmp_path/"log").read_text()
     assert capfd.readouterr().err == ""
@@ -126,7 +126,7 @@ def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_pa
 
 
 def test_negative_slack_leaves_no_bitstream(program, tmp_path):
-    """The error has the slack and the report's name."""
+    """A negative slack is an error with the slack, and no bitstream is written."""
     output = make_output(KU5P, tmp_path/"out")
     with pytest.raises(RuntimeError, match="timing is not met: -setup slack is -0.02 ns"):
         vivado.place_and_route(program(slack="-0.02"), KU5P, output, "lanebox", "vivado")
@@ -139,7 +139,7 @@ def test_negative_slack_leaves_no_bitstream(program, tmp_path):
     ("property PACKAGE_PIN", "property PACKAGE_PIN is not in the list"),
 ])
 def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
-    """The check is one: without its line in the list a name is refused."""
+    """A command or property whose line is removed from the list is refused."""
     names = "\n".join(line for line in NAMES.read_text().splitlines()
         if not line.startswith(missing))
     with pytest.raises(RuntimeError, match=words):
@@ -148,7 +148,7 @@ def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
 
 
 def test_every_line_of_the_list_has_a_source_and_is_used():
-    """No name without a source, none that nothing uses any more."""
+    """Every name in the list has a source, and is used by a script."""
     scripts = vivado.SCRIPT.read_text() + CONSTRAINTS + probe_design.constraints(KU5P, 1) + "".join(
         vivado.core_script(board, "lanebox", True) + nets.constraints(board, board.lanes[0])
         for board in BOARDS)
@@ -161,7 +161,7 @@ def test_every_line_of_the_list_has_a_source_and_is_used():
 
 
 def test_the_core_is_like_the_simulated_one():
-    """Width, clock, BARs and identifiers are the model's; straddle as the endpoint wants it."""
+    """The core has the model's width, clock, BARs and identifiers, straddle for Lanebox only."""
     core = vivado.core_properties(KU5P, "lanebox")
     assert (core["pf0_bar0_size"], core["pf0_bar0_scale"]) == (128, "Kilobytes")
     assert core["axisten_if_width"] == "256_bit" and core["axisten_freq"] == 250
@@ -177,7 +177,7 @@ def test_the_core_is_like_the_simulated_one():
 
 
 def test_msix_is_where_the_gateware_has_it():
-    """Table and pending bits at the places that the capability table says; without it, none."""
+    """The core has the gateware's MSI-X offsets with --msix, and no MSI-X without it."""
     core = vivado.core_properties(KU5P, "lanebox", msix=True)
     assert core["MSI_X_OPTIONS"] == "MSI-X_External" and core["pf0_msi_enabled"] == "true"
     assert int(core["PF0_MSIX_CAP_TABLE_SIZE"], 16) == layouts.MSI_WIDTH - 1
@@ -187,7 +187,7 @@ def test_msix_is_where_the_gateware_has_it():
 
 
 def test_vivado_is_found_by_path_or_by_litexs_variable(monkeypatch, tmp_path):
-    """LITEX_ENV_VIVADO names an installation, as for LiteX; without either there is none."""
+    """Vivado is found by LITEX_ENV_VIVADO, as in LiteX, or in PATH."""
     monkeypatch.delenv("LITEX_ENV_VIVADO", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path/"empty"))
     assert vivado.find_vivado() is None

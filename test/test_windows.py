@@ -28,7 +28,7 @@ def test_windows_lie_in_their_bars_and_apart(axi, msix, compat):
         assert all(end <= start for (_, end), (start, _) in zip(places, places[1:]))
 
 def test_both_bars_show_the_same_block_memories():
-    """At the offsets of the hello-world that the project answers: BAR2 + 0x0000 and + 0x4000."""
+    """Both BARs have windows to the same block memories; in BAR2 they are at 0x0000 and 0x4000."""
     seen = {(w.bar, w.base, w.target_base) for w in default_windows() if w.target == BLOCK}
     assert seen == {
         (0, 0x10000, 0), (0, 0x14000, layouts.MEMORY_SIZE),
@@ -36,7 +36,7 @@ def test_both_bars_show_the_same_block_memories():
     }
 
 def test_compat_seed000_has_them_at_the_start_of_bar0():
-    """And every page of registers is seen at the place where the bus has it."""
+    """With seed000 the block memories are at the start of BAR0, registers at their bus address."""
     windows = default_windows(compat="seed000")
     seen    = {(w.base, w.target_base) for w in windows if (w.bar, w.target) == (0, BLOCK)}
     assert seen == {(0x0000, 0), (0x4000, layouts.MEMORY_SIZE)}

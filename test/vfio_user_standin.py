@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A stand-in for the board: enough of a vfio-user server, with a card behind it, to test software.
+"""A stand-in for the board: a vfio-user server with the calls that the software's tests need.
 
-The card is card_standin.py's. Both misbehave when told to.
+The card behind it is that of card_standin.py. Both have faults that a test may switch on.
 """
 
 import json
@@ -27,26 +27,29 @@ ENOTSUP = 95
 
 SERVER_FAULTS = {
     "leave_after": None,  # close the connection after this many buffers
-    "silent": None,  # a command that is never answered
-    "slow": 0,  # seconds that the answer to a read takes
-    "garbage": None,  # answer the first message with this instead, and leave
-    # Ask for a page by message, as a board that looks for a private copy; "behind": in one go with
-    # each answer of loop_status, and the client must not go on before it has answered.
+    "silent": None,  # number of a command that is never answered
+    "slow": 0,  # seconds until a read is answered
+    "garbage": None,  # bytes sent as the answer to the first message; then the connection is closed
+    # True: read a page of host memory by message. "behind": send that request together with each
+    # answer to a read of loop_status, and assert that the client answers it before its next
+    # message.
     "ask_memory": False,
-    "write_multi": True,  # False: REGION_WRITE_MULTI is not understood
-    "wrong_id": False,  # answers carry another number than the question
-    "late_msi": 0,  # seconds by which the first interrupt is late; the second by twice that
+    "write_multi": True,  # False: REGION_WRITE_MULTI is not supported
+    "wrong_id": False,  # answers have another message number than the request
+    # seconds by which the first interrupt is late; the second one is late by twice as much
+    "late_msi": 0,
     "keep_state": False,  # the card keeps its registers when a client leaves, as silicon does
 }
 
 
 class Left(Exception):
-    """The client left."""
+    """The client has closed the connection."""
 
 
 class Standin:
-    """Serve one client after another, in a thread, until the end of the `with` block. Faults are
-    those of the card and SERVER_FAULTS; a test may change self.fault while it runs.
+    """Serve one client after another, in a thread, until the end of the `with` block.
+
+    Faults are those of the card and SERVER_FAULTS. A test may change self.fault while it runs.
     """
 
     def __init__(self, path, csr_json, **faults):
@@ -55,10 +58,10 @@ class Standin:
         assert not unknown, f"no such fault: {unknown}"
         self.fault.update(faults)
         self.registers = Registers(csr_json)
-        self.preset = {}  # words by offset at power-on
+        self.preset = {}  # words that the card has at power-on, by offset
         self.card = None
-        self.asked = None  # the answer to ask_memory
-        self.due = False  # and nothing but that may come now
+        self.asked = None  # the client's answer to the request of ask_memory
+        self.due = False  # that answer is due, and no other message may come before it
         self.msi = -1
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(path))
@@ -84,7 +87,7 @@ class Standin:
     # What a test looks at -----------------------------------------------------------------------
 
     def preset_memory0(self, words):
-        """Contents at power-on."""
+        """Set the contents of memory0 at power-on."""
         self.preset = {self.registers.memory0 + 4 * n: word for n, word in enumerate(words)}
 
     def memory0(self, count):
@@ -94,7 +97,7 @@ class Standin:
         return self.card.on("ctrl_scratch")
 
     def quiet(self):
-        """Nothing is left on that could reach the host."""
+        """Whether DMA, interrupts, pattern and bus mastering are off."""
         names = ["pcie_dma0_reader_enable", "pcie_dma0_writer_enable", "pcie_dma0_loopback_enable",
             "pcie_msi_enable", "pattern_control"]
         return not any(self.card.on(name) for name in names) and not self.card.bus_master()
@@ -111,11 +114,11 @@ class Standin:
                     pass
                 finally:
                     self._forget()
-        except Exception as error:  # shown by the test's own thread
+        except Exception as error:  # raised again by __exit__
             self.failure = error
 
     def _wait(self, sock, timeout):
-        """Wait for the socket: "stop", "ready", or None when nothing came."""
+        """Wait for the socket. Returns "stop", "ready", or None if nothing came in time."""
         ready = select.select([self.stop_read, sock], [], [], timeout)[0]
         return "stop" if self.stop_read in ready else "ready" if ready else None
 
@@ -185,7 +188,7 @@ class Standin:
                 + self._behind(command, body))
 
     def _handle(self, command, body, fds):
-        """The reply's body, or None for an error."""
+        """Returns the body of the reply, or None for an error."""
         if command == VERSION:
             multi = json.dumps({"capabilities": {"write_multiple": self.fault["write_multi"]}})
             return struct.pack("<HH", 0, 0) + multi.encode() + b"\0"
@@ -235,12 +238,12 @@ class Standin:
             self.client.sendall(self._request())
 
     def _request(self):
-        """For the first page of what is mapped."""
+        """A request to read the first page of the mapped memory."""
         request = struct.pack("<QQ", min(self.card.memory), 4096)
         return HEADER.pack(0xFFFF, DMA_READ, HEADER.size + len(request), 0, 0) + request
 
     def _behind(self, command, body):
-        """What goes with an answer."""
+        """The request that is sent together with an answer, if any."""
         status = [self.registers.address[f"pcie_dma0_{side}_table_loop_status"]
             for side in ("reader", "writer")]
         if self.fault["ask_memory"] != "behind" or command != REGION_READ:

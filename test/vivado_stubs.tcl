@@ -2,8 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Vivado's commands for tclsh: each checks its options against targets/vivado_names.txt, which a
-# variable `names` has, and writes down that it was called. `slack` is what timing is to say.
+# Stubs for Vivado's commands, run by tclsh. Each command checks its options against the list in the
+# variable `names`, which has the text of targets/vivado_names.txt, and appends its call to `log`. The
+# variable `slack` is the slack that the timing reports return.
 
 set log {}
 if {![info exists strange]} { set strange {} } ;# A property that this core does not have.

@@ -1,4 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What sets the machine up and looks after the sources; `prepare` needs Python's library only."""
+"""Programs that set the machine up and check the sources.
+
+`prepare` needs Python's standard library only.
+"""

@@ -3,13 +3,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which longer tests (`make soak` runs all of them) a change asks for; prints them, or runs them.
 
-A campaign is some files' tests that are marked soak. A table says for each folder of the repository
-which campaigns prove it. What counts as changed: everything since the commit that the variable
-CI_BASE names, else since the newest commit that is more than four hours older than HEAD. Where
-there is none, every campaign is asked for.
+A campaign is a group of test files, of which the tests marked soak are run. A table says for each
+folder of the repository which campaigns test it. Changes are counted since the commit that the
+variable CI_BASE names, else since the newest commit that is more than four hours older than HEAD.
+Without such a commit every campaign is asked for.
 
-`--minutes N` bounds a run. A campaign is not begun when it would end too late by the minutes that
-the table states for it; it is named at the end. The first in the table of campaigns come first.
+`--minutes N` bounds a run. A campaign is left out if it would end too late by the minutes that the
+table states for it; the campaigns left out are named at the end. They run in the table's order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ AGE = 4 * 3600  # seconds between HEAD and the commit that it is compared with
 class Campaign:
     """Test files whose soak tests belong together, and the minutes they need on two idle cores.
 
-    The minutes are estimates until a run has corrected them: each run prints what it took.
+    The minutes are estimates; a run prints how long each campaign took, to correct them by.
     """
 
     minutes: float
@@ -40,7 +40,7 @@ class Campaign:
     names: tuple[str, ...]
 
     def files(self) -> list[str]:
-        """The test files, from the root of the repository; a name may be a pattern."""
+        """The test files, relative to the root of the repository; a name may be a pattern."""
         found = [path for name in self.names for path in (ROOT / self.folder).glob(name + ".py")]
         return sorted(str(path.relative_to(ROOT)) for path in found)
 
@@ -58,8 +58,10 @@ CAMPAIGNS = {
     "stock": Campaign(2, SIM_TESTS, ("test_sim_guest",)),
     "cost": Campaign(4, SIM_TESTS, ("test_host", "test_guest_fio")),
     "rows": Campaign(1, SIM_TESTS, ("test_streams",)),
-    "python": Campaign(0.5, SIM_TESTS, ("test_python_host",)),
+    "python": Campaign(1.5, SIM_TESTS, ("test_python_host", "test_guest_example")),
     "readme": Campaign(6, SIM_TESTS, ("test_readme",)),
+    "hour": Campaign(5, SIM_TESTS, ("test_first_hour", "test_check")),
+    "long": Campaign(90, SIM_TESTS, ("test_long_runs",)),  # CI leaves it out, and says so
     "proofs": Campaign(3, UNIT_TESTS, ("test_formal",)),
     "netlist": Campaign(5, UNIT_TESTS, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
     "programming": Campaign(2, UNIT_TESTS, ("test_flash", "test_programming")),
@@ -67,11 +69,11 @@ CAMPAIGNS = {
 
 GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netlist", "stock")
 BOARD = ("hosts", "faults", "sockets", "models", "endpoints", "driver", "stock")
-GUEST = ("driver", "library", "utility", "stock", "cost", "kernels")
+GUEST = ("driver", "library", "utility", "stock", "cost", "kernels", "python")
 NOTHING_LONGER = ()
-TESTS = None  # the campaigns that a test, or what tests import, belongs to
+TESTS = None  # for a file of tests: the campaigns that it, or a test importing it, belongs to
 
-# The longest path that a changed file begins with gives its row.
+# A changed file belongs to the row with the longest path that the file's path begins with.
 TABLE = {
     ".ci": NOTHING_LONGER,
     ".clang-format": NOTHING_LONGER,
@@ -83,9 +85,11 @@ TABLE = {
     "conftest.py": NOTHING_LONGER,
     "pyproject.toml": NOTHING_LONGER,
     "setup.py": ("python",),
-    "examples": NOTHING_LONGER,
+    "examples": ("hour",),
     "examples/scale": NOTHING_LONGER,
     "examples/spinal_scale": NOTHING_LONGER,
+    "examples/spinal_whiten": ("hour",),
+    "examples/whiten": ("hour",),
     "gateware": GATEWARE,
     "gateware/dma": GATEWARE,
     "gateware/jtag": ("programming", "netlist"),
@@ -97,13 +101,15 @@ TABLE = {
     "gateware/user": ("library", "endpoints", "netlist"),
     "sim": ("readme", "cost", "stock", "rows"),
     "sim/board": BOARD,
+    "sim/block": ("hour",),
     "sim/differential": ("models",),
     "sim/guest": GUEST,
     "sim/report": NOTHING_LONGER,
     "sim/test": TESTS,
     "sim/trace": NOTHING_LONGER,
     "software": NOTHING_LONGER,
-    "software/kernel": ("driver", "kernels", "library", "utility", "stock", "cost"),
+    "software/examples": NOTHING_LONGER,
+    "software/kernel": ("driver", "kernels", "library", "utility", "stock", "cost", "long"),
     "software/python": ("python",),
     "software/user": ("library", "utility", "python", "driver", "cost"),
     "software/user/litepcie_util": ("utility",),
@@ -124,7 +130,10 @@ def git(*arguments: str) -> str:
 
 
 def aged(log: str) -> str | None:
-    """The newest commit that is old enough, of lines "hash seconds" whose first one is HEAD."""
+    """The newest commit more than AGE older than HEAD; None if there is none.
+
+    `log`: lines "hash seconds", the first of which is HEAD.
+    """
     commits = [line.split() for line in log.splitlines()]
     latest = int(commits[0][1]) - AGE
     older = [(int(when), name) for name, when in commits if int(when) < latest]
@@ -132,7 +141,7 @@ def aged(log: str) -> str | None:
 
 
 def base() -> tuple[str | None, str]:
-    """The commit that HEAD is compared with, and the words for it; without one, all has changed."""
+    """The commit that HEAD is compared with, and a text that says why. None: all has changed."""
     named = os.environ.get("CI_BASE")
     if named:
         try:
@@ -148,7 +157,7 @@ def base() -> tuple[str | None, str]:
 
 
 def changed(commit: str | None) -> list[str]:
-    """The files that differ from this commit's; all of them where there is none."""
+    """The files that differ between `commit` and HEAD; all tracked files if it is None."""
     if commit is None:
         return git("ls-files").splitlines()
     return git("diff", "--name-only", "--no-renames", commit, "HEAD").splitlines()
@@ -158,7 +167,7 @@ def changed(commit: str | None) -> list[str]:
 
 
 def row(file: str) -> str:
-    """The path in the table that a file belongs to; KeyError where there is none."""
+    """The path of the table's row that a file belongs to; KeyError if there is none."""
     parts = Path(file).parts
     for length in range(len(parts), 0, -1):
         path = "/".join(parts[:length])
@@ -168,7 +177,7 @@ def row(file: str) -> str:
 
 
 def importers(file: str) -> set[str]:
-    """A file among the tests, and all tests that import or name it, at first hand or not."""
+    """A file among the tests, and all tests that import or name it, directly or indirectly."""
     path = ROOT / file
     sources = {test: test.read_text() for test in path.parent.glob("*.py")}
     reached, new = set(), {path}
@@ -193,7 +202,7 @@ def asked_for(file: str) -> list[str]:
 
 
 def choose(files: list[str]) -> dict[str, list[str]]:
-    """The campaigns for these files, in the table's order, each with the rows that ask for it."""
+    """The campaigns for these files, in CAMPAIGNS' order, each with the rows that ask for it."""
     reasons: dict[str, list[str]] = {}
     for file in files:
         for name in asked_for(file):
@@ -207,7 +216,7 @@ def choose(files: list[str]) -> dict[str, list[str]]:
 
 
 def plan(commit: str | None, words: str) -> dict[str, list[str]]:
-    """Say what will be run and why."""
+    """Choose the campaigns, and print each with its minutes and the rows that ask for it."""
     chosen = choose(changed(commit))
     print(f"changed: {words}")
     for name, places in chosen.items():
@@ -220,7 +229,7 @@ def plan(commit: str | None, words: str) -> dict[str, list[str]]:
 
 
 def carry_out(names: list[str], minutes: float) -> int:
-    """Run campaigns one after the other until the time is up; 0 when all that ran passed."""
+    """Run the campaigns that fit into `minutes`, one after the other; 0 if all that ran passed."""
     started, left_out, failed = time.monotonic(), [], []
     for name in names:
         spent = (time.monotonic() - started) / 60

@@ -4,14 +4,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Run a command with the folder $1 as "/": tools/fresh_root.py calls this as the first process of
-# new mount, PID and IPC namespaces (unshare). The kernel undoes every mount below, and ends every
-# process, when this process ends, whatever ends it.
+# new mount, PID and IPC namespaces (unshare). When this process ends, for whatever reason, the
+# kernel undoes every mount below and ends every process of the namespaces.
 set -euo pipefail
 root=$1
 shift
 
-# A root that is a mount of its own can be pivoted into. In a mere chroot, programs that make user
-# namespaces of their own (browsers do) are refused.
+# pivot_root needs a root that is a mount of its own. A mere chroot would not do: there the kernel
+# refuses user namespaces, which browsers make.
 mount --rbind "$root" "$root"
 cd "$root"
 mount -t proc proc proc
@@ -34,7 +34,7 @@ pivot_root . mnt
 cd /
 umount -l /mnt
 
-# The first process of a PID namespace inherits orphans, and bash reaps them. Without the `exit`
-# bash would become the command, which does not.
+# The first process of a PID namespace inherits orphans and must reap them; bash does. Without the
+# `exit` bash would replace itself by the command, which does not.
 # shellcheck disable=SC2016
 exec /bin/bash -c '"$@"; exit $?' enter_root "$@"

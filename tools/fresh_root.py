@@ -11,13 +11,14 @@ sudo, which is what the README asks for. An ordinary user there has sudo without
 clone of this repository's HEAD: nothing uncommitted, no build/, no .venv. The command runs as that
 user, in the clone. Its output is shown as it comes, and its exit status is returned.
 
-Of this machine the root gets what its package clients need, and nothing else: apt's mirror of
-Debian and how to reach it, CA certificates, settings of pip, Maven and sbt, proxies, resolv.conf.
-The mirror is the one in this machine's apt configuration, or DEBIAN_MIRROR.
+The root gets nothing of this machine but the settings that its package clients need: apt's mirror
+of Debian and how to reach it, CA certificates, settings of pip, Maven and sbt, proxies,
+resolv.conf. The mirror is the one in this machine's apt configuration, or DEBIAN_MIRROR.
 
 Needs root's rights (sudo will do), util-linux, git and debootstrap, which is installed if it is
-missing. Mounts and processes end with the command, whatever ends it. The installed Debian is kept
-as build/fresh/*.tar, so that the next root takes seconds; what a command does starts fresh.
+missing. Mounts and processes end with the command, for whatever reason it ends. The installed
+Debian is kept as build/fresh/*.tar, as it was before the command, so that the next root takes
+seconds.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-# The root is known only now: a script's own folder is what Python looks in.
+# Imported after sys.path is set: Python looks in a script's own folder, not in the repository's.
 from sim.guest import SetupError, mirror  # noqa: E402
 from tools import needs, prepare  # noqa: E402
 from tools.progress import StepError, run, tied  # noqa: E402
 
 SUITES = {"12": "bookworm", "13": "trixie"}
-# What the README says that a reader has, and the CA certificates that git recommends.
+# The packages that the README expects of a reader, and the CA certificates that git recommends.
 PACKAGES = ("git", "make", "python3", "sudo", "ca-certificates")
 USER = "reader"
 HOME = f"/home/{USER}"
 CLONE = f"{HOME}/lanebox"
 KEPT = ROOT / "build" / "fresh"
-MARK = ".lanebox-fresh-root"  # in a folder that this program may remove
+MARK = ".lanebox-fresh-root"  # a file that marks a folder which this program may remove
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--")
 ENTER = ROOT / "tools" / "enter_root.sh"
 
@@ -67,14 +68,14 @@ USER_FILES = (
 
 
 class RootError(RuntimeError):
-    """No root can be made; the text says why, and what to do."""
+    """The root cannot be made; the text says why, and what to do."""
 
 
 # Debian -------------------------------------------------------------------------------------------
 
 
 def archive(release: str) -> list[tuple[str, str]]:
-    """Pairs (mirror, suite) of a release: this machine's own, with the suite's name exchanged."""
+    """Pairs (mirror, suite) for a release: this machine's own, with the release's suite name."""
     suite = SUITES[release]
     own = {mirror.suite(), "stable", "oldstable"}
     pairs = []
@@ -85,9 +86,10 @@ def archive(release: str) -> list[tuple[str, str]]:
 
 
 def apt_settings(dump: str, environment: dict[str, str]) -> str:
-    """Of `apt-config dump`, how Debian's archive is reached; proxies of the environment included.
+    """The settings in `apt-config dump` by which the archive is reached, and the proxies.
 
-    The root's sudo passes no proxy on to apt, so that apt must have it in a file.
+    `environment` may name proxies, too. The root's sudo does not pass them on to apt, so apt must
+    have them in a file.
     """
     kept = [line for line in dump.splitlines() if APT_SETTINGS.match(line)]
     for scheme in ("http", "https"):
@@ -106,13 +108,13 @@ def debootstrap(release: str, folder: Path) -> None:
     url = archive(release)[0][0]
     options = ["--variant=minbase", f"--include={','.join(PACKAGES)}", f"--keyring={keyring}"]
     command = ["debootstrap", *options, "--force-check-gpg", SUITES[release], folder, url]
-    # In namespaces of its own: an interrupted debootstrap leaves mounts and processes.
+    # In namespaces of its own, since an interrupted debootstrap leaves mounts and processes.
     what = f"debootstrap: Debian {release}"
     run([*NAMESPACES, *command], what, tie=True, note=lambda line: line.removeprefix("I: "))
 
 
 def base(release: str, folder: Path) -> None:
-    """A Debian in `folder`: unpacked from the one that an earlier call has kept, or installed."""
+    """Put a Debian into `folder`: unpacked if an earlier call has kept one, else installed."""
     recipe = repr((archive(release)[0], PACKAGES, "minbase"))
     name = f"debian-{release}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}.tar"
     kept = KEPT / name
@@ -130,7 +132,7 @@ def base(release: str, folder: Path) -> None:
 
 
 def client_environment(environment: dict[str, str], folder: Path) -> dict[str, str]:
-    """The variables of package clients; none that names a file which the root does not have."""
+    """The package clients' variables, without those that name a file that the root lacks."""
     kept = {name: value for name, value in environment.items() if CLIENT_VARIABLES.fullmatch(name)}
     return {
         name: value
@@ -140,7 +142,7 @@ def client_environment(environment: dict[str, str], folder: Path) -> dict[str, s
 
 
 def give(source: Path, target: Path) -> None:
-    """Copy a file, or a folder's files, where there is one; links are followed."""
+    """Copy a file, or a folder's files, if it exists; links are followed."""
     if source.is_dir():
         shutil.copytree(source, target, dirs_exist_ok=True)
     elif source.exists():
@@ -150,7 +152,7 @@ def give(source: Path, target: Path) -> None:
 
 
 def give_client_settings(release: str, folder: Path, home: Path) -> None:
-    """Write and copy what the package clients in the root need."""
+    """Write and copy the settings that the package clients in the root need."""
     apt = folder / "etc" / "apt"
     lines = [f"deb {url} {suite} main\n" for url, suite in archive(release)]
     (apt / "sources.list").write_text("".join(lines))
@@ -164,7 +166,7 @@ def give_client_settings(release: str, folder: Path, home: Path) -> None:
 
 def give_clone(folder: Path) -> None:
     """Clone this repository's HEAD, with its history, into the user's home."""
-    # The repository may belong to another user than root, which git otherwise refuses.
+    # safe.directory: git refuses a repository of another user, and this one may not be root's.
     settings = folder / "tmp" / "gitconfig"
     settings.write_text("[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n")
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": str(settings)}
@@ -176,7 +178,7 @@ def give_clone(folder: Path) -> None:
 
 
 def fill(release: str, folder: Path, home: Path) -> None:
-    """Make the user, its clone and the package clients' settings."""
+    """Make the user, the user's clone and the package clients' settings."""
     command = ["useradd", "--create-home", "--uid", "1000", "--shell", "/bin/bash", USER]
     run(["chroot", folder, *command], "", patience=60)
     (folder / "etc" / "sudoers.d" / USER).write_text(f"{USER} ALL=(ALL) NOPASSWD: ALL\n")
@@ -210,13 +212,17 @@ def first_process(unshare: int) -> int | None:
 
 
 def call(command: list[str]) -> int:
-    """Run a command in namespaces; its exit status. No process in them outlives this function."""
+    """Run a command that makes namespaces; returns its exit status.
+
+    No process in the namespaces outlives this function.
+    """
     child = subprocess.Popen(tied(command))
     try:
         status = child.wait()
     finally:
         if child.poll() is None:
-            # Its end is the end of all processes in its namespace, which unshare waits for.
+            # When the first process of the namespace ends, the kernel ends all others in it, and
+            # unshare ends.
             first = first_process(child.pid)
             with contextlib.suppress(ProcessLookupError):
                 os.kill(first or child.pid, signal.SIGKILL)
@@ -225,7 +231,10 @@ def call(command: list[str]) -> int:
 
 
 def remove(folder: Path) -> None:
-    """Remove a root that this program has made; mounts there are none outside its namespaces."""
+    """Remove a root that this program has made.
+
+    Its mounts exist in its namespaces only, so nothing else is removed with it.
+    """
     if (folder / MARK).exists():
         subprocess.run(["rm", "-rf", "--one-file-system", folder], check=True)
 
@@ -265,7 +274,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def as_root(argv: list[str]) -> int:
-    """Call this program again by sudo; its environment would be lost, so that it is given."""
+    """Call this program again by sudo, with the variables that sudo would drop; its exit status."""
     prefix = prepare.privilege()
     if prefix is None:
         raise RootError("a root is made with root's rights, and sudo gives none here")
@@ -273,14 +282,14 @@ def as_root(argv: list[str]) -> int:
     kept = [f"{name}={value}" for name, value in os.environ.items()
             if name in names or CLIENT_VARIABLES.fullmatch(name)]  # fmt: skip
     own = [sys.executable, __file__, f"--home={Path.home()}", *argv]
-    # Ctrl-C reaches the program under sudo through the terminal, and that one cleans up. Here a
-    # handler does nothing: a signal that is ignored would be ignored there, too.
+    # Ctrl-C reaches the program under sudo through the terminal, and that program cleans up. This
+    # process has a handler that does nothing. If it ignored the signal, its child would, too.
     signal.signal(signal.SIGINT, lambda number, frame: None)
     child = subprocess.Popen([*prefix, "env", *kept, *tied(own)])
     try:
         return child.wait()
-    except KeyboardInterrupt:  # by another signal, which has reached this process alone
-        # The shell's own kill: a small Debian has no program of that name.
+    except KeyboardInterrupt:  # SIGTERM or SIGHUP, which only this process has got
+        # The shell's built-in kill: a small Debian has no program of that name.
         subprocess.run([*prefix, "sh", "-c", f"kill {child.pid}"])
         child.wait()
         raise
@@ -309,7 +318,7 @@ def run_in_fresh_root(options: argparse.Namespace) -> int:
 
 
 def interrupt(number: int, frame) -> None:
-    """End by the same way as Ctrl-C does."""
+    """A signal handler that ends the program in the way of Ctrl-C."""
     raise KeyboardInterrupt
 
 
@@ -318,7 +327,8 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, interrupt)
     signal.signal(signal.SIGHUP, interrupt)
     try:
-        # By the caller, before sudo: a build/ that belongs to root would stop the caller's make.
+        # Made before sudo, so that build/ belongs to the caller and not to root: else the caller's
+        # make could not write there.
         KEPT.mkdir(parents=True, exist_ok=True)
         if os.geteuid() != 0:
             return as_root(argv)

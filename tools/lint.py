@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Formatters and linters over what git tracks, and the house rules that no linter knows.
 
-`python -m tools.lint --fix` mends what can be mended by machine. Exit status 1: something to do.
+`python -m tools.lint --fix` corrects what a program can correct. Exit status 1: something is left.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> int:
 
 
 def tracked() -> list[Path]:
-    """Files that git tracks or would track."""
+    """Files that git tracks, or would add: new ones that are not ignored."""
     listing = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
@@ -49,13 +49,13 @@ def tracked() -> list[Path]:
 
 
 def run(command: list[str]) -> bool:
-    """Run a tool of this environment; true when it failed."""
+    """Run a program of .venv in the repository's root; True if it failed."""
     tool = Path(sys.executable).with_name(command[0])
     return subprocess.run([tool, *command[1:]], cwd=ROOT).returncode != 0
 
 
 def check_scala(files: list[Path], fix: bool) -> bool:
-    """The Scala sources are as scalafmt writes them."""
+    """Check that the Scala sources are as scalafmt writes them, or rewrite them; True: failed."""
     try:
         command = spinal_build.formatter()
     except RuntimeError as error:
@@ -71,7 +71,7 @@ def check_scala(files: list[Path], fix: bool) -> bool:
 
 
 def check_headers(files: list[Path]) -> bool:
-    """Every source file opens with project, copyright and licence."""
+    """Check that every source file begins with project, copyright and licence; True if not."""
     failed = False
     for path in files:
         if path.suffix not in HEADED_SUFFIXES:
@@ -84,7 +84,7 @@ def check_headers(files: list[Path]) -> bool:
 
 
 def check_words(files: list[Path]) -> bool:
-    """Nothing unfinished is left in a source file."""
+    """Check that no source file has a mark of unfinished work (UNFINISHED); True if one has."""
     failed = False
     for path in files:
         if path.suffix not in HEADED_SUFFIXES:

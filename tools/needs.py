@@ -1,15 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a machine must have, as questions to the machine: is the program, header or library there?
+"""The needs of each part, as questions to the machine: is the program, header or library there?
 
-Promises: a package is named only as the answer to a question that failed, so that a tool which was
-installed in another way counts; the questions of all groups together take well under 0.2 s.
-Groups: `sim` builds gateware and board, `guest` the driver for the guest, `spinal` the SpinalHDL;
-`readers` are programs that others wrote, which tests ask what they make of our output; `synthesis`
-brings Python packages, too (tools/requirements-synthesis.lock); `card` speaks to a board;
-`kernels` builds kernels for the guest that Debian has not (sim/guest/built.py); `root` installs a
-fresh Debian into a folder (tools/fresh_root.py).
+Promises: a package is named only if a question fails, so a tool that was installed in another way
+counts. The questions of all groups together take well under 0.2 s. Groups: `sim` builds gateware
+and board, `guest` the driver for the guest, `spinal` the SpinalHDL blocks. `readers` are other
+projects' programs, by which tests check our output. `synthesis` also has Python packages
+(tools/requirements-synthesis.lock). `card` talks to a card. `kernels` builds kernels for the guest
+that Debian does not have (sim/guest/built.py). `root` installs a fresh Debian into a folder
+(tools/fresh_root.py). `cocotb` runs the tests of a user's own block.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def program(name: str) -> Callable[[], bool]:
-    """Look for one program: each program is a need of its own, with a package of its own."""
+    """Look for one program. Two programs are two needs, as each has a package of its own."""
     return lambda: bool(shutil.which(name))
 
 
 def any_program(*names: str) -> Callable[[], bool]:
-    """Look for programs, one of which will do."""
+    """Look for programs, of which one is enough."""
     return lambda: any(shutil.which(name) for name in names)
 
 
@@ -82,10 +82,10 @@ def verilator() -> bool:
 
 
 def waveform_compression() -> bool:
-    """Look for lz4.h where the installed Verilator wants the system's; older ones bring theirs."""
+    """Look for lz4.h if the installed Verilator needs the system's; older ones have their own."""
     program = shutil.which("verilator")
     if not program:
-        return True  # nothing to say before there is one
+        return True  # without Verilator it is not known whether lz4.h is needed
     root = Path(program).resolve().parents[1] / "share" / "verilator"
     if not root.exists():
         query = [program, "--getenv", "VERILATOR_ROOT"]
@@ -108,12 +108,12 @@ def java_compiler() -> bool:
 
 
 def python_modules() -> bool:
-    """Look for what makes a virtual environment; Debian packs it separately."""
+    """Look for the modules that make a virtual environment; Debian packages them separately."""
     return all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
 
 
 def python_library() -> bool:
-    """Look for this Python as a shared library, which a simulator loads; Debian packs it apart."""
+    """Look for this Python's shared library, which cocotb loads; Debian packages it separately."""
     architecture = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
     places = (sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{architecture}", "/usr/lib")
     return any(Path(place, f"lib{PYTHON}.so.1.0").exists() for place in places if place)
@@ -126,12 +126,12 @@ def debian_keyring() -> bool:
 
 @dataclass(frozen=True)
 class Need:
-    """Something that must be there, and the one package that brings it.
+    """Something that a machine must have, and the one package that has it.
 
     `one_of` are that package's names in different releases: the first that apt knows is installed.
-    Two things that come in two packages are two needs. With one need for both, the second package
-    would never be installed.
-    `optional`: where apt knows none (Ubuntu has browsers as snaps only), its tests are skipped.
+    Things from two packages are two needs. With one need for both, the second package would never
+    be installed. `optional`: if apt knows no such package (Ubuntu has browsers as snaps only), the
+    need is dropped, and its tests are skipped.
     """
 
     what: str
@@ -181,6 +181,9 @@ NEEDS = {
         Need("strace", program("strace"), ("strace",)),
         Need("sparse", program("sparse"), ("sparse",)),
         Need("headless Chromium", any_program(*BROWSERS), ("chromium-headless-shell",), True),
+        Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
+    ],
+    "cocotb": [
         Need("Python's library for cocotb", python_library, (f"lib{PYTHON}",)),
     ],
     "python": [],

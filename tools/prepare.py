@@ -4,15 +4,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Set this machine up for Lanebox: system packages that are missing, and Python packages in .venv.
 
-Promises: asks for a tool or a header, not for a package, and installs only what is missing; Python
-packages have the versions and hashes of tools/requirements.lock; running it again is safe, takes a
-fraction of a second when nothing is missing, and mends what an interrupted run left. Needs Python
-3.9 and its standard library only. Does not fetch QEMU and the guest's kernel: sim/guest does.
+Promises: it looks for tools and headers, not packages, and installs only what is missing. Python
+packages have the versions and hashes of tools/requirements.lock. It may be run again at any time:
+that takes a fraction of a second when nothing is missing, and completes what an interrupted run has
+begun. It needs Python 3.9 and the standard library only. QEMU and the guest's kernel are fetched by
+sim/guest, not here.
 
 Exit status: 0 everything is there, 1 something failed or (--check) is missing, 2 root is needed.
 """
-
-from __future__ import annotations
 
 import argparse
 import contextlib
@@ -26,17 +25,46 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Optional
+
+PYTHON = (3, 9)
+# This check must run, and give its message, on Python 3.6, too. So nothing before it needs a newer
+# Python, and the rest of the file parses with 3.6. That rules out `from __future__ import
+# annotations`, which 3.6 does not know.
+if sys.version_info < PYTHON:
+    sys.exit(
+        f"error: {sys.executable} is Python {platform.python_version()}, and 3.9 is the least that "
+        "will do. Name another one: `make PYTHON=python3.11 ...`."
+    )
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-# The root is known only now: a script's own folder is what Python looks in.
+# Imported after sys.path is set: Python looks in a script's own folder, not in the repository's.
 from tools.needs import NEEDS, Need, missing  # noqa: E402
-from tools.progress import StepError, run  # noqa: E402
+from tools.progress import UNREACHABLE, StepError, run  # noqa: E402
 
 VENV = ROOT / ".venv"
 LOCK = ROOT / "tools" / "requirements.lock"
-PYTHON = (3, 9)
+# GB that a first run needs in the clone: of the simulation (0.6 were measured), and of all tests
+# (2.9 were measured).
+SPACE, SPACE_FOR_TESTS = 1, 4
+FOR_TESTS = "synthesis"  # a group of `make test`, with Python packages of its own
+NO_RIGHTS = re.compile(
+    "not in the sudoers file|may not run sudo|not allowed to execute|incorrect password|"
+    "password is required|no password was provided|a terminal is required"
+)
+# Patterns of a failed step's output, and the sentence that the user gets for each.
+SENTENCES = {
+    r"No space left on device|enough free space|Disk quota exceeded": (
+        "a disk is full (`df -h` says which one; pip also needs room in $TMPDIR or /tmp, apt in "
+        "/var). Make room, and run the same command again: it goes on where it was."
+    ),
+    r"Could not get lock|is another process using it": (
+        "another apt or dpkg is at work on this machine, such as an automatic update. Wait until "
+        "it has ended, and run the same command again."
+    ),
+}
 
 
 class PrepareError(RuntimeError):
@@ -47,7 +75,7 @@ class PrepareError(RuntimeError):
 
 
 def known_to_apt(names: list[str]) -> set[str]:
-    """Of these packages, those that apt could install."""
+    """Those of these packages that apt could install."""
     asked = subprocess.run(
         ["apt-cache", "policy", *names], capture_output=True, text=True, check=False,
         env=dict(os.environ, LC_ALL="C.UTF-8"),
@@ -64,8 +92,8 @@ def select(needs: list[Need]) -> tuple[list[str], list[str]]:
     return packages, [what for what, name in chosen.items() if not name]
 
 
-def privilege() -> list[str] | None:
-    """What to put before a command that needs root's rights; None when there is no way."""
+def privilege() -> Optional[list[str]]:
+    """The words to put before a command that needs root's rights; None if root cannot be had."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo"):
@@ -76,10 +104,10 @@ def privilege() -> list[str] | None:
     return None
 
 
-def apt(prefix: list[str], *arguments: str, what: str) -> None:
+def apt(prefix: list[str], *arguments: str, what: str) -> str:
     """Run apt-get, which tells its progress in lines such as `dlstatus:1:42.0:Retrieving ...`."""
 
-    def note(line: str) -> str | None:
+    def note(line: str) -> Optional[str]:
         status = re.match(r"(?:dl|pm)status:[^:]*:([\d.]+):(.*)", line)
         if status:
             return f"{float(status.group(1)):.0f} %, {status.group(2)}"
@@ -88,7 +116,7 @@ def apt(prefix: list[str], *arguments: str, what: str) -> None:
 
     settings = ["DEBIAN_FRONTEND=noninteractive", "NEEDRESTART_SUSPEND=1", "LC_ALL=C.UTF-8"]
     options = ["-q", "-o", "APT::Status-Fd=1", "-o", "DPkg::Lock::Timeout=300"]
-    run([*prefix, "env", *settings, "apt-get", *options, *arguments], what, note=note)
+    return run([*prefix, "env", *settings, "apt-get", *options, *arguments], what, note=note)
 
 
 def install(needs: list[Need]) -> None:
@@ -101,11 +129,26 @@ def install(needs: list[Need]) -> None:
     prefix = privilege()
     if prefix is None:
         ask_for_root(needs)
+    try:
+        install_with(prefix, needs)
+    except StepError as problem:
+        if prefix and NO_RIGHTS.search(str(problem)):
+            ask_for_root(needs)
+        if UNREACHABLE.search(str(problem)):
+            raise offline("apt reaches no mirror", "`apt-config dump Acquire`") from problem
+        raise
+
+
+def install_with(prefix: list[str], needs: list[Need]) -> None:
+    """Install the packages that meet these needs; `prefix`: words that give root's rights."""
     packages, unmet = select(needs)
-    updated = bool(unmet)
-    if updated:
-        apt(prefix, "update", what="apt: package indexes")
+    updated = ""
+    if unmet:
+        updated = apt(prefix, "update", what="apt: package indexes")
         packages, unmet = select(needs)
+    # `apt-get update` succeeds even if it reaches no mirror: it keeps the indexes it had.
+    if unmet and UNREACHABLE.search(updated):
+        raise offline("apt reaches no mirror", "`apt-config dump Acquire`")
     if unmet:
         raise PrepareError(
             f"this machine's apt has no package for: {', '.join(unmet)}. Install it by hand and "
@@ -115,25 +158,40 @@ def install(needs: list[Need]) -> None:
         install_packages(prefix, packages)
     except StepError as problem:
         if "dpkg --configure -a" in str(problem):
-            # Ctrl-C in an earlier installation: dpkg must end that one first.
+            # An earlier installation was interrupted: dpkg must complete it first.
             finish_interrupted(prefix)
-        elif updated:
+        elif updated or NO_RIGHTS.search(str(problem)):
             raise
         else:
-            # Indexes that are out of date name files that the archive no longer has.
+            # The indexes may be out of date, and name files that the archive no longer has.
             apt(prefix, "update", what="apt: package indexes")
         install_packages(prefix, packages)
 
 
+def offline(what: str, settings: str) -> PrepareError:
+    """The error for a fetch that failed; `settings` is a command that shows the client's proxy."""
+    return PrepareError(
+        f"{what}. Is this machine online, and is its proxy known ({settings}, https_proxy)? Only "
+        "the first run needs it: go on with the same command once it is."
+    )
+
+
 def finish_interrupted(prefix: list[str]) -> None:
-    """Let dpkg set up the packages that an interrupted installation had only unpacked."""
+    """Let dpkg configure the packages that an interrupted installation has only unpacked."""
     settings = ["DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8"]
     command = [*prefix, "env", *settings, "dpkg", "--configure", "-a"]
-    run(command, "dpkg: end an interrupted installation")
+    try:
+        run(command, "dpkg: end an interrupted installation")
+    except StepError as problem:
+        raise PrepareError(
+            "an earlier installation on this machine was interrupted, and dpkg cannot end it. Let "
+            "root mend that with `dpkg --configure -a`, then run the same command again.\n"
+            f"{problem}"
+        ) from problem
 
 
 def ask_for_root(needs: list[Need]) -> None:
-    """Say what root would have to do, and end."""
+    """Print the commands that root must run, and exit with status 2."""
     packages, unmet = select(needs)
     packages += [need.one_of[-1] for need in needs if need.what in unmet and need.one_of]
     print(
@@ -146,7 +204,7 @@ def ask_for_root(needs: list[Need]) -> None:
 
 
 def install_packages(prefix: list[str], packages: list[str]) -> None:
-    """Install, saying first how much there is to fetch."""
+    """Install packages by apt; the step's name says how much is fetched."""
     command = ["install", "-y", "--no-install-recommends", "--no-remove", *packages]
     plan = subprocess.run(
         ["apt-get", *command, "--print-uris"], capture_output=True, text=True, check=False
@@ -157,7 +215,7 @@ def install_packages(prefix: list[str], packages: list[str]) -> None:
 
 
 def within_reach(needs: list[Need]) -> list[Need]:
-    """Without the optional ones that this machine's apt has nothing for."""
+    """The needs without those that are optional and for which this machine's apt has no package."""
     if not any(need.optional for need in needs):
         return needs
     _, unmet = select(needs)
@@ -165,7 +223,10 @@ def within_reach(needs: list[Need]) -> list[Need]:
 
 
 def meet(groups: list[str]) -> None:
-    """Install what is missing; twice, because what a tool needs is known once it is there."""
+    """Install what is missing.
+
+    There are two rounds: whether Verilator needs lz4.h is known only when Verilator is installed.
+    """
     for _ in range(2):
         lacking = within_reach(missing(groups))
         if not lacking:
@@ -203,9 +264,10 @@ def group_locks(groups: list[str]) -> dict[str, Path]:
 
 
 def wanted_stamps(groups: list[str]) -> dict[str, str]:
-    """What the stamps in .venv must say: its packages, the project itself, those of the groups.
+    """Names and texts of the stamps in .venv: packages, the project itself, packages of the groups.
 
-    Programs in a virtual environment name its place, so that a moved one is as good as none.
+    A stamp holds the path of .venv: programs in a virtual environment contain that path, so a moved
+    one must be made again.
     """
     extra = group_locks(groups).items()
     return {
@@ -216,14 +278,14 @@ def wanted_stamps(groups: list[str]) -> dict[str, str]:
 
 
 def stamped(name: str, value: str) -> bool:
-    """Whether .venv carries this stamp, which is written after what it stands for."""
+    """Whether .venv has this stamp. A stamp is written after the installation it stands for."""
     with contextlib.suppress(OSError):
         return (VENV / name).read_text() == value
     return False
 
 
 def venv_runs() -> bool:
-    """Whether .venv has a Python that starts, from this very place."""
+    """Whether .venv has a Python that starts, has pip, and takes .venv for its prefix."""
     with contextlib.suppress(OSError):
         asked = subprocess.run(
             [VENV / "bin" / "python", "-I", "-c", "import sys, pip; print(sys.prefix)"],
@@ -234,12 +296,13 @@ def venv_runs() -> bool:
 
 
 def make_venv(groups: list[str]) -> None:
-    """Make .venv what the lock files say, with the project itself in it, editable."""
+    """Make .venv with the packages of the lock files and with the project itself (editable)."""
     packages, project, *extra = wanted_stamps(groups).items()
     pip = [VENV / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install"]
     if not (stamped(*packages) and venv_runs()):
         shutil.rmtree(VENV, ignore_errors=True)
-        # In somebody else's virtual environment, the Python below it is the one that stays.
+        # If this program runs in another virtual environment, .venv is made with that one's base
+        # Python, as the other environment may be removed.
         base = getattr(sys, "_base_executable", None) or sys.executable
         run([base, "-m", "venv", VENV], "Python environment .venv")
         install_locked(pip, LOCK)
@@ -256,16 +319,21 @@ def make_venv(groups: list[str]) -> None:
 
 
 def install_locked(pip: list, lock: Path) -> None:
-    """Install what a lock file has, and nothing without a hash."""
+    """Install the packages of a lock file; pip refuses any without a hash."""
     options = ["--require-hashes", "--only-binary", ":all:", "-r", lock]
-    run([*pip, *options], f"pip: packages of {lock.relative_to(ROOT)}", note=pip_downloads())
+    try:
+        run([*pip, *options], f"pip: packages of {lock.relative_to(ROOT)}", note=pip_downloads())
+    except StepError as problem:
+        if UNREACHABLE.search(str(problem)):
+            raise offline("pip reaches no package index", "`pip config list`") from problem
+        raise
 
 
-def pip_downloads() -> Callable[[str], str | None]:
-    """Add up what pip says it downloads."""
+def pip_downloads() -> Callable[[str], Optional[str]]:
+    """A function for run() that adds up the downloads in pip's output, and returns "N MB"."""
     total = 0.0
 
-    def note(line: str) -> str | None:
+    def note(line: str) -> Optional[str]:
         nonlocal total
         found = re.search(r"Downloading \S+ \(([\d.]+) (kB|MB)", line)
         if found:
@@ -279,12 +347,7 @@ def pip_downloads() -> Callable[[str], str | None]:
 
 
 def refuse_what_cannot_work(groups: list[str]) -> None:
-    """End early where a later step would fail with a riddle."""
-    if sys.version_info < PYTHON:
-        raise PrepareError(
-            f"{sys.executable} is Python {platform.python_version()}, and 3.9 is the least that "
-            "will do. Name another one: `make PYTHON=python3.11 ...`."
-        )
+    """PrepareError for a path or a machine on which a later step would fail without saying why."""
     if re.search(r"[\s:]", str(ROOT)):
         raise PrepareError(
             f"the repository is in {str(ROOT)!r}, and make and the kernel's build cannot cope with "
@@ -297,8 +360,42 @@ def refuse_what_cannot_work(groups: list[str]) -> None:
         )
 
 
+def refuse_a_full_disk(groups: list[str]) -> None:
+    """PrepareError, before anything is fetched, if a first run would fill the disk.
+
+    Later runs need little space, and are not checked.
+    """
+    stamps = list(wanted_stamps([group for group in groups if group == FOR_TESTS]))
+    if all((VENV / stamp).exists() for stamp in stamps):
+        return
+    needed = SPACE_FOR_TESTS if FOR_TESTS in groups else SPACE
+    free = shutil.disk_usage(ROOT).free / 1e9
+    if free < needed:
+        raise PrepareError(
+            f"{ROOT} has {free:.1f} GB free, and a first run takes {needed} GB there. Make "
+            "room, or clone the repository to a larger disk."
+        )
+
+
+def refuse_a_folder_that_cannot_be_written() -> None:
+    """PrepareError if .venv cannot be made; build_lock() checks the same of build/."""
+    if not VENV.exists() and not os.access(ROOT, os.W_OK):
+        raise PrepareError(
+            f"{ROOT} cannot be written, and the Python environment .venv goes there. Give the "
+            "folder to your user, or clone the repository to another place."
+        )
+
+
+def sentence(problem: Exception) -> Optional[str]:
+    """The sentence for a known cause in a failed step's output, else None."""
+    if isinstance(problem, PrepareError):
+        return None
+    found = (text for pattern, text in SENTENCES.items() if re.search(pattern, str(problem)))
+    return next(found, None)
+
+
 def build_lock():
-    """The open file that a set-up locks, in build/; an error where nothing can be made there."""
+    """The open file in build/ that a set-up locks; PrepareError if build/ cannot be written."""
     lock = ROOT / "build" / ".prepare.lock"
     try:
         lock.parent.mkdir(exist_ok=True)
@@ -311,7 +408,7 @@ def build_lock():
 
 
 def check(groups: list[str]) -> bool:
-    """Say what is there and what is missing; true when nothing is."""
+    """Print for each need whether it is met; True if nothing is missing."""
     complete = True
     for group in groups:
         for need in NEEDS[group]:
@@ -324,7 +421,7 @@ def check(groups: list[str]) -> bool:
     return complete and ready
 
 
-def main(argv: list[str] | None = None) -> int:
+def main(argv: Optional[list[str]] = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = ", ".join(NEEDS)
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {names}; default sim guest")
@@ -336,14 +433,16 @@ def main(argv: list[str] | None = None) -> int:
         parser.error(f"no group {unknown[0]!r}; there are {names}")
     try:
         refuse_what_cannot_work(groups)
+        refuse_a_full_disk(groups)
         if options.check:
             return 0 if check(groups) else 1
+        refuse_a_folder_that_cannot_be_written()
         with build_lock() as handle:
             fcntl.flock(handle, fcntl.LOCK_EX)  # a second `make` waits here
             meet(groups)
             make_venv(groups)
     except (PrepareError, StepError) as problem:
-        print(f"error: {problem}", file=sys.stderr)
+        print(f"error: {sentence(problem) or problem}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted; run the command again to go on", file=sys.stderr)

@@ -3,15 +3,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Steps that may take longer than a few seconds, and say so while they run.
 
-Promises: every step ends with one line (what, how much, seconds), but for one that was over before
-its `patience` was; on a terminal that line lives while the step runs, elsewhere it is repeated
-every ten seconds; a failed step shows the command and the last lines of its output; an interrupted
-step leaves no child behind. Writes to stderr, so that stdout is free for results.
+Promises: every step ends with one line (what, how much, seconds), except a step that took less than
+its `patience`. On a terminal the line is updated while the step runs; a long line is cut to fit,
+but its seconds are always shown. Elsewhere the line is repeated every ten seconds. After `phase`
+the line begins with the part of the whole work. The error of a failed step has the last lines of
+its output, and then the command. An interrupted step leaves no child behind. The lines go to
+stderr, so that stdout is free for results.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,10 +25,31 @@ from collections.abc import Callable
 TERMINAL_PERIOD = 0.2
 LOG_PERIOD = 10.0
 TAIL_LINES = 20
+# Messages by which pip and apt say that they reach no server.
+UNREACHABLE = re.compile(
+    "NewConnectionError|ConnectTimeoutError|name resolution|Network is unreachable|ProxyError|"
+    "Could not resolve|Could not connect|Temporary failure resolving|Unable to connect to"
+)
+
+
+_phase = ""
+
+
+def phase(number: int, total: int) -> None:
+    """Let the lines of later steps begin with `NUMBER of TOTAL`, the part of the whole work."""
+    global _phase
+    _phase = f"{number} of {total}: "
 
 
 class StepError(RuntimeError):
-    """A step failed; the text says which, with the last lines of its output."""
+    """A step failed; the text has the step, the last lines of its output, and its command.
+
+    `output` is all that a failed command has printed.
+    """
+
+    def __init__(self, text: str, output: str = ""):
+        super().__init__(text)
+        self.output = output
 
 
 def tail(text: str | bytes, lines: int = TAIL_LINES) -> str:
@@ -39,7 +63,8 @@ def tail(text: str | bytes, lines: int = TAIL_LINES) -> str:
 class Step:
     """One step: `with Step("fetch QEMU", total=37e6) as step: ... step.show(done=1e6)`.
 
-    `patience`: seconds before anything is written; a cached build has nothing to say.
+    `total` in bytes, 0: unknown. `patience`: seconds before anything is written, so that a cached
+    build writes nothing.
     """
 
     def __init__(self, what: str, total: float = 0, stream=None, patience: float = 0):
@@ -48,7 +73,7 @@ class Step:
         self.stream = stream or sys.stderr
         self.patience = patience
         self.started = self.shown = time.monotonic()
-        self.result = ""  # what the last line says
+        self.result = ""  # text of the step's last line
         self.live = self.stream.isatty()
 
     def __enter__(self) -> Step:
@@ -61,7 +86,10 @@ class Step:
             self._write(self.result or _amount(self.total), last=True)
 
     def show(self, done: float = 0, note: str = "") -> None:
-        """Say how far the step is; cheap enough to be called in every round of a loop."""
+        """Show how far the step is: `done` bytes, or the text `note`.
+
+        It writes at most once in a period, so a loop may call it in every round.
+        """
         now = time.monotonic()
         if now - self.started < self.patience:
             return
@@ -70,11 +98,13 @@ class Step:
             self._write(note or _amount(done, self.total), last=not self.live)
 
     def _write(self, note: str, last: bool) -> None:
-        seconds = time.monotonic() - self.started
-        line = f"  {self.what}" + (f": {note}" if note else "") + f"  ({seconds:.1f} s)"
-        if self.live and not last:
+        line = f"  {_phase}{self.what}" + (f": {note}" if note else "")
+        seconds = f"  ({time.monotonic() - self.started:.1f} s)"
+        if self.live:
             # A line longer than the terminal would wrap, and the next one could not replace it.
-            line = line[: (os.get_terminal_size(self.stream.fileno()).columns or 80) - 1]
+            room = (os.get_terminal_size(self.stream.fileno()).columns or 80) - 1 - len(seconds)
+            line = line if len(line) <= room else line[: room - 3] + "..."
+        line += seconds
         self.stream.write(("\r\x1b[K" if self.live else "") + line + ("\n" if last else ""))
         self.stream.flush()
 
@@ -99,10 +129,9 @@ def run(
 ) -> str:
     """Run a command as a step and return its output (stdout and stderr together).
 
-    `tie` is for what may be killed with this process (see `tied`), `patience` for what is mostly
-    over at once (see `Step`). `measure()` returns the bytes
-    done so far; `note(line)` turns a line of output into the text to show, or None to keep the
-    one before.
+    `tie`: the command is killed if this process ends (see `tied`). `total`, `patience`: see `Step`.
+    `measure()` returns the bytes done so far. `note(line)` turns a line of output into the text to
+    show, or returns None to keep the text before. Raises StepError if the command fails.
     """
     argv = [str(word) for word in argv]
     with Step(what, total, patience=patience) as step:
@@ -128,20 +157,24 @@ def run(
             stop(child)
         if child.returncode:
             raise StepError(
-                f"{what}: exit status {child.returncode} from\n    {' '.join(argv)}\n"
-                f"  which printed last:\n{tail(''.join(output))}"
+                f"{what}: exit status {child.returncode}, and these last words:\n"
+                f"{tail(''.join(output))}\n  The command was {' '.join(argv)}",
+                "".join(output),
             )
     return "".join(output)
 
 
 def tied(argv: list) -> list[str]:
-    """The same command, which the kernel kills when this process ends, whatever ends this one."""
+    """The command with a guard: the kernel kills it when this process ends, even by SIGKILL.
+
+    Without the program setpriv it is the command itself.
+    """
     guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
     return [*guard, *(str(word) for word in argv)]
 
 
 def stop(child: subprocess.Popen, patience: float = 5) -> None:
-    """End a child that is still running: a request first, then by force."""
+    """End a child that is still running: by SIGTERM, and after `patience` seconds by SIGKILL."""
     if child.poll() is not None:
         return
     try:
@@ -151,5 +184,6 @@ def stop(child: subprocess.Popen, patience: float = 5) -> None:
         child.kill()
         child.wait()
     except PermissionError:
-        # Under sudo the child is root's; Ctrl-C has reached it through the terminal.
+        # Under sudo the child belongs to root. Ctrl-C has reached it through the terminal, so it
+        # ends by itself.
         child.wait()

@@ -5,28 +5,31 @@
  */
 
 /*
- * Client of the scale example: for a few shifts, sends a ring's worth of numbers through the card and
- * compares what comes back.  usage: client DEVICE   (/dev/litepcie0 or sim:SOCKET)
+ * Client of the scale examples: for a few shifts, sends a ring of numbers through the card and
+ * compares the first BUFFERS buffers that come back.
+ * usage: client DEVICE   (/dev/litepcie0 or sim:SOCKET)
  *
  * Exit status 0: every word was right, 1: something failed, 2: usage.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <string.h>
 
 #include "csr.h"
 #include "liblitepcie.h"
 
-#define BUFFERS		16	/* sent and compared for each shift */
+#define BUFFERS		16	/* compared for each shift */
 #define TIMEOUT_MS	10000
-#define WRONG		1	/* the card answered, with another word than it should */
+#define WRONG		1	/* the card sent a wrong word */
 
 static uint32_t word(uint64_t buffer, size_t index)
 {
 	return (uint32_t)(buffer * 0x9e3779b9u + index * 0x85ebca6bu);
 }
 
-/* The card may go round its ring for ever, so all of it is filled. */
+/* The card may loop over the whole ring, so every buffer of it is filled. */
 static int fill_ring(struct litepcie *dev)
 {
 	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);
@@ -93,7 +96,7 @@ static int run(struct litepcie *dev, unsigned int shift)
 	return rc;
 }
 
-/* A call of the library that failed left a sentence; a wait that was in vain, and a word, did not. */
+/* Why run() failed. The library has a sentence for its own errors only, not for the first two. */
 static const char *sentence(struct litepcie *dev, int rc)
 {
 	if (rc == WRONG)
@@ -110,11 +113,11 @@ int main(int argc, char **argv)
 	struct litepcie *dev;
 	int rc;
 
-	if (argc != 2) {
-		fprintf(stderr, "usage: %s /dev/litepcieN|sim:SOCKET\n", argv[0]);
+	if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[1], "-d") != 0)) {
+		fprintf(stderr, "usage: %s [-d] /dev/litepcieN|sim:SOCKET\n", argv[0]);
 		return 2;
 	}
-	rc = litepcie_open(&dev, argv[1], why);
+	rc = litepcie_open(&dev, argv[argc - 1], why);
 	if (rc) {
 		fprintf(stderr, "%s\n", why);
 		return 1;

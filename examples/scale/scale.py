@@ -4,8 +4,9 @@
 
 """Example for the user slot: scale every 32-bit word of the stream by a power of two.
 
-Takes and gives one beat of eight words in every cycle; bits that leave a word are lost. A new
-`user_shift` holds for the beats behind it: write it while the stream rests.
+Takes and gives one beat of eight words in every cycle; bits shifted out of a word are lost. A new
+`user_shift` applies to the beats that come after it, even inside a packet: write it while no data
+passes.
 """
 
 from litex.gen import *
@@ -26,7 +27,7 @@ class Scale(LiteXModule):
 
         # # #
 
-        # A register before the shifters and one behind keep their delay out of the neighbours'.
+        # Registers before and behind the shifters keep their delay out of the neighbours' paths.
         self.before = before = stream.Buffer(stream_layout())
         self.behind = behind = stream.Buffer(stream_layout())
         self.comb += [

@@ -9,7 +9,7 @@ import spinal.lib._
 
 /** Scale every 32-bit word of the stream by a power of two: examples/scale in SpinalHDL.
   *
-  * Takes and gives one beat in every cycle; bits that leave a word are lost.
+  * Takes and gives one beat in every cycle; bits shifted out of a word are lost.
   */
 case class SpinalScale(dataWidth: Int = 256, wordWidth: Int = 32) extends Component {
   require(dataWidth % wordWidth == 0, s"a beat of $dataWidth bits has no whole words of $wordWidth")
@@ -21,7 +21,7 @@ case class SpinalScale(dataWidth: Int = 256, wordWidth: Int = 32) extends Compon
   }
   noIoPrefix()
 
-  // A register before the shifters and one behind keep their delay out of the neighbours'.
+  // Registers before and behind the shifters keep their delay out of the neighbours' paths.
   val before = io.sink.stage()
   val words  = Vec(before.payload.subdivideIn(wordWidth bits).map(_ |<< io.shift))
   val scaled = before.translateWith(words.asBits)

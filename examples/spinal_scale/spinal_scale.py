@@ -4,7 +4,8 @@
 
 """Example for the user slot: the SpinalHDL block SpinalScale, with its register.
 
-Only the instance stands here; SpinalScale.scala is the logic. `user_shift` is as in examples/scale.
+This file has only the instance; the logic is SpinalScale.scala. `user_shift` is as in
+examples/scale.
 """
 
 from pathlib import Path

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A buffer each way between the DMA and the user: LitePCIe's registers, for a stream of packets.
+"""A buffer in each direction between the DMA and the user, with LitePCIe's registers.
 
-Software sets how many bytes a buffer takes, and reads how many it holds, or the extreme since it
-wrote to the status register.
+Software sets how many bytes a buffer may hold. It reads how many bytes the buffer holds, or the
+extreme since software last wrote to the status register.
 """
 
 from litex.gen import *
@@ -39,14 +39,14 @@ def _status(name):
 # Buffers ------------------------------------------------------------------------------------------
 
 class StreamBuffer(LiteXModule):
-    """`size` bytes of a stream, behind the two registers of one direction.
+    """A FIFO of `size` bytes for one direction, and its two registers.
 
-    `lowest`: the extreme that it keeps is the least level, otherwise the greatest.
+    `lowest`: the status register keeps the lowest level; otherwise the highest.
     """
     def __init__(self, size, control, status, lowest):
         self.sink   = stream.Endpoint(stream_layout()) # i
         self.source = stream.Endpoint(stream_layout()) # o
-        self.held   = Signal()                         # o, it is not empty.
+        self.held   = Signal()                         # o, the FIFO is not empty.
 
         # # #
 
@@ -71,7 +71,9 @@ class StreamBuffer(LiteXModule):
         self.comb += status.fields.level[BEAT_BITS:].eq(Mux(instant, fifo.level, extreme))
 
 class Buffering(LiteXModule):
-    """LitePCIe's place in the channel: `sink` and `next_source` are h2c, the other two c2h."""
+    """The buffers of both directions. Streams have LitePCIe's names: h2c goes from `sink` to
+    `next_source`, c2h from `next_sink` to `source`.
+    """
     def __init__(self, size):
         self.reader_fifo_control = _control("Reader", "Minimal", size)
         self.reader_fifo_status  = _status("Reader")

@@ -2,15 +2,16 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The card's writes to host memory: a stream fills what a table of descriptors says.
+"""The card's writes to host memory: a stream fills the buffers of a table of descriptors.
 
-A descriptor counts, and interrupts, when the last of its data was handed to the endpoint: the
-endpoint holds an interrupt back until that data has left.
+A descriptor counts, and raises its interrupt, when the last of its data was handed to the endpoint.
+The endpoint holds the interrupt back until that data has left.
 
-Two things end a descriptor early, unless its `last_disable` is set: the stream's `last`, behind the
-bytes that count of that beat, and the flush time, if the stream has paused for so long. The next
-beat begins the next descriptor. Of a beat that ends a descriptor the bytes beyond its length are
-lost: a buffer that a packet may fill has a multiple of 32 bytes.
+Two things end a descriptor early, unless its `last_disable` is set. The stream's `last` ends it
+behind the valid bytes of that beat. The flush time ends it if the stream has paused for so long.
+The next beat begins the next descriptor. If a descriptor ends in the middle of a beat because its
+buffer is full, the rest of that beat is lost: a buffer for packets should have a multiple of 32
+bytes.
 """
 
 from litex.gen import *
@@ -33,28 +34,29 @@ from lanebox.dma.descriptors import (
 from lanebox.dma.notices import Account, Notices
 
 STORE_BEATS = 4*PIECE_BEATS # One piece leaves while others come in.
-HEADERS     = 16            # Pieces whose data is in the store.
-HEADER_ROOM = HEADERS - 1     # Seen a cycle late,
-STORE_ROOM  = STORE_BEATS - 1 # as this is.
+HEADERS     = 16            # Most pieces whose data is in the store.
+HEADER_ROOM = HEADERS - 1     # One less: the level is seen a cycle late.
+STORE_ROOM  = STORE_BEATS - 1 # One less: the level is seen a cycle late.
 
 class C2h(LiteXModule):
-    """Writes through `port`, one of the endpoint's master ports, where the table says.
+    """Writes a stream to where the table says, through `port`, a master port of the endpoint.
 
-    A write is begun when all of its data is here: a stream that pauses holds up nobody else.
+    A write begins when all of its data is in the store, so a stream that pauses holds up no other
+    client.
 
-    Disabled, it ends the write that it is in, writes the notices of what has ended, drops
-    everything else, and takes and drops what the stream brings. It says in its register when it is
-    at rest, and does not start again before.
+    When it is disabled, it finishes the write that has begun, writes the notices of descriptors
+    that have ended, and drops everything else. It goes on to take and drop the stream. Bit 1 of its
+    enable register says that it is at rest; it does not start again before.
 
-    `notices` tells the host of what has ended, through the same port, and of `h2c`, the account of
-    the other direction, as well.
+    `notices` writes records and status lines for the host through the same port. `h2c` is the
+    account of the other direction, for its status line.
     """
     def __init__(self, endpoint, port, h2c):
         self.sink       = stream.Endpoint(layouts.stream_layout()) # i
         self.irq        = Signal()   # o, one cycle: a descriptor is done.
-        self.enable     = Signal()   # o, as software wants it.
-        self.flush_time = Signal(32) # i, cycles of silence that end a descriptor; 0: none do.
-        self.busy       = Signal()   # o, time passes for it.
+        self.enable     = Signal()   # o, software has enabled it.
+        self.flush_time = Signal(32) # i, cycles of silence that end a descriptor; 0: never.
+        self.busy       = Signal()   # o, device time must run for it.
 
         self._enable = CSRStorage(2,
             description="Bit 0: write what the table says. Bit 1 (read): no write is under way.")
@@ -87,15 +89,15 @@ class C2h(LiteXModule):
         self.add_busy()
 
     def add_pieces(self):
-        """From the stream to the store, and a header for each piece that is in it."""
+        """Moves the stream into the store, with a header for each piece."""
         piece, sink, header = self.cutter.source, self.sink, self.headers.sink
         empty               = Signal()
         room, store_room    = Signal(), Signal()
         beat                = Signal(max=PIECE_BEATS)
         taken, full, ended  = Signal(), Signal(), Signal()
-        message             = Signal() # With a beat: it ends the descriptor.
-        self.flushes        = Signal() # Without one: the descriptor ends.
-        self.silent         = Signal() # It may.
+        message             = Signal() # The beat ends its descriptor.
+        self.flushes        = Signal() # The flush time ends the descriptor, without a beat.
+        self.silent         = Signal() # The flush time has passed.
         self.comb += [
             empty.eq(piece.beats == 0),
             If(self.run,
@@ -120,9 +122,9 @@ class C2h(LiteXModule):
             store_room.eq(self.store.level < STORE_ROOM),
         ]
 
-        # What the endpoint is told of it.
+        # The header: the fields of the write that the piece will become.
         count, early = Signal(bits_for(BEAT_BYTES)), Signal()
-        whole_bytes  = sink.bytes[:5] # Modulo a beat, as those of the piece: 0 is all of it.
+        whole_bytes  = sink.bytes[:5] # Modulo 32, like piece.bytes: 0 is a whole beat.
         self.short = short = ShortPiece(piece.address[:2], beat, count)
         self.comb += [
             count.eq(Mux(self.flushes, 0, Cat(whole_bytes, whole_bytes == 0))),
@@ -143,11 +145,12 @@ class C2h(LiteXModule):
         self.add_silence(taken, ended & header.last)
 
     def add_silence(self, taken, ended):
-        """`silent`: the flush time has passed since a beat of this descriptor was taken."""
-        rest        = Signal(len(self.flush_time)) # Down to 1; always 0 without a flush time.
+        """`silent`: the flush time has passed since the last beat of this descriptor was taken."""
+        # Cycles that are left, down to 1; always 0 without a flush time.
+        rest        = Signal(len(self.flush_time))
         timed       = Signal()
         partly      = Signal() # The descriptor has data, and takes more.
-        self.timing = Signal() # Until it is silent.
+        self.timing = Signal() # The flush time runs.
         self.comb += self.timing.eq(partly & timed & ~self.cutter.source.last_disable)
         self.sync += [
             timed.eq(self.flush_time != 0),
@@ -166,20 +169,21 @@ class C2h(LiteXModule):
         ]
 
     def add_writes(self, phy, port):
-        """From the store to `port.source`, turned to the bytes of the first dword.
+        """Moves data from the store to `port.source`, shifted to its byte offset in the first
+        dword.
 
-        A write of the notices begins where one of data ends, and looks the same from there on.
+        A write of notices begins only where a write of data has ended, and uses the same signals.
         """
         header, store, source = self.headers.source, self.store.source, port.source
         notice = self.notices
         beat   = Signal(max=PIECE_BEATS + 1)
-        begun  = Signal() # The endpoint has been offered this write: it is carried through.
-        ends   = Signal() # The next beat is the last, unless it is the first.
-        moves  = Signal() # Data does.
-        last   = Signal() # Of data,
-        told   = Signal() # or of a notice.
+        begun  = Signal() # The endpoint was offered this write, so it must be finished.
+        ends   = Signal() # If this is not the first beat: it is the last.
+        moves  = Signal() # A beat of data is offered.
+        last   = Signal() # This is the last beat of a write of data.
+        told   = Signal() # This is the last beat of a notice.
         fire   = Signal()
-        carry  = Signal(24) # The end of the beat before.
+        carry  = Signal(24) # The last 24 bits of the beat before.
         window = Signal(len(carry) + layouts.DATA_WIDTH)
         turned = Signal(layouts.DATA_WIDTH)
         end    = Mux(notice.valid, notice.end, header.end)
@@ -228,7 +232,7 @@ class C2h(LiteXModule):
             begun.eq(moves & ~(source.ready & last)),
         ]
 
-        # Nothing is half written: all that is here can go.
+        # If no write is half done, everything in here can be dropped.
         drop = Signal()
         self.begun = begun
         self.comb += [
@@ -244,7 +248,7 @@ class C2h(LiteXModule):
     def add_account(self):
         """A descriptor is done with the last beat of its last write."""
         header, table, account = self.headers.source, self.table, self.account
-        counts = Signal() # As the table says it, but before the write is over.
+        counts = Signal() # Like table.counted, but known before the write is over.
         self.comb += [
             counts.eq(header.valid & header.last & self.run &
                 (header.epoch == table.epoch) & ~table.flush),
@@ -266,21 +270,24 @@ class C2h(LiteXModule):
         ]
 
     def add_busy(self):
-        """Time passes while something can move, or will by itself. A loop is work in any case."""
+        """Device time runs while something can move, or will move by itself. In loop mode it always
+        runs.
+        """
         looping = self.table.loop_prog_n.storage
         moves   = looping | self.sink.valid | self.headers.source.valid | self.timing
         self.comb += self.busy.eq((self.enable & moves) | self.begun | self.account.waits)
 
 def header_layout():
-    """A write that the store has all data of; `last`: with it its descriptor is done."""
+    """A write whose data is all in the store. With `last` it ends its descriptor."""
     return EndpointDescription([
         ("address", layouts.ADDRESS_WIDTH),
-        ("none",    1), # Nothing is written: no bytes, or those before it were all.
+        ("none",    1), # No write: there are no bytes, or earlier pieces had them all.
         ("single",  1), # One beat.
         ("bytes",   bits_for(PIECE_BYTES)),
-        ("message", 1), # With `last`, why the descriptor has ended,
+        ("message", 1), # With `last`: the stream's `last` has ended the descriptor.
+        # With `last`: the flush time has ended the descriptor.
         ("flushed", 1),
-        ("error",   1), # and that the stream says so.
+        ("error",   1), # With `last`: the stream's `error` came with its `last`.
         *enables_layout(),
         *owner_layout(),
     ])

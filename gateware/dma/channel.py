@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A DMA channel: both directions, loopback, and a buffer each towards the user slot.
+"""A DMA channel: both directions, the loopback, and a buffer in each direction to the user slot.
 
-Either endpoint's channel has LitePCIe's registers and streams. With the stock endpoint it is
-LitePCIe's; with ours both engines are ours.
+The channel of either endpoint has LitePCIe's registers and streams. With the endpoint `litepcie`
+the whole channel is LitePCIe's; with `lanebox` both engines are this project's.
 """
 
 from functools import reduce
@@ -21,6 +21,7 @@ from lanebox.dma.buffering import Buffering
 from lanebox.dma.c2h import C2h
 from lanebox.dma.h2c import H2c
 from lanebox.dma.loopback import DmaLoopback
+from lanebox.dma.moderation import Moderation, ModerationRegisters
 from lanebox.dma.notices import Account, NoticeRegisters
 
 
@@ -34,14 +35,19 @@ def _add_doorbell(channel):
     ]))
 
 class DmaChannel(LiteXModule):
-    """LitePCIeDMA with our engines. Its parts have LitePCIe's names, since registers do."""
-    h2c_settled = True # An h2c descriptor counts as done when its data is here.
-    h2c_taken   = True # The enable register of h2c says when the user has taken all.
+    """LitePCIeDMA with this project's engines. Its parts have LitePCIe's names, since register
+    names are made of them.
+    """
+    h2c_settled = True # An h2c descriptor counts as done when its data has come.
+    # The enable register of h2c says when the user has taken all data.
+    h2c_taken   = True
 
     def __init__(self, endpoint):
-        self.sink   = stream.Endpoint(layouts.stream_layout()) # i, c2h
-        self.source = stream.Endpoint(layouts.stream_layout()) # o, h2c
-        self.busy   = Signal()                                 # o, device time passes.
+        self.sink    = stream.Endpoint(layouts.stream_layout()) # i, c2h
+        self.source  = stream.Endpoint(layouts.stream_layout()) # o, h2c
+        self.h2c_irq = Signal()                                 # o, one cycle: an interrupt of h2c.
+        self.c2h_irq = Signal()                                 # o, one cycle: an interrupt of c2h.
+        self.busy    = Signal()                                 # o, device time must run.
 
         # # #
 
@@ -60,8 +66,19 @@ class DmaChannel(LiteXModule):
         ]
         _add_doorbell(self)
 
-        # Data that waits for the user, or the user's for room.
+        self.h2c_moderation = Moderation()
+        self.c2h_moderation = Moderation()
+        self.comb += [
+            self.h2c_moderation.wanted.eq(self.reader.irq),
+            self.c2h_moderation.wanted.eq(self.writer.irq),
+            self.h2c_irq.eq(self.h2c_moderation.irq),
+            self.c2h_irq.eq(self.c2h_moderation.irq),
+        ]
+
+        # Busy, too: data waits for the user, the user's data waits for room, or an interrupt is
+        # kept back.
         self.comb += self.busy.eq(self.reader.busy | self.writer.busy |
+            self.h2c_moderation.waits | self.c2h_moderation.waits |
             (self.reader.enable & self.buffering.h2c.held) |
             (self.writer.enable & (self.buffering.c2h.held | self.sink.valid)))
 
@@ -73,11 +90,11 @@ def _stock_channel(endpoint):
         buffering_depth = layouts.DMA_BUFFER_SIZE,
         address_width   = layouts.ADDRESS_WIDTH,
     )
-    channel.h2c_settled = False # It counts what it has asked for.
+    channel.h2c_settled = False # LitePCIe counts a descriptor when it has asked for the data.
     channel.h2c_taken   = False
     _add_doorbell(channel)
 
-    # Its streams have no packets.
+    # LitePCIe's streams have no packets: only the data is connected.
     sink, source = (stream.Endpoint(layouts.stream_layout()) for _ in range(2))
     channel.comb += [
         sink.connect(channel.sink, keep={"valid", "ready", "data"}),
@@ -85,8 +102,10 @@ def _stock_channel(endpoint):
     ]
     channel.sink, channel.source = sink, source
 
-    channel.busy  = Signal() # o
-    channel.comb += channel.busy.eq(channel.reader.enable | channel.writer.enable)
+    channel.h2c_irq = channel.reader.irq
+    channel.c2h_irq = channel.writer.irq
+    channel.busy    = Signal() # o
+    channel.comb   += channel.busy.eq(channel.reader.enable | channel.writer.enable)
     return channel
 
 CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}
@@ -95,15 +114,16 @@ def make_channel(name, endpoint):
     """A channel for the endpoint called `name`."""
     return CHANNELS[name](endpoint)
 
-def add_notices(soc):
-    """The registers of what the channel tells the host in memory, where its engines can."""
+def add_extras(soc):
+    """Adds the registers that LitePCIe's channel does not have: notices, interrupt moderation."""
     channel = soc.pcie_dma0
     if isinstance(channel, DmaChannel):
+        soc.pcie_moderation0 = ModerationRegisters(channel.h2c_moderation, channel.c2h_moderation)
         soc.pcie_notices0 = NoticeRegisters(channel.writer)
         soc.comb += channel.writer.notices.time.eq(soc.device_time.time)
 
 def dma_constants(channel):
-    """What software is told of the channels, of which `channel` is the first."""
+    """Constants that tell software about the channels. `channel` is the first of them."""
     return {
         "DMA_CHANNELS":    layouts.DMA_CHANNELS,
         "DMA_ADDR_WIDTH":  layouts.ADDRESS_WIDTH,

@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What both directions of the DMA have before them: the table of descriptors, and its pieces.
+"""The table of descriptors, and how descriptors are cut into pieces, for both directions.
 
-Table, registers and descriptors are LitePCIe's: its software sees no difference. A descriptor may
-begin at any byte and have any number of bytes. On the stream its data begins on a beat of its own
-and takes as many beats as its bytes need; what the last of them has beyond is not defined.
+Table, registers and descriptors are LitePCIe's, so its software sees no difference. A descriptor
+may begin at any byte and have any number of bytes. On the stream its data begins with a new beat
+and takes as many beats as its bytes need. Bytes of the last beat behind the end are undefined.
 """
 
 from litepcie.frontend.dma import LitePCIeDMAScatterGather
@@ -19,42 +19,44 @@ from migen import *
 from lanebox import layouts
 
 BEAT_BYTES  = layouts.DATA_WIDTH//8
-PIECE_BYTES = layouts.LARGEST_PAYLOAD # The most that one request of the card asks for.
+PIECE_BYTES = layouts.LARGEST_PAYLOAD # The most that one request of the card may ask for.
 PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
-LENGTH_BITS = 24 # Of a descriptor: LitePCIe's.
-EPOCH_BITS  = 2  # Of a count of table resets: what left the table before one is told by it.
+LENGTH_BITS = 24 # LitePCIe's descriptors have so many bits of length.
+# Bits of a counter of table resets. It marks descriptors that left the table before a reset.
+EPOCH_BITS  = 2
 
 # Table --------------------------------------------------------------------------------------------
 
 def owner_layout():
-    """What a piece says of its descriptor, for the end of it."""
+    """Fields of a descriptor that its pieces carry: they are needed when it ends."""
     return [
-        ("irq",   1),          # It wants an interrupt.
-        ("round", 1),          # It is the table's first one, in loop mode.
+        ("irq",   1),          # The descriptor wants an interrupt.
+        ("round", 1),          # In loop mode: it is the first descriptor of the table.
         ("epoch", EPOCH_BITS), # See SettledTable.
     ]
 
 class SettledTable(LitePCIeDMAScatterGather):
-    """LitePCIe's table of descriptors, with a loop status that counts those which have ended.
+    """LitePCIe's table of descriptors, with a loop status that counts descriptors which have ended.
 
-    A descriptor belongs to the `epoch` in which it left the table. What was taken out before the
-    table was emptied neither counts nor interrupts when it ends.
+    A descriptor carries the `epoch` in which it left the table. If software has emptied the table
+    since, the descriptor neither counts nor interrupts when it ends.
     """
     def __init__(self, depth, address_width):
         LitePCIeDMAScatterGather.__init__(self, depth, address_width)
         self.flush   = Signal()               # o, software empties the table.
         self.epoch   = Signal(EPOCH_BITS)     # o
-        self.round   = Signal()               # o, what `source` shows begins a round of the table.
-        self.done    = Signal()               # i, one cycle: a descriptor has ended,
-        self.owner   = Record(owner_layout()) # i, and this is what its pieces say.
-        self.counted = Signal()               # o, with done: it counts.
-        self.irq     = Signal()               # o, with done: and wants an interrupt.
+        # o, the descriptor at `source` begins a round of the table.
+        self.round   = Signal()
+        self.done    = Signal()               # i, one cycle: a descriptor has ended.
+        self.owner   = Record(owner_layout()) # i, with done: the fields that its pieces carry.
+        self.counted = Signal()               # o, with done: the descriptor counts.
+        self.irq     = Signal()               # o, with done: it counts and wants an interrupt.
         self.settled = Signal(self.loop_status.size) # o, what software reads.
 
         # # #
 
         self.index, self.count = index, count = Signal(16), Signal(16)
-        counting = Signal() # LitePCIe counts no round before the first one is over.
+        counting = Signal() # Like LitePCIe: no round counts before the first is over.
         self.comb += [
             self.flush.eq(self.reset.re & self.reset.storage),
             self.round.eq(self.loop_prog_n.storage & self.source.first),
@@ -79,49 +81,54 @@ class SettledTable(LitePCIeDMAScatterGather):
                 )
             ),
         ]
-        self.loop_status.status = self.settled # Of which LiteX makes the register in the end.
+        # LiteX makes the register of this when the SoC is finalized.
+        self.loop_status.status = self.settled
 
 # Pieces -------------------------------------------------------------------------------------------
 
 def _cut_layout():
-    """Where a piece lies, and how long it is."""
+    """Where a piece begins, and how long it is."""
     return [
         ("address", layouts.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
         ("beats",   bits_for(PIECE_BEATS)), # Of the stream.
-        ("left",    LENGTH_BITS),           # Bytes of the descriptor from here on.
+        ("left",    LENGTH_BITS),           # Bytes of the descriptor, from this piece on.
     ]
 
 def _kept_layout():
-    """What all pieces of a descriptor have."""
+    """Fields that are the same in all pieces of a descriptor."""
     return [
         ("last_disable", 1), # LitePCIe's: the stream's `last` does not end the descriptor.
         *owner_layout(),
     ]
 
 def piece_layout():
-    """A part of a descriptor, with the dwords that its bytes touch as a request has them.
+    """A part of a descriptor: its bytes, and the request of whole dwords that holds them.
 
-    `first` and `last` are those of the descriptor. `tail`: the dwords take a beat more than the
-    bytes take of the stream. A descriptor of no bytes has one piece of none.
+    `first` and `last`: the first and last piece of the descriptor. `tail`: the request's dwords
+    take one beat more than the bytes take on the stream. A descriptor of no bytes has one piece of
+    no bytes.
     """
     return EndpointDescription([*_cut_layout(), *_kept_layout(), *enables_layout()])
 
 class DescriptorCutter(LiteXModule):
-    """Descriptors out of the table, cut into pieces of `largest` bytes of the stream at most.
+    """Takes descriptors from the table and cuts them into pieces of at most `largest` bytes.
 
-    A piece that begins inside a dword touches one dword more than its bytes need. It is a beat
-    shorter, or its last dword would be a request of its own.
+    A piece that begins inside a dword touches one dword more than its bytes need. It is made a beat
+    shorter, or that last dword would become a request of its own.
 
-    A descriptor of one piece passes in each cycle, the pieces of others in each fourth: their data
-    takes longer. The next descriptor's first piece is ready before it is needed. `terminate` drops
-    what is left of a descriptor. Without `run` nothing is taken, and what was taken is dropped.
+    Descriptors of one piece pass one per cycle; other pieces come in every fourth cycle, since
+    their data takes longer. The next descriptor's first piece is ready before it is needed.
+    `terminate` drops the rest of a descriptor. Without `run` nothing is taken from the table, and
+    pieces in here are dropped.
     """
     def __init__(self, table):
         self.source    = source = stream.Endpoint(piece_layout()) # o
         self.run       = Signal()                                 # i
-        self.hold      = Signal()                                 # i, `source` stays without run.
-        self.terminate = Signal()                                 # i, when `source` is taken.
+        # i, keep `source` even without `run`.
+        self.hold      = Signal()
+        # i, with `source` taken: drop the rest.
+        self.terminate = Signal()
         self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES) # i
 
         # # #
@@ -131,7 +138,7 @@ class DescriptorCutter(LiteXModule):
         self.add_ahead(table)
         self.add_rest()
         ahead, rest = self.ahead.source, self.rest
-        self.waits  = Signal() # For the rest, which is next.
+        self.waits  = Signal() # `source` is empty and waits for `rest`.
         taken, ended, loads = Signal(), Signal(), Signal()
         self.comb += [
             taken.eq(source.valid & source.ready),
@@ -163,7 +170,7 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def cut_off(self, piece, enables):
-        """`source` becomes what `piece` is."""
+        """Statements that load `source` with `piece` and its `enables`."""
         source = self.source
         return [
             *(getattr(source, name).eq(getattr(piece, name)) for name, _ in _cut_layout()),
@@ -172,7 +179,7 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def measure(self, piece, address, length):
-        """What `piece` takes of `length` bytes from `address` on."""
+        """Statements that set `piece` to the first piece of `length` bytes from `address` on."""
         most = Mux(address[:2] != 0, self.shifted_largest, self.largest)
         last = Signal()
         size = Signal(bits_for(PIECE_BYTES))
@@ -189,7 +196,9 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def add_ahead(self, table):
-        """The first piece of the next descriptor. When the table moves is a register's word."""
+        """Prepares the first piece of the next descriptor. Registers cut the way back to the
+        table's `ready`.
+        """
         layout     = EndpointDescription([*_cut_layout(), *_kept_layout()])
         self.ahead = ResetInserter()(stream.Buffer(layout, pipe_valid=True, pipe_ready=True))
         sink       = self.ahead.sink
@@ -206,7 +215,9 @@ class DescriptorCutter(LiteXModule):
         self.ahead_enables = PieceEnables(self.ahead.source)
 
     def add_rest(self):
-        """The piece behind `source`, which is right some cycles after it: `rest_age` counts."""
+        """Computes the piece after `source`. It is right some cycles after `source` was loaded:
+        `rest_age` counts them.
+        """
         source        = self.source
         address       = Signal(layouts.ADDRESS_WIDTH)
         length        = Signal(LENGTH_BITS)
@@ -222,17 +233,17 @@ class DescriptorCutter(LiteXModule):
 # Enables ------------------------------------------------------------------------------------------
 
 def enables_layout():
-    """A request's dwords, and which bytes of the outer two it means."""
+    """The dwords of a request, and the byte enables of the first and the last of them."""
     return [
         ("dwords", bits_for(PIECE_BYTES//4)), ("first_be", 4), ("last_be", 4),
-        ("end", bits_for(PIECE_BEATS)), # Its last beat,
-        ("tail", 1),                    # and whether that is one more than the stream's.
+        ("end", bits_for(PIECE_BEATS)), # Number of the last beat.
+        ("tail", 1),                    # That is one beat more than on the stream.
     ]
 
 class PieceEnables(LiteXModule):
-    """The fields of enables_layout() for the bytes of a piece; none count as one.
+    """The fields of enables_layout() for a piece. A piece of no bytes counts as one of one byte.
 
-    As the base specification has it in 2.2.5: a single dword has first enables only.
+    A single dword has only first enables (base specification 2.2.5).
     """
     def __init__(self, piece):
         for name, width in enables_layout():
@@ -241,7 +252,8 @@ class PieceEnables(LiteXModule):
         # # #
 
         offset = piece.address[:2]
-        behind = Signal(bits_for(PIECE_BYTES) + 1) # The last byte, from the first dword on.
+        # End of the piece, in bytes from its first dword on.
+        behind = Signal(bits_for(PIECE_BYTES) + 1)
         first, last, single = Signal(4), Signal(4), Signal()
         beats = Signal(bits_for(PIECE_BEATS))
         self.comb += [
@@ -258,10 +270,10 @@ class PieceEnables(LiteXModule):
         ]
 
 class ShortPiece(LiteXModule):
-    """The same fields, and `bytes`, for a piece that ends earlier than its descriptor says.
+    """The fields of enables_layout(), and `bytes`, for a piece that ends early.
 
-    It has `beat` whole beats of the stream and, of the beat behind them, `count` bytes: 1 to 32, or
-    0 if there is no such beat.
+    The piece has `beat` whole beats of the stream and `count` bytes of the next beat: 1 to 32, or 0
+    if there is no such beat.
     """
     def __init__(self, offset, beat, count):
         for name, width in enables_layout():
@@ -270,7 +282,8 @@ class ShortPiece(LiteXModule):
 
         # # #
 
-        behind = Signal(bits_for(BEAT_BYTES + 3)) # The last byte, from the last whole beat on.
+        # End of the piece, in bytes from the last beat on.
+        behind = Signal(bits_for(BEAT_BYTES + 3))
         dwords = Signal(bits_for(BEAT_BYTES//4 + 1))
         after  = Signal(bits_for(PIECE_BEATS))
         more, none, dword = Signal(), Signal(), Signal()
@@ -280,7 +293,8 @@ class ShortPiece(LiteXModule):
             dwords.eq((behind + 3) >> 2),
             after.eq(beat + 1),
             none.eq(count == 0),
-            more.eq(behind > BEAT_BYTES), # The turned bytes reach into a beat of their own.
+            # Shifted by the offset, the bytes reach into one beat more.
+            more.eq(behind > BEAT_BYTES),
             dword.eq((beat == 0) & ~none & (behind <= 4)),
             self.dwords.eq(Cat(dwords[:3], Mux(dwords[3], after, beat))),
             If(more,
@@ -299,5 +313,5 @@ class ShortPiece(LiteXModule):
         ]
 
 def last_dword(count):
-    """Enables of the last dword when `count` bytes of it are meant; 0 means all."""
+    """Byte enables of the last dword if `count` of its bytes are valid; 0 stands for all four."""
     return (1 << count) - 1 if count else 0xf

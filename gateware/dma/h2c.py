@@ -4,13 +4,15 @@
 
 """The card's reads of host memory: a table of descriptors becomes a stream, in the table's order.
 
-A descriptor is done when its data is here, whatever the round trip: only then do `loop_status` and
-the interrupt say so, and software may fill its buffer anew. LitePCIe's own engine says so when it
-has asked for the data, and so may have no more in flight than its software keeps its hands off.
+A descriptor is done when its data has come. Only then `loop_status` and the interrupt say so, and
+software may fill its buffer again. LitePCIe's own engine says so when it has asked for the data. So
+with LitePCIe's engine software must leave buffers alone for longer, and this limits how much the
+engine may have in flight.
 
-Unless its `last_disable` is set, a descriptor is a packet: its last beat has `last`, with the bytes
-that count of it. Data that the host fails to give is zero, and counted by the endpoint; that `last`
-comes with `error`. For a descriptor of no bytes one byte is read, and one beat comes.
+Unless its `last_disable` is set, a descriptor is a packet: its last beat has `last`, and `bytes`
+says how many bytes of that beat are valid. Data that the host fails to give is zero and counted by
+the endpoint, and `last` then comes with `error`. For a descriptor of no bytes one byte is read, and
+one beat comes.
 """
 
 from litex.gen import *
@@ -29,23 +31,25 @@ from lanebox.dma.descriptors import (
 )
 from lanebox.dma.notices import Account
 
-MOST_REQUESTS = 2*layouts.READ_TAGS # In flight, with those that wait for a tag or for delivery.
+# In flight, including those that wait for a tag or for delivery.
+MOST_REQUESTS = 2*layouts.READ_TAGS
 
 class H2c(LiteXModule):
-    """Reads through `port`, one of the endpoint's master ports, what the table says.
+    """Reads what the table says through `port`, a master port of the endpoint.
 
-    `store_size` bytes may be in flight, or wait for the user. `account` is what the channel's
-    notices tell of it (notices.py).
+    At most `store_size` bytes are in flight or wait for the user. `account` collects what the
+    channel's notices tell the host about h2c (notices.py).
 
-    Disabled, it comes to rest when all that it has asked for has come, and is dropped, with what
-    waited for the user, and when the notices of what has ended are written. It says so in its
-    register, and does not start again before. The register also says when nothing would be lost so.
+    When it is disabled, all data that it has asked for, or that waits for the user, is dropped. It
+    comes to rest when nothing is in flight and the notices of ended descriptors are written; bit 1
+    of its enable register says so, and it does not start again before. Bit 2 says that no data is
+    in flight or waits for the user, so disabling it loses nothing.
     """
     def __init__(self, endpoint, port, account=None, store_size=layouts.DMA_STORE_SIZE):
         self.source = stream.Endpoint(layouts.stream_layout()) # o
         self.irq    = Signal()                                 # o, one cycle: a descriptor is done.
-        self.enable = Signal()                                 # o, as software wants it.
-        self.busy   = Signal()                                 # o, time passes for it.
+        self.enable = Signal()                                 # o, software has enabled it.
+        self.busy   = Signal()                                 # o, device time must run for it.
 
         self._enable = CSRStorage(3,
             description="Bit 0: read what the table says. Bit 1 (read): nothing is in flight. "
@@ -57,7 +61,7 @@ class H2c(LiteXModule):
         self.run     = Signal()
         self.idle    = Signal()
         self.depth   = store_size//BEAT_BYTES
-        self.claimed = Signal(max=self.depth + 1) # Beats of the store: taken, or asked for.
+        self.claimed = Signal(max=self.depth + 1) # Beats of the store in use or reserved.
         resting      = Signal(reset=1)
         self.comb += [
             self.enable.eq(self._enable.storage[0]),
@@ -69,20 +73,21 @@ class H2c(LiteXModule):
             self._enable.storage[2].eq(self.claimed == 0),
         ]
         self.cutter = DescriptorCutter(self.table)
-        # A read that fails leaves zeros for its request: these are no longer than the host's reads.
+        # If a read TLP fails, its whole request becomes zeros. So a request is no larger than one
+        # read TLP.
         largest = endpoint.phy.max_request_size
         self.sync += self.cutter.largest.eq(Mux(largest > PIECE_BYTES, PIECE_BYTES, largest))
 
         # Requests in flight, in the order in which the endpoint delivers their data. `first` and
-        # `last` are of their descriptor; `tail`: they bring a beat more than they fill; `packet`:
-        # their last beat ends a packet.
+        # `last`: of their descriptor. `tail`: they bring one beat more than they fill on the
+        # stream. `packet`: their last beat ends a packet.
         self.flight = stream.SyncFIFO([
             ("shift", 2), ("tail", 1), ("bytes", bits_for(PIECE_BYTES)), ("packet", 1),
             *owner_layout(),
         ], MOST_REQUESTS, buffered=True)
 
-        # Room in it is claimed with the request: data that the endpoint holds never waits for the
-        # user, since interrupts and others' data wait for it.
+        # Room in the store is reserved with the request. So data in the endpoint never waits for
+        # the user: interrupts and other clients' data would wait behind it.
         self.store = ResetInserter()(
             stream.SyncFIFO(layouts.stream_layout(), self.depth, buffered=True))
 
@@ -96,7 +101,8 @@ class H2c(LiteXModule):
         self.add_busy()
 
     def add_requests(self, phy, port):
-        """From the table to `port.source`: a request when there is room for all of its data."""
+        """Sends a request for each piece to `port.source` when there is room for all of its data.
+        """
         piece, request, flight = self.cutter.source, port.source, self.flight.sink
         beats, room, begins    = Signal(len(piece.beats)), Signal(), Signal()
         offered                = Signal() # A request that was shown is not taken back.
@@ -128,12 +134,12 @@ class H2c(LiteXModule):
         ]
         self.sync += [
             offered.eq(request.valid & ~request.ready),
-            # Seen a cycle late: another request may have begun.
+            # `room` is seen a cycle late: another request may have begun meanwhile.
             room.eq((self.claimed <= self.depth - 2*PIECE_BEATS) &
                 (self.flight.level < MOST_REQUESTS - 1)),
         ]
 
-        # While nothing is run nothing is stored.
+        # Without `run` the store is empty.
         left = self.store.source.valid & self.store.source.ready
         self.sync += [
             self.claimed.eq(self.claimed + Mux(begins, beats, 0) - left),
@@ -141,22 +147,22 @@ class H2c(LiteXModule):
         ]
 
     def add_data(self, port):
-        """From `port.sink` to `source`, turned so that a descriptor begins in lane 0.
+        """Moves data from `port.sink` to `source`, shifted so that a descriptor begins in lane 0.
 
-        What comes while there is no run is dropped. A beat waits for the next one where it needs
-        the beginning of it.
+        Without `run` data is dropped. A beat waits in `held` if it needs the beginning of the next
+        one.
         """
         store, sink, flight = self.store, port.sink, self.flight.source
         self.held   = held = stream.Endpoint(layouts.stream_layout())
-        self.failed = Signal() # Of this descriptor data is missing.
-        before = Signal()      # Of the requests before this one, or of its beats.
-        ends   = Signal()      # This is the request's last beat of the stream, and `held` is not.
-        whole  = Signal()      # `held` is its request's last.
+        self.failed = Signal() # Data of this descriptor is missing.
+        before = Signal()      # The same, up to the beat before.
+        ends   = Signal()      # A tail arrives: `held` is the request's last beat.
+        whole  = Signal()      # `held` is its request's last beat, without a tail.
         shift  = Signal(2)
         bytes  = Signal(layouts.STREAM_BYTES)
-        window = Signal(layouts.DATA_WIDTH + 24) # With the beginning of the next beat.
+        window = Signal(layouts.DATA_WIDTH + 24) # `held` and the beginning of the next beat.
         self.comb += [
-            sink.ready.eq(1), # The store has room.
+            sink.ready.eq(1), # Room in the store was reserved.
             store.reset.eq(~self.run),
             store.sink.valid.eq(held.valid & (whole | sink.valid | (shift == 0))),
             store.sink.first.eq(held.first),
@@ -165,7 +171,7 @@ class H2c(LiteXModule):
                 for n in range(4)}),
             store.source.connect(self.source),
 
-            # Of no bytes one was read.
+            # For a descriptor of no bytes one byte was read.
             bytes.eq(Mux(flight.bytes == 0, 1, flight.bytes[:5])),
             self.failed.eq(before | (sink.valid & sink.err)),
             ends.eq(sink.last & flight.tail & ~whole),
@@ -176,7 +182,7 @@ class H2c(LiteXModule):
         self.sync += [
             If(store.sink.valid, held.valid.eq(0)),
             If(sink.valid,
-                # Of the tail the beat before takes all that is wanted.
+                # A tail is not held: `held` takes all that is wanted of it.
                 held.valid.eq(~(sink.last & flight.tail)),
                 held.first.eq(sink.first & flight.first),
                 whole.eq(sink.last),
@@ -215,9 +221,9 @@ class H2c(LiteXModule):
         self.sync += late.eq(table.irq)
 
     def add_busy(self):
-        """Time passes while there are descriptors, or data that moves or waits for the user.
+        """Device time runs while there are descriptors, or data that moves or waits for the user.
 
-        A loop is work in any case. A descriptor is in the table two cycles after its doorbell.
+        In loop mode it always runs. A descriptor is in the table two cycles after its doorbell.
         """
         table, cutter = self.table, self.cutter
         rung = Signal()

@@ -13,7 +13,8 @@ from lanebox.layouts import stream_layout
 
 
 class DmaLoopback(LiteXModule):
-    """While enabled, h2c is c2h: the user gets nothing, and what the user sends waits."""
+    """While enabled, h2c is connected to c2h. The user gets nothing, and what the user sends waits.
+    """
     def __init__(self):
         self.enable = CSRStorage(description="""DMA Loopback Enable Control.\n
          Write ``1`` to enable DMA internal loopback (DMA Reader to DMA Writer).""")

@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What the card writes into host memory beside the data: records and status lines.
+"""Notices: what the card writes to host memory besides the data. They are records and status lines.
 
-A record tells of one c2h descriptor that has ended, a status line how far a direction has come.
-Both are little endian. Software sets where they go while the direction rests.
+A record describes one c2h descriptor that has ended. A status line says how far a direction has
+come. Both are little endian. Software sets their addresses while the direction rests.
 
-The order on the port is that of data, record, status line, interrupt: nothing is told before it is
-so. An interrupt tells of all descriptors that have asked for one since the line before.
+The order on the port is data, record, status line, interrupt, so nothing is announced before it is
+true. An interrupt stands for all descriptors that have asked for one since the line before.
 """
 
 from litex.gen import *
@@ -20,36 +20,37 @@ from lanebox.dma.descriptors import LENGTH_BITS, PIECE_BYTES
 
 # Layouts ------------------------------------------------------------------------------------------
 
-# Bits of a record's word `flags`. None is set: the buffer is full, and its packet goes on.
+# Bits of a record's word `flags`. If none is set, the buffer is full and its packet goes on.
 RECORD_FLAGS = {
-    "last":    1 << 0, # The stream's `last` has ended it.
-    "flushed": 1 << 1, # The flush time has.
+    "last":    1 << 0, # The stream's `last` has ended the descriptor.
+    "flushed": 1 << 1, # The flush time has ended the descriptor.
     "error":   1 << 2, # The stream's `error` came with that `last`.
 }
 
-# Bytes from its start: the first two are words of 32 bits, `sequence` has 64. It is the number of
-# the descriptor since the table was reset, from 1 on: memory of zeros is no record. Record n is at
-# the ring's base + 16*((n - 1) mod entries).
+# Offsets in a record, in bytes. `bytes` and `flags` have 32 bits, `sequence` has 64. `sequence` is
+# the number of the descriptor since the table was reset, from 1 on, so memory of zeros is no
+# record. Record n is at the ring's base + 16*((n - 1) mod entries).
 RECORD = {"bytes": 0, "flags": 4, "sequence": 8}
 RECORD_SIZE = 16
 
-# Words of 64 bits, in bytes from the line's start. All but the time count from the table's reset;
-# `position` is the bytes of the descriptors that `buffers` counts, `errors` how many of these have
-# failed: data was missing (h2c), or the stream's `error` came (c2h); the card counts these modulo
-# 2^32. `time` is device time.
+# Offsets in a status line, in bytes; all words have 64 bits. All but `time` count from the table's
+# reset. `position` is the bytes of the descriptors that `buffers` counts. `errors` is how many of
+# these have failed, modulo 2^32: data was missing (h2c), or the stream's `error` came (c2h). `time`
+# is device time.
 STATUS_LINE = {"position": 0, "buffers": 8, "errors": 16, "time": 24}
 STATUS_SIZE = 32
 
-# The ring of records has 2 to this power of them, and lies at a multiple of its size. A line lies
-# at a multiple of its size.
+# The ring of records has 2 to this power of records, and its base is a multiple of its size. So is
+# the base of a status line.
 LEAST_ENTRIES = 4
 MOST_ENTRIES  = 16
 
-# While more data waits so many records become one write: 256 bytes, or what the link's MPS allows.
+# While more data waits, this many records become one write: 256 bytes, or 128 if the link's MPS
+# allows no more.
 BATCH       = 16
 SMALL_BATCH = 8
 
-# While more is in flight a line is written once in so many cycles.
+# While more data is in flight, a line is written once in so many cycles.
 LINE_INTERVAL = 1024
 
 # What each bit of the register `control` turns on.
@@ -58,45 +59,45 @@ CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
 # Accounts -----------------------------------------------------------------------------------------
 
 class Account(LiteXModule):
-    """What one direction has done since its table was reset, and whether its line is due.
+    """What one direction has done since its table was reset, and whether its status line is due.
 
-    A descriptor comes in pieces and counts as a whole, with its last one. The engine fills in what
-    it does, `Notices` what becomes of it.
+    A descriptor comes in pieces and counts as a whole, with its last piece. The engine drives the
+    inputs; the signals without a direction are between here and `Notices`.
     """
     def __init__(self):
-        self.piece    = Signal()                      # i, one cycle: a piece has ended,
-        self.bytes    = Signal(bits_for(PIECE_BYTES)) # i, with so many bytes,
-        self.last     = Signal()                      # i, and its descriptor with it.
-        self.counted  = Signal()                      # i, the descriptor counts,
-        self.failed   = Signal()                      # i, has failed,
-        self.irq      = Signal()                      # i, and wants an interrupt.
+        self.piece    = Signal()                      # i, one cycle: a piece has ended.
+        self.bytes    = Signal(bits_for(PIECE_BYTES)) # i, with piece: its bytes.
+        self.last     = Signal()                      # i, with piece: its descriptor has ended.
+        self.counted  = Signal()                      # i, one cycle: the descriptor counts.
+        self.failed   = Signal()                      # i, with counted: it has failed.
+        self.irq      = Signal()                      # i, with counted: it wants an interrupt.
         self.clear    = Signal()                      # i, the table is emptied.
-        self.drop     = Signal()                      # i, the descriptor under way is.
+        self.drop     = Signal()                      # i, the descriptor under way is dropped.
         self.quiet    = Signal()                      # i, nothing more is in flight.
 
-        self.length   = Signal(LENGTH_BITS)           # o, of the last that counted.
+        self.length   = Signal(LENGTH_BITS)           # o, bytes of the last that counted.
         self.position = Signal(64)                    # o
         self.buffers  = Signal(64)                    # o
         self.errors   = Signal(32)                    # o
 
         # Between here and `Notices`.
-        self.lines    = Signal() # Lines are wanted.
-        self.tells    = Signal() # Interrupts go behind notices,
-        self.wanted   = Signal() # and one is wanted,
-        self.answered = Signal() # but no longer.
-        self.due      = Signal() # A line is,
-        self.go       = Signal() # and must wait no longer.
-        self.told     = Signal() # One cycle: a line has what is here now.
-        self.waits    = Signal() # Not all is written.
+        self.lines    = Signal() # Software wants status lines.
+        self.tells    = Signal() # Interrupts wait for notices.
+        self.wanted   = Signal() # An interrupt is wanted.
+        self.answered = Signal() # That interrupt goes with the records: no line is needed.
+        self.due      = Signal() # A line is due.
+        self.go       = Signal() # A line is due and must wait no longer.
+        self.told     = Signal() # One cycle: the line that is being made has the present values.
+        self.waits    = Signal() # Not everything is written.
         self.told_irq = Signal() # One cycle: an interrupt may go.
 
         # # #
 
-        before = Signal(LENGTH_BITS) # Bytes of the descriptor's pieces so far.
+        before = Signal(LENGTH_BITS) # Bytes of the descriptor's earlier pieces.
         total  = Signal(LENGTH_BITS)
         age    = Signal(max=LINE_INTERVAL)
         old    = Signal()
-        still  = Signal() # It was quiet.
+        still  = Signal() # `quiet`, a cycle ago.
         self.comb += [
             total.eq(before + self.bytes),
             self.go.eq(self.due & (self.wanted | still | old)),
@@ -133,47 +134,47 @@ class Account(LiteXModule):
 
 # Notices ------------------------------------------------------------------------------------------
 
-LINE = 8 # Place of a line in `Notices`, behind those of the records.
+LINE = 8 # Row of a status line in the memories of `Notices`, behind those of records.
 
-# What a write has: data, or one of these.
+# Values of `which`, what a write carries; 0 is data.
 RECORDS, C2H_LINE, H2C_LINE = 1, 2, 3
 
 class Notices(LiteXModule):
-    """Writes of its own between those of the data, on the same port.
+    """Writes records and lines between the writes of data, on the same port.
 
-    `hold` is set in the cycle after the last write of a descriptor has begun that must be told
-    before more data goes, or when there is time to tell. From then on no write of data begins, and
-    one that has begun ends first. Data goes on when all is written that was due.
+    `hold` stops new writes of data. It is set in the cycle after the last write of a descriptor has
+    begun that must be announced before more data goes, or when there is time for notices. A write
+    of data that has begun ends first. Data goes on when all notices that were due are written.
     """
     def __init__(self, phy, c2h, h2c):
-        # What software sets.
-        self.records = Signal()   # i, c2h's records are wanted,
-        self.base    = Signal(64) # i, their ring is here,
-        self.entries = Signal(5)  # i, and has 2 to this power of them.
-        self.places  = {"c2h": Signal(64), "h2c": Signal(64)} # i, of the lines.
-        self.time    = Signal(64) # i
+        # Set by software.
+        self.records = Signal()   # i, records of c2h are wanted.
+        self.base    = Signal(64) # i, base of their ring.
+        self.entries = Signal(5)  # i, the ring has 2 to this power of records.
+        self.places  = {"c2h": Signal(64), "h2c": Signal(64)} # i, addresses of the lines.
+        self.time    = Signal(64) # i, device time.
 
-        # What c2h says.
-        self.flags   = Signal(3)  # i, of the record, when the account's descriptor counts.
-        self.counts  = Signal()   # i, the account's descriptor counts when this piece ends, which
-        self.asks    = Signal()   # i, begins unless it is held; and it wants an interrupt.
+        # Set by the c2h engine.
+        self.flags   = Signal(3)  # i, of the record, when the descriptor counts.
+        self.counts  = Signal()   # i, the present write ends a descriptor that will count.
+        self.asks    = Signal()   # i, with counts: that descriptor wants an interrupt.
         self.run     = Signal()   # i
-        self.more    = Signal()   # i, a write of data is ready,
-        self.begun   = Signal()   # i, or has begun.
+        self.more    = Signal()   # i, a write of data is ready.
+        self.begun   = Signal()   # i, a write of data has begun.
 
-        # A write: it is offered until it is `done`.
+        # A write. It is offered until `done`.
         self.hold    = Signal()   # o, no write of data begins.
         self.valid   = Signal()   # o
         self.dwords  = Signal(7)  # o
         self.end     = Signal(3)  # o, number of its last beat.
-        self.beat    = Signal(3)  # i, number of the beat that is offered,
-        self.data    = Signal(layouts.DATA_WIDTH) # o, which has this.
+        self.beat    = Signal(3)  # i, number of the beat that is offered.
+        self.data    = Signal(layouts.DATA_WIDTH) # o, data of that beat.
         self.done    = Signal()   # i, one cycle: all of it is taken.
 
         # # #
 
-        self.accounts = c2h, h2c # Of the engines, whose modules they are.
-        self.small = Signal() # One write may have no more than a small batch.
+        self.accounts = c2h, h2c # Submodules of the engines.
+        self.small = Signal() # A write may have only a small batch (MPS).
         self.sync += self.small.eq(phy.max_payload_size < RECORD_SIZE*BATCH)
         self.add_batch()
         self.add_turns()
@@ -181,21 +182,24 @@ class Notices(LiteXModule):
         self.add_place()
 
     def add_batch(self):
-        """The records of one write. A record comes a cycle after its descriptor has counted.
+        """Gathers the records of one write. A record comes a cycle after its descriptor has
+        counted.
 
-        A batch ends where the next record's place is a multiple of a full batch: so none crosses
-        4 KiB, or the end of the ring.
+        A batch ends where the next record's place is a multiple of a full batch. So no batch
+        crosses 4 KiB or the end of the ring.
         """
         c2h, h2c     = self.accounts
-        self.ended   = Signal()             # A record comes,
-        self.record  = Signal(3)            # with these flags.
+        self.ended   = Signal()             # A record comes.
+        self.record  = Signal(3)            # Flags of that record.
+        # Records in the batch.
         self.count   = Signal(max=BATCH + 1)
-        self.first   = Signal(MOST_ENTRIES) # Number of the first of them,
-        self.place   = Signal(MOST_ENTRIES) # its place in the ring,
-        self.last    = Signal(3)            # beat of the last one.
-        self.full    = Signal()             # A descriptor ends with this piece: it must be told.
-        self.pending = Signal()             # There are records.
-        self.batched = Signal()             # One cycle: they are written.
+        self.first   = Signal(MOST_ENTRIES) # Number of the batch's first record.
+        self.place   = Signal(MOST_ENTRIES) # Place of that record in the ring.
+        self.last    = Signal(3)            # Beat of the batch's last record.
+        # This write ends a descriptor after which notices must go.
+        self.full    = Signal()
+        self.pending = Signal()             # There are records to write.
+        self.batched = Signal()             # One cycle: the batch is written.
         place, fills = Signal(MOST_ENTRIES), Signal()
         self.comb += [
             c2h.tells.eq(self.records | c2h.lines),
@@ -217,21 +221,22 @@ class Notices(LiteXModule):
                 self.count.eq(self.count + 1)
             ),
             If(self.batched, self.count.eq(0)),
-            # A write that is offered keeps what it has.
+            # A batch that is offered as a write is kept.
             If(c2h.clear & ~self.valid, self.count.eq(0)),
         ]
 
     def add_turns(self):
-        """Records first, then c2h's line, then h2c's: each if it is due.
+        """Chooses what is written: records first, then the line of c2h, then that of h2c, each if
+        due.
 
-        What the table's reset makes old is not begun.
+        After a reset of the table, notices from before it are not begun.
         """
         c2h, h2c = self.accounts
-        idle, asked = Signal(), Signal() # Of records there are none, or more may be gathered.
+        idle, asked = Signal(), Signal() # `idle`: no records, or more may be gathered.
         self.comb  += idle.eq(~self.pending | (self.more & self.run))
-        self.which  = Signal(2) # What is written.
+        self.which  = Signal(2) # What is written: 0, RECORDS, ...
         self.fsm = fsm = FSM(reset_state="DATA")
-        free     = Signal() # While `hold` is set: it ends.
+        free     = Signal() # `hold` ends.
         back     = [free.eq(1), NextState("DATA")]
         to_h2c   = If(h2c.go, NextState("H2C-MOVED")).Else(*back)
         to_lines = If(c2h.go, NextState("C2H-MOVED")).Else(to_h2c)
@@ -294,19 +299,21 @@ class Notices(LiteXModule):
         ]
 
     def add_data(self):
-        """Halves of beats: a record is one, a line two, of which the second comes a cycle later.
+        """Writes halves of beats, 16 bytes each. A record is one half. A line is two halves, and
+        its second half comes a cycle after the first.
 
-        The count of errors is that of the first cycle.
+        The count of errors is taken with the first half.
         """
         c2h, h2c     = self.accounts
         fsm          = self.fsm
         lower, upper = Signal(64), Signal(64)
         errors       = Signal(32)
         ours, theirs = fsm.ongoing("C2H-MOVED"), fsm.ongoing("H2C-MOVED")
-        part         = Signal(2) # What is written: a record or this of a line.
-        first        = Signal()  # Halves that are written,
+        part         = Signal(2) # 0: a record, 1 and 2: a line's first half, 3: its second.
+        first        = Signal()  # Write the lower half of a beat.
+        # Write the upper half of a beat.
         second       = Signal()
-        place        = Signal(4) # here.
+        place        = Signal(4) # Row of that beat.
         self.comb += [
             If(ours, part.eq(1)),
             If(theirs, part.eq(2)),
@@ -343,7 +350,9 @@ class Notices(LiteXModule):
             ]
 
     def add_place(self):
-        """Where in the ring the batch begins: the base has zeros there."""
+        """Place of the batch in the ring. The ring's base has zeros in these bits, so both are
+        ORed.
+        """
         self.comb += [
             [self.place[n].eq(self.first[n] & (self.entries > n if n >= LEAST_ENTRIES else 1))
                 for n in range(MOST_ENTRIES)],
@@ -355,7 +364,9 @@ class Notices(LiteXModule):
         ]
 
     def address(self, data):
-        """That of the write, or of one of `data`."""
+        """The address of the write: `data`, or that of the notice. Returns a signal and its
+        statement.
+        """
         address = Signal(len(data))
         return address, Case(self.which, {
             0:        address.eq(data),
@@ -367,7 +378,7 @@ class Notices(LiteXModule):
 # Registers ----------------------------------------------------------------------------------------
 
 class NoticeRegisters(LiteXModule):
-    """What software sets of c2h and its notices. All is off at reset."""
+    """The registers with which software sets c2h and the notices. After reset all is off."""
     def __init__(self, c2h):
         self.writer_records_base = CSRStorage(64,
             description="Ring of records: a multiple of its size in bytes.")

@@ -17,16 +17,18 @@ from lanebox.layouts import COUNTER_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT, stream_
 LANE_BITS = log2_int(DWORDS_PER_BEAT)
 
 def pattern_dwords(beat):
-    """The dwords of beat number `beat`: the lane number below the beat number, no adder needed."""
+    """The dwords of beat number `beat`: lane number in the low bits, beat number above, so no
+    adder.
+    """
     return [Cat(C(lane, LANE_BITS), beat) for lane in range(DWORDS_PER_BEAT)]
 
 # Generator ----------------------------------------------------------------------------------------
 
 class PatternGenerator(LiteXModule):
-    """While enabled, the pattern in place of the sink's stream, which then stalls.
+    """While enabled, sends the pattern instead of the sink's stream, which stalls.
 
     The pattern is no packet: it has no `last`, which would end a DMA descriptor early. Beats are
-    offered while `run` too, from dword 0 on each time both become true.
+    offered while `run` is also set. Each time both become true the pattern starts at dword 0.
     """
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i
@@ -49,10 +51,10 @@ class PatternGenerator(LiteXModule):
 # Checker ------------------------------------------------------------------------------------------
 
 class PatternChecker(LiteXModule):
-    """While enabled, consume every beat, compare it with the pattern and count; else transparent.
+    """While enabled, takes every beat, compares it with the pattern and counts; else transparent.
 
-    The counts start again each time it is enabled and stay readable after it is disabled. They
-    are two cycles late.
+    The counts start again each time it is enabled and stay readable after it is disabled. They are
+    two cycles late.
     """
     def __init__(self):
         self.sink        = sink   = stream.Endpoint(stream_layout()) # i
@@ -60,7 +62,8 @@ class PatternChecker(LiteXModule):
         self.enable      = Signal()                                  # i
         self.beats       = Signal(COUNTER_WIDTH)                     # o, compared
         self.errors      = Signal(DWORD_WIDTH)                       # o, beats with a wrong dword
-        self.first_error = Signal(COUNTER_WIDTH)                     # o, number of the first such
+        # o, number of the first wrong beat
+        self.first_error = Signal(COUNTER_WIDTH)
 
         # # #
 

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Small designs by themselves, which are loaded over JTAG for a job: files as lanebox.build writes.
+"""Small designs of their own, loaded over JTAG for one job. Files are placed as by lanebox.build.
 
     D/gateware/<name>.v, sources.txt   the design, whose top is called <name>
     D/gateware/<name>.xdc              its constraints
@@ -16,7 +16,7 @@ from lanebox.synthesis.yosys import Design, synthesise
 
 
 def write_design(design, name, platform, constraints, folder):
-    """The Verilog of `design` and what a vendor's tool needs beside it."""
+    """Writes the Verilog of `design`, its constraints and its list of sources to `folder`."""
     with simulation_verilog():
         verilog = platform.get_verilog(design, name=name).main_source
     verilog = verilog[verilog.index("`timescale"):] # Above it are a date and a hierarchy.
@@ -30,5 +30,5 @@ def make_platform(device, io=()):
     return XilinxUSPPlatform(device, [*io], toolchain="vivado")
 
 def synthesise_design(name, folder, yosys):
-    """Netlist of what `write_design` has written."""
+    """Makes the netlist of what `write_design` has written."""
     return synthesise(Design(name, [folder/"gateware"/f"{name}.v"]), folder/"synthesis", yosys)

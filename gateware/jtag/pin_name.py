@@ -2,10 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The name of a pin as a UART would send it, for whoever finds it with a probe.
+"""Sends the name of a pin as a UART would, so that the pin can be found with a probe.
 
-A word is `U`, the name in four characters, a line feed; one start bit, eight data bits, lowest
-first, one stop bit. The clock is inexact, and the `U` is there to be measured: its bits alternate.
+A word is `U`, the name in four characters and a line feed. Each byte has one start bit, eight data
+bits, lowest first, and one stop bit. The sender's clock is inexact: the alternating bits of `U` let
+the receiver measure the length of a bit.
 """
 
 from litex.gen import *
@@ -13,7 +14,7 @@ from migen import *
 
 BAUD      = 9600
 NAME_SIZE = 4  # As long as the longest name of a pin.
-PAUSE     = 20 # Bits of silence between two words, so that a reader finds the first.
+PAUSE     = 20 # Bits of silence between two words: so a reader finds where a word begins.
 
 def word(name):
     """The bytes for the pin called `name`."""
@@ -22,13 +23,13 @@ def word(name):
     return b"U" + name.ljust(NAME_SIZE).encode("ascii") + b"\n"
 
 def line_bits(name):
-    """The word on the line, bit by bit."""
+    """The word as bits on the line, in order."""
     return [bit for byte in word(name)
         for bit in (0, *(byte >> n & 1 for n in range(8)), 1)]
 
 
 class PinName(LiteXModule):
-    """Send the name of pin `index` again and again while `enable` is set; the line idles high."""
+    """Sends the name of pin `index` again and again while `enable` is set. The line idles high."""
     def __init__(self, names, bit_cycles):
         self.index  = Signal(max=max(2, len(names))) # i
         self.enable = Signal()                       # i

@@ -2,13 +2,14 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What is on the pins of an unknown board? Listens, counts clocks, and drives one pin when asked.
+"""Finds out what is on the pins of an unknown board: listens, counts clocks, drives one pin.
 
-Nothing is ever driven but one pin at a time, on request, weakly, and only if it has been listened
-to and did nothing but follow the pull that this image has on all pins. It is let go after some
-seconds, or as soon as it does not take the level that it is driven to: somebody else drives it.
+At most one pin is driven at a time: on request, weakly, and only if the probe has listened to it
+and it only followed the pull that this image has on all pins. The probe lets the pin go after some
+seconds, or as soon as the pin does not take the level that it is driven to: something else drives
+it then.
 
-USER2 is a register of 64 bits, which takes a request and gives the answer to the one before:
+USER2 is a register of 64 bits. It takes a request and gives the answer to the request before:
 
     request   operation 8   -  8   index 16   argument 32     highest first
     answer    status 8      -  8   index 16   data 32
@@ -21,31 +22,31 @@ from migen.genlib.cdc import MultiReg
 from lanebox.jtag.pin_name import BAUD, PinName
 from lanebox.jtag.user_register import UserRegister
 
-CONFIGURATION_CLOCK = 50e6 # Of STARTUPE3, give or take 15 % (DS922).
+CONFIGURATION_CLOCK = 50e6 # Hz; CFGMCLK of STARTUPE3, 15 % off at most (DS922).
 
 MAGIC = 0x4c42
 
-# Operations. The first four say what the next answer is about.
+# Operations. The first three are questions: they choose what the next answer is about.
 IDENTIFY, PIN, CLOCK, LISTEN, DRIVE, RELEASE = range(6)
-KEY = 0x44524956 # As argument of DRIVE: no stray scan drives a pin.
+KEY = 0x44524956 # DRIVE needs this argument, so that no stray scan drives a pin.
 
 def identification(pins, clocks, pull):
-    """The answer to IDENTIFY: whether this is the image that software takes it for."""
+    """The answer to IDENTIFY, by which software knows that this is the image that it expects."""
     return MAGIC << 16 | pins << 5 | clocks << 1 | pull
 
-# Status, from bit 0.
+# Bits of the status, from bit 0.
 RUNNING, LISTENED, DRIVING, REFUSED, CONTENTION = (1 << n for n in range(5))
 
-# Answer to PIN: changes, saturating, then the flags.
+# The answer to PIN, from bit 0: the number of changes, saturating, then these flags.
 CHANGES_BITS = 8
 WAS_LOW, WAS_HIGH, IS_HIGH = (1 << CHANGES_BITS + n for n in range(3))
 
-# Answer to CLOCK: the number of the listening it belongs to, above the count.
+# The answer to CLOCK: the count, and above it 0 if the count belongs to the last listening.
 COUNT_BITS = 30
 
 
 class Listener(LiteXModule):
-    """Whether pins were low, high, and how often they changed, while `run` is set."""
+    """Notes whether pins were low, were high, and how often they changed, while `run` is set."""
     def __init__(self, levels):
         count = len(levels)
         self.clear   = Signal()      # i
@@ -76,10 +77,11 @@ class Listener(LiteXModule):
 
 
 class ClockCounter(LiteXModule):
-    """Cycles of clock domain `counted` while `run`, which comes from another domain, is set.
+    """Counts cycles of the clock domain `domain` while `run` is set. `run` is of another domain.
 
-    A clock that stands still leaves what it counted before; hence `number`, which is taken over by
-    the counted clock itself.
+    If the clock stands still, `count` keeps an old value. So the counted clock itself copies
+    `number` to `taken` when it clears the count: `taken` shows which listening the count belongs
+    to.
     """
     def __init__(self, domain):
         self.clear  = Signal()           # i
@@ -99,15 +101,15 @@ class ClockCounter(LiteXModule):
 
 
 class PinDriver(LiteXModule):
-    """Drive one pin with its name, while that is harmless."""
+    """Sends a pin's name on that pin, and stops if something else drives it."""
     def __init__(self, names, bit_cycles, longest, level):
-        self.index      = Signal(max=max(2, len(names))) # i, with `start`.
+        self.index      = Signal(max=max(2, len(names))) # i, taken with `start`.
         self.start      = Signal()                       # i
         self.stop       = Signal()                       # i
         self.drive      = Signal(len(names))             # o, one bit at most.
         self.value      = Signal()                       # o
         self.driving    = Signal()                       # o
-        self.contention = Signal()                       # o, of the last time.
+        self.contention = Signal()                       # o, something else drove the last pin.
 
         # # #
 
@@ -123,7 +125,7 @@ class PinDriver(LiteXModule):
             self.drive.eq(self.driving << chosen),
             seen.eq(Array(level)[chosen]),
         ]
-        # A pin is slow and the input late: half a bit is patience enough for both.
+        # The pin is slow and its level is seen late, so a difference counts only after half a bit.
         self.sync += [
             If(self.driving,
                 left.eq(left - 1),
@@ -141,11 +143,11 @@ class PinDriver(LiteXModule):
 
 
 class PinProbe(LiteXModule):
-    """All of it, in clock domain `sys`, behind a register in `tck`.
+    """The whole probe: logic in clock domain `sys`, behind a JTAG register in `tck`.
 
-    `pull` is the level that this image pulls all pins to. `clocks` are the names of the clock
-    domains to be counted. A listening shorter than `least` cycles allows no driving, which ends
-    after `longest` cycles.
+    `pull` is the level to which this image pulls all pins. `clocks` are the names of the clock
+    domains to be counted. Driving is allowed only after a listening of at least `least` cycles, and
+    it ends after `longest` cycles.
     """
     def __init__(self, register, names, pull, clocks,
         bit_cycles = round(CONFIGURATION_CLOCK/BAUD),
@@ -171,7 +173,7 @@ class PinProbe(LiteXModule):
         ]
         self.comb += register.tdo.eq(request[0])
 
-        # A request stands still for at least as many cycles of TCK as the register has bits.
+        # `taken` stays the same for at least as many cycles of TCK as the register has bits.
         now, before = Signal(), Signal()
         self.specials += MultiReg(fresh, now)
         self.sync += before.eq(now)
@@ -186,7 +188,7 @@ class PinProbe(LiteXModule):
         # Listening --------------------------------------------------------------------------------
         self.listener = listener = Listener(self.levels)
         self.driver   = driver   = PinDriver(names, bit_cycles, longest, listener.level)
-        clear    = Signal(6)  # Cycles left, enough for the slowest clock to be told.
+        clear    = Signal(6)  # Cycles of clearing left: the slowest clock must see it.
         window   = Signal(32)
         long     = Signal()
         listened = Signal()
@@ -225,7 +227,7 @@ class PinProbe(LiteXModule):
         # Driving ----------------------------------------------------------------------------------
         moved    = listener.low if pull else listener.high
         quiet    = Signal(len(names))
-        changing = Signal() # Not only a question.
+        changing = Signal() # The request is more than a question.
         wanted   = Signal()
         allowed  = Signal()
         refused  = Signal()
@@ -260,7 +262,7 @@ class PinProbe(LiteXModule):
 
 
 class PinProbeCore(LiteXModule):
-    """The probe at the part's own JTAG port and configuration clock, without a board's pins.
+    """The probe with the part's own JTAG port and configuration clock, without a board's pins.
 
     `clocks` are signals to be counted.
     """
@@ -283,7 +285,7 @@ class PinProbeCore(LiteXModule):
             p_PROG_USR   = "FALSE",
             o_CFGMCLK    = clock,
             i_DO         = 0,
-            i_DTS        = 0b1111, # The flash is left alone.
+            i_DTS        = 0b1111, # The flash is left alone: no pin is driven.
             i_FCSBO      = 1,
             i_FCSBTS     = 1,
             i_USRCCLKO   = 0,
@@ -300,7 +302,8 @@ class PinProbeCore(LiteXModule):
 class PinProbeDesign(PinProbeCore):
     """The probe at a board's pins.
 
-    `pads` has them in the order of `names`, `refclks` the `p` and `n` of the transceivers' clocks.
+    `pads` has the pins in the order of `names`. `refclks` has the transceivers' clocks as `p` and
+    `n`.
     """
     def __init__(self, pads, names, refclks, pull, **options):
         clocks = [Signal() for _ in range(len(refclks.p))]

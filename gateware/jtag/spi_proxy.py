@@ -2,15 +2,15 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The configuration flash over JTAG: a design by itself, loaded in order to write the flash.
+"""The configuration flash over JTAG: a design of its own that is loaded to write the flash.
 
-Speaks what OpenOCD's `jtagspi` driver does. One scan of USER1 is one SPI transfer (mode 0):
+It has the protocol of OpenOCD's `jtagspi` driver. One scan of USER1 is one SPI transfer (mode 0):
 
     a one, 32 bits: how many bits less one, highest first, then so many bits
 
-Zeros may stand in front of the one, for other parts on the chain. SCK is TCK, MOSI is TDI, TDO is
-MISO: so what the flash answers comes one bit late, because TDO has a register. A scan that ends
-early ends the transfer, and what is shifted behind it goes nowhere.
+Zeros may come before the one: other parts on the chain add such bits. SCK is TCK, MOSI is TDI, and
+TDO is MISO. TDO has a register, so the flash's answer comes one bit late. A scan that ends early
+ends the transfer. Bits that are shifted behind a transfer are ignored.
 """
 
 from litex.gen import *
@@ -20,7 +20,7 @@ from lanebox.jtag.user_register import UserRegister
 
 LENGTH_BITS = 32
 
-# What cables do, with room: the vendor's tool wants to know.
+# TCK is 30 MHz at most, more than cables do. The vendor's tool needs a period.
 CONSTRAINTS = "create_clock -name tck -period 33.000 [get_pins BSCANE2/TCK]\n"
 
 
@@ -59,9 +59,9 @@ class SpiProxy(LiteXModule):
             NextValue(left, left - 1),
             If(~register.shift | (left == 0), NextState("END"))
         )
-        fsm.act("END", NextState("END")) # Until the next scan captures.
+        fsm.act("END", NextState("END")) # Stays until the next scan captures.
 
-        # Selected from falling edge to falling edge, so that SCK has whole pulses only.
+        # Changes at falling edges only, so that SCK has whole pulses only.
         selected = Signal()
         self.specials += Instance("FDRE",
             p_INIT          = 0,
@@ -80,7 +80,7 @@ class SpiProxy(LiteXModule):
         ]
 
 class SpiProxyDesign(LiteXModule):
-    """The proxy at the configuration's own pins: a top without a port."""
+    """The proxy at the configuration pins, which STARTUPE3 reaches: a top module without ports."""
     def __init__(self):
         self.register = register = UserRegister(chain=1)
         self.proxy    = proxy    = SpiProxy(register)

@@ -2,22 +2,22 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A data register of the part's own JTAG port, for logic in the fabric (UG570, "BSCANE2")."""
+"""A data register at the part's own JTAG port, for logic in the fabric (UG570, "BSCANE2")."""
 
 from litex.gen import *
 from migen import *
 
 
 class UserRegister(LiteXModule):
-    """What the TAP says while instruction USER<chain> is selected, in clock domain `tck`.
+    """The TAP's signals while instruction USER<chain> is selected, in clock domain `tck`.
 
-    `capture` and `shift` hold while the TAP is in those states, so that what they do happens at the
-    rising edge that ends a cycle of it; `update` likewise. `tdo` leaves the part behind a register
-    at the falling edge of TCK.
+    `capture`, `shift` and `update` are high while the TAP is in that state. So logic acts on them
+    at the rising edge that ends such a cycle. `tdo` leaves the part through a register at the
+    falling edge of TCK.
     """
     def __init__(self, chain):
         self.cd_tck  = ClockDomain(reset_less=True)
-        self.tck     = Signal() # o, for what is no flip-flop.
+        self.tck     = Signal() # o, TCK for logic that is no flip-flop.
         self.tdi     = Signal() # o
         self.tdo     = Signal() # i
         self.capture = Signal() # o

@@ -2,14 +2,14 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The AXI4 bus of user logic: the bridge is its master, the window at BAR2 + AXI_BASE shows it.
+"""The AXI4 bus of user logic. The bridge is its master; the window at BAR2 + AXI_BASE shows it.
 
     aw, w, b    a burst of INCR for each write of the host, strobes exact, up to 32 without response
     ar, r       a burst for each piece of a read, each with an ID of its own, up to 32 in flight
 
-Answers may come in any order, those to reads mixed; `b` and `r` are never held off. A burst stays
-inside its 4 KiB, has beats of 32 bytes, or one of 4 for a single dword, and may start at any dword.
-Addresses count from the window's start.
+The occupant may answer in any order and may interleave the beats of reads. The bridge never holds
+off `b` or `r`. A burst stays inside 4 KiB and may start at any dword. Its beats have 32 bytes; a
+single dword is one beat of 4 bytes. Addresses count from the window's start.
 """
 
 from litex.gen import *
@@ -37,7 +37,7 @@ def user_axi():
     )
 
 def axi_problem(bus):
-    """What keeps `bus` from being one, as the end of a sentence; None if nothing does."""
+    """Why `bus` is not a user_axi(), as the end of a sentence; None if it is one."""
     if not isinstance(bus, axi.AXIInterface):
         return f"is {bus!r}"
     wanted = user_axi()
@@ -48,7 +48,7 @@ def axi_problem(bus):
     return None
 
 def axi_ports(bus):
-    """SpinalHDL's names for the bus of a master."""
+    """Ports of the SpinalHDL Instance that is the master of `bus`."""
     ports = {}
     for name, (role, fields) in CHANNELS.items():
         given, taken = {"source": ("o", "i"), "sink": ("i", "o")}[role]

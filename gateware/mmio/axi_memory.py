@@ -13,12 +13,12 @@ from lanebox.layouts import AXI_ID_WIDTH, DATA_WIDTH
 from lanebox.mmio.axi import user_axi
 
 BEAT_BYTES   = DATA_WIDTH//8
-IN_FLIGHT    = 32 # As the bridge has at most.
+IN_FLIGHT    = 32 # Most requests that the bridge has in flight.
 LEAST_CYCLES = 2
 
 
 class Ripe(LiteXModule):
-    """How many of what came in have waited for `cycles` and are not taken yet."""
+    """Says whether a request has been inside for `cycles` cycles and was not taken yet."""
     def __init__(self, cycles):
         self.enters = Signal() # i
         self.taken  = Signal() # i
@@ -35,10 +35,11 @@ class Ripe(LiteXModule):
         self.sync += count.eq(count + comes - self.taken)
 
 class AxiMemory(LiteXModule):
-    """`size` bytes, again and again over the whole window.
+    """A memory of `size` bytes, repeated over the whole window.
 
-    The first beat of a read and the response to a write come `latency` cycles after the request,
-    if nothing is before them; a beat follows in every cycle. Answers keep the order of requests.
+    If no other request is before it, the first beat of a read comes `latency` cycles after the
+    request, and the response to a write about as long after its last beat. Then a beat comes in
+    every cycle. Answers keep the order of requests.
     """
     def __init__(self, size, latency=LEAST_CYCLES):
         if latency < LEAST_CYCLES:
@@ -52,7 +53,7 @@ class AxiMemory(LiteXModule):
 
         # # #
 
-        # No attribute: LiteX would make registers of it, as of every Memory that it finds.
+        # Not an attribute: LiteX would make registers of the Memory.
         array = Memory(DATA_WIDTH, size//BEAT_BYTES, name="axi_memory")
         self.specials += array
         self._add_reads(array, latency)

@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The MMIO bridge: the host's BARs onto registers, memories and user logic.
+"""The MMIO bridge: shows registers, memories and user logic in the host's BARs.
 
-MmioBridge.scala is the logic: 32 reads inside, byte enables exact, writes never behind reads. Here
-are its registers, and its wiring to the endpoint and to what it shows.
+MmioBridge.scala has the logic: 32 reads inside, exact byte enables, writes never wait behind reads.
+This file has its registers, and connects it to the endpoint and to its targets.
 
-Memories and the AXI4 bus take every byte that is enabled, and no other. LiteX's registers have no
-byte enables: they take a dword or nothing. So the bridge refuses a write of some of the bytes of a
+Memories and the AXI4 bus write every enabled byte and no other. LiteX's registers have no byte
+enables: they take a whole dword or nothing. So the bridge refuses a write of only some bytes of a
 register's dword, changes nothing, and counts it in `writes_refused`. A write without any enabled
 byte (a zero-length write) does nothing and is not counted.
 """
@@ -28,10 +28,10 @@ from lanebox.mmio.windows import BLOCK, BUS, default_windows
 from lanebox.spinal_build import generate
 from lanebox.spinal_ports import camel, clock_ports, stream_ports
 
-# Cycles until a target that does not answer is given up: LiteX's own bus gives up long before.
+# Cycles after which a target that does not answer is given up. LiteX's own bus gives up earlier.
 TARGET_TIMEOUT = 2**16
 
-# Of MmioStatistics in MmioBridge.scala, by the name of the register.
+# Fields of MmioStatistics in MmioBridge.scala, by the names of their registers.
 COUNTERS = {
     "writes":         "Write requests.",
     "reads":          "Read requests.",
@@ -43,16 +43,16 @@ COUNTERS = {
     "writes_failed":  "Writes that a target answered with an error or not at all.",
 }
 
-# These stand behind all other registers, since a new counter must not move an old register.
+# These are placed behind all other registers: a new counter must not move an old register.
 LATER_COUNTERS = {
     "writes_refused": "Dwords of registers that were not written, because not all four of their "
         "bytes were enabled: registers take whole dwords.",
 }
 
 def card_memories(images):
-    """The memories of the card, by name; the capability table is filled when all else is known.
+    """The card's memories by name. The capability table is filled later, when the SoC is known.
 
-    The block memories are one: every array that the bridge reads costs it 256 multiplexers.
+    Both block memories are one array: each array that the bridge reads costs it 256 multiplexers.
     """
     words = layouts.MEMORY_SIZE//4
     block = [word for image in images for word in [*image, *[0]*(words - len(image))]]
@@ -63,11 +63,11 @@ def card_memories(images):
     }
 
 class MmioBridge(LiteXModule):
-    """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host, where `windows` say:
-    those of the card's own build, if none are given.
+    """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host.
 
-    `axi` is the AXI4 bus of user logic, if it has one (see axi.py). No write is larger than what
-    the card advertises (`write_bytes`): the completer lets none through.
+    `windows` say where; without any, the card's own are used. `axi` is the AXI4 bus of user logic,
+    if there is one (see axi.py). No write has more than `write_bytes`, the payload size that the
+    card advertises: the completer lets no larger one through.
     """
     def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -92,7 +92,8 @@ class MmioBridge(LiteXModule):
             CSRField("write", size=1, offset=3, description="It was a write."),
         ])
         self._error_address = CSRStatus(32,
-            description="Where: in the BAR if nothing is mapped there, else in the target.")
+            description="Where it was: the offset in the target; with kinds 1, 2, 3 and 6 in "
+                "the BAR.")
         self._select = CSRStorage(fields=[
             CSRField("latency", size=5, offset=0, description="Bin of the latency histogram: "
                 "2 x log2 of the cycles, and one more in the upper half."),
@@ -113,8 +114,8 @@ class MmioBridge(LiteXModule):
         idle   = Signal()
         self.comb += self.busy.eq(~idle)
 
-        # Which bits the windows leave at 0 is lost in the bridge's queues: said again, it spares
-        # the bus's decoders a comparison of all the others.
+        # The windows leave some address bits always 0. Behind the bridge's queues synthesis cannot
+        # see that. The mask here says it again, so the bus's decoders need not compare these bits.
         address = Signal(len(self.wishbone.adr)) # In dwords.
         shown   = reduce(or_, (w.target_base | (w.size - 1) for w in windows if w.target == BUS), 0)
         self.comb += self.wishbone.adr.eq(address & (shown >> 2))
@@ -163,7 +164,8 @@ class MmioBridge(LiteXModule):
             for name, signal in signals.items()}
 
 def wishbone_ports(bus, address):
-    """SpinalHDL's names for a Wishbone bus; `cti` and `bte` stay 0, classic cycles."""
+    """Ports of the SpinalHDL Instance for a Wishbone bus. `cti` and `bte` stay 0: classic cycles.
+    """
     return {
         "o_wishbone_CYC":      bus.cyc,
         "o_wishbone_STB":      bus.stb,

@@ -4,8 +4,9 @@
 
 """The arrays of the memories that the MMIO bridge shows.
 
-Eight lanes of 32 bits, each with its own row address: an access takes any 32 bytes from a dword on
-in one cycle. Lane l of row r is word 8 r + l; data stands as the lanes hold it, the bridge turns.
+A memory has eight lanes of 32 bits, each with its own row address. So an access reaches any 32
+bytes from any dword on in one cycle. Lane l of row r is word 8 r + l. Data is in lane order; the
+bridge rotates it.
 """
 
 from litex.gen import *
@@ -24,12 +25,12 @@ LATENCY = {"block": 1, "rom": 1, "ultra": 3}
 
 
 class LaneMemory(LiteXModule):
-    """A memory of `size` bytes, one port to write and one to read.
+    """A memory of `size` bytes with one port to write and one to read.
 
     `kind` is "block" (block RAM), "rom" (read only, left to the tool) or "ultra" (UltraRAM, two
-    rows in a word of it). `image` has the 32-bit words from the start on; UltraRAM takes none. A
-    write in a cycle is seen by a read in the next. Of a row that is read in the very cycle of its
-    write, the old bytes are seen.
+    rows in one of its words). `image` has the 32-bit words from the start on; UltraRAM takes none.
+    A read sees all writes of earlier cycles. If a row is written in the very cycle in which it is
+    read, the read returns the old bytes.
     """
     def __init__(self, size, image=None, kind="block"):
         if kind not in LATENCY:
@@ -73,17 +74,19 @@ class LaneMemory(LiteXModule):
                 self.add_block_lane(rows, lane, data, mask, words[lane::LANES])
 
     def set_image(self, image):
-        """Fill a ROM whose words are not known before the rest of the SoC is."""
+        """Sets the words of a ROM that are known only when the rest of the SoC is."""
         words = [*image, *[0]*(self.size//4 - len(image))]
         for lane, array in enumerate(self.arrays):
             array.init = words[lane::LANES]
 
     def add_array(self, lane, width, depth, init, style):
-        # A name for each: LiteX calls the file of its contents like the array.
+        # LiteX names the file of an array's contents after the array, so each array needs its own
+        # name.
         array = Memory(width, depth, init=init, name=f"lane{lane}")
         if style is not None:
             array.attr = {("ram_style", style)}
-        # Read first: LiteX's default sees a write of the same cycle, which costs logic here.
+        # READ_FIRST: with Migen's default a read sees a write of the same cycle, which costs logic
+        # here.
         read = array.get_port(has_re=True, mode=READ_FIRST)
         self.specials += array, read
         self.arrays.append(array)
@@ -109,10 +112,13 @@ class LaneMemory(LiteXModule):
             ]
 
     def add_ultra_lane(self, rows, lane, data, mask):
-        """A word of 64 bits for two rows: UltraRAM is 72 bits wide and no narrower."""
+        """One lane in UltraRAM. It is 72 bits wide and no narrower, so two rows share a word of 64
+        bits.
+        """
         read, write = self.add_array(lane, 2*DWORD_WIDTH, rows//2, None, "ultra")
         word        = Signal(2*DWORD_WIDTH)
-        halves      = [Signal() for _ in range(2)] # The row's half of its word, as data comes.
+        # Which half of its word the row is, delayed like the data.
+        halves      = [Signal() for _ in range(2)]
         write_half  = self.write_rows[lane][0]
         self.comb += [
             read.adr.eq(self.read_rows[lane][1:]),
@@ -125,7 +131,7 @@ class LaneMemory(LiteXModule):
         self.sync += [
             halves[0].eq(self.read_rows[lane][0]),
             halves[1].eq(halves[0]),
-            # The array's output register, which UltraRAM has inside, and one behind the halves.
+            # UltraRAM's own output register, and one more behind the choice of the half.
             word.eq(read.dat_r),
             self.read_data[data].eq(Mux(halves[1], word[DWORD_WIDTH:], word[:DWORD_WIDTH])),
         ]
@@ -133,7 +139,7 @@ class LaneMemory(LiteXModule):
     # Attachment to the bridge ---------------------------------------------------------------------
 
     def parameter(self, name):
-        """What tells the bridge's generator of this memory."""
+        """The `memory=` parameter of the bridge's generator for this memory."""
         return f"{name},{self.size},{self.latency},{'rw' if self.writable else 'ro'}"
 
     def pins(self, name):

@@ -2,14 +2,14 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The bridge from the bus to the registers: its address comes earlier, and its answer to a write.
+"""The bridge from the bus to the registers. It is faster than LiteX's in two ways.
 
-LiteX's bridge shows an address only while there is an access, so the bus's `cyc` stands in front
-of the multiplexers of all registers: the deepest path of the card. This bridge always shows the
-bus's address. The strobes say when it counts, and nobody looks at what is read without one.
+LiteX's bridge shows an address only during an access. So the bus's `cyc` is in front of the
+multiplexers of all registers, and that was the deepest path of the card. This bridge always shows
+the bus's address. The strobes say when it is valid; without a strobe the data is not used.
 
-LiteX's bridge answers a write in the cycle after, as it answers a read. This bridge answers a write
-in its own cycle, so the three registers of a doorbell are written in three cycles.
+LiteX's bridge answers a write in the next cycle, like a read. This bridge answers a write in the
+same cycle, so the three registers of a doorbell are written in three cycles.
 """
 
 from litex.gen import *
@@ -20,10 +20,10 @@ from migen import *
 
 
 class RegisterBridge(LiteXModule):
-    """Accesses of `wishbone`, in words, to the registers on `csr`.
+    """Passes accesses of `wishbone` (word addresses) to the registers on `csr`.
 
-    A write is answered in its own cycle, a read in the cycle after, with its data. The master has
-    one access at a time; the registers are read without effect, as LiteX's are.
+    A write is answered in its own cycle, a read with its data in the next. The master has one
+    access at a time. Registers act on the strobes only, so an address without one has no effect.
     """
     def __init__(self, address_width=32, csr_address_width=14):
         self.wishbone = bus = wishbone.Interface(data_width=32, address_width=address_width,
@@ -45,9 +45,9 @@ class RegisterBridge(LiteXModule):
         self.sync += shown.eq(access & ~bus.we & ~shown)
 
 class RegisterBridgeSoC(SoCMini):
-    """LiteX's SoC without a CPU, with this bridge instead of LiteX's where it has `mmio`."""
+    """LiteX's SoC without a CPU. If it has `mmio`, RegisterBridge replaces LiteX's bridge."""
     def add_csr_bridge(self, name="csr", origin=None, register=False):
-        if not hasattr(self, "mmio"): # The stock endpoint is measured as it comes.
+        if not hasattr(self, "mmio"): # The stock endpoint is measured with LiteX's own bridge.
             SoCMini.add_csr_bridge(self, name, origin, register)
             return
         bridge = RegisterBridge(self.bus.address_width, self.csr.address_width)

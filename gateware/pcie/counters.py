@@ -26,7 +26,7 @@ COUNTERS = {
 # Stream monitor -----------------------------------------------------------------------------------
 
 class StreamMonitor(LiteXModule):
-    """Count the events of one TLP stream. `time` must be as late as the events are."""
+    """Counts the events of one TLP stream. `time` must be as late as the events are: one cycle."""
     def __init__(self, events, time):
         self.clear = Signal() # i
         for name in COUNTERS:
@@ -57,11 +57,11 @@ class StreamMonitor(LiteXModule):
 # PCIe counters ------------------------------------------------------------------------------------
 
 class PcieCounters(LiteXModule):
-    """The counters of several streams, `events` by name, read through a snapshot.
+    """The counters of several streams, read through a snapshot. `events`: TlpEvents by name.
 
     A snapshot copies every counter and the device time at one clock edge, so the values of one
-    snapshot belong together. With `clear` in the same write the counters start again at that
-    edge: nothing is lost between two intervals.
+    snapshot belong together. With `clear` in the same write the counters start again at that edge,
+    so nothing is lost between two intervals.
     """
     def __init__(self, events, time, with_csr=True):
         self.snapshot  = Signal()              # i
@@ -71,7 +71,7 @@ class PcieCounters(LiteXModule):
 
         # # #
 
-        # Events are counted one cycle late; so must the time be that is set beside them.
+        # Events come one cycle late, so the time that is noted with them must be a cycle late, too.
         self.sync += self.time_late.eq(time)
         self._latch("time", self.time_late)
 
@@ -97,7 +97,7 @@ class PcieCounters(LiteXModule):
             CSRField("clear", size=1, offset=1, pulse=True,
                 description="Set every counter, not its copy, to zero."),
         ])
-        # From registers: each of these reaches some thousand flip-flops.
+        # Registered, since each of these drives some thousand flip-flops.
         self.sync += [
             self.snapshot.eq(self._control.fields.snapshot),
             self.clear.eq(self._control.fields.clear),

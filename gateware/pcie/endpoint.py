@@ -2,18 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The PCIe endpoint, by name: what turns the PHY's raw TLP streams into requests and completions.
+"""The PCIe endpoints, by name. They turn the PHY's raw TLP streams into requests and completions.
 
-Every choice has the interface of LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`), so
-that every LitePCIe front end attaches to any of them, and besides
+Every endpoint has the interface of LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`), so
+every LitePCIe front end attaches to any of them. It also has
 
     interrupt  stream.Endpoint(msi_layout())   i, messages for the host
-    busy       Signal()   o, it waits for somebody who may stay silent: device time must run
-    interrupt_sent  Signal()   o, a cycle late: the hard block is through with a message
+    busy       Signal()   o, it waits for an answer that may never come: device time must run
+    interrupt_sent  Signal()   o, a cycle late: a message has been sent
 
-An MSI is through when the block answers `cfg_interrupt_msi_sent`: it has been transmitted on the
-link, says PG213. A message of MSI-X is one of the card's writes, and through when RQ takes it, as
-every other request is for the counters; the block's own way to the link is behind that.
+An MSI has been sent when the block answers `cfg_interrupt_msi_sent`: by PG213 it has then been
+transmitted on the link. A message of MSI-X is one of the card's writes. It counts as sent when RQ
+takes it, like every other request; the block's own way to the link comes after that.
 """
 
 from litepcie.core import LitePCIeEndpoint
@@ -29,9 +29,9 @@ def _litepcie(phy, completion_pool):
         address_width        = ADDRESS_WIDTH,
         endianness           = phy.endianness,
     )
-    # The endpoint refers to the PHY, so LiteX would map the PHY's registers a second time.
+    # LiteX finds the PHY through the endpoint and would map the PHY's registers a second time.
     endpoint.autocsr_exclude = {"phy"}
-    endpoint.interrupt       = phy.msi # Beside the data, which it may overtake.
+    endpoint.interrupt       = phy.msi # Not behind a fence: a message may overtake data.
     endpoint.busy            = Signal()
     endpoint.interrupt_sent  = Signal()
     endpoint.sync += endpoint.interrupt_sent.eq(phy.msi.valid & phy.msi.ready)
@@ -45,9 +45,9 @@ def _lanebox(phy, completion_pool):
 ENDPOINTS = {"lanebox": _lanebox, "litepcie": _litepcie}
 
 def check_endpoint(name, completion_pool=False):
-    """A ValueError that lists the endpoints there are, unless `name` is one of them.
+    """Raises ValueError unless the endpoint `name` exists; the message lists those that do.
 
-    Another one for a `completion_pool` that the endpoint cannot count in.
+    Also raises ValueError for a `completion_pool` with an endpoint that counts no completion space.
     """
     if completion_pool and name == "litepcie":
         raise ValueError("--completion-pool: LitePCIe's endpoint does not count completions; "

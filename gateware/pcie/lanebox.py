@@ -4,8 +4,8 @@
 
 """The Lanebox endpoint: SpinalHDL between the hard block's pins and LitePCIe's front ends.
 
-A drop-in for LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`). The crossbar's ports
-are collected first; what stands behind them is generated for just these when the SoC is finished.
+A drop-in for LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`). Front ends first ask the
+crossbar for ports. The logic behind the ports is generated when the SoC is finalized.
 
     rq, rc    Requester.scala  one client for each master port
     cq, cc    Completer.scala  one port for each target (see get_target) and one for all slave ports
@@ -36,7 +36,7 @@ from lanebox.spinal_ports import camel, clock_ports, stream_ports
 # Crossbar -----------------------------------------------------------------------------------------
 
 class Crossbar:
-    """LitePCIe's two questions to a crossbar; the endpoint makes what answers them."""
+    """The two methods of LitePCIe's crossbar that front ends call, to collect their ports."""
     def __init__(self):
         self.masters = []
         self.slaves  = []
@@ -54,7 +54,7 @@ class Crossbar:
         return port
 
 class Target:
-    """A client of the completer, with the windows of the BARs that it answers for."""
+    """A port of the completer, with the windows of the BARs that it serves."""
     def __init__(self, windows):
         self.windows    = windows
         self.request    = stream.Endpoint(layouts.target_request_layout())    # o
@@ -62,8 +62,8 @@ class Target:
 
 # Endpoint -----------------------------------------------------------------------------------------
 
-# What software reads of CompleterCounters, RequesterCounters and ReturnStatistics (the Scala files
-# of these names say more), by the name of the register.
+# The counters of CompleterCounters, RequesterCounters and ReturnStatistics that software can read,
+# by the names of their registers. The Scala files of these names say more.
 COMPLETER_COUNTERS = {
     "unsupported":  "Host requests answered with Unsupported Request.",
     "dropped":      "Host writes and messages that nobody takes.",
@@ -75,29 +75,30 @@ REQUESTER_COUNTERS = {
     "number_waits": "Cycles in which a write waited, because too many had not left the block.",
 }
 RETURN_COUNTERS = {
-    "unsupported":   "Reads that failed: answered with Unsupported Request,",
-    "aborted":       "answered with Completer Abort,",
-    "poisoned":      "with poisoned data,",
-    "timeouts":      "never answered,",
-    "malformed":     "answered with what does not fit the request,",
-    "cut":           "or cut short by the hard block.",
+    "unsupported":   "Reads that failed: the completion says Unsupported Request.",
+    "aborted":       "Reads that failed: the completion says Completer Abort.",
+    "poisoned":      "Reads that failed: the data is marked as poisoned.",
+    "timeouts":      "Reads that failed: no completion came in time.",
+    "malformed":     "Reads that failed: a completion does not fit the request.",
+    "cut":           "Reads that failed: the hard block cut a completion short.",
     "unexpected":    "Completions that no read waits for.",
-    "late":          "Of these, those after the read's timeout.",
-    "duplicates":    "Of these, those with a tag of ours that are not late.",
+    "late":          "Unexpected completions that came after their read's timeout.",
+    "duplicates":    "Unexpected completions with a tag of ours that are not late.",
     "back_pressure": "Cycles in which a beat on RC was not taken.",
 }
 
-# What LitePCIe's own engines make of it: 2 KiB in flight for each, which their software must allow.
+# LitePCIe's engines have 2 KiB in flight for each of these, STOCK_READ_AHEAD in all.
 MAX_PENDING_REQUESTS = layouts.STOCK_READ_AHEAD//(4*layouts.LARGEST_PAYLOAD)
 
 class LaneboxEndpoint(LiteXModule):
-    """Requests both ways between the hard block behind `phy` and its clients.
+    """Requests in both directions between the hard block behind `phy` and its clients.
 
-    An `interrupt` passes on to `phy.msi` when all that was handed over before it has left: writes
-    to the link, the data of reads to their clients.
+    An `interrupt` passes on to `phy.msi` when everything that was handed over before it is done:
+    writes have left for the link, the data of reads has reached its clients.
 
     `completion_pool`: headers and data of the host's completions share the hard block's room, 2048
-    units of 16 bytes. Otherwise there are 256 headers beside 2048 units of data (PG213).
+    units of 16 bytes. Otherwise there are 256 headers and, apart from these, 2048 units of data
+    (PG213).
     """
     def __init__(self, phy, completion_pool=False):
         self.phy                  = phy
@@ -105,8 +106,8 @@ class LaneboxEndpoint(LiteXModule):
         self.completion_pool      = completion_pool
         self.crossbar             = Crossbar()
         self.interrupt            = stream.Endpoint(msi_layout()) # i
-        self.msix                 = None # A Record of msix_layout() where it is wanted.
-        self.busy                 = Signal()                      # o, somebody is waited for.
+        self.msix                 = None # A Record of msix_layout(), if MSI-X is built.
+        self.busy                 = Signal()                      # o, an answer is awaited.
         self.interrupt_sent       = Signal()                      # o, see endpoint.py.
         self.clear                = Signal()                      # o, software clears counters.
         self._targets             = []
@@ -117,9 +118,9 @@ class LaneboxEndpoint(LiteXModule):
             CSRField("np_max", size=6, offset=8, reset=layouts.MMIO_READS,
                 description="Host reads that may be inside at a time: 1 to 32."),
         ])
-        self._timeout = CSRStorage(32, 
+        self._timeout = CSRStorage(32,
             reset       = int(layouts.COMPLETION_TIMEOUT*phy.clock),
-            description = "Cycles after which a read that nobody answers has failed.")
+            description = "Cycles after which a read without a completion has failed.")
         self._extended_tags = CSRStatus(
             description=f"{layouts.READ_TAGS} reads may be in flight, instead of 32.")
         for prefix, table in (
@@ -132,14 +133,14 @@ class LaneboxEndpoint(LiteXModule):
                 setattr(self, f"_{prefix}_{name}", status)
 
     def add_msix(self):
-        """Messages of MSI-X beside the interrupt: a Record of msix_layout()."""
+        """Adds MSI-X besides `interrupt`: returns a Record of msix_layout()."""
         self.msix = Record(layouts.msix_layout())
         return self.msix
 
     def get_target(self, windows):
-        """A completer's port that answers for `windows`: tuples of BAR, offset and size.
+        """A port of the completer that serves `windows`: tuples of BAR, offset and size.
 
-        The field `window` of its requests has a bit for each, in this order.
+        The field `window` of its requests has one bit for each of them, in this order.
         """
         target = Target(windows)
         self._targets.append(target)
@@ -195,7 +196,9 @@ class LaneboxEndpoint(LiteXModule):
         )
 
     def _add_slave_ports(self):
-        """One completer's port for all slave ports, which share it as LitePCIe's crossbar does."""
+        """Adds one port of the completer for all slave ports. They share it, as in LitePCIe's
+        crossbar.
+        """
         slaves = self.crossbar.slaves
         source = stream.Endpoint(slave_request_layout())
         sink   = stream.Endpoint(slave_completion_layout())
@@ -214,7 +217,7 @@ class LaneboxEndpoint(LiteXModule):
         self.arbiter    = Arbiter([slave.source for slave in slaves], answer)
         self.comb += [
             source.connect(request),
-            request.first.eq(1), # Single dwords, each a request of its own.
+            request.first.eq(1), # Each dword is a request of its own.
             request.with_be.eq(1),
             answer.connect(sink, omit={"error"}),
         ]
@@ -268,7 +271,7 @@ class LaneboxEndpoint(LiteXModule):
         )
 
 def msix_ports(msix, control):
-    """MsixTable in the Requester."""
+    """Ports of the MsixTable in the Requester."""
     registers = msix.registers
     return {
         "i_msixEnable":              control.enable,
@@ -283,7 +286,7 @@ def msix_ports(msix, control):
     }
 
 def sequence_ports(sequence):
-    """SequencePins: where the hard block shows the numbers of requests that have left."""
+    """Ports of SequencePins: numbers of requests that have left the hard block."""
     return {
         f"i_sequence_numbers_{n}_{name}": getattr(sequence, f"{field}_{n}")
         for n in range(2) for name, field in (("valid", "valid"), ("payload", "number"))

@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""MSI-X: a vector for each cause, in place of the one message as soon as the host enables it.
+"""MSI-X: a vector for each cause instead of the one MSI message, as soon as the host enables it.
 
-Table and pending bits are MsixTable.scala's; the endpoint has it, since its messages are writes
-that go behind the data they announce. Here they get their place on the bus. Causes are enabled in
-the registers of LitePCIeMSI either way.
+MsixTable.scala has the table and the pending bits. It is part of the endpoint, since its messages
+are writes that must follow the data they announce. This file puts the table on the bus. In either
+case LitePCIeMSI's registers enable the causes.
 """
 
 from litex.gen import *
@@ -18,9 +18,9 @@ from lanebox import layouts
 
 
 class Msix(LiteXModule):
-    """Vectors for the causes of `msi`, a LitePCIeMSI, whose message goes to `endpoint` as well.
+    """MSI-X vectors for the causes of `msi`, a LitePCIeMSI, whose message also goes to `endpoint`.
 
-    `bus` shows table and pending bits, in whole dwords: a write of less is ignored.
+    `bus` shows table and pending bits in whole dwords: a write of fewer bytes is ignored.
     """
     def __init__(self, msi, endpoint):
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -38,7 +38,8 @@ class Msix(LiteXModule):
         ]
         self.sync += self.bus.ack.eq(access)
 
-        # What would be the one message is not: it must not come when MSI-X is disabled again.
+        # With MSI-X enabled the MSI message is taken and dropped. Otherwise it would be sent when
+        # MSI-X is disabled again.
         self.comb += If(enabled,
             endpoint.msix.causes.eq(msi.irqs & msi.enable.storage),
             msi.source.ready.eq(1),
@@ -49,11 +50,11 @@ class Msix(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_msi(soc):
-    """One message for all causes, and no other."""
+    """MSI: one message for all causes."""
     soc.comb += soc.pcie_msi.source.connect(soc.pcie_endpoint.interrupt)
 
 def add_msix(soc):
-    """A vector for each cause beside that message, with its table on the bus."""
+    """MSI-X: a vector for each cause, with the table on the bus. MSI stays possible."""
     soc.pcie_endpoint.add_msix()
     soc.msix = Msix(soc.pcie_msi, soc.pcie_endpoint)
     soc.bus.add_slave("msix", soc.msix.bus,

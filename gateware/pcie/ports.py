@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""LitePCIe's crossbar ports in front of the endpoint: the same layouts, and a little more.
+"""LitePCIe's crossbar ports in front of the endpoint: the same layouts with some fields more.
 
-A front end that knows LitePCIe's layouts only attaches unchanged: `with_be` is 0 at reset, which
-means whole dwords. One that knows these sets it and gives byte enables, and reads from `error` why
-data is missing (ReadError in Requests.scala; `err` is LitePCIe's one bit of the same).
+A front end that knows only LitePCIe's layouts attaches unchanged: `with_be` is 0 at reset, which
+means whole dwords. A front end that sets `with_be` gives byte enables. `error` says why data is
+missing (ReadError in Requests.scala); LitePCIe's `err` is one bit of the same.
 """
 
 from litepcie.common import completion_layout, request_layout
@@ -22,7 +22,9 @@ CONTEXT_USER_ID = slice(0, 8)
 # Layouts ------------------------------------------------------------------------------------------
 
 def port_request_layout():
-    """LitePCIe's request, and byte enables of the first and last dword that count `with_be`."""
+    """LitePCIe's request, with byte enables of the first and last dword that are valid with
+    `with_be`.
+    """
     base = request_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout,
         ("with_be", 1), ("first_be", 4), ("last_be", 4)])
@@ -33,7 +35,7 @@ def port_completion_layout():
     return EndpointDescription([*base.payload_layout, ("error", 3)])
 
 def slave_request_layout():
-    """SlaveRequest of SlavePort.scala: a request with its byte enables, which always count."""
+    """SlaveRequest of SlavePort.scala: a request whose byte enables are always valid."""
     base = request_layout(layouts.DATA_WIDTH)
     return EndpointDescription([*base.payload_layout, ("first_be", 4), ("last_be", 4)])
 
@@ -44,10 +46,10 @@ def slave_completion_layout():
 # Ports --------------------------------------------------------------------------------------------
 
 class MasterPort:
-    """What a front end gets: it asks at `source` and has its data from `sink`.
+    """A front end's port to host memory: requests at `source`, data of reads at `sink`.
 
-    A write may pass the port's own read before it, as on PCIe: who writes to an address that it
-    is still reading waits for the data first. No read passes a write.
+    A write may pass an earlier read of the same port, as on PCIe. So before a front end writes to
+    an address that it still reads, it must wait for the data. No read passes a write.
     """
     def __init__(self, channel, writes, reads):
         self.channel = channel
@@ -57,7 +59,7 @@ class MasterPort:
         self.sink    = stream.Endpoint(port_completion_layout())
 
 class SlavePort:
-    """What a front end gets: the host's requests at `sink`, which it answers at `source`."""
+    """A front end's port for the host's requests: they come at `sink`, answers go to `source`."""
     def __init__(self, address_decoder):
         self.address_decoder = address_decoder
         self.sink            = stream.Endpoint(port_request_layout())

@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What happens on a TLP stream, cycle by cycle, for those who count it.
+"""Events on a TLP stream, cycle by cycle, for counters.
 
-Every event comes one cycle late, out of a register: neither the handshake nor the data path
-carries what is done with it. Payload is that of the length field, so a TLP of one dword counts
-four bytes whatever its byte enables say.
+Every event comes one cycle late, from a register, so logic behind it adds nothing to the handshake
+or the data path. Payload is taken from the length field: a TLP of one dword counts four bytes,
+whatever its byte enables are.
 """
 
 from litex.gen import *
@@ -18,20 +18,20 @@ from lanebox.phy.pcie4 import Pcie4Phy
 HEADER_LENGTH    = slice(0, 10)  # In dwords, 0 means 1024.
 HEADER_WITH_DATA = 30
 
-# Fields of PG213's descriptors, from the first bit of the beat on.
+# Fields of PG213's descriptors: bits of the beat in which a TLP begins.
 REQUEST_LENGTH    = slice(64, 75) # In dwords.
 REQUEST_TYPE      = slice(75, 79)
 MEMORY_WRITE      = 1
 COMPLETION_LENGTH = slice(32, 43)
-STRADDLED         = 128           # The first bit of a second completion in the same beat.
+STRADDLED         = 128           # First bit of a second completion in the same beat.
 
 class TlpEvents(LiteXModule):
-    """`beat` and `stall`, the TLPs that begin and their payload bytes."""
+    """The events `beat` and `stall`, the number of TLPs that begin, and their payload bytes."""
     def __init__(self, stream):
         self.beat    = Signal()    # o, a beat was accepted.
         self.stall   = Signal()    # o, a beat was offered and not accepted.
-        self.tlps    = Signal(2)   # o, as many began in the beat.
-        self.payload = Signal(14)  # o, bytes of these.
+        self.tlps    = Signal(2)   # o, TLPs that began in the beat.
+        self.payload = Signal(14)  # o, payload bytes of these TLPs.
 
         # # #
 
@@ -98,16 +98,17 @@ class StraddledEvents(TlpEvents):
 
         # # #
 
-        # A sole completion is start_0 wherever it begins: behind the end of another, at dword 4.
-        open_   = Signal() # One is still going on when the beat begins.
+        # If only one completion begins in a beat, it is start_0. It begins at dword 4 if another
+        # one ends before it.
+        open_   = Signal() # A completion goes on from the beat before.
         low     = stream.data[COMPLETION_LENGTH]
         high    = stream.data[STRADDLED:][COMPLETION_LENGTH]
         lengths = [Signal(11), Signal(11)]
         starts  = [Signal(), Signal()]
         self.sync += [
             If(self.accepted,
-                # As many have ended as had begun, unless the last one goes on. Without straddle
-                # `last` tells.
+                # A completion goes on if more have begun than ended. Without straddle `last` ends
+                # it.
                 open_.eq(~stream.last & ((open_ + stream.start_0 + stream.start_1) !=
                     (stream.end_0.valid + stream.end_1.valid))),
             ),
@@ -123,7 +124,7 @@ class StraddledEvents(TlpEvents):
         ]
 
 def tlp_events(phy):
-    """The events of the four streams of one of LitePCIe's PHYs or of Pcie4Phy, by name."""
+    """The events of the four streams, by name. `phy` is Pcie4Phy or one of LitePCIe's PHYs."""
     if isinstance(phy, Pcie4Phy):
         return {
             "cq": RequestEvents(phy.cq),

@@ -10,30 +10,30 @@ from migen import *
 
 from lanebox.layouts import COMPLETION_TIMEOUT, SYS_CLK_FREQ
 
-# The longest wait for what is outstanding: 40 ms. A read that nobody answers ends after 25 ms at
-# the latest (LONGEST_READ), so `idle` ends the wait and not this number. The number ends it where
-# software has set a timeout of more than 32 ms, or where a TLP is stuck half sent. The base
-# specification gives the reset 100 ms in all (6.6.2).
+# The longest wait for outstanding reads: 40 ms. A read without an answer ends after 25 ms at the
+# latest (LONGEST_READ), so normally `idle` ends the wait. This limit ends it if software has set a
+# read timeout of more than 32 ms, or if a TLP is stuck half sent. The base specification gives the
+# reset 100 ms in all (6.6.2).
 #
-# The tag of a lost read rests for longer, for up to three timeouts (60 ms). The reset does not wait
-# for that: the host leaves the function alone for the whole 100 ms.
+# The tag of a lost read rests for longer, up to three timeouts (60 ms). The reset does not wait for
+# that: the host leaves the function alone for the whole 100 ms.
 DRAIN_SECONDS = 2*COMPLETION_TIMEOUT
 RESET_CYCLES  = 16
 
 
 class FunctionLevelReset(LiteXModule):
-    """Stop at a TLP boundary, wait for what is outstanding, reset everything, acknowledge.
+    """Stops at a TLP boundary, waits for outstanding reads, resets everything, acknowledges.
 
-    An answer that arrives after the reset would be nobody's, or a later read's: hence the wait. It
-    is bounded, because the host's own patience is.
+    An answer that arrives after the reset could be taken for a later read's, so it must be awaited.
+    The wait is bounded, because the host waits for 100 ms at most.
     """
     def __init__(self, clock=SYS_CLK_FREQ, drain_seconds=DRAIN_SECONDS):
         self.in_process = Signal() # i
-        self.idle       = Signal() # i, nothing is half sent or awaited.
+        self.idle       = Signal() # i, no TLP is half sent, no read is outstanding.
         self.stop       = Signal() # o
         self.reset      = Signal() # o
         self.done       = Signal() # o, one cycle.
-        self.busy       = Signal() # o, time has to run on.
+        self.busy       = Signal() # o, device time must run.
 
         # # #
 

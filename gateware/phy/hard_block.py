@@ -10,8 +10,8 @@
                 adapters to the platform's sources, read from where the package is installed and
                 never copied: the wrapper carries a vendor's notice
 
-The boundary between simulation and silicon runs below either: everything above it is the same in
-both. Below it stand the leaf modules in `LEAVES`: a vendor's on silicon, a model's here.
+The boundary between simulation and silicon runs below either PHY: everything above it is the same
+in both. Below it are the modules in `LEAVES`: the vendor's on silicon, a model's in simulation.
 """
 
 from litepcie.phy.usppciephy import USPPCIEPHY
@@ -21,11 +21,11 @@ from migen import *
 from lanebox.layouts import BAR0_SIZE, DATA_WIDTH, LINK_SPEED, SYS_CLK_FREQ
 from lanebox.phy.pcie4 import Pcie4Phy
 
-# Modules that no source of this project defines.
+# Modules that no source file of this project defines.
 LEAVES = ("pcie_usp", "IBUFDS_GTE4", "FDPE")
 
-# How the hard block must be configured for each endpoint, as constants of the SoC: its settings are
-# no pins, so whoever supplies the block has to know.
+# How the hard block must be configured for each endpoint, as constants of the SoC. These settings
+# are not pins, so the model or the vendor's core must be made with them.
 HARD_BLOCK = {
     "lanebox":  {"PCIE_RC_STRADDLE": 1, "PCIE_FLR": 1},
     "litepcie": {"PCIE_RC_STRADDLE": 0, "PCIE_FLR": 0},
@@ -47,19 +47,19 @@ def _litepcie(platform, pads, msix, clock):
     return phy
 
 def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
-    """The PHY for `endpoint` on `pads` (refclk, reset, lanes), all in the user clock domain.
+    """The PHY for `endpoint` on `pads` (refclk, reset, lanes), all of it in the user clock domain.
 
-    `clock` is the user clock in Hz, which depends on what the link can be.
+    `clock` is the user clock in Hz, which depends on the link's greatest speed and width.
     """
     return {"lanebox": Pcie4Phy, "litepcie": _litepcie}[endpoint](platform, pads, msix, clock)
 
 # User clock ---------------------------------------------------------------------------------------
 
 class UserClock(LiteXModule):
-    """Clock and reset the whole SoC by the hard block: `sys` is its user clock and user reset.
+    """Clock and reset of the whole SoC from the hard block: `sys` is its user clock and user reset.
 
-    LiteX's soft reset (ctrl_reset) is deliberately not connected. It would cut a TLP in half on
-    the way into the hard block, whose side of the streams it cannot reset.
+    LiteX's soft reset (ctrl_reset) is deliberately not connected. It would cut a TLP in half on the
+    way into the hard block, whose side of the streams it cannot reset.
     """
     def __init__(self, phy):
         self.cd_sys = ClockDomain()

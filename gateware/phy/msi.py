@@ -11,10 +11,10 @@ from migen import *
 
 
 class MsiSender(LiteXModule):
-    """Send a message for each element of `sink`, all of them as vector 0.
+    """Sends a message for each element of `sink`, all as vector 0.
 
-    The block answers a pulse with `sent` or `fail`. A message that failed is tried again as long
-    as MSI is enabled, and one that comes while it is disabled waits: none is lost.
+    The block answers a pulse with `sent` or `fail`. A message that failed is sent again as long as
+    MSI is enabled. A message that comes while MSI is disabled waits. So none is lost.
     """
     def __init__(self):
         self.sink   = stream.Endpoint(msi_layout()) # i

@@ -5,10 +5,10 @@
 """The PCIE4 hard block at its own user pins, as the Lanebox endpoint wants it.
 
 Promises the four streams with PG213's descriptors still in front (`cq`, `cc`, `rq`, `rc`, see
-layouts.py), the side-bands by name, and what every LitePCIe front end asks of its PHY: `id`,
-`data_width`, `max_payload_size`, `max_request_size`, `bar0_mask`, `msi`. Below it stand the leaf
-modules of hard_block.py: the vendor's core on silicon, the model in simulation. Nothing of
-LitePCIe's own PHY is in the path.
+layouts.py), the side-bands by name, and the attributes that every LitePCIe front end needs of its
+PHY: `id`, `data_width`, `max_payload_size`, `max_request_size`, `bar0_mask`, `msi`. Below this
+module are the leaf modules of hard_block.py: the vendor's core on silicon, the model in simulation.
+LitePCIe's own PHY is not in the path.
 
 Everything lives in `pcie`, the core's user clock: reset by the core's user reset, and by a
 function level reset (see flr.py).
@@ -38,23 +38,27 @@ class Pcie4Phy(LiteXModule):
         self.rc = stream.Endpoint(layouts.rc_layout()) # o
 
         # Side-bands -------------------------------------------------------------------------------
-        self.np_request = Signal(2)                              # i, one more read may come.
+        # i, further non-posted requests that may come.
+        self.np_request = Signal(2)
         self.sequence   = Record(layouts.sequence_layout())      # o, requests that have left.
         self.settings   = Record(layouts.link_settings_layout()) # o, as the host programmed it.
         self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # Reads of configuration space.
-        self.msix       = Record(layouts.msix_control_layout())  # o, of function 0, if it is built.
-        self.stop       = Signal()                               # o, begin no TLP: reset is near.
-        self.idle       = Signal()                               # i, nothing half sent or awaited.
+        # o, enable and mask of function 0, if built.
+        self.msix       = Record(layouts.msix_control_layout())
+        self.stop       = Signal()                               # o, begin no TLP: a reset is near.
+        # i, no TLP half sent, no read outstanding.
+        self.idle       = Signal()
 
         # LitePCIe's idea of a PHY -----------------------------------------------------------------
         self.msi              = stream.Endpoint(msi_layout()) # i
-        self.msi_busy         = Signal()                      # o, one can be and is being sent.
+        # o, a message is being sent, or will be at once.
+        self.msi_busy         = Signal()
         self.platform         = platform
         self.clock            = clock # Of the user side, in Hz.
         self.data_width       = layouts.DATA_WIDTH
         self.bar0_size        = layouts.BAR0_SIZE
         self.bar0_mask        = get_bar_mask(layouts.BAR0_SIZE)
-        self.id               = Signal(16) # The core puts its own into every TLP.
+        self.id               = Signal(16) # Stays 0: the core puts its own ID into every TLP.
         self.max_request_size = Signal(16) # o
         self.max_payload_size = Signal(16) # o
 
@@ -74,8 +78,8 @@ class Pcie4Phy(LiteXModule):
         # # #
 
         # Clock and resets -------------------------------------------------------------------------
-        self.cd_block = ClockDomain() # As the core has it.
-        self.cd_pcie  = ClockDomain() # The same, reset by a function level reset, too.
+        self.cd_block = ClockDomain() # The core's user clock and user reset.
+        self.cd_pcie  = ClockDomain() # The same clock, also reset by a function level reset.
 
         self.flr = ClockDomainsRenamer("block")(FunctionLevelReset(clock))
         self.comb += [
@@ -153,7 +157,8 @@ class Pcie4Phy(LiteXModule):
 # Sizes --------------------------------------------------------------------------------------------
 
 def decode_size(code, size):
-    """Set `size` to 128 B << `code`, at most what the endpoint's stores hold."""
+    """A statement that sets `size` to 128 B << `code`, but no more than the endpoint's stores hold.
+    """
     return Case(code, {
         **{n: size.eq(min(128 << n, layouts.LARGEST_PAYLOAD)) for n in range(3)},
         "default": size.eq(layouts.LARGEST_PAYLOAD),

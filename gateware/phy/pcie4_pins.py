@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Which pin of the hard block is what: PG213's port tables for 256 bit, as Instance arguments.
+"""The pins of the hard block: PG213's port tables for 256 bit, as Instance arguments.
 
-The only place that knows positions inside tuser. Inputs that this gateware does not use have the
-value that PG213 asks for when a feature is left alone.
+Only this file knows the positions of fields in tuser. Inputs that this gateware does not use have
+the value that PG213 asks for when a feature is not used.
 """
 
 from migen import *
@@ -35,8 +35,10 @@ class CoreStatus:
 # Streams ------------------------------------------------------------------------------------------
 
 def stream_ports(cq, cc, rq, rc):
-    """CQ, CC, RQ and RC. Parity is not checked and not given, transaction hints are not used."""
-    rq_ready, cc_ready = Signal(4), Signal(4) # The same bit four times.
+    """Ports of CQ, CC, RQ and RC. Parity is neither checked nor given; processing hints are not
+    used.
+    """
+    rq_ready, cc_ready = Signal(4), Signal(4) # The core's `ready` is the same bit four times.
     end_0, end_1 = rc.end_0, rc.end_1
     return {
         "o_m_axis_cq_tvalid": cq.valid,
@@ -72,7 +74,7 @@ def stream_ports(cq, cc, rq, rc):
     }
 
 def credit_ports(np_request, sequence):
-    """Non-posted credits given to the block, and the numbers of the requests that have left."""
+    """Ports for non-posted credits to the block, and for numbers of requests that have left it."""
     return {
         "i_pcie_cq_np_req":      np_request,
         "o_pcie_rq_seq_num0":    sequence.number_0,
@@ -99,7 +101,7 @@ def status_ports(core):
     }
 
 def management_ports(cfg_mgmt):
-    """Reads of the configuration space; nothing is written from inside."""
+    """Ports to read configuration space; nothing is written to it from inside."""
     return {
         "i_cfg_mgmt_addr":            cfg_mgmt.address,
         "i_cfg_mgmt_read":            cfg_mgmt.read,
@@ -113,7 +115,7 @@ def management_ports(cfg_mgmt):
     }
 
 def interrupt_ports(core, msi):
-    """MSI, vector 0 of function 0; no legacy interrupt."""
+    """Ports of MSI: vector 0 of function 0. There is no legacy interrupt."""
     return {
         "o_cfg_interrupt_msi_enable": core.msi_enable,
         "o_cfg_interrupt_msi_sent":   core.msi_sent,
@@ -134,14 +136,14 @@ def interrupt_ports(core, msi):
     }
 
 def msix_ports(core):
-    """MSI-X with the table outside: the core only says what the host has set."""
+    """Ports of MSI-X with the table outside the core: it only says what the host has enabled."""
     return {
         "o_cfg_interrupt_msix_enable": core.msix_enable,
         "o_cfg_interrupt_msix_mask":   core.msix_mask,
     }
 
 def control_ports(core, flr):
-    """Resets and power states; no message is sent and no error reported from inside."""
+    """Ports of resets and power states. No message is sent and no error is reported from inside."""
     in_process = Signal(4)
     flr.comb += flr.in_process.eq(in_process[0])
     return {

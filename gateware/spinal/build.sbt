@@ -8,7 +8,7 @@
 val spinalVersion   = "1.14.2"
 val scalafmtVersion = "3.7.17" // And in .scalafmt.conf, where editors look for it.
 
-// The formatter of `make lint`, by itself: who only generates Verilog does not fetch it.
+// The formatter of `make lint`, a project of its own: sbt fetches it only when it is run.
 lazy val format = (project in file("format"))
   .settings(
     scalaVersion := "2.13.12",

@@ -30,7 +30,8 @@ def parse_arguments():
     return parser.parse_args()
 
 def repeated(words):
-    """`name=value` words as parameters; a name that comes several times has a list."""
+    """`name=value` words as parameters. A name that comes several times has a list of its values.
+    """
     parameters = {}
     for word in words:
         name, equals, value = word.partition("=")

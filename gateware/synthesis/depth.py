@@ -4,9 +4,9 @@
 
 """The deepest paths of a mapped netlist in LUT levels, from register to register, by clock.
 
-Yosys' own `ltp` counts every CARRY4 as a level and runs through LUTRAM from write pin to read data,
-which no signal does; primitives.py says what counts here. A path belongs to the clock of its end,
-or, where that is a black box or a port, to the clock of its start.
+Yosys' own `ltp` counts every CARRY4 as a level and follows paths through LUTRAM from a write pin to
+the read data, where no signal goes. primitives.py says what counts here. A path belongs to the
+clock of its end. If its end is a black box or a port, it belongs to the clock of its start.
 """
 
 import re
@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from lanebox.synthesis import primitives
 
 NO_CLOCK = "-"
-NUMBERS  = re.compile(r"\[\d+\]|(\.\d+)+(?=\.)|(?<=ADDR)[A-H]\b") # Of bits and parts of memories.
+# Numbers of bits, and of parts of memories.
+NUMBERS  = re.compile(r"\[\d+\]|(\.\d+)+(?=\.)|(?<=ADDR)[A-H]\b")
 
 @dataclass
 class Driver:
-    """What drives a bit: `arcs` are (source bit, levels), None where a path begins."""
+    """The pin that drives a bit. `arcs` are (source bit, levels), or None if a path begins here."""
     cell: object
     pin:  str
     arcs: list
@@ -31,14 +32,14 @@ class Path:
     start:  str
     end:    str
     clock:  str
-    names:  list # Of the nets in between, start to end, as far as they have any.
-    alike:  int = 1 # Ends of the same vector from starts of the same vector.
+    names:  list # Of the nets in between, from start to end, if they have names.
+    alike:  int = 1 # Paths between the same two vectors, this one included.
 
 class LoopError(RuntimeError):
     """Logic that feeds itself without a register."""
 
 class Timing:
-    """The level of every bit of `netlist`, and the paths that end anywhere."""
+    """The level of every bit of `netlist`, and all paths that end in it."""
     def __init__(self, netlist):
         self.netlist = netlist
         self.drivers = self._find_drivers()
@@ -67,7 +68,7 @@ class Timing:
         return driver.arcs if driver is not None and driver.arcs else []
 
     def _ordered(self):
-        """The bits behind logic, each after those that it is made of."""
+        """The bits that logic drives, each one after its sources."""
         waiting = {bit: len(self._sources(bit)) for bit in self.drivers if self._sources(bit)}
         readers = defaultdict(list)
         for bit in waiting:
@@ -93,7 +94,7 @@ class Timing:
     # Paths ----------------------------------------------------------------------------------------
 
     def _ends(self):
-        """(bit, cell, pin) wherever a path ends; a port has no cell."""
+        """(bit, cell, pin) for each place where a path ends; a port has no cell."""
         for cell in self.netlist.cells:
             through = any(
                 self.drivers[bit].arcs is not None for bits in cell.outputs.values()
@@ -112,7 +113,7 @@ class Timing:
         return path[::-1]
 
     def _clock_of(self, cell, pin):
-        """The name of the clock behind the buffers, or NO_CLOCK."""
+        """The name of the clock in front of all buffers, or NO_CLOCK."""
         clock = cell and primitives.clock_pin(cell.kind, pin, cell.inputs)
         if not clock or not cell.inputs.get(clock):
             return NO_CLOCK
@@ -124,12 +125,14 @@ class Timing:
         return min(names, key=lambda name: (name.count("."), len(name), name), default=NO_CLOCK)
 
     def _find_readers(self):
-        """A cell with a name that a person wrote, by the bits that it reads."""
+        """For each bit, a cell and pin that read it, if a person wrote the cell's name."""
         return {bit: f"{cell.name}.{pin}" for cell in self.netlist.cells
             if not cell.name.startswith("$") for pin, bits in cell.inputs.items() for bit in bits}
 
     def _register(self, bit):
-        """A register by its name, or, where Yosys has put one before a memory, by that."""
+        """A register's name. Yosys puts nameless registers before memories: these get the memory's
+        name.
+        """
         if self.netlist.names(bit) or bit not in self._readers:
             return self.netlist.name(bit)
         return f"register before {self._readers[bit]}"
@@ -148,7 +151,7 @@ class Timing:
         return f"{driver.cell.name}.{driver.pin}"
 
     def ends_by_level(self):
-        """Every end as (levels, clock, bit, cell, pin)."""
+        """Every end of a path as (levels, clock, bit, cell, pin)."""
         for bit, cell, pin in self._ends():
             clock = self._clock_of(cell, pin)
             if clock == NO_CLOCK:
@@ -157,7 +160,9 @@ class Timing:
             yield self.levels.get(bit, 0), clock, bit, cell, pin
 
     def paths(self):
-        """By clock: its paths, the deepest first, one for each pair of vectors; and a histogram."""
+        """Two dictionaries by clock: the paths, deepest first, one for each pair of vectors; a
+        histogram.
+        """
         groups    = defaultdict(dict)
         histogram = defaultdict(Counter)
         for levels, clock, bit, cell, pin in self.ends_by_level():

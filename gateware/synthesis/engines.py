@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The two DMA engines by themselves: tables, registers, stores, notices; no endpoint, no user.
+"""The two DMA engines alone: tables, registers, stores, notices, interrupt moderation.
 
-Every signal of their surroundings is a port of the design: it counts as beginning or end of paths,
-and costs nothing.
+There is no endpoint and no user slot. Every signal to these is a port of the design. It counts as
+beginning or end of paths, and costs nothing.
 """
 
 from types import SimpleNamespace
@@ -18,6 +18,7 @@ from migen import *
 from lanebox import layouts
 from lanebox.dma.c2h import C2h
 from lanebox.dma.h2c import H2c
+from lanebox.dma.moderation import Moderation, ModerationRegisters
 from lanebox.dma.notices import Account, NoticeRegisters
 from lanebox.pcie.ports import MasterPort
 from lanebox.synthesis.stock import make_platform, ports, sides
@@ -38,9 +39,16 @@ class DmaEngines(LiteXModule):
         self.c2h = C2h(endpoint, writes, account)
         self.h2c = H2c(endpoint, reads, account)
         self.notices = NoticeRegisters(self.c2h)
+        self.h2c_moderation = Moderation()
+        self.c2h_moderation = Moderation()
+        self.moderation     = ModerationRegisters(self.h2c_moderation, self.c2h_moderation)
         banks = [csr_bus.CSRBank(module.get_csrs(), bus=self._bus())
-            for module in (self.c2h, self.h2c, self.notices)]
+            for module in (self.c2h, self.h2c, self.notices, self.moderation)]
         self.submodules += banks
+        self.comb += [
+            self.h2c_moderation.wanted.eq(self.h2c.irq),
+            self.c2h_moderation.wanted.eq(self.c2h.irq),
+        ]
 
         # # #
 
@@ -49,7 +57,8 @@ class DmaEngines(LiteXModule):
             sides(self.h2c.source, False)]
         drive = [phy.id, phy.max_request_size, phy.max_payload_size, self.c2h.notices.time,
             *(signal for side in streams for signal in side[0])]
-        watch = [self.c2h.irq, self.h2c.irq, self.c2h.busy, self.h2c.busy,
+        watch = [self.c2h_moderation.irq, self.h2c_moderation.irq,
+            self.c2h_moderation.waits, self.h2c_moderation.waits, self.c2h.busy, self.h2c.busy,
             *(signal for side in streams for signal in side[1])]
         for bank in banks:
             drive += [bank.bus.adr, bank.bus.we, bank.bus.re, bank.bus.dat_w]
@@ -66,7 +75,7 @@ class DmaEngines(LiteXModule):
 
 
 def write_engines(folder):
-    """The Verilog file of the engines alone, in `folder`; in a list, as Design wants it."""
+    """The Verilog file of the engines alone, in `folder`; as a list, since Design takes one."""
     platform = make_platform()
     platform.add_extension([("clock", 0, Pins(2))])
     verilog  = platform.get_verilog(DmaEngines(platform), name=TOP)

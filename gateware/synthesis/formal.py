@@ -4,10 +4,10 @@
 
 """Proofs about modules of the generated Verilog, by Yosys' own SAT solver.
 
-A property is SystemVerilog that is put before the module's `endmodule`: it sees all that the module
-has inside, assumes what its surroundings do and asserts what it does. It holds from reset on, for
-ever: by induction over a few cycles. What was proven is not proven again until module, property or
-Yosys change.
+A property is SystemVerilog that is inserted before the module's `endmodule`, so it sees all that is
+inside the module. It assumes what the surroundings do and asserts what the module does. The proof
+is by induction over a few cycles, so it holds from reset on for ever. It is repeated only if
+module, property or Yosys change.
 """
 
 import hashlib
@@ -16,20 +16,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
-SECONDS = 400 # A proof takes a few, of a module with memories thirty.
+SECONDS = 400 # A proof takes a few seconds, that of a module with memories about thirty.
 
 class Refuted(RuntimeError):
-    """The property does not hold, or not by induction: the text ends with the cycles before."""
+    """The property does not hold, or induction cannot prove it. The message ends with Yosys' log.
+    """
 
 def bound(verilog, module, property):
-    """`module` of this Verilog, by itself, with the property in it."""
+    """`module` of this Verilog alone, with the property inserted."""
     found = re.search(rf"^module {module} ?\(.*?^endmodule", verilog, re.MULTILINE | re.DOTALL)
     if not found:
         raise ValueError(f"there is no module {module} in this Verilog")
     return found.group(0).removesuffix("endmodule") + property + "endmodule\n"
 
 def flatten(verilog, module, folder, yosys):
-    """`module` with all that it consists of: what was `a` in the instance `b` is `\\b.a `."""
+    """`module` with all its instances inlined: signal `a` of instance `b` becomes `\\b.a `."""
     work = Path(folder)
     work.mkdir(parents=True, exist_ok=True)
     (work/"whole.v").write_text(verilog)
@@ -48,9 +49,9 @@ def script(module, cycles):
     ]) + "\n"
 
 def prove(verilog, module, property, cycles, folder, yosys):
-    """Prove `property` of `module`, in a folder below `folder`; True if that had to be done.
+    """Proves `property` of `module` in a folder below `folder`. False if that was done before.
 
-    A Refuted if it is not to be proven by induction over so many `cycles`.
+    Raises Refuted if induction over so many `cycles` does not prove it.
     """
     text     = bound(verilog, module, property)
     commands = script(module, cycles)

@@ -2,24 +2,28 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Synthesis of what lanebox.build wrote: the endpoint beside the stock one, the DMA engines."""
+"""Synthesis of what lanebox.build wrote, and for comparison: the stock endpoint, the DMA engines,
+the user slot's monitor.
+"""
 
+from dataclasses import replace
 from pathlib import Path
 
 from lanebox import spinal_build
 from lanebox.build import TOP
-from lanebox.synthesis import engines, report, stock
+from lanebox.synthesis import engines, monitor, report, stock
 from lanebox.synthesis.yosys import Design, black_box, find_yosys
 
-# SpinalHDL components that are endpoint and bridge; DMA engines and target memories are others.
+# The SpinalHDL components of endpoint and bridge, without DMA engines and target memories.
 ENDPOINT_BLOCKS = ("Requester", "Completer", "SlavePort", "MmioBridge")
 ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
+MONITOR_BUDGET  = {"lut": 300, "ff": None}
 ENGINE_FIELDS   = ("lut", "lutram", "ff", "bram", "uram")
 
 def make_design(output, hard_block):
-    """The gateware in `output` for Yosys; every SpinalHDL component is a block by itself.
+    """The gateware in `output` as a Design. Every SpinalHDL component is a block of its own.
 
-    `hard_block` is the Verilog file of the core's pins, called after its module.
+    `hard_block` is a Verilog file with the core's pins. Its name is that of the module.
     """
     sources = (Path(output)/"gateware"/"sources.txt").read_text().splitlines()
     sources = [Path(source) for source in sources]
@@ -33,14 +37,14 @@ def make_design(output, hard_block):
     )
 
 def stock_report(folder, hard_block):
-    """The stock endpoint by itself, in the same terms."""
+    """The report of the stock endpoint alone."""
     files  = stock.write_stock(Path(folder)/"verilog")
     pins   = black_box(Path(hard_block).read_text(), Path(hard_block).stem)
     design = Design(stock.TOP, files, [pins], pads=False)
     return report.analyse(design, Path(folder)/"synthesis", find_yosys())
 
 def own_rows(found):
-    """Rows area/endpoint/* and depth/endpoint of a report; none if it is of another endpoint."""
+    """Rows area/endpoint/* and depth/endpoint of a report; none for another endpoint."""
     blocks = [block for block in found.blocks if block.rpartition(".")[2] in ENDPOINT_BLOCKS]
     return report.block_rows(found, "endpoint", ENDPOINT_BUDGET, blocks) if blocks else []
 
@@ -51,10 +55,25 @@ def engine_rows(folder):
     found  = report.analyse(design, folder/"synthesis", find_yosys())
     return report.block_rows(found, "dma", dict.fromkeys(ENGINE_FIELDS))
 
-def endpoint_rows(output, hard_block):
-    """Rows area/endpoint/* and depth/endpoint of the gateware in `output`, the stock ones behind.
+def monitor_rows(folder):
+    """Rows area/slot/* and depth/slot: the user slot's monitor with its registers."""
+    folder = Path(folder)
+    design = Design(monitor.TOP, monitor.write_monitor(folder/"verilog"), [], pads=False)
+    found  = report.analyse(design, folder/"synthesis", find_yosys())
+    return report.block_rows(found, "slot", MONITOR_BUDGET)
 
-    Both are synthesised unless that is done; `vs` is ours / theirs, so below 1 is less.
+def flat_rows(output, hard_block):
+    """Row depth/flat: all of the gateware in `output`, optimised across the borders of its blocks.
+    """
+    design = replace(make_design(output, hard_block), blocks=[], fast=True)
+    found  = report.analyse(design, Path(output)/"flat", find_yosys())
+    return [report.depth_row("depth/flat", found.deepest())]
+
+def endpoint_rows(output, hard_block):
+    """Rows area/endpoint/* and depth/endpoint of the gateware in `output`, then those of the stock
+    one.
+
+    Both are synthesised unless that was done before. `vs` is ours / theirs: below 1 is smaller.
     """
     output = Path(output)
     design = make_design(output, hard_block)

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What became of the memories: block RAM, UltraRAM, LUTRAM or registers, and was that meant?"""
+"""What each memory became: block RAM, UltraRAM, LUTRAM or registers, and whether that was meant."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lanebox.synthesis import primitives
 
-# As (* ram_style *) has it, from the manual of Vivado's synthesis (UG901).
+# Values of (* ram_style *), from the manual of Vivado's synthesis (UG901).
 ULTRA = "ultra"
 STYLES = {"block": "bram", ULTRA: "uram", "distributed": "lutram", "registers": "registers"}
 
@@ -24,7 +24,7 @@ class Memory:
     path:        str
     width:       int
     size:        int
-    style:       str  # As asked for; "" is no wish.
+    style:       str  # As requested; "" if nothing was.
     writable:    bool
     initialised: bool
     became:      dict # Kind of primitive: how many.
@@ -35,7 +35,7 @@ class Memory:
 
     @property
     def kind(self):
-        """bram, uram, lutram or registers; logic is a memory that is never written."""
+        """bram, uram, lutram or registers; "logic" for a memory that is never written."""
         for kind, names in (("uram", primitives.URAM), ("bram", primitives.BRAM36),
                 ("lutram", primitives.LUTRAM_LUTS)):
             if any(name in names for name in self.became):
@@ -44,7 +44,7 @@ class Memory:
 
     @property
     def problem(self):
-        """One sentence if it is not what was meant, else None."""
+        """A sentence if the memory did not become what was meant, else None."""
         what = f"{self.path} ({self.size} x {self.width} bit)"
         if self.style == ULTRA and self.initialised:
             return f"{what}: UltraRAM has no initial contents, and this memory has some"
@@ -58,7 +58,7 @@ def _number(text):
     return int(text, 2)
 
 def _instances(modules, blocks, top):
-    """Module to the paths of its instances: the top and the blocks, which are not flattened."""
+    """Paths of the instances of each module: the top and the blocks, which are not flattened."""
     paths = {top: [""]}
     open_ = [top]
     while open_:
@@ -74,12 +74,12 @@ def _load(filename):
     return json.loads(Path(filename).read_text())["modules"]
 
 def block_paths(folder, blocks, top):
-    """The instance path of each block, without the last dot."""
+    """The instance path of each block, without a dot at the end."""
     paths = _instances(_load(Path(folder)/"memories.json"), blocks, top)
     return [path[:-1] for module in blocks for path in paths.get(module, [])]
 
 def memories(folder, blocks, top, netlist):
-    """Every memory of the design as written, with what it became in `netlist`."""
+    """Every memory of the design as it was written, with what it became in `netlist`."""
     modules  = _load(Path(folder)/"memories.json")
     leftover = _load(Path(folder)/"leftover.json")
     found    = []

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A flat netlist as Yosys writes it in JSON: cells and names, and how much there is of what."""
+"""A flat netlist as Yosys writes it in JSON: cells, names, and how many primitives it uses."""
 
 import json
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ class Netlist:
 
     @staticmethod
     def _name_bits(netnames):
-        """All names of each bit, those that a person wrote first, then the shorter ones."""
+        """All names of each bit: names that a person wrote come first, then shorter ones."""
         names = {}
         for name, net in netnames.items():
             for index, bit in enumerate(net["bits"]):
@@ -53,7 +53,7 @@ class Netlist:
         return {bit: sorted(found) for bit, found in names.items()}
 
     def _name_pads(self):
-        """Inside its buffer a pin's signal has the pin's name, too."""
+        """Gives the signal on the inner side of a pin's buffer the pin's name, too."""
         for cell in self.cells:
             if primitives.PAD.match(cell.kind):
                 before, behind = cell.inputs["I"][0], cell.outputs["O"][0]
@@ -62,7 +62,7 @@ class Netlist:
                         self._names[bit] = self._names.get(other, []) + self._names.get(bit, [])
 
     def name(self, bit):
-        """The best name of a bit; constants are themselves."""
+        """The best name of a bit; a constant is its own name."""
         return self._names[bit][0][2] if bit in self._names else str(bit)
 
     def names(self, bit):
@@ -73,7 +73,7 @@ class Netlist:
 
 @dataclass
 class Usage:
-    """How much of the part. `lut` are LUTs with logic, `lutram` those that hold data."""
+    """How much of the part is used. `lut`: LUTs with logic. `lutram`: LUTs that hold data."""
     lut:    int   = 0
     lutram: int   = 0
     ff:     int   = 0
@@ -102,7 +102,7 @@ class Usage:
             self.other[kind] = self.other.get(kind, 0) + 1
 
 def usage(netlist, blocks=()):
-    """Usage by block, an instance path; a cell counts for the innermost one. "" is the rest."""
+    """Usage by block (instance path). A cell counts for its innermost block; "" is the rest."""
     found = {block: Usage() for block in [*sorted(blocks), ""]}
     inner = sorted(blocks, key=len, reverse=True)
     for cell in netlist.cells:

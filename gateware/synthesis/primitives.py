@@ -10,13 +10,13 @@
     buffers                  0 levels
     all else                 a path ends at its inputs and begins at its outputs
 
-Levels are a trend and a comparison between designs, not nanoseconds: routing is not in them.
+Levels show a trend and compare designs. They are not nanoseconds: routing is not included.
 """
 
 import re
 from typing import NamedTuple, Optional
 
-# LUTs that a LUTRAM or a shift register takes the place of.
+# LUTs that each LUTRAM or shift register occupies.
 LUTRAM_LUTS = {
     "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8,
     "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8,
@@ -39,7 +39,8 @@ READ_ADDRESS = re.compile(r"DPRA\d*$")
 CLOCKS = ("C", "G", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK", "RDCLK", "WRCLK")
 
 class Arc(NamedTuple):
-    """A way through a primitive, from the lowest `bits` of pin `source` or all, at a cost."""
+    """A way through a primitive: from the lowest `bits` of pin `source`, or all of them, at a cost.
+    """
     source: str
     cost:   int
     bits:   Optional[int] = None
@@ -48,7 +49,7 @@ def is_lutram(kind):
     return kind in LUTRAM_LUTS
 
 def _read_address(kind, pin, pins):
-    """The pins that choose what LUTRAM output `pin` shows."""
+    """The pins that choose what LUTRAM output `pin` shows: its read address."""
     if kind.startswith(("RAM32M", "RAM64M")): # Ports A to H: DOA is at ADDRA.
         return [pin.replace("DO", "ADDR", 1)]
     dual = READ_ADDRESS if pin == "DPO" else ADDRESS
@@ -60,7 +61,7 @@ def arcs(kind, pin, index, inputs):
         return [Arc(name, 1) for name in _read_address(kind, pin, inputs) if name in inputs]
     if LUT.match(kind):
         return [Arc(name, 1) for name in inputs]
-    if CARRY.match(kind): # Nothing goes down a carry chain.
+    if CARRY.match(kind): # A carry chain only goes upwards.
         return [Arc(name, 0) if name.startswith("CI") or name == "CYINIT"
             else Arc(name, 0, index + 1) for name in inputs]
     if FREE.match(kind):
@@ -68,7 +69,7 @@ def arcs(kind, pin, index, inputs):
     return None
 
 def _only_read(kind, pin):
-    """Does LUTRAM input `pin` choose what is read, and not what is written?"""
+    """Whether LUTRAM input `pin` chooses what is read and not what is written."""
     if kind.startswith("SRL"):
         return bool(ADDRESS.match(pin))
     if kind.startswith(("RAM32M", "RAM64M")): # The last port writes at its address, too.
@@ -77,13 +78,13 @@ def _only_read(kind, pin):
     return bool(READ_ADDRESS.match(pin))
 
 def ends(kind, pin, through):
-    """Does a path end at input `pin`? Not where it goes on, not at clocks; a LUTRAM is written."""
+    """Whether a path ends at input `pin`. Not at a clock, nor where it goes on through the cell."""
     if pin in CLOCKS:
         return False
     return not _only_read(kind, pin) if is_lutram(kind) else not through
 
 def clock_pin(kind, pin, inputs):
-    """The pin with the clock that `pin` belongs to, or None."""
+    """The pin with the clock by which `pin` is timed, or None."""
     if BRAM.match(kind):
         second = re.search(r"B(WR|$|DIN|ADDR)|INB|DINPB|RAMB$|REGB$|REGCEB|WEB|ENB", pin)
         return "CLKBWRCLK" if second else "CLKARDCLK"

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What a synthesis says: how much of the part by block, the deepest paths by clock, the problems.
+"""The report of a synthesis: use of the part by block, deepest paths by clock, problems.
 
-A problem is a sentence about something that is never meant: a latch, a net without a driver, a
-memory that became something else. The rows have the fields of those in build/results.json.
+A problem is a sentence about something that is never intended: a latch, a net without a driver, a
+memory that became something else. Rows have the fields of those in build/results.json.
 """
 
 import json
@@ -18,13 +18,14 @@ from lanebox.synthesis.netlist import Netlist, latches, usage
 from lanebox.synthesis.yosys import findings, synthesise
 
 SCHEMA = 1
-PATHS  = 10 # Of each clock that are written to a file.
+PATHS  = 10 # Paths of each clock that are written to the file.
 
-# LUT levels at 250 MHz. Designs with 9 and 12 run at that on this family, counted in the same way.
-DEEP     = 8  # More is worth a look,
-TOO_DEEP = 10 # more than this is refused.
+# LUT levels at 250 MHz, counted in the same way as for designs with 9 and 12 levels that run at
+# this frequency on this family.
+DEEP     = 8  # Above this a path should be looked at.
+TOO_DEEP = 10 # Above this a build is refused.
 
-# Per part (DS922): LUTs, RAMB36, URAM288.
+# LUTs, RAMB36 and URAM288 of each part (DS922).
 PARTS = {
     "xcku5p": {"lut": 216960, "bram": 480, "uram": 64},
     "xcku3p": {"lut": 162720, "bram": 360, "uram": 48},
@@ -52,7 +53,7 @@ class Report:
         return max(found, key=lambda path: path.levels, default=None)
 
 def analyse(design, folder, yosys):
-    """Synthesise `design` in `folder` unless that is done, and report."""
+    """Synthesises `design` in `folder`, unless that was done before, and reports."""
     folder = Path(folder)
     synthesise(design, folder, yosys)
     netlist = Netlist.load(folder/"flat.json", design.top)
@@ -74,20 +75,20 @@ def analyse(design, folder, yosys):
 # Rows ---------------------------------------------------------------------------------------------
 
 def row(id, value, unit, limit, binds, share=False, **more):
-    """A row as in results.json; `ratio` is the limit by the value, or the share that is used."""
+    """A row as in results.json. `ratio` is limit / value; with `share`, value / limit."""
     ratio = (value/limit if share else limit/value) if value and limit else None
     return {"id": id, "value": value, "unit": unit, "limit": limit, "binds": binds, "ratio": ratio,
         **more}
 
 def depth_row(id, path, **more):
-    """The deepest path of a clock, with its two ends."""
+    """A row for the deepest path of a clock, with its two ends."""
     return row(id, path.levels, "levels", DEEP, "250 MHz",
         conditions={"from": path.start, "to": path.end, "clock": path.clock}, **more)
 
 def part_rows(report, part, clocks):
     """Rows of a whole design: area/{lut,bram,uram} of the part, and depth/<name> by clock.
 
-    `clocks` gives each of the clocks that are to have a row its short name.
+    `clocks` maps each clock that gets a row to its short name.
     """
     used = {"lut": report.total("lut") + report.total("lutram"), "bram": report.total("bram"),
         "uram": report.total("uram")}
@@ -100,17 +101,17 @@ def part_rows(report, part, clocks):
     return rows
 
 def block_rows(report, name, budget, blocks=None, prefix=""):
-    """Rows of some blocks: area/<name>/<field of Usage> for each in `budget`, whose limit may be
-    None, and depth/<name>.
+    """Rows of some blocks: area/<name>/<field of Usage> for each field in `budget`, and
+    depth/<name>.
 
-    Their depth is that of all paths which begin or end in them.
+    A limit in `budget` may be None. The depth is that of all paths that begin or end in the blocks.
     """
     rows = [row(f"{prefix}area/{name}/{what}", report.total(what, blocks), what.upper(), limit,
         limit and "budget") for what, limit in budget.items()]
     return [*rows, depth_row(f"{prefix}depth/{name}", report.deepest(blocks=blocks))]
 
 def compare(ours, peers):
-    """Put ours / theirs into the `vs` of those rows of ours that a peer's row has the id of."""
+    """Sets `vs` to ours / theirs in each of our rows whose id a row of `peers` has."""
     values = {entry["id"].partition("/")[2]: entry["value"] for entry in peers}
     for entry in ours:
         if values.get(entry["id"]):
@@ -120,7 +121,7 @@ def compare(ours, peers):
 # Output -------------------------------------------------------------------------------------------
 
 def write(report, rows, filename):
-    """report.json: the rows as in results.json, and all that they were made of."""
+    """Writes report.json: the rows as in results.json, and everything that they were made of."""
     document = {"schema": SCHEMA, "results": rows, "problems": report.problems,
         "yosys": report.yosys,
         "blocks": {block or "(rest)": asdict(used) for block, used in report.blocks.items()},
@@ -158,7 +159,7 @@ def _path_lines(report, count):
     return lines
 
 def table(report, part=None, count=4):
-    """The report for a terminal; LUT of the part counts LUTs and LUTRAM together."""
+    """The report for a terminal. The share of LUTs includes LUTRAM."""
     lines = _block_lines(report, PARTS.get(part)) + _path_lines(report, count)
     if report.problems:
         lines += ["", "problems:", *(f"  {problem}" for problem in report.problems)]

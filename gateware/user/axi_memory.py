@@ -26,9 +26,9 @@ class MemoryOnAxi(Loopback):
         self.axi    = self.memory.bus
 
 class SlowMemoryOnAxi(MemoryOnAxi):
-    """The same, 50 cycles (200 ns) behind its bus, and deaf on request.
+    """The same memory with a latency of 50 cycles (200 ns). Software can make it answer no read.
 
-    Each write that it has taken raises an interrupt.
+    Each write that it has answered raises an interrupt.
     """
     latency = 50
 

@@ -31,17 +31,21 @@ from pathlib import Path
 from litex.gen import *
 from litex.soc.interconnect import stream
 from migen import *
+from migen.fhdl.tools import list_special_ios, list_targets
+from migen.fhdl.visit import NodeVisitor
 
 from lanebox.identity import source_files
-from lanebox.layouts import plain_stream_layout, stream_layout
+from lanebox.layouts import CSR_PAGE_WORDS, DWORD_WIDTH, plain_stream_layout, stream_layout
 from lanebox.mmio.axi import axi_problem
+from lanebox.user.mistakes import located, nearest, place, place_of_assignment
+from lanebox.user.monitor import SlotMonitor
 
 # Lookup -------------------------------------------------------------------------------------------
 
 def _import(module):
     if not module.endswith(".py"):
         return importlib.import_module(module)
-    # Under a name of its own: the file may be called like any installed package.
+    # The module gets a name of its own here: the file may be called like an installed package.
     name = f"lanebox_user_logic_{Path(module).stem}"
     spec = importlib.util.spec_from_file_location(name, module)
     code = sys.modules[name] = importlib.util.module_from_spec(spec)
@@ -55,16 +59,21 @@ def find_occupant(text):
         raise ValueError(f"user logic {text!r} must be MODULE:CLASS, like "
             "lanebox.user.loopback:Loopback")
     try:
-        code = _import(module)
+        with located(Path(module).parent):
+            code = _import(module)
     except (ModuleNotFoundError, FileNotFoundError) as error:
         raise ValueError(f"user logic {text!r}: module {module!r} cannot be loaded: {error}; "
             "give a dotted name that Python can import or the path of a .py file") from error
     if not hasattr(code, name):
-        raise ValueError(f"user logic {text!r}: {module!r} has no class {name!r}")
+        there = [each for each, value in vars(code).items()
+            if inspect.isclass(value) and value.__module__ == code.__name__]
+        raise ValueError(f"user logic {text!r}: {module!r} has no class {name!r}."
+            f"{nearest(name, there)} The class is named after its folder: my_block has MyBlock")
     return getattr(code, name)
 
 def occupant_sources(occupant_class):
-    """The source files beside the one that defines the class: a change in any is a new build."""
+    """The source files in the folder of the class's file: a change in any of them is a new build.
+    """
     return source_files(Path(inspect.getfile(occupant_class)).parent, pattern="*")
 
 # Check --------------------------------------------------------------------------------------------
@@ -72,36 +81,121 @@ def occupant_sources(occupant_class):
 def _fields(layout):
     return [(field[0], field[1]) for field in layout.payload_layout]
 
-def _check_endpoint(name, occupant, attribute, role):
+def _subject(occupant, attribute=None):
+    """The start of an error message: file, line and name of the user logic."""
+    return f"{place(type(occupant), attribute)}: user logic {type(occupant).__name__}"
+
+def _misspelt(occupant, attribute, kind):
+    """(attribute whose line the error names, question): the occupant's attribute of this kind that
+    is nearest to a missing one, and may be meant.
+    """
+    others = [name for name, value in vars(occupant).items()
+        if isinstance(value, kind) and name not in ("sink", "source", "irq", "busy")]
+    question = nearest(attribute, others)
+    return question.split("`")[1] if question else attribute, question
+
+def _check_endpoint(occupant, attribute, role):
     endpoint = getattr(occupant, attribute, None)
     if not isinstance(endpoint, stream.Endpoint):
-        raise ValueError(f"user logic {name}: `{attribute}` ({role}) is {endpoint!r}; it must be "
-            "stream.Endpoint(stream_layout())")
+        at, question = _misspelt(occupant, attribute, stream.Endpoint)
+        raise ValueError(f"{_subject(occupant, at)}: `{attribute}` ({role}) is {endpoint!r}; it "
+            f"must be stream.Endpoint(stream_layout()).{question}")
+    subject  = _subject(occupant, attribute)
     found    = _fields(endpoint.description)
     expected = _fields(stream_layout())
     if found not in (expected, _fields(plain_stream_layout())):
-        raise ValueError(f"user logic {name}: `{attribute}` ({role}) has the layout {found}; it "
+        raise ValueError(f"{subject}: `{attribute}` ({role}) has the layout {found}; it "
             f"must be {expected}, which is stream_layout()")
 
-def _check_signal(name, occupant, attribute, role):
+def _check_signal(occupant, attribute, role):
     signal = getattr(occupant, attribute, None)
-    if not isinstance(signal, Signal) or len(signal) != 1:
-        raise ValueError(f"user logic {name}: `{attribute}` ({role}) is {signal!r}; it must be "
-            "Signal() of one bit")
+    if isinstance(signal, Signal) and len(signal) == 1:
+        return
+    at, question = (attribute, "") if isinstance(signal, Signal) else _misspelt(
+        occupant, attribute, Signal)
+    raise ValueError(f"{_subject(occupant, at)}: `{attribute}` ({role}) is {signal!r}; "
+        f"it must be Signal() of one bit.{question}")
 
-def _check_axi(name, occupant, with_axi):
+def _check_axi(occupant, with_axi):
     if occupant.axi is None:
         return
+    subject = _subject(occupant, "axi")
     if not with_axi:
-        raise ValueError(f"user logic {name} has an AXI4 bus, which only Lanebox's MMIO bridge "
+        raise ValueError(f"{subject} has an AXI4 bus, which only Lanebox's MMIO bridge "
             "shows to the host: build it with --endpoint lanebox")
     problem = axi_problem(occupant.axi)
     if problem:
-        raise ValueError(f"user logic {name}: `axi` (the host's AXI4 bus) {problem}; it must be "
+        raise ValueError(f"{subject}: `axi` (the host's AXI4 bus) {problem}; it must be "
             "user_axi() of lanebox.mmio.axi")
 
+class _Narrowing(NodeVisitor):
+    """Collects assignments of a signal to a narrower one, as pairs (target, source)."""
+    def __init__(self):
+        self.found = []
+
+    def visit_Assign(self, node):
+        target, source = node.l, node.r
+        if isinstance(target, Signal) and isinstance(source, Signal) and len(target) < len(source):
+            self.found.append((target, source))
+
+def _name_of(occupant, signal):
+    """The signal's name as the class writes it, if it is in an attribute; else as Migen knows it.
+    """
+    for attribute, value in vars(occupant).items():
+        if value is signal:
+            return f"self.{attribute}"
+        inside = getattr(value, "__dict__", {})
+        fields = [getattr(inside.get(part), "__dict__", {}) for part in ("payload", "param")]
+        for name, each in [pair for group in (inside, *fields) for pair in group.items()]:
+            if each is signal:
+                return f"self.{attribute}.{name}"
+    return signal.name_override or signal.backtrace[-1][0]
+
+def _check_widths(occupant):
+    """Migen cuts a signal to the width of its target without a word. In the occupant's own
+    statements that is an error unless a slice says it; those of its submodules are not looked at.
+    """
+    narrowing = _Narrowing()
+    for statements in (occupant._fragment.comb, *occupant._fragment.sync.values()):
+        narrowing.visit(statements)
+    for target, source in narrowing.found:
+        to, of  = _name_of(occupant, target), _name_of(occupant, source)
+        subject = f"{place_of_assignment(type(occupant), to, of)}: user logic"
+        raise ValueError(f"{subject} {type(occupant).__name__}: `{of}` has {len(source)} bits and "
+            f"`{to}`, to which it is assigned, has {len(target)}: the upper bits would be lost. "
+            f"Make `{to}` wider, or, if they are to be dropped, write {of}[:{len(target)}]")
+
+def _driven(fragment):
+    """All signals that something in the fragment drives."""
+    statements = [fragment.comb, *fragment.sync.values()]
+    found = [list_targets(group) for group in statements]
+    return set().union(*found, list_special_ios(fragment, ins=False, outs=True, inouts=True))
+
+def check_built(occupant, regions):
+    """Raises ValueError if a finalized occupant would build, but then hang or hide a register.
+
+    `regions` are the SoC's register regions; the occupant's is `user`, if it has any registers.
+    """
+    if occupant.sink.ready not in _driven(occupant._fragment):
+        raise ValueError(f"{_subject(occupant, 'sink')}: nothing drives `sink.ready`, so h2c would "
+            "hang with the first beat. Logic that wants nothing from the host takes and drops it: "
+            "self.comb += self.sink.ready.eq(1)")
+    registers = regions["user"].obj if "user" in regions else []
+    words     = sum(-(-register.size//DWORD_WIDTH) for register in registers)
+    if words > CSR_PAGE_WORDS:
+        raise ValueError(f"{_subject(occupant)} has registers of {words} words of 32 bits; its "
+            f"page has {CSR_PAGE_WORDS}, and those behind them would never answer. A memory on an "
+            "AXI4 bus has room for more: gateware/user/axi_memory.py")
+    names = [register.name for register in registers]
+    for twice in sorted({each for each in names if names.count(each) > 1}):
+        raise ValueError(f"{_subject(occupant, twice)}: two of its registers are called `{twice}`; "
+            f"software would find one of them as user_{twice}. Give each an attribute or a name= "
+            "of its own")
+
 def _widen(occupant):
-    """Give streams of LitePCIe's layout those of ours: whole beats, and no errors."""
+    """Replaces streams of LitePCIe's layout by ones with stream_layout(): only whole beats, no
+    errors.
+    """
     for attribute in ("sink", "source"):
         inner = getattr(occupant, attribute)
         if _fields(inner.description) == _fields(stream_layout()):
@@ -112,23 +206,30 @@ def _widen(occupant):
             else inner.connect(outer))
 
 def make_occupant(occupant_class, platform, with_axi=True):
-    """An occupant that is known to fit the slot, or a ValueError that says what does not.
+    """An occupant that fits the slot; otherwise a ValueError says what does not fit.
 
     `with_axi`: the gateware has a master for its AXI4 bus.
     """
-    name     = occupant_class.__name__
-    occupant = occupant_class(platform)
+    with located(Path(inspect.getfile(occupant_class)).parent):
+        occupant = occupant_class(platform)
     if not isinstance(occupant, LiteXModule):
-        raise ValueError(f"user logic {name} is not a LiteXModule; derive it from LiteXModule, or "
-            "its registers would not be found")
-    _check_endpoint(name, occupant, "sink", "h2c")
-    _check_endpoint(name, occupant, "source", "c2h")
+        raise ValueError(f"{_subject(occupant)} is not a LiteXModule; derive it from LiteXModule, "
+            "or its registers would not be found")
+    _check_endpoint(occupant, "sink", "h2c")
+    _check_endpoint(occupant, "source", "c2h")
+    _check_widths(occupant)
     _widen(occupant)
-    _check_signal(name, occupant, "irq", "interrupt")
+    _check_signal(occupant, "irq", "interrupt")
     if not hasattr(occupant, "busy"):
         occupant.busy = Signal()
-    _check_signal(name, occupant, "busy", "works without moving a stream")
+    _check_signal(occupant, "busy", "works without moving a stream")
     if not hasattr(occupant, "axi"):
         occupant.axi = None
-    _check_axi(name, occupant, with_axi)
+    _check_axi(occupant, with_axi)
     return occupant
+
+# SoC ----------------------------------------------------------------------------------------------
+
+def watch_slot(soc):
+    """The monitor of the occupant's two streams, with its registers."""
+    soc.slot = SlotMonitor(soc.user.sink, soc.user.source, soc.pcie_counters.time_late)

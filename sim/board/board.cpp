@@ -58,8 +58,8 @@ std::string error_json(const std::string &text) {
     return Json().string("error", text).text();
 }
 
-// The table and the pending bits must lie inside their BAR. Checked before anything is opened: a
-// board with such an option must leave the socket of another one alone.
+// The MSI-X table and the pending bits must lie inside their BAR. This is checked before any socket
+// is opened: a board with a wrong option must not touch the socket of another board.
 const ConfigSpace::Power &checked(const ConfigSpace::Power &power) {
     const ConfigSpace::Msix &msix = power.msix;
     if (!msix.vectors) return power;
@@ -114,7 +114,8 @@ bool Board::interrupt() {
     return server_.interrupt();
 }
 
-// One that the board programmed into the table itself; the others go to memory.
+// The vector whose table entry, programmed by the board itself, holds this address and data. Any
+// other write of the card goes to host memory.
 std::optional<unsigned> Board::vector_of(uint64_t address, uint32_t data) {
     uint64_t vector = (address - kMessages) / kVectorBytes;
     bool known = vector < msix_.size() && address % kVectorBytes == 0 && data == vector &&
@@ -123,8 +124,8 @@ std::optional<unsigned> Board::vector_of(uint64_t address, uint32_t data) {
     return static_cast<unsigned>(vector);
 }
 
-// QEMU gives all eventfds back for a moment whenever the guest enables another vector: what comes
-// meanwhile waits.
+// QEMU takes all eventfds back for a moment whenever the guest enables another vector. An interrupt
+// that comes meanwhile stays pending until its vector has an eventfd again.
 bool Board::interrupt(unsigned vector) {
     msix_[vector].pending = !server_.interrupt(vector);
     return !msix_[vector].pending;
@@ -156,8 +157,9 @@ void Board::bar_write(unsigned bar, uint64_t offset, const void *data, unsigned 
         root_.counters.mmio_errors++;
 }
 
-// The host that resets the bus waits for the end before it asks; a function in reset or between
-// two power states has the root repeat the request until it answers.
+// Device time runs until the function can answer configuration requests. A host waits for the end
+// of its own hot reset before it sends any. While a function is in reset or between two power
+// states, the root complex repeats a request until the function answers.
 void Board::settle() {
     while (hot_reset_ ||
            (link_up() && (config_.flr_in_process() || config_.power_change_pending())))
@@ -170,8 +172,9 @@ void Board::config_read(unsigned offset, void *data, unsigned bytes) {
     if (!link_up()) memset(data, 0xff, bytes);
 }
 
-// A configuration write takes the same way as every request and does not pass posted writes. The
-// gateware may refuse those for ever, so there is a bound.
+// Device time runs until a configuration write would have reached the card: it takes the same way
+// as every request and does not pass posted writes. The gateware may refuse posted writes for ever,
+// so kLongestTravel bounds the wait.
 void Board::travel() {
     Time arrives = gateware_.now() + root_.timing.mmio_rtt / 2;
     Time latest = arrives + kLongestTravel;
@@ -203,7 +206,9 @@ void Board::config_write(unsigned offset, const void *data, unsigned bytes) {
         if (msix_[i].used) program_vector(i);
 }
 
-// As an operating system does, which the client hides: it keeps the table for itself.
+// Program the vector's entry of the gateware's MSI-X table, as an operating system does on a real
+// machine. Here the client emulates the table for the guest, and writes to it do not reach the
+// card.
 void Board::msix_vector(unsigned vector, bool used) {
     Vector &entry = msix_[vector];
     bool was_used = std::exchange(entry.used, used);
@@ -231,7 +236,8 @@ void Board::power_cycle() {
     msix_.assign(msix_.size(), {});
 }
 
-// By function level reset where the card offers one, as an operating system prefers it.
+// A function level reset where the card offers one, as an operating system prefers it; else, or
+// when the card does not acknowledge it within 100 ms, a power cycle.
 bool Board::reset() {
     settle();
     if (!config_.flr_offered() || !link_up()) {
@@ -253,7 +259,8 @@ bool Board::reset() {
 
 bool Board::working() const {
     bool retraining = !link_up() && link_up_at_ != kNever;
-    bool asked = config_.flr_in_process() || config_.power_change_pending();  // and not answered
+    bool asked =
+        config_.flr_in_process() || config_.power_change_pending();  // not acknowledged yet
     return retraining || asked || gateware_.busy() || !peer_.idle() || !plan_.empty() ||
            !hard_block_.idle(gateware_.now());
 }
@@ -265,11 +272,14 @@ void Board::tick() {
     script_.run(gateware_.now(), root_.received());
     if (faults_.event_waiting()) strike();
     if (link_up()) return;
-    root_.run(gateware_.now());  // no hard block does it; the host gets its last answers
+    // Without a link the hard block does not run the root complex, which still owes the host the
+    // answers to its outstanding reads.
+    root_.run(gateware_.now());
     if (gateware_.now() >= link_up_at_) link_back();
 }
 
-// What was under way is lost, and the host gets all ones; the gateware is in reset all the while.
+// TLPs under way are lost, and the host's outstanding reads end with all ones. The gateware stays
+// in reset until link_back().
 void Board::link_down(Time until, ConfigSpace::Reset kind) {
     link_up_at_ = until;
     root_.set_link_up(false);
@@ -293,7 +303,7 @@ void Board::strike() {
         Time until = gateware_.now() + event.argument * kNanosecond;
         switch (event.kind) {
             case Event::HotReset:
-                if (!link_up()) break;  // there is nobody to hear it
+                if (!link_up()) break;  // it comes over the link
                 hot_reset_ = true;
                 link_down(until, ConfigSpace::Reset::Hot);
                 break;
@@ -308,8 +318,8 @@ void Board::strike() {
     }
 }
 
-// Ends early when a read was answered: what comes next is up to the host, however slow its process
-// is.
+// The batch ends early when a BAR read has been answered: device time then waits for the host's
+// next access instead of depending on how fast the host's process sends it.
 void Board::run_batch() {
     answered_ = false;
     for (unsigned i = 0; i < kBatch && !answered_; i++) tick();
@@ -332,7 +342,7 @@ int Board::pace_timeout() {
     return ahead > 0 ? static_cast<int>(ahead) : 0;
 }
 
-// The client's next message waits while the host has as many reads in flight as it can have.
+// -1 while the host has its maximum of MMIO reads in flight: the client's next message then waits.
 int Board::client_fd() const {
     return root_.mmio_full() ? -1 : server_.client_fd();
 }
@@ -342,7 +352,8 @@ void Board::serve_client() {
     if (options_.once && server_.greeted()) quit_ = true;
 }
 
-// The client before the callers: when it has left, the next one must not hear that it is there.
+// The client is served before new connections: if it has left, the next caller must not be refused
+// on its account.
 void Board::wait(int signal_fd, int timeout_ms) {
     pollfd fds[] = {{signal_fd, POLLIN, 0},
                     {client_fd(), POLLIN, 0},
@@ -365,14 +376,15 @@ void Board::run(int signal_fd) {
 
 // --- control -------------------------------------------------------------------------------------
 
-Json Board::mark_json(const Mark &mark) {
+Json Board::mark_json(const Mark &mark) const {
     return Json()
         .number("cycle", mark.cycle)
         .number("violations", mark.violations)
         .object("cq", stream_json(mark.cq))
         .object("cc", stream_json(mark.cc))
         .object("rq", stream_json(mark.rq))
-        .object("rc", stream_json(mark.rc));
+        .object("rc", stream_json(mark.rc))
+        .object("slot", mark.slot.json(mark.cycle + cleared_at_));
 }
 
 std::string Board::stats() const {
@@ -393,6 +405,7 @@ std::string Board::stats() const {
         .object("cc", stream_json(hard_block_.cc()))
         .object("rq", stream_json(hard_block_.rq()))
         .object("rc", stream_json(hard_block_.rc()))
+        .object("slot", gateware_.slot().json(gateware_.cycles()))
         .number("msi", host.msi)
         .number("msi_lost", host.msi_lost)
         .number("mmio_reads", host.mmio_reads)
@@ -436,6 +449,7 @@ void Board::clear() {
     plan_.clear();
     marks_.clear();
     hard_block_.clear_counters();
+    gateware_.clear_slot();
     rules_.clear();
     root_.counters = {};
     cleared_at_ = gateware_.cycles();
@@ -453,7 +467,7 @@ void Board::plan(std::istream &words) {
     plan_.add(gateware_.cycles(), cycle, verb + rest);
 }
 
-// Nobody waits for an answer when the cycle has come, so the log gets what went wrong.
+// No client waits for the answer to a planned command, so its error goes to the log.
 void Board::run_plan() {
     while (std::optional<std::string> line = plan_.take(gateware_.cycles())) {
         std::istringstream words(*line);
@@ -482,7 +496,7 @@ void Board::mark() {
     for (unsigned i = 0; i < static_cast<unsigned>(Rule::kCount); i++)
         violations += rules_.count(static_cast<Rule>(i));
     marks_.push_back({gateware_.cycles() - cleared_at_, violations, hard_block_.cq(),
-                      hard_block_.cc(), hard_block_.rq(), hard_block_.rc()});
+                      hard_block_.cc(), hard_block_.rq(), hard_block_.rc(), gateware_.slot()});
 }
 
 // peer read|write [bar0|bar2] OFFSET SIZE COUNT TAGS [GAP_NS]

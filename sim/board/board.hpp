@@ -5,7 +5,7 @@
 // The board process: gateware, hard block and root complex, plugged into a vfio-user socket.
 //
 // Device time advances only while there is work: a TLP under way, a stream at the pins that is not
-// idle, or the gateware's own word. Without work the process sleeps.
+// idle, or the gateware's `busy` output. Without work the process sleeps.
 #pragma once
 
 #include <chrono>
@@ -35,7 +35,7 @@ public:
 
 private:
     static constexpr uint64_t kBar0Bytes = 0x20000;
-    static constexpr uint64_t kMessages = 0xfee00000;  // where the board lets vectors write to
+    static constexpr uint64_t kMessages = 0xfee00000;  // message address of MSI-X vector 0
     static constexpr Time kNever = ~Time{0};
 
     // Host
@@ -57,14 +57,15 @@ private:
     void msix_vector(unsigned vector, bool used) override;
 
     struct Vector {
-        bool used = false;        // the client listens to it
-        bool programmed = false;  // the gateware's table has the board's address
-        bool pending = false;     // it was raised while nobody listened
+        bool used = false;        // the client has an eventfd for it
+        bool programmed = false;  // its table entry holds the board's address
+        bool pending = false;     // raised while the client had no eventfd for it
     };
-    // What had passed the pins when `mark` was obeyed, and how many rules had been broken.
+    // The counters at the pins and the number of broken rules at the cycle of a `mark` command.
     struct Mark {
         uint64_t cycle, violations;
         StreamCounters cq, cc, rq, rc;
+        Slot slot;
     };
 
     bool working() const;
@@ -91,7 +92,7 @@ private:
     void run_plan();
     void write_register(std::istream &words);
     void mark();
-    static Json mark_json(const Mark &mark);
+    Json mark_json(const Mark &mark) const;
     void clear();
     std::string set(const std::string &name, const std::string &value);
     std::string set_live(const std::string &name, const std::string &value);
@@ -113,8 +114,8 @@ private:
     vfio_user::Server server_;
     Control control_;
     bool quit_ = false;
-    Time link_up_at_ = 0;     // 0: it is up; kNever: the card was pulled out
-    bool hot_reset_ = false;  // the host itself holds the link down
+    Time link_up_at_ = 0;     // when the link comes back; 0: it is up; kNever: the card is removed
+    bool hot_reset_ = false;  // the link is down in a hot reset, which the host knows of
     std::vector<Vector> msix_;
     bool answered_ = false;    // a BAR read has been answered in this batch
     uint64_t cleared_at_ = 0;  // cycle of the last `clear`

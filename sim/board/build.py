@@ -4,9 +4,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Build the board process: verilate the gateware, compile it with the model, keep it by content.
 
-Two builds of the same Verilog, C++ sources, tools and flags are one file under build/board/.
-Memory images are not compiled in: they lie beside the executable, which reads them when it starts.
-So do the options that the gateware asks for, whose hard block must be configured as it expects.
+A board is kept under build/board/ by the hash of its Verilog, C++ sources, tools and flags, and is
+not compiled again while these stay the same. Memory images are not compiled in: they lie beside the
+executable, which reads them when it starts. `gateware.options` lies there, too: the options that
+configure the model of the hard block as this gateware expects it.
 """
 
 from __future__ import annotations
@@ -14,16 +15,20 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from lanebox.locks import locked
+from sim.board.pins import check_pins
 from sim.errors import BuildError
+from tools.progress import Step, stop
 
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = ROOT / "sim" / "board"
@@ -33,7 +38,7 @@ KEPT = 40  # Boards of a few MB each; the test suite needs some ten at a time.
 VERILATOR_FLAGS = [
     "--cc", "--exe", "--top-module", "lanebox", "--prefix", "Vlanebox", "-O3",
     "--x-assign", "unique", "--x-initial", "unique", "--noassert",
-    "-Wno-fatal", "-Wno-WIDTH", "-Wno-lint", "-Wno-style",
+    "-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wwarn-WIDTH",  # the last for check_pins
 ]  # fmt: skip
 # Verilator's own default is -Os, which halves the simulation speed.
 OPTIMISATION = ["OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2"]
@@ -52,8 +57,8 @@ def build_board(
     """Build the board for the gateware under `gateware` (made by targets/sim.py --build).
 
     Returns the executable. Nothing is compiled when the same content was built before. With
-    `sanitize` it ends at the first error that AddressSanitizer or UBSan finds, and at its end where
-    memory has leaked; it is several times slower.
+    `sanitize` the board fails at the first error that AddressSanitizer or UBSan finds, and at its
+    end if memory has leaked; it is several times slower. Raises BuildError.
     """
     sources = _gateware_sources(gateware)
     images = {path.name: path.read_bytes() for path in (gateware / "gateware").glob("*.init")}
@@ -72,7 +77,7 @@ def build_board(
 
 
 def _options(gateware: Path) -> str:
-    """The board's options by the constants of the SoC, a name and perhaps a value a line."""
+    """The text of gateware.options from the SoC's constants: one option a line, NAME [VALUE]."""
     described = gateware / "csr.json"
     constants = json.loads(described.read_text())["constants"] if described.exists() else {}
     lines = ["straddle"] if constants.get("pcie_rc_straddle") else []
@@ -114,31 +119,28 @@ def _digest(sources: list[Path], flags: list[str]) -> str:
 
 
 def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool) -> None:
-    work = directory.with_name(directory.name + f".{os.getpid()}")  # nobody trusts half a build
+    work = directory.with_name(directory.name + f".{os.getpid()}")  # renamed when it is complete
     work.mkdir(parents=True)
     mine = [str(p) for p in _board_sources() if p.suffix != ".hpp"]
-    started = time.monotonic()
     try:
-        _say(quiet, "verilating the gateware")
-        log = _run(
+        _run(
+            "board: verilate the gateware", quiet,
             ["verilator", *flags, "-Mdir", str(work), "-CFLAGS", f"-I{BOARD}",
              "-o", "board", *map(str, sources), *mine],
-            work / "verilate.log",
+            work / "verilate.log", check_verilate_log,
         )  # fmt: skip
-        check_verilate_log(log)
-        _say(quiet, "compiling the board")
         jobs = str(min(os.cpu_count() or 1, 4))
         cache = ["OBJCACHE=ccache"] if shutil.which("ccache") else []
-        _run(["make", "-C", str(work), "-f", "Vlanebox.mk", "-j", jobs, *OPTIMISATION, *cache],
+        _run("board: compile", quiet,
+             ["make", "-C", str(work), "-f", "Vlanebox.mk", "-j", jobs, *OPTIMISATION, *cache],
              work / "make.log")  # fmt: skip
         _keep(work, directory)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    _say(quiet, f"the board is built ({time.monotonic() - started:.0f} s)")
 
 
 def _keep(work: Path, directory: Path) -> None:
-    """Move what is worth keeping into place, last of all in one step."""
+    """Move the executable and its logs to `directory`, which appears complete or not at all."""
     kept = work.with_name(work.name + ".kept")
     kept.mkdir()
     for name in ("board", "verilate.log", "make.log"):
@@ -147,15 +149,16 @@ def _keep(work: Path, directory: Path) -> None:
 
 
 def forget(cache: Path, most: int) -> None:
-    """Remove the boards that were not asked for the longest, but for `most` of them."""
-    boards = [path for path in cache.iterdir() if not path.suffix]  # others are being built
+    """Remove the least recently used boards until `most` are left."""
+    boards = [path for path in cache.iterdir() if not path.suffix]  # a suffix: still being built
     boards.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for board in boards[most:]:
         shutil.rmtree(board, ignore_errors=True)
 
 
 def check_verilate_log(log: str) -> None:
-    """Raise BuildError when Verilator says that it will not simulate what was written."""
+    """Raise BuildError for a port that does not fit and for a block that Verilator never runs."""
+    check_pins(log)
     found = DEADLY_WARNINGS.search(log)
     if found:
         raise BuildError(
@@ -164,13 +167,27 @@ def check_verilate_log(log: str) -> None:
         )
 
 
-def _run(command: list[str], log: Path) -> str:
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    log.write_text(result.stdout)
-    if result.returncode:
-        tail = "\n".join(result.stdout.splitlines()[-15:])
-        raise BuildError(f"{command[0]} failed with status {result.returncode}:\n{tail}")
-    return result.stdout
+def _run(
+    what: str, quiet: bool, command: list[str], log: Path,
+    check: Callable[[str], None] = lambda text: None,
+) -> None:
+    """Run `command` as a step of the progress display, its output in `log`.
+
+    `check` is given the output before the exit status is looked at: its error is the better one.
+    """
+    with Step(what, patience=math.inf if quiet else 0) as step, log.open("w") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
+        try:
+            while child.poll() is None:
+                step.show()
+                time.sleep(0.05)
+        finally:
+            stop(child)
+        output = log.read_text(errors="replace")
+        check(output)
+        if child.returncode:
+            tail = "\n".join(output.splitlines()[-15:])
+            raise BuildError(f"{command[0]} failed with status {child.returncode}:\n{tail}")
 
 
 def _beside_images(binary: Path, images: dict[str, bytes]) -> Path:
@@ -189,11 +206,6 @@ def _beside_images(binary: Path, images: dict[str, bytes]) -> Path:
         except OSError:
             shutil.rmtree(staging)
     return directory / "board"
-
-
-def _say(quiet: bool, text: str) -> None:
-    if not quiet:
-        print(f"board: {text}", file=sys.stderr, flush=True)
 
 
 def main() -> int:

@@ -19,10 +19,10 @@ public:
     Control(const std::string &path, Handler handler);
 
     int fd() const { return client_ ? client_.get() : listen_.fd(); }
-    void serve();  // fd() is readable
+    void serve();  // fd() is readable: accept a client, or answer its commands
 
 private:
-    bool answer_lines();  // false: this client is given up
+    bool answer_lines();  // false: drop this client
 
     Handler handler_;
     vfio_user::Listener listen_;

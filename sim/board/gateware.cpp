@@ -35,14 +35,14 @@ uint32_t size_code(unsigned bytes) {  // 128 -> 0, 256 -> 1, ...
     return exponent(bytes / 128);
 }
 
-// PG213, cfg_function_power_state: D0 before the function was enabled, D0 active, D3hot.
+// cfg_function_power_state (PG213): 0 is D0 uninitialised, 1 is D0 active, 4 is D3hot.
 uint32_t power_code(const ConfigSpace &config) {
     if (config.power_state() == PowerState::D3hot) return 4;
     return config.memory_enabled() || config.bus_master();
 }
 
-// Memory images are read by name from the current directory on the first evaluation; they lie
-// beside the executable.
+// The Verilog reads its memory images from the current directory on the first evaluation. They lie
+// beside the executable, so its folder is the current directory while this object lives.
 class BesideExecutable {
 public:
     BesideExecutable() : before_(std::filesystem::current_path()) {
@@ -55,7 +55,8 @@ private:
     std::filesystem::path before_;
 };
 
-// The hard block's instance asks for it, whatever it is called and wherever it stands.
+// Every scope gets the pointer, since the name and the place of the pcie_usp instance, which asks
+// for it in pcie4_bind(), depend on the design.
 void bind_scopes(VerilatedContext &context, Gateware *gateware) {
     for (const auto &[name, scope] : *context.scopeNameMap())
         svPutUserData(const_cast<VerilatedScope *>(scope), &user_data_key, gateware);
@@ -94,7 +95,7 @@ Gateware::~Gateware() {
     top_->final();
 }
 
-// cfg_* as pcie_usp.sv unpacks them.
+// The configuration state in one word, which pcie_usp.sv unpacks to the cfg_* pins.
 uint32_t Gateware::pack() {
     const ConfigSpace &config = config_;
     return size_code(config.mps()) | size_code(config.mrrs()) << 4 |
@@ -123,6 +124,7 @@ void Gateware::tick() {
     top_->pcie_x8_clk_p = 0;
     top_->eval();
     dump(now() + kCycle / 2);
+    slot_.sample(top_->user_slot, cycles_);
     cycles_++;
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
@@ -159,7 +161,8 @@ void Gateware::step(const PinsIn &in, PinsOut &out, uint32_t &config_state, bool
     try {
         hard_block_.step(now(), in, out);
     } catch (...) {
-        failure_ = std::current_exception();  // Verilated code between here and tick() expects none
+        // tick() throws it again: no exception may pass through the Verilated code in between.
+        failure_ = std::current_exception();
     }
 }
 

@@ -11,6 +11,7 @@
 
 #include "pcie4/config_space.hpp"
 #include "pcie4/hard_block.hpp"
+#include "slot.hpp"
 
 class VerilatedContext;
 class Vlanebox;
@@ -31,16 +32,18 @@ public:
 
     void tick();   // rethrows what the model threw
     void reset();  // PERST# low and high again, until user_reset is gone
-    // The link goes, in a hot reset or otherwise: user_reset is set and stays until it is back.
+    // The link goes down, in a hot reset or otherwise: user_reset stays set until link_up().
     void link_down(bool hot_reset);
     void link_up() { set_link(Link::Up); }
-    bool busy() const;  // the gateware's own word: work that the pins do not show
+    bool busy() const;  // the gateware's `busy` output: work that the hard block's pins do not show
     uint64_t cycles() const { return cycles_; }
+    const Slot &slot() const { return slot_; }
+    void clear_slot() { slot_.clear(); }
     Time now() const { return cycles_ * kCycle; }
 
     // Called by the pcie_usp instance, once per user_clk.
     void step(const PinsIn &in, PinsOut &out, uint32_t &config_state, bool in_reset);
-    // The same for each access on cfg_mgmt_*.
+    // Called by the pcie_usp instance for each access on cfg_mgmt_*; returns the dword read.
     uint32_t manage(unsigned dword, bool write, uint32_t data);
 
 private:
@@ -53,8 +56,9 @@ private:
     ConfigSpace &config_;
     Waves waves_;
     uint64_t cycles_ = 0;
+    Slot slot_;
     Link link_ = Link::Up;
-    uint32_t packed_ = 0;  // of the configuration after so many changes to it
+    uint32_t packed_ = 0;  // pack() after packed_changes_ changes of the configuration
     uint64_t packed_changes_ = ~uint64_t{0};
     std::exception_ptr failure_;
     std::unique_ptr<VerilatedContext> context_;

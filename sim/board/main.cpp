@@ -42,7 +42,7 @@ void serve(const lanebox::Options &options, int signal_fd) {
     fflush(stdout);
     try {
         board.run(signal_fd);
-    } catch (...) {  // the counts tell what led there
+    } catch (...) {  // the counters show what led to the error
         stats << board.stats() << "\n";
         throw;
     }

@@ -186,7 +186,8 @@ bool on_or_off(const std::string &name, const std::string &text) {
     throw std::invalid_argument("--" + name + " " + text + ": must be on or off");
 }
 
-// What `parse` refuses names the rule; here it gets the option and its value.
+// Runs `parse`, whose error names the rule only, and puts the option and its value before the
+// error.
 template <typename Parse>
 auto named(const std::string &name, const std::string &value, Parse parse) {
     try {
@@ -203,7 +204,7 @@ Rules::Mode rules_mode(const std::string &text) {
     throw std::invalid_argument("--rules " + text + ": must be one of fatal, warn, off");
 }
 
-// The host's share of the options; false: the row is another one's.
+// Applies an option of the host's timing. false: `row` is none of these.
 bool apply_timing(HostTiming &timing, const Row &row, const char *value) {
     constexpr uint64_t kLongestMiss = 1'000'000, kLongestStall = 500'000;
     std::string name = row.name;
@@ -267,7 +268,8 @@ void apply(Options &options, const Row &row, const char *value) {
     }
 }
 
-// Options that the gateware asks for, a name and perhaps a value a line, beside the executable.
+// Applies gateware.options, which sim/board/build.py writes beside the executable: the options that
+// this gateware needs, one NAME [VALUE] a line. The command line may override them.
 void read_gateware_options(Options &options) {
     auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     std::ifstream file(folder / "gateware.options");

@@ -32,7 +32,7 @@ struct Options {
 
 // Throws std::invalid_argument with the option, its value and the rule.
 Options parse_options(int argc, char **argv);
-// The same for one option by its name.
+// Sets one option by its name; throws as parse_options().
 void set_option(Options &options, const std::string &name, const std::string &value);
 std::string usage();
 

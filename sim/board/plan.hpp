@@ -4,9 +4,9 @@
 
 // Commands of the control socket that wait for a cycle of device time (`at CYCLE COMMAND`).
 //
-// What a client does comes when the machine lets it. A command that waits here comes in the cycle
-// it names, so a measurement that consists of such commands is the same on every machine. Until
-// the last of them is done there is work, and device time runs.
+// The cycle at which a client's command takes effect depends on the speed of the machine. A command
+// that waits here takes effect in the cycle it names, so a measurement that consists of such
+// commands is the same on every machine. While a command waits there is work: device time runs.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ namespace lanebox {
 
 class Plan {
 public:
-    // Throws std::invalid_argument if that cycle has come already: what was planned for it would
-    // depend on when the client said so.
+    // Throws std::invalid_argument if that cycle has come already: the effect of the command would
+    // then depend on the client's speed.
     void add(uint64_t now, uint64_t cycle, const std::string &command);
     // The next command whose cycle has come, in the order of cycles, then of arrival.
     std::optional<std::string> take(uint64_t now);

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import select
 import shutil
@@ -68,7 +69,11 @@ class BoardProcess:
             self._lines.write(line + "\n")
             self._lines.flush()
             answer = json.loads(self._lines.readline())
+        except TimeoutError as error:
+            raise BoardFailed(f"the board did not answer `{line}`\n{self.tail()}") from error
         except (OSError, ValueError) as error:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(STOP_SECONDS)  # The reason may reach its log last.
             raise BoardFailed(f"the board left while asked to `{line}`\n{self.tail()}") from error
         if "error" in answer:
             raise BoardFailed(f"the board refused `{line}`: {answer['error']}")

@@ -38,7 +38,7 @@ def gateware_sources(gateware: Path) -> list[Path]:
 
 
 def build(gateware: Path) -> tuple[Path, Path]:
-    """The environment's Python and the directory of the compiled simulation."""
+    """(the cocotb environment's Python, directory of the compiled simulation), made if need be."""
     model = [ROOT / "sim" / "board" / "pcie4" / "primitives.v", HERE / "pcie_usp_stub.sv", RECORDER]
     sources = [*gateware_sources(gateware), *model]
     with alone():
@@ -55,7 +55,7 @@ def build(gateware: Path) -> tuple[Path, Path]:
 def _compile(python: Path, directory: Path, sources: list[Path]) -> None:
     staging = directory.with_name(f"{directory.name}.new")
     shutil.rmtree(staging, ignore_errors=True)
-    # Verilator's own default is -Os; the runner has no word for it, make has.
+    # Verilator's own default is -Os. The runner has no option for it, so make is told.
     options = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 -j2"
     cache = " OBJCACHE=ccache" if shutil.which("ccache") else ""
     environment = dict(os.environ, MAKEFLAGS=options + cache)
@@ -65,9 +65,9 @@ def _compile(python: Path, directory: Path, sources: list[Path]) -> None:
 
 
 def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool) -> dict:
-    """Run the plan in `directory`; returns what software saw, `pins.txt` there has the beats.
+    """Run the plan in `directory`; returns the outcome, and leaves the beats in its `pins.txt`.
 
-    `split`: the root complex completes reads in pieces of 64 B, not in as few as it can.
+    `split`: the root complex completes reads in pieces of 64 B instead of as few as it can.
     """
     csr = json.loads((gateware / "csr.json").read_text())
     plan = directory / "plan.json"
@@ -76,7 +76,7 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool
         shutil.copy(image, directory)
     python, simulation = build(gateware)
     environment = dict(os.environ, LANEBOX_PLAN=str(plan), LANEBOX_ROOT=str(ROOT))
-    environment.pop("PYTEST_CURRENT_TEST", None)  # or the runner takes itself for a part of pytest
+    environment.pop("PYTEST_CURRENT_TEST", None)  # the runner would think that it runs in pytest
     command = [python, SIMULATE, "test", simulation, directory]
     output = run(command, "cocotb: run", tie=True, env=environment)
     outcome = directory / "outcome.json"

@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def test(runner, directory: str, run_directory: Path) -> None:
-    sys.path[0] = os.environ["LANEBOX_ROOT"]  # the runner hands its own path on
+    sys.path[0] = os.environ["LANEBOX_ROOT"]  # the runner hands sys.path on to the simulation
     runner.test(
         hdl_toplevel=TOP, hdl_toplevel_lang="verilog", test_module=MODULE,
         build_dir=directory, test_dir=run_directory,

@@ -1,14 +1,14 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two observations of the same plan to a list of disagreements.
+"""Turns two observations of the same plan into a list of disagreements.
 
-Compared one by one: what software read, host memory in the end, CQ as sent, CC, RQ (writes and
-reads apart), messages, cfg_* outputs; of RC what each read was given. Not compared, because it is
-not determined: time, the interleaving of directions and channels, where a root complex splits
-completions, and which free tag it takes; instead each side's completions must be well formed by
-themselves, and each answer must echo its own request. Data in lanes that no byte enable covers is
-not looked at.
+Compared are: the values that software read, host memory at the end, the TLPs of CQ, CC and RQ
+(writes and reads separately) one by one, interrupt messages, cfg_* outputs, and the result of each
+read on RC. Not compared, because it may differ between two right models: time, the interleaving of
+directions and channels, where a root complex splits completions, and which free tag it takes.
+Instead each side's completions must be well formed by themselves, and each answer must echo its own
+request. Data in lanes that no byte enable covers is ignored.
 """
 
 from __future__ import annotations
@@ -21,15 +21,19 @@ from sim.differential.observation import Observation, Packet
 from sim.differential.well_formed import answers, completions_of_reads, enabled_bytes
 
 READ, WRITE = 0, 1
-# Fields of CQ and CC that are replaced by what they must be an echo of.
+# Fields of CC that echo the request. They are not compared: `answers` names the request instead.
 ECHOES = ("requester", "tag")
-# Of RQ's reads: the card numbers its writes, and a read has the number of the write before it.
+# Fields of RQ's reads that are not compared: the card numbers its writes, a read has the number of
+# the write before it, and which write that is depends on time.
 NUMBERS = ("sequence",)
 
 
 @dataclass(frozen=True)
 class Disagreement:
-    """`what` is a place such as "cq.requester"; one for each pair of values, however often seen."""
+    """A pair of values that differ at the place `what`, such as "cq.requester".
+
+    A pair that occurs several times is one disagreement.
+    """
 
     what: str
     ours: str
@@ -40,7 +44,7 @@ class Disagreement:
 
 
 def compare(ours: Observation, theirs: Observation) -> list[Disagreement]:
-    """All disagreements, each once, in the order in which they were met."""
+    """All disagreements, each once, in the order in which they were found."""
     found: dict[Disagreement, None] = {}
     for what, mine, other in _differences(ours, theirs):
         if mine != other:
@@ -81,7 +85,7 @@ def _software(ours: dict, theirs: dict) -> Iterator[tuple]:
 
 
 def _configs(ours: list, theirs: list) -> Iterator[tuple]:
-    """The sequence of both sizes, and of the other outputs all values that they had."""
+    """The sequence of (MPS, MRRS), and for each output the set of all values that it had."""
     sizes = [[(c["max_payload"], c["max_read_req"]) for c in side] for side in (ours, theirs)]
     yield "cfg.sizes", *sizes
     for name in ours[0]:
@@ -101,12 +105,12 @@ def _packets(name: str, ours: list, theirs: list, ignore: tuple) -> Iterator[tup
 
 
 def _tag_is_free(packet: Packet) -> bool:
-    """A root complex may take any tag for a read; that it is echoed is checked with CC."""
+    """A root complex may take any free tag for a read. CC's comparison checks the echo."""
     return packet.channel == "CQ" and packet.type == READ
 
 
 def _reads(ours: list, theirs: list) -> Iterator[tuple]:
-    """What each read of the card was given: all its completions together."""
+    """The result of each read of the card, from all its completions together."""
     yield "rc.reads", len(ours), len(theirs)
     nothing = {"faults": ("no completion",)}
     for mine, other in zip_longest(ours, theirs, fillvalue=nothing):

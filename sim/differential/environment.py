@@ -4,14 +4,12 @@
 """The Python environment of the independent model, apart from the project's own.
 
 Promises: build/cocotb/venv-<content> has the packages of tools/requirements-cocotb.txt and the
-cocotb that goes with this machine's Verilator; made once, reused while both stay the same.
-`python -m sim.differential.environment` makes it ahead of the tests.
+cocotb that works with this machine's Verilator. It is made once, and used again while both stay the
+same. `python -m sim.differential.environment` makes it ahead of the tests.
 """
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import hashlib
 import os
 import re
@@ -20,6 +18,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from lanebox.locks import locked
 from sim.errors import BuildError
 from tools.progress import run
 
@@ -27,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "cocotb"
 REQUIREMENTS = ROOT / "tools" / "requirements-cocotb.txt"
 
-# cocotb 2 needs calls that Verilator has since 5.032 (Debian 13); 1.9.2 is for those before it.
+# cocotb 2 needs calls that Verilator has since 5.032 (Debian 13); older ones get cocotb 1.9.2.
 COCOTB_2_FROM = (5, 32)
 COCOTB_1, COCOTB_2 = "1.9.2", "2.1.0"
 
@@ -48,13 +47,9 @@ def cocotb_version() -> str:
     return COCOTB_2 if verilator_version() >= COCOTB_2_FROM else COCOTB_1
 
 
-@contextlib.contextmanager
 def alone():
-    """One process at a time makes what lies under build/cocotb; the others then find it made."""
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+    """A lock: one process at a time makes files under build/cocotb; the others then find them."""
+    return locked(CACHE / "lock")
 
 
 def interpreter() -> Path:
@@ -63,7 +58,8 @@ def interpreter() -> Path:
     venv = CACHE / f"venv-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     ready = venv / "ready"
     if not ready.exists():
-        # Made in place, since an environment cannot be moved; `ready` is written last of all.
+        # The environment is made in place, since it cannot be moved. `ready` is written last:
+        # without it the environment is incomplete and is made again.
         shutil.rmtree(venv, ignore_errors=True)
         _make(venv)
         ready.touch()
@@ -72,7 +68,7 @@ def interpreter() -> Path:
 
 def _make(venv: Path) -> None:
     run([sys.executable, "-m", "venv", venv], "cocotb: Python environment", tie=True)
-    # An installed pip's notice of a newer one would be taken for an error's last line.
+    # pip's notice of a newer version would be shown as the last line of an error.
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
     run(
         [venv / "bin" / "python", "-m", "pip", "install", "-q", f"cocotb=={cocotb_version()}",

@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Carries out a list of operations on a host and records what software would have seen.
 
-A host has: `config_read(capability, offset, size)`, `link(mps, mrrs)`, `read(offset, size)`,
-`read_many(offsets, size)`, `write(offset, value, size)` and `until(condition)`, which raises
-NotReached in the end: all of them coroutines; and `fill(address, data)`, `peek(address, size)` and
-`interrupts()`, the number of messages so far. A read that is not answered, or answered wrongly,
-yields all ones, as a processor sees it.
+A host has these coroutines: `config_read(capability, offset, size)`, `link(mps, mrrs)`,
+`read(offset, size)`, `read_many(offsets, size)`, `write(offset, value, size)`, and
+`until(condition)`, which raises NotReached after a time limit. It has these functions:
+`fill(address, data)` and `peek(address, size)` of host memory, and `interrupts()`, the number of
+messages so far. A read that is not answered, or answered wrongly, returns all ones, as a processor
+sees it.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from sim.differential.operations import (
 
 
 class NotReached(Exception):
-    """What an operation waits for has not come."""
+    """The condition that an operation waits for was not met within the host's time limit."""
 
 
 async def execute(operations: list, host) -> dict:
     """Returns {"values": [[operation, value], ...], "memory": {address: hexadecimal}, "unreached"}.
 
-    An operation that waits in vain is "unreached", and the last one.
+    An operation that raises NotReached ends the list; "unreached" names it (else None).
     """
     values, unreached = [], None
     for step in operations:

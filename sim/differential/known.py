@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of disagreements.md, against what a run has found."""
+"""Compares the disagreements that a run has found with the table in disagreements.md."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Known:
     what: str
     ours: str
     theirs: str
-    endpoint: str  # whose gateware it takes to see it, or "both"
+    endpoint: str  # the endpoint whose gateware shows it, or "both"
     reason: str
 
     def covers(self, found: Disagreement) -> bool:
         pairs = ((found.what, self.what), (found.ours, self.ours), (found.theirs, self.theirs))
-        # Brackets are brackets here, not a choice of characters.
+        # A bracket in the table is a bracket, not fnmatch's set of characters.
         return all(fnmatchcase(value, pattern.replace("[", "[[]")) for value, pattern in pairs)
 
 
 def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
-    """The rows of the table, whose first three columns are code: all, or those of one endpoint."""
+    """The rows of the table whose first column is code: all, or those that `endpoint` shows."""
     rows = []
     for line in path.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -41,7 +41,7 @@ def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
 
 
 def judge(found: list[Disagreement], known: list[Known]) -> tuple[list, list]:
-    """Disagreements that no row covers, and rows that cover nothing."""
+    """(disagreements that no row covers, rows that cover no disagreement)."""
     unlisted = [one for one in found if not any(row.covers(one) for row in known)]
     gone = [row for row in known if not any(row.covers(one) for one in found)]
     return unlisted, gone

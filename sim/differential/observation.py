@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `pin_recorder.sv` wrote, as TLPs: every field of descriptor and tuser, under PG213's names.
+"""Turns the file of `pin_recorder.sv` into TLPs with every field of descriptor and tuser.
 
-Knows nothing of either model, only the tables of PG213 (chapters "Descriptor formats", 256 bit).
+It knows the tables of PG213 (chapters "Descriptor formats", 256 bit) and nothing of either model.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 DATA_DWORDS = 8
 CHANNELS = ("CQ", "CC", "RQ", "RC")
 
-# (name, lowest bit, bits) in the descriptor's dwords put side by side.
+# Fields (name, lowest bit, width in bits) of a descriptor whose dwords are one number.
 REQUEST = (
     ("address_type", 0, 2), ("address", 2, 62), ("dwords", 64, 11), ("type", 75, 4),
 )  # fmt: skip
@@ -40,7 +40,7 @@ RC = (
 )  # fmt: skip
 DESCRIPTORS = {"CQ": (4, CQ), "CC": (3, CC), "RQ": (4, RQ), "RC": (3, RC)}
 
-# tuser: what counts in a TLP's first beat, and what belongs to each beat.
+# Fields of tuser that are valid in a TLP's first beat only, and those that belong to each beat.
 FIRST_USER = {
     "CQ": (("first_be", 0, 4), ("last_be", 4, 4), ("tph", 42, 11)),
     "CC": (),
@@ -56,7 +56,7 @@ BEAT_USER = {
            ("parity", 43, 32)),
 }  # fmt: skip
 
-# cfg_* outputs as pin_recorder.sv puts them side by side.
+# Fields of `config_pins`, into which pin_recorder.sv packs the cfg_* outputs.
 CONFIG = (
     ("max_payload", 0, 2), ("max_read_req", 2, 3), ("function_status", 5, 16),
     ("rcb_status", 21, 1), ("msi_enable", 22, 4), ("negotiated_width", 26, 3),
@@ -66,12 +66,15 @@ CONFIG = (
 
 @dataclass(frozen=True)
 class Packet:
-    """One TLP: `fields` has numbers, of beats' fields a tuple with one number for each beat."""
+    """One TLP. `fields`: numbers by name; a field of BEAT_USER has a tuple, a number for each beat.
+
+    A field can also be read as an attribute.
+    """
 
     channel: str
     cycle: int
     fields: dict
-    payload: tuple  # dwords that tkeep covers behind the descriptor
+    payload: tuple  # the dwords behind the descriptor that tkeep covers
     keep: tuple  # tkeep of each beat
 
     def __getattr__(self, name):
@@ -82,7 +85,7 @@ class Packet:
 
 
 class Observation:
-    """What one side let be seen: packets in the order of the pins, messages, software's view."""
+    """One side's run: packets in the order of the pins, messages, cfg_* changes, and `outcome`."""
 
     def __init__(self, directory: Path, outcome: dict):
         self.outcome = outcome
@@ -116,14 +119,14 @@ class Observation:
 
 
 class Straddle:
-    """RC with PG213's straddle option as if each completion had its beats for itself.
+    """Converts RC beats with PG213's straddle option into beats of one completion each.
 
-    With it tlast is never set, and is_eof says where a completion ends. A place that PG213 does not
-    allow is a ValueError.
+    With the option tlast is never set, and is_eof says where a completion ends. A start or an end
+    at a place that PG213 does not allow is a ValueError.
     """
 
     def __init__(self):
-        self.keeps: set = set()  # every tkeep: what is in the lanes the starts and ends say
+        self.keeps: set = set()  # every tkeep seen; the option does not use tkeep
         self.dwords: list = []  # of the completion under way: (dword, its four byte enables)
 
     def parts(self, beat: list) -> list:
@@ -135,7 +138,7 @@ class Straddle:
         return [part for piece in self._pieces(beat, starts, ends) for part in piece]
 
     def _pieces(self, beat: list, starts: list, ends: list):
-        """The beats of every completion that ends in this one."""
+        """Yields, for each completion that ends in this beat, all its beats."""
         _, keep, user, data = beat
         self.keeps.add(keep)
         for lane in range(DATA_DWORDS):
@@ -153,7 +156,7 @@ class Straddle:
             raise ValueError(f"straddle: begins {starts} and ends {ends} where nothing does")
 
     def _beats(self, user: int) -> list:
-        """The completion's own beats; discontinue and parity are those of the last one."""
+        """The completion's beats; discontinue and parity (`user`) are those of the last RC beat."""
         whole, self.dwords = self.dwords, []
         result = []
         for at in range(0, len(whole), DATA_DWORDS):

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is done to the card, as data: the same list for every host that executes it.
+"""The operations on the card, as data: the same list for every host that executes it.
 
-Nothing here depends on time: no read of a register that counts or that a poll would repeat, so the
-requests that the host sends are the same however long an answer takes.
+No operation depends on time: no counting register is read, and none is polled. So the requests that
+the host sends are the same however long an answer takes.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-# Host memory, one piece that needs addresses of 32 bits, one that needs 64.
+# Bus addresses of host memory: a piece that 32-bit addresses reach, and one that needs 64 bits.
 LOW, HIGH = 0x9000_0000, 0x2_4000_0000
 PIECE = 128 * 1024
 MEMORIES = (LOW, HIGH)
 
-UNMAPPED = 0x1_C000  # inside the BAR, behind everything
+UNMAPPED = 0x1_C000  # an offset in BAR0 at which the card has nothing
 NOWHERE = 0xA000_0000  # a bus address without memory
 
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
-EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0  # of Device Control: enable; MPS and MRRS
-IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # in a descriptor's upper dword
+EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0  # in Device Control: Extended Tag Enable; MPS and MRRS
+IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # bits beside the length of a descriptor
 C2H_GENERATE = 1
 DRAIN_READS = 16
+READS_TOGETHER = 80  # more than the card has credits for: it must give credits back meanwhile
 
 
 @dataclass(frozen=True)
 class Link:
-    """Set Device Control's sizes, and enable extended tags: both hosts give the card as many."""
+    """Set MPS and MRRS in Device Control, and enable extended tags, as both hosts do."""
 
     mps: int
     mrrs: int
@@ -37,7 +38,7 @@ class Link:
 
 @dataclass(frozen=True)
 class ConfigRead:
-    """The masked bits of a field of a capability (None: of the header)."""
+    """Read `size` bytes at `offset` of a capability (None: of the header), masked with `mask`."""
 
     capability: int | None
     offset: int
@@ -68,7 +69,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Fill:
-    """Put bytes into host memory, without the card."""
+    """Write bytes to host memory; the card takes no part."""
 
     address: int
     data: bytes = field(repr=False)
@@ -84,7 +85,7 @@ class AwaitMemory:
 
 @dataclass(frozen=True)
 class AwaitInterrupts:
-    """Wait until so many messages have come since the beginning."""
+    """Wait until `total` interrupt messages have come since the beginning."""
 
     total: int
 
@@ -103,7 +104,7 @@ class Registers:
         return Read(self.csr[name]["addr"] + at)
 
     def program(self, channel: str, descriptors: list, interrupt: bool) -> list:
-        """Fill a DMA table; the last descriptor alone interrupts, if any does."""
+        """Fill a DMA table. With `interrupt` the last descriptor raises an interrupt."""
         name = f"pcie_dma0_{channel}"
         before = (("enable", 0), ("table_reset", 1), ("table_loop_prog_n", 0))
         steps = [self.write(f"{name}_{register}", value) for register, value in before]
@@ -118,9 +119,9 @@ class Registers:
         return steps
 
     def stop(self) -> list:
-        """Both directions off, the streams back at the user slot, and what was in them gone.
+        """Stop both directions, connect the streams to the user slot, and empty them.
 
-        A writer that is off drops a beat a cycle: the reads are there for the time that they take.
+        A stopped writer drops a beat a cycle. The reads only take the time that this needs.
         """
         names = ("pcie_dma0_writer_enable", "pcie_dma0_reader_enable",
                  "pcie_dma0_loopback_enable", "pattern_control")  # fmt: skip
@@ -129,7 +130,7 @@ class Registers:
 
 
 class Plan:
-    """Builds the list; `length` scales the random part and the DMA."""
+    """Builds the list of operations; `length` scales the random accesses and the DMA."""
 
     def __init__(self, csr: dict, seed: int, length: int):
         self.registers = Registers(csr)
@@ -152,7 +153,7 @@ class Plan:
         return self.steps
 
     def mmio(self) -> None:
-        """A register, both memories in every lane and at random, an address with nothing."""
+        """Access a register, both memories in every lane and at random, and an unmapped offset."""
         registers = self.registers
         self.steps += [
             registers.read("ctrl_scratch"),
@@ -168,17 +169,17 @@ class Plan:
             for at, size in accesses:
                 value = self.random.getrandbits(8 * size)
                 self.steps += [Write(at, value, size), Read(at, size)]
-            offsets = tuple(base + 4 * self.random.randrange(64) for _ in range(12))
+            offsets = tuple(base + 4 * self.random.randrange(64) for _ in range(READS_TOGETHER))
             self.steps.append(ReadMany(offsets))
         self.steps.append(Read(UNMAPPED))
 
     def descriptors(self, base: int) -> list:
-        """Whole pages and pieces of them: the card splits none of them across 4 KiB."""
+        """Four (address, bytes) from `base` on, each within a page of 4 KiB."""
         counts = [self.random.choice((4096, 4096, 2048, 1024, 512)) for _ in range(4)]
         return [(base + 4096 * i, count) for i, count in enumerate(counts)]
 
     def c2h(self, memory: int) -> None:
-        """The pattern into memory, with an interrupt that is looked at and cleared."""
+        """c2h: the card's pattern into memory, with an interrupt that is checked and cleared."""
         registers = self.registers
         bit = 1 << registers.constants["pcie_dma0_writer_interrupt"]
         descriptors = self.descriptors(memory)
@@ -224,7 +225,8 @@ class Plan:
         self.steps += registers.stop()
 
     def refused(self) -> None:
-        """One read that no memory answers; last of all, since the stock endpoint stays stuck."""
+        """One read by the card that ends in Unsupported Request. It comes last, since the stock
+        endpoint does not recover from it."""
         registers = self.registers
         self.steps += [
             *registers.program("reader", [(NOWHERE, 256)], interrupt=False),
@@ -234,7 +236,7 @@ class Plan:
 
 
 def configuration_reads() -> list:
-    """What enumeration and driver rely on: sizes, link, MSI; not identities."""
+    """Reads of the fields that enumeration and drivers use: sizes, link, MSI; no identifiers."""
     return [
         ConfigRead(CAP_EXPRESS, 0x00, 4, 0x00F0_00FF),  # endpoint
         ConfigRead(CAP_EXPRESS, 0x04, 4, 0x7),  # largest payload

@@ -4,8 +4,8 @@
 
 // The hard block's user pins with nothing behind them: cocotbext-pcie's device drives the outputs.
 //
-// It waits for edges, which exist for single bits only: the two RQ and CC readies have one bit here
-// and four in PG213. What the device does not drive has the value of a trained Gen3 x8 link.
+// cocotb waits for edges of single bits only, so RQ's and CC's tready have one bit here and four in
+// PG213. Outputs that the device does not drive have the values of a trained Gen3 x8 link.
 
 module pcie_usp (
     output [7:0] pci_exp_txn, pci_exp_txp,
@@ -112,7 +112,7 @@ module pcie_usp (
     input  [31:0]  cfg_interrupt_msi_int,
     output reg     cfg_interrupt_msi_sent = 1'b0,
     output reg     cfg_interrupt_msi_fail = 1'b0,
-    // Not the device's own first value: LitePCIe's glue wakes up on the change only.
+    // Another value than the device's first one: LitePCIe's glue acts only when it changes.
     output reg [11:0] cfg_interrupt_msi_mmenable = 12'hfff,
     output         cfg_interrupt_msi_mask_update,
     output [31:0]  cfg_interrupt_msi_data,
@@ -129,15 +129,15 @@ module pcie_usp (
     output reg [3:0] cfg_interrupt_msix_enable = 4'd0,
     output reg [3:0] cfg_interrupt_msix_mask   = 4'd0
 );
-    // Their device writes 0 to its reset when it is made and asserts it two clocks later. Silicon
-    // asserts user_reset from the start (PG213). Gateware that was never reset may offer anything in
-    // these two clocks, and their device takes it: a beat too many in front of the first TLP.
+    // cocotbext-pcie's device drives its reset low at first and asserts it two clocks later.
+    // Silicon asserts user_reset from the start (PG213). In these two clocks gateware that was
+    // never reset may offer anything, and the device would take it as a beat before the first TLP.
     reg device_reset = 1'b0;
     reg was_reset    = 1'b0;
     always @(posedge user_clk) if (device_reset) was_reset <= 1'b1;
     assign user_reset = device_reset | ~was_reset;
 
-    // What their device has no model of does not happen.
+    // Events that cocotbext-pcie's device does not model never happen.
     assign cfg_flr_in_process               = 4'd0;
     assign cfg_hot_reset_out                = 1'b0;
     assign cfg_power_state_change_interrupt = 1'b0;

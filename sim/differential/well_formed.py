@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What must hold on each side by itself, where two right models may differ from one another.
+"""Checks of each side by itself, where two right models may differ from one another.
 
-Completions of one read together give its bytes once, in order, each with the right address and
-count (base specification 2.3.1.1); an answer belongs to a request that waits for it.
+The completions of one read must bring its bytes once, in order, each with the right address and
+count (base specification 2.3.1.1). An answer must belong to a request that waits for it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from dataclasses import replace
 from sim.differential.observation import Observation, Packet
 
 READ = 0
-# What all completions of a read must have alike, and both models too.
+# Fields that are the same in all completions of a read, and in both models.
 COMMON = ("error", "locked", "status", "poisoned", "requester", "completer", "tc", "attributes")
-# Of an error completion its numbers are compared as they are.
+# Fields of an error completion that are compared between the models.
 REFUSAL = ("error", "status", "dwords", "byte_count", "low_address", "byte_enables", "start")
 
 
 def enables(packet: Packet) -> list[int]:
-    """Byte enables of each payload dword, as a request's first and last enables mean them."""
+    """Byte enables of each payload dword, from a request's first and last byte enables."""
     count = len(packet.payload)
     if count == 0:
         return []
@@ -32,7 +32,7 @@ def enables(packet: Packet) -> list[int]:
 
 
 def enabled_bytes(packet: Packet) -> bytes:
-    """The payload's bytes that count."""
+    """The payload's bytes that are enabled."""
     data = b""
     for dword, mask in zip(packet.payload, enables(packet)):
         lanes = dword.to_bytes(4, "little")
@@ -41,7 +41,7 @@ def enabled_bytes(packet: Packet) -> bytes:
 
 
 def answers(side: Observation) -> list[Packet]:
-    """CC's packets, each with the number of the CQ read that it answers (-1: of none)."""
+    """CC's packets, each with a field `answers`: the number of the CQ read it answers, -1: none."""
     waiting: dict = {}
     reads, answered = 0, []
     for packet in side.packets:
@@ -55,7 +55,7 @@ def answers(side: Observation) -> list[Packet]:
 
 
 def completions_of_reads(side: Observation) -> list[dict]:
-    """For each read on RQ what RC gave it: data, common fields, and what is wrong in its form."""
+    """For each read on RQ the result of its completions on RC: data, COMMON fields, and faults."""
     reads: list = []
     waiting: dict = {}
     for packet in side.packets:
@@ -87,7 +87,7 @@ class _Read:
         self.completed = False
 
     def add(self, packet: Packet) -> None:
-        """The card reads whole dwords only, so bytes and dwords go together."""
+        """Check a completion and take its data. The card reads whole dwords only."""
         if packet.status:
             return self.refuse(packet)
         left = self.request.dwords * 4 - len(self.data)
@@ -98,7 +98,7 @@ class _Read:
         self._must("dwords", packet.dwords * 4, len(packet.payload) * 4)
         self._must("byte_enables", len(covered), len(packet.payload) * 4)
         lanes = sum(bin(mask).count("1") for mask in packet.byte_enables)
-        self._must("byte_enables of all lanes", lanes, len(covered))  # none for the descriptor
+        self._must("byte_enables of all lanes", lanes, len(covered))  # none covers the descriptor
         self._must("completed", packet.completed, int(left == packet.dwords * 4))
         self._must("start", packet.start, (1,) + (0,) * (len(packet.start) - 1))
         self._must("discontinue", any(packet.discontinue), False)
@@ -110,7 +110,7 @@ class _Read:
         self.data += covered
 
     def refuse(self, packet: Packet) -> None:
-        """An error completion is the last one and has no data; its numbers are for comparing."""
+        """Check an error completion, which is the read's last and has no data, and keep it."""
         self._must("completed", packet.completed, 1)
         self._must("payload", packet.payload, ())
         self.refusals.append(packet)
@@ -130,7 +130,8 @@ class _Read:
 
 
 def _end_flags(packet: Packet) -> str:
-    """is_eof: "none" set, "right" (the last beat, the place of its last dword), or what it is."""
+    """is_eof of the beats: "none" if never set, "right" if only the last beat has it with the place
+    of its last dword, else the values."""
     last = packet.keep[-1].bit_length() - 1
     right = (0,) * (len(packet.keep) - 1) + (1 | last << 1,)
     if not any(packet.fields["end"]):
@@ -139,12 +140,12 @@ def _end_flags(packet: Packet) -> str:
 
 
 def _whole(dwords: int) -> tuple:
-    """tkeep of each beat of a packet without holes."""
+    """tkeep of each beat of a packet of `dwords` without holes."""
     return tuple((1 << min(8, dwords - at)) - 1 for at in range(0, dwords, 8))
 
 
 def _lane_bytes(packet: Packet) -> bytes:
-    """The payload bytes that tuser's byte enables cover, in lane order, descriptor apart."""
+    """The payload bytes that tuser's byte enables cover, in lane order, without the descriptor."""
     data, at = b"", 0
     for mask, keep in zip(packet.byte_enables, packet.keep):
         for lane in range(8):

@@ -1,13 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels of our own configuration, built from Debian's sources, for what Debian's own lack.
+"""Kernels of our own configuration, built from Debian's sources: Debian's own lack these options.
 
 `p2p` is 6.12 with peer-to-peer DMA, IOMMUFD and VFIO's devices; `debug` is 6.1 with KASAN, lockdep,
-kmemleak, DMA API debugging and fault injection. Configurations: sim/guest/config.
+kmemleak, DMA API debugging and fault injection; `races` is 6.1 with KCSAN. Configurations:
+sim/guest/config.
 
-Promises: a kernel is built once for each content of its configuration, in build/kernel; what is
-kept is what boots and what modules are built against. Takes some four minutes of two cores.
+Promises: a kernel is built in build/kernel once for each content of its configuration. Only the
+image and the files that modules are built against are kept. A build takes some four minutes on two
+cores.
 """
 
 from __future__ import annotations
@@ -27,9 +29,11 @@ from sim.guest.packages import BUILD
 from tools.progress import run
 
 CONFIG = Path(__file__).resolve().parent / "config"
-KERNELS = {"p2p": "6.12", "debug": "6.1"}  # by name of the configuration: the series
+# The kernel series of each configuration.
+KERNELS = {"p2p": "6.12", "debug": "6.1", "races": "6.1"}
 IMAGE = "arch/x86/boot/bzImage"
-# A module is built without these; the sources of a kernel are a gigabyte.
+# Folders of the source tree that are removed after the build: modules are built without them, and a
+# kernel's sources have a gigabyte.
 UNUSED = (
     "Documentation", "block", "certs", "crypto", "drivers", "fs", "init", "io_uring", "ipc",
     "kernel", "lib", "mm", "net", "samples", "security", "sound", "usr", "virt", "rust",
@@ -52,12 +56,12 @@ def ensure(name: str) -> Kernel:
 
 
 def fragments(name: str) -> list[Path]:
-    """What is put on top of tinyconfig."""
+    """The files of options that are merged into tinyconfig."""
     return [CONFIG / "base.config", CONFIG / f"{name}.config"]
 
 
 def digest(name: str) -> str:
-    """A name for what the kernel will be."""
+    """A hash of the kernel's series and configuration, which names its build."""
     parts = [KERNELS[name], *(path.read_text() for path in fragments(name))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
@@ -75,7 +79,7 @@ def source(series: str) -> Path:
 
 
 def build(name: str, place: Path) -> None:
-    """Configure and compile in a directory beside the place, which it becomes."""
+    """Configure and compile in a directory beside `place`, and rename it to `place` at the end."""
     missing = [program for program in PROGRAMS if not shutil.which(program)]
     if missing or not Path("/usr/include/libelf.h").exists():
         raise SetupError(
@@ -99,7 +103,7 @@ def build(name: str, place: Path) -> None:
 
 
 def configure(tree: Path, name: str, environment: dict[str, str]) -> None:
-    """tinyconfig with the fragments; each option must have become what they say."""
+    """Write .config: tinyconfig with the fragments. SetupError if the kernel lost an option."""
     merge = ["scripts/kconfig/merge_config.sh", "-m", ".config", *map(str, fragments(name))]
     for argv in (["make", "-s", "tinyconfig"], merge, ["make", "-s", "olddefconfig"]):
         subprocess.run(argv, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
@@ -114,7 +118,7 @@ def configure(tree: Path, name: str, environment: dict[str, str]) -> None:
 
 
 def prune(tree: Path) -> None:
-    """Keep what boots, and what modules are built against."""
+    """Remove everything but the image and the files that modules are built against."""
     for unused in UNUSED:
         shutil.rmtree(tree / unused, ignore_errors=True)
     for pattern in ("*.o", "*.a", "vmlinux*", ".*.cmd"):

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver as a module for the guest's kernel: ours, or LitePCIe's own.
 
-Promises: ours is software/kernel, which asks the card and fits every gateware; LitePCIe's is the
-installed litepcie package's, unpatched, with the gateware's register headers; one module for each
-content of sources, headers, kernel and compiler, in build/driver/<hash>. Of LitePCIe's only
-litepcie.ko is built: liteuart.c beside it does not compile from Linux 6.12 on, and the board has no
-UART.
+Promises: our driver is software/kernel, which asks the card what it has and so fits every gateware.
+LitePCIe's driver is that of the installed litepcie package, unpatched, with the gateware's register
+headers. A module is kept in build/driver/<hash> for each content of sources, headers, kernel and
+compiler. LitePCIe's liteuart.c is not built: it does not compile from Linux 6.12 on, and the board
+has no UART.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ OPTIONS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
 
 def source_directory() -> Path:
     """Where the installed litepcie package keeps its driver."""
-    # Found, not imported: litepcie.software wants distutils, and only its files are needed.
+    # Found without an import: litepcie.software needs distutils, and only its files are used here.
     found = importlib.util.find_spec("litepcie")
     if not found:
         raise SetupError(
@@ -53,14 +53,14 @@ def source_directory() -> Path:
 
 
 def our_inputs() -> dict[str, Path]:
-    """Every file that our module is made of, by name."""
+    """Every file of our module, by its path in software/kernel."""
     found = [path for pattern in OUR_FILES for path in sorted(OURS.glob(pattern))]
     # A build in the source folder leaves litepcie.mod.c there.
     return {str(p.relative_to(OURS)): p for p in found if not p.name.endswith(".mod.c")}
 
 
 def stock_inputs(headers: Path) -> dict[str, Path]:
-    """Every file that LitePCIe's module is made of, by name."""
+    """Every file of LitePCIe's module, by name; `headers`: folder of csr.h, soc.h and mem.h."""
     files = {name: source_directory() / name for name in SOURCES}
     files.update({name: Path(headers) / name for name in GENERATED})
     for path in files.values():
@@ -84,7 +84,7 @@ def compiler(kernel: Kernel) -> str:
 
 
 def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
-    """A name for what the module will be."""
+    """A hash of sources, kernel and compiler, which names the module's build."""
     gcc = subprocess.run([program, "-dumpfullversion"], capture_output=True, text=True, check=True)
     parts = [kernel.release, kernel.version, program, gcc.stdout, KBUILD, *OPTIONS]
     for name, path in sorted(files.items()):
@@ -93,7 +93,7 @@ def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
 
 
 def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) -> Path:
-    """litepcie.ko for this kernel, built if need be; the register headers are for LitePCIe's."""
+    """litepcie.ko for this kernel, built if need be. Only LitePCIe's driver needs `headers`."""
     if driver not in DRIVERS:
         raise SetupError(f"DRIVER={driver}: choose one of {', '.join(DRIVERS)}.")
     files = stock_inputs(headers) if driver == "stock" else our_inputs()
@@ -101,7 +101,7 @@ def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) ->
 
 
 def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
-    """NAME.ko of these files for this kernel, built if need be."""
+    """NAME.ko for this kernel, built from `files` ({place in the build: host path}) if need be."""
     program = compiler(kernel)
     module = BUILD / "driver" / content_hash(files, kernel, program) / f"{name}.ko"
     with locked(BUILD / ".driver.lock"):
@@ -119,7 +119,8 @@ def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str, name
         shutil.copyfile(path, work / place)
     if "Kbuild" not in files:
         (work / "Kbuild").write_text(KBUILD)
-    # What the caller's make exports (its jobs, V=1, KERNEL=6.12) kbuild would take as its own.
+    # A clean environment: kbuild would take what the caller's make exports (jobs, V=1, KERNEL=6.12)
+    # as meant for itself.
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
     argv = ["make", "-C", kernel.headers, f"M={work}", f"CC={program}", *OPTIONS, "modules"]
     run(argv, f"{name} for {kernel.release}", tie=True, env=environment)

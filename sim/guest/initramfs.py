@@ -3,13 +3,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The guest's root as a newc archive, written without root and without a cpio program.
 
-Promises: missing parent directories are made; everything belongs to the guest's root; the same
-content gives the same bytes. Not compressed: QEMU hands the archive over in memory, and unpacking
-would cost the guest time.
+Promises: missing parent directories are added; all files belong to the guest's user root; the same
+content gives the same bytes. The archive is not compressed: QEMU hands it over in memory, and
+unpacking would cost the guest time.
 """
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path, PurePosixPath
 
@@ -26,7 +27,8 @@ class Initramfs:
         self._add(path, stat.S_IFDIR | mode)
 
     def file(self, path: str, data: bytes | str | Path, mode: int | None = None) -> None:
-        """A file from bytes, text, or a file of the host, whose permissions it takes."""
+        """Add a file from bytes, text, or a host file. A host file keeps its permissions unless
+        `mode` is given."""
         if isinstance(data, Path):
             mode = data.stat().st_mode & 0o777 if mode is None else mode
             data = data.read_bytes()
@@ -41,11 +43,24 @@ class Initramfs:
         """A character device."""
         self._add(path, stat.S_IFCHR | mode, b"", (major, minor))
 
+    def tree(self, folder: Path, place: str = "", wanted=lambda path: True) -> None:
+        """All files and links below a folder of the host whose paths `wanted` accepts."""
+        for path in sorted(folder.iterdir()):
+            name = f"{place}/{path.name}".lstrip("/")
+            if not wanted(path):
+                continue
+            if path.is_symlink():
+                self.link(name, os.readlink(path))
+            elif path.is_dir():
+                self.tree(path, name, wanted)
+            else:
+                self.file(name, path)
+
     def _add(self, path: str, mode: int, data: bytes = b"", number: tuple = (0, 0)) -> None:
         pure = PurePosixPath("/") / path
         if ".." in pure.parts or not pure.name:
             raise ValueError(f"guest path {path!r}: it must name something below /, without `..`")
-        # The kernel unpacks in order: a parent must stand before what is in it.
+        # The kernel unpacks in order: a directory must come before its contents.
         for parent in list(pure.parents)[-2::-1]:
             self.entries.setdefault(str(parent)[1:], (stat.S_IFDIR | 0o755, b"", (0, 0)))
         self.entries[str(pure)[1:]] = (mode, data, number)

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A Debian kernel for the guest, with the headers that match it and a static busybox.
 
-Promises: image, headers and kbuild have one version; they come from the machine's own release, so
-that its compiler can build the driver; the unpacked tree may be moved. The newest version that the
-archive has is taken, and kept until build/kernel is removed. The cloud flavour it is: all that a
-virtual machine boots from is built in, and the image is a third of the size.
+Promises: image, headers and kbuild have one version. They come from the machine's own release, so
+that its compiler can build the driver. The unpacked tree may be moved. The newest version that the
+archive has is taken, and kept until build/kernel is removed. The flavour is `cloud`: the drivers
+that a virtual machine boots from are built in, and the image has a third of the size.
 
 KERNEL names the series: Debian 12 has 6.1 (the default) and 6.12 (from its security archive),
 Debian 13 has 6.12 and, in its backports, the newest ones (on the same mirror, whether or not the
@@ -25,14 +25,14 @@ from sim.guest import SetupError, mirror, packages
 from sim.guest.packages import BUILD, Archive, Plan
 
 FLAVOUR = "cloud-amd64"
-DEFAULT = {"bookworm": "6.1", "trixie": "6.12"}  # elsewhere: what the release calls its default
+DEFAULT = {"bookworm": "6.1", "trixie": "6.12"}  # of another release: its own default
 
 BACKPORTED = ("trixie",)  # releases with backports that their own compiler can build for
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """What the guest boots, and what its modules are built against."""
+    """The kernel that the guest boots, the headers of its modules, and a busybox."""
 
     release: str  # as `uname -r` says
     version: str  # Debian's, which also counts security updates
@@ -63,12 +63,15 @@ def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
 
 
 def series_of(release: str) -> str:
-    """Of 6.1.0-56-cloud-amd64 it is 6.1."""
+    """The series of a release: 6.1 for 6.1.0-56-cloud-amd64."""
     return ".".join(release.split(".")[:2])
 
 
 def _offered(archive: Archive) -> dict[str, list[str]]:
-    """Releases by series; a backport's headers may be there days before its image."""
+    """Releases by series that have both image and headers.
+
+    A backport's headers may be in the archive days before its image.
+    """
     pattern = re.compile(rf"linux-image-((\d+\.\d+)\..*-{FLAVOUR})")
     offered: dict[str, list[str]] = {}
     for name in filter(None, map(pattern.fullmatch, archive.names("linux-image-"))):
@@ -82,10 +85,11 @@ def _numbers(release: str) -> list[int]:
 
 
 def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
-    """What the manifest must say, and the packages to fetch."""
+    """(release and version for the manifest, the packages to fetch)."""
     release, fields = choose(archive, series)
     version = fields["Version"]
-    # The headers name what they include, and kbuild; their other dependencies are the machine's.
+    # Of the headers' dependencies only the common headers and kbuild are fetched; the compiler and
+    # all others are the machine's own.
     parts = re.findall(r"(linux-headers-\S+-common|linux-kbuild-[^\s,]+)", fields["Depends"])
     names = [part_of_image(archive, release, "binary"), f"linux-headers-{release}", *parts]
     exact = archive.plan_exact([*(f"{name}={version}" for name in names), "busybox-static"])
@@ -93,20 +97,23 @@ def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
 
 
 def part_of_image(archive: Archive, release: str, part: str) -> str:
-    """The package with the image ("binary") or its modules; from Linux 7 on it depends on them."""
+    """The package with the image (`part` "binary") or with its modules ("modules").
+
+    Up to Linux 6 that is linux-image itself; from Linux 7 on linux-image only depends on them.
+    """
     image = f"linux-image-{release}"
     name = f"linux-{part}-{release}"
     return name if f"{name} (" in archive.control(image).get("Depends", "") else image
 
 
 def sources(series: str) -> list[tuple[str, str]]:
-    """Where the packages of this series may be."""
+    """Pairs (mirror, suite) that may have the packages of this series."""
     backports = mirror.suite() in BACKPORTED and series not in ("", DEFAULT[mirror.suite()])
     return mirror.sources() + (mirror.backports() if backports else [])
 
 
 def make_movable(root: Path, release: str) -> None:
-    """Drop what is not used, and make the absolute paths in Debian's headers relative."""
+    """Remove unused files, and make the absolute paths in Debian's headers relative."""
     for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):  # since Linux 7
         (root / "boot").mkdir(exist_ok=True)
         image.rename(root / "boot" / f"vmlinuz-{release}")
@@ -125,7 +132,7 @@ def make_movable(root: Path, release: str) -> None:
 
 
 def ensure(series: str | None = None) -> Kernel:
-    """The guest's kernel, fetched if need be; default: $KERNEL, else the release's own."""
+    """The guest's kernel, fetched if need be. `series`: by default $KERNEL or the release's own."""
     series = series or os.environ.get("KERNEL") or DEFAULT.get(mirror.suite(), "")
     if series and not re.fullmatch(r"\d+\.\d+", series):
         raise SetupError(f"KERNEL={series}: a series is two numbers, such as 6.1 or 6.12.")

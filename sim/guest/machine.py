@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The virtual machine as a QEMU command line: a q35 with a root port, and the board behind it.
 
-The choices that are not free, each with what happens otherwise:
-- guest memory is a shared memfd: from a private copy the card's DMA goes nowhere, silently;
+These choices must be as they are, each for this reason:
+- guest memory is a shared memfd: with a private copy the guest would never see the card's DMA;
 - a root port: directly on the root bus the card would lose its link registers;
-- x-msg-timeout of ten minutes: a read that is answered after 5 s, the default, breaks the socket;
-- TCG unless KVM is asked for: a /dev/kvm that opens may still not run an unmodified kernel.
+- x-msg-timeout of ten minutes: with the default a read answered after 5 s breaks the socket;
+- TCG unless KVM is asked for: even if /dev/kvm opens, it may not run an unmodified kernel.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ KERNEL_OPTIONS = (
     "no_timer_check",  # without KVM a busy machine may miss the ticks that the check counts
     # Speed.
     "quiet", "mitigations=off",
-    # A fault of the kernel is an end, and one that is seen at once.
+    # A fault of the guest's kernel ends the guest at once.
     "panic=-1", "oops=panic",
-    # A slow board is not a fault.
+    # A slow board must not look like a hang of the kernel.
     "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1",
     # User programs may map BAR0 while the driver has it.
     "iomem=relaxed",
@@ -44,7 +44,7 @@ KERNEL_OPTIONS = (
 
 @dataclass(frozen=True)
 class Machine:
-    """What can be chosen; without a socket the slot stays empty."""
+    """The choices for one virtual machine; without a socket it has no card."""
 
     socket: Path | None = None
     mps: int = 256
@@ -52,8 +52,8 @@ class Machine:
     memory: int = 512  # MiB
     accel: str = "tcg"  # or "kvm"
     icount: int | None = None  # one guest instruction takes 2**icount ns of its time
-    node: int | None = None  # the card's of two NUMA nodes; the processor is on node 0
-    share: bool = True  # off only to test that a board notices
+    node: int | None = None  # gives the guest two NUMA nodes; the card is on this one, the CPU on 0
+    share: bool = True  # False only to test that a board notices private memory
     append: tuple[str, ...] = ()  # more kernel options
     devices: tuple[str, ...] = ()  # more of QEMU's own arguments: disks, other cards
 
@@ -95,7 +95,7 @@ class Machine:
     def _nodes(self) -> list[str]:
         if self.node is None:
             return []
-        # A host bridge of its own is what has a node; a root port has its bridge's.
+        # Only a host bridge can be given a NUMA node; a root port has that of its bridge.
         bridge = f"pxb-pcie,id=bridge,bus=pcie.0,bus_nr=64,numa_node={self.node}"
         # The kernel leaves out a node that has neither processor nor memory.
         return ["-numa", "node,nodeid=0,cpus=0,memdev=ram",
@@ -106,18 +106,18 @@ class Machine:
         return card_arguments(self.socket, root="pcie.0" if self.node is None else "bridge")
 
     def _sizes(self) -> list[str]:
-        # The kernel hands on what it does not know itself, and init finds it in its environment.
+        # The kernel hands options that it does not know to init, as environment variables.
         return [f"mps={self.mps}", f"mrrs={self.mrrs}"] if self.socket is not None else []
 
 
 def memory(name: str, size: int, share: str) -> list[str]:
-    """QEMU's arguments for so many MiB, which the board can map."""
+    """QEMU's arguments for `size` MiB of memory in a memfd, which the board can map if shared."""
     return ["-object", f"memory-backend-memfd,id={name},size={size}M,share={share}"]
 
 
 def card_arguments(socket: Path, slot: int = 1, root: str = "pcie.0") -> list[str]:
     """QEMU's arguments for the board at `socket`, behind a root port of its own."""
-    # Nested options can be given in JSON only.
+    # In JSON, as `socket` has options of its own.
     port = "root_port" if slot == 1 else f"root_port{slot}"
     card = {
         "driver": "vfio-user-pci",
@@ -133,7 +133,10 @@ def card_arguments(socket: Path, slot: int = 1, root: str = "pcie.0") -> list[st
 
 
 def check_socket(path: Path) -> None:
-    """Refuse a socket that QEMU could not use; without connecting, as a board serves one client."""
+    """SetupError for a socket that QEMU could not use.
+
+    Does not connect to it: a board serves one client at a time.
+    """
     length = len(os.fsencode(path))
     if length > SOCKET_LENGTH:
         raise SetupError(

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Where Debian's packages come from: the mirror that this machine's own apt is set up with.
 
-Promises: no mirror is known to the sources. A machine that is not Debian names one: DEBIAN_MIRROR
-is its URL, DEBIAN_SUITE the release whose kernel to take (default bookworm: its kernel is built
-with gcc 12, and the machine's compiler must not be older).
+Promises: no mirror's name is in this source. On a machine that is not Debian the user names one:
+DEBIAN_MIRROR is its URL, DEBIAN_SUITE the release whose kernel to take (default bookworm: its
+kernel is built with gcc 12, and the machine's compiler must not be older).
 """
 
 from __future__ import annotations
@@ -30,12 +30,13 @@ def os_release(path: str = "/etc/os-release") -> dict[str, str]:
 
 
 def is_debian() -> bool:
-    """Whether this machine is a Debian, and not something made from it."""
+    """Whether this machine is Debian itself, not a distribution derived from it."""
     return os_release().get("ID") == "debian"
 
 
 def suite() -> str:
-    """The Debian release whose kernel the guest gets: this machine's own where it has one."""
+    """The Debian release of the guest's kernel: $DEBIAN_SUITE, else this machine's own, else
+    STRANGER."""
     own = os_release().get("VERSION_CODENAME") if is_debian() else None
     return os.environ.get("DEBIAN_SUITE") or own or STRANGER
 
@@ -72,8 +73,8 @@ def sources() -> list[tuple[str, str]]:
 
 
 def choose(pairs: list[tuple[str, str]], release: str) -> list[tuple[str, str]]:
-    """Of an apt configuration, the entries of one Debian release."""
-    names = {release, "stable", "oldstable"}  # a configuration may use either
+    """The entries of one Debian release in an apt configuration: one for main, then updates."""
+    names = {release, "stable", "oldstable"}  # a configuration may use codename or class
     main = [pair for pair in pairs if pair[1] in names]
     # A vendor may use Debian's suite names for its own packages: the archive's URL ends in debian.
     main.sort(key=lambda pair: not re.search(r"/debian$|debian\.list$", pair[0]))

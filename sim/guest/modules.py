@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Modules of the guest's own kernel, which the unpacked tree of kernel.py does without.
+"""Modules of the guest's own kernel, which kernel.py does not keep.
 
-Promises: they are of exactly the kernel that boots, and are handed out in the order in which they
-must be loaded. Only those of VFIO and of PCIe errors are kept; what else a guest needs is built in.
+Promises: the modules are those of exactly the kernel that boots, and are returned in the order in
+which they must be loaded. Only those of VFIO and of PCIe errors are kept; the other drivers that a
+guest needs are built into the kernel.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ KEPT = ("drivers/pci/pcie", "drivers/vfio", "virt/lib")
 
 
 def ensure(kernel: Kernel, wanted: str) -> list[Path]:
-    """The module and all that it depends on, the last to be loaded last."""
+    """The module and all that it depends on, in the order in which they must be loaded."""
     root = fetch(kernel) / "root"
     files = {path.stem.replace("-", "_"): path for path in root.glob("*.ko")}
     order: list[Path] = []
@@ -42,13 +43,13 @@ def ensure(kernel: Kernel, wanted: str) -> list[Path]:
 
 
 def dependencies(module: Path) -> list[str]:
-    """What the module itself says, in its section .modinfo."""
+    """The modules that this one depends on, as its section .modinfo names them."""
     found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
     return [name.decode().replace("-", "_") for name in found.group(1).split(b",") if name]
 
 
 def fetch(kernel: Kernel) -> Path:
-    """Unpack the kernel's package once more, and keep what is wanted here."""
+    """Fetch the kernel's package once more, and keep only its modules of KEPT."""
     directory = BUILD / "kernel" / f"modules2-{kernel.version.replace('~', '-')}"
     if packages.manifest(directory):
         return directory

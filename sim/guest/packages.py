@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Debian packages without root: fetched by an apt of their own, unpacked below build/.
 
-Promises: nothing is installed, and nothing of the machine's apt is written; its proxies and
-credentials are used; apt checks every signature against Debian's keyring (DEBIAN_KEYRING names
-another place for it); a directory with a manifest is whole and is never fetched again, the manifest
-says what is in it (file, size, SHA-256). Maintainer scripts are not run.
+Promises: no package is installed, and no file of the machine's apt is written; its proxies and
+credentials are used. apt checks every signature against Debian's keyring (DEBIAN_KEYRING names
+another place for it). A directory with a manifest is complete and is never fetched again; the
+manifest names its packages (file, size, SHA-256). Maintainer scripts are not run.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from pathlib import Path
 from lanebox.locks import locked
 from sim.guest import SetupError
 from tools.needs import KEYRING
-from tools.progress import StepError, run, tail
+from tools.progress import UNREACHABLE, Step, StepError, run, tail
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
+PATIENCE = 2  # seconds before a step that is mostly short is shown
 
-# Read after the machine's own files (-c), so that its proxies stay, but not its hooks and its pins.
+# apt reads this (-c) after the machine's own files: proxies stay, hooks and pins are taken away.
 CONFIGURATION = """
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -67,7 +68,7 @@ Dir::State::status "{home}/status";
 
 @dataclass(frozen=True)
 class Plan:
-    """What apt would fetch: its arguments, and file names with sizes."""
+    """What apt would fetch: apt-get's arguments, and {file name: bytes}."""
 
     argv: list[str]
     files: dict[str, int]
@@ -98,15 +99,16 @@ class Archive:
         return [program, "-c", str(self.home / "apt.conf"), "-q", *arguments]
 
     def _ask(self, program: str, *arguments: str) -> str:
-        result = subprocess.run(
-            self._argv(program, *arguments), capture_output=True, text=True, check=False,
-            cwd=self.archives, env=_environment(),
-        )  # fmt: skip
-        if result.returncode:
+        """What the program prints. It reads all indexes, for apt writes no cache: seconds."""
+        try:
+            return run(
+                self._argv(program, *arguments), f"{program} {arguments[0]}", patience=PATIENCE,
+                cwd=self.archives, env=_environment(),
+            )  # fmt: skip
+        except StepError as error:
             raise SetupError(
-                f"{program} {' '.join(arguments)} failed on {self.suites}:\n{tail(result.stderr)}"
-            )
-        return result.stdout
+                f"{program} {' '.join(arguments)} failed on {self.suites}:\n{tail(error.output)}"
+            ) from None
 
     def update(self, what: str) -> None:
         """Fetch the package indexes of all suites."""
@@ -120,6 +122,12 @@ class Archive:
         try:
             run(argv, step, tie=True, note=fetched, env=_environment())
         except StepError as error:
+            if UNREACHABLE.search(str(error)):
+                raise SetupError(
+                    f"apt reaches none of {self.suites}. Is this machine online, and is its proxy "
+                    "known (`apt-config dump Acquire`, https_proxy)? Only the first run needs it. "
+                    "Go on with the same command once it is, or run `make sim VM=0`."
+                ) from None
             raise SetupError(
                 f"{error}\n  A guest needs {self.suites}. Name another mirror with "
                 "`DEBIAN_MIRROR=<its URL>`, or run `make sim VM=0`."
@@ -134,11 +142,12 @@ class Archive:
 
     def names(self, prefix: str) -> list[str]:
         """All package names that start with the prefix."""
-        return sorted(self._ask("apt-cache", "pkgnames", prefix).split())
+        lines = self._ask("apt-cache", "pkgnames", prefix).splitlines()
+        return sorted(line for line in lines if line.startswith(prefix))
 
-    def plan_closure(self, package: str, suite: str) -> Plan:
-        """The package from this suite with everything that it depends on, libc included."""
-        return self._plan("install", "--download-only", "-y", "-t", suite, package)
+    def plan_closure(self, suite: str, *names: str) -> Plan:
+        """The packages from this suite with everything that they depend on, libc included."""
+        return self._plan("install", "--download-only", "-y", "-t", suite, *names)
 
     def plan_exact(self, packages: list[str]) -> Plan:
         """These packages (`name` or `name=version`) and nothing else."""
@@ -150,7 +159,7 @@ class Archive:
         return Plan(list(argv), {name: int(size) for name, size in files})
 
     def fetch(self, plan: Plan, what: str) -> list[Path]:
-        """Fetch what the plan says; returns the .deb files."""
+        """Fetch the plan's packages; returns the .deb files. SetupError if one did not come."""
         run(
             self._argv("apt-get", *plan.argv), f"{what}: {len(plan.files)} packages",
             tie=True, total=sum(plan.files.values()), measure=lambda: _size(self.archives),
@@ -167,7 +176,7 @@ class Archive:
 
 
 def _only_packages() -> str:
-    """Settings against the indexes that other programs asked apt for: icons, file lists, ..."""
+    """Settings that leave out the indexes that other programs told apt to fetch: icons, ..."""
     known = subprocess.run(
         ["apt-config", "dump", "Acquire::IndexTargets"], capture_output=True, text=True, check=False
     )
@@ -177,7 +186,7 @@ def _only_packages() -> str:
 
 
 def _environment() -> dict[str, str]:
-    # One language for what is parsed.
+    # apt's output is parsed, so it must be in one language.
     return dict(os.environ, LC_ALL="C.UTF-8", DEBIAN_FRONTEND="noninteractive")
 
 
@@ -194,7 +203,7 @@ def _size(directory: Path) -> int:
 
 
 def manifest(directory: Path) -> dict | None:
-    """What is in an unpacked directory, or None when it is not there or not whole."""
+    """The manifest of an unpacked directory, or None when that is missing or incomplete."""
     with contextlib.suppress(OSError, ValueError):
         return json.loads((directory / "manifest.json").read_text())
     return None
@@ -209,8 +218,9 @@ def unpack(
 ) -> dict:
     """Make directory/root hold the packages that `choose` plans; returns the manifest.
 
-    `finish` gets the unpacked tree, and returns what else the manifest must say. The tree is made
-    beside its place and renamed when it is whole: nothing half-made is ever trusted.
+    `what` names them in messages. `finish` gets the unpacked tree, and returns further entries of
+    the manifest. The tree is made beside `directory` and renamed when it is complete, so that an
+    interrupted run leaves no directory that looks complete.
     """
     if platform.machine() != "x86_64":
         raise SetupError(f"the guest is an x86-64 machine, and this one is {platform.machine()}.")
@@ -227,7 +237,7 @@ def unpack(
             archive.update(what)
             files = archive.fetch(choose(archive), what)
             tree = Path(place) / "tree"
-            content = {"packages": [_extract(path, tree / "root") for path in files]}
+            content = {"packages": _extract_all(files, tree / "root", what)}
             content.update(finish(tree) or {})
             (tree / "manifest.json").write_text(json.dumps(content, indent=1) + "\n")
             shutil.rmtree(directory, ignore_errors=True)  # one without a manifest
@@ -235,8 +245,19 @@ def unpack(
     return content
 
 
-def _extract(path: Path, root: Path) -> dict:
+def _extract_all(files: list[Path], root: Path, what: str) -> list[dict]:
+    """Unpack the .deb files into `root`; returns the manifest's entries."""
     root.mkdir(parents=True, exist_ok=True)
+    packed = [path.stat().st_size for path in files]
+    with Step(f"{what}: unpack", sum(packed), patience=PATIENCE) as step:
+        entries = []
+        for path in files:
+            entries.append(_extract(path, root))
+            step.show(sum(packed[: len(entries)]))
+    return entries
+
+
+def _extract(path: Path, root: Path) -> dict:
     subprocess.run(["dpkg-deb", "-x", str(path), str(root)], check=True)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return {"file": path.name, "size": path.stat().st_size, "sha256": digest}

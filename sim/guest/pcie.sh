@@ -4,9 +4,9 @@
 
 # Functions for the guest's init: what firmware would do to the card's Device Control register.
 #
-# QEMU's root port advertises a Max_Payload_Size of 128 bytes and models no link; the kernel, left
-# alone, would hold every card to that. So it is told not to tune (pci=pcie_bus_tune_off), and the
-# sizes that the user asked for are programmed here, no larger than the card says that it can.
+# QEMU's root port advertises a Max_Payload_Size of 128 bytes and models no link; by default the
+# kernel would limit every card to that. So it is told not to tune (pci=pcie_bus_tune_off), and the
+# sizes that the user asked for are programmed here, no larger than the card's capability allows.
 # CONFIG is a configuration space as sysfs shows it; BYTES are its first 256 bytes, in decimal.
 
 # bytes CONFIG: read them at once, because each access is a message to the board
@@ -26,7 +26,7 @@ word() {
 	echo $(($1 + 256 * $2))
 }
 
-# put_word CONFIG OFFSET VALUE: as one access, because half of a register means something else
+# put_word CONFIG OFFSET VALUE: one access of 2 bytes, so that the card never sees half a new value
 put_word() {
 	printf "$(printf '\\%03o\\%03o' $(($3 & 255)) $(($3 >> 8)))" |
 		dd of="$1" bs=2 seek=$(($2 / 2)) count=1 conv=notrunc 2>/dev/null

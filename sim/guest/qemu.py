@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A QEMU that can plug a vfio-user socket into its guest: the machine's own, else a fetched one.
 
-Promises: the program is asked, not its version number; $QEMU overrides everything, and is refused
-with a reason when it cannot; nothing is installed. The fetched QEMU is Debian's, with its own C
-library, in build/qemu.
+Promises: a QEMU is asked whether it has the device, whatever its version. $QEMU overrides every
+other, and is refused with a reason when it lacks the device. Nothing is installed. The fetched QEMU
+is Debian's, with its own C library, in build/qemu.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PROGRAM = "qemu-system-x86_64"
 DEVICE = "vfio-user-pci"
 SUITE = "trixie"  # the oldest Debian whose backports have a QEMU with the device
 
-# The extracted libraries belong to the extracted loader; the machine's own may be older.
+# The fetched libraries need the fetched loader: the machine's own may be older.
 WRAPPER = f"""#!/bin/sh
 # QEMU from Debian's packages, under their own loader and libraries.
 r=$(dirname "$(readlink -f "$0")")/root
@@ -77,7 +77,7 @@ def fetch() -> Path:
     backports = f"{SUITE}-backports"
     packages.unpack(
         place, "QEMU", [(mirror.debian(), SUITE), (mirror.debian(), backports)],
-        lambda archive: archive.plan_closure("qemu-system-x86", backports), finish,
+        lambda archive: archive.plan_closure(backports, "qemu-system-x86"), finish,
     )  # fmt: skip
     reason = refusal(place / PROGRAM)
     if reason:

@@ -4,16 +4,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Boot a guest around a board's socket, run commands in it, bring back what they wrote.
 
-Promises: what is missing (QEMU, kernel, driver) is fetched or built first; the commands run with
-the driver loaded, and MPS and MRRS programmed as asked; files that they leave in /out come
-back byte for byte; the sizes that were negotiated are reported; nothing is left running. The board
-must be listening already.
+Promises: QEMU, kernel and driver are fetched or built first if they are missing. The commands run
+with the driver loaded, and with MPS and MRRS programmed as asked. Files that they leave in /out
+come back byte for byte. The sizes that were programmed are reported. Nothing is left running. The
+board must be listening already.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import dataclasses
 import shutil
 import signal
 import sys
@@ -26,6 +27,7 @@ from pathlib import Path
 
 from sim.guest import SetupError, driver, qemu, supervise
 from sim.guest import kernel as guest_kernel
+from sim.guest.folder import Folder
 from sim.guest.initramfs import Initramfs
 from sim.guest.kernel import Kernel
 from sim.guest.machine import Machine
@@ -39,14 +41,19 @@ PLACE = BUILD / "guest"
 TIMED_OUT, FAILED = 124, 125  # exit statuses of the launcher; all others are the commands' own
 
 MOTD = """
-Lanebox guest, Linux {release}. The card is /dev/litepcie0; `litepcie_util info` asks it.
-Leave with `exit`, which powers off, or at once with Ctrl-A X.
+Lanebox guest, Linux {release}. The card is /dev/litepcie0:
+`litepcie_util info` asks it. Leave with `exit`, which powers off, or at once
+with Ctrl-A X.
+"""
+MOTD_FOLDER = """
+/{place} is your folder {path}.
+What changed in it comes back after `exit`, but not after Ctrl-A X.
 """
 
 
 @dataclass(frozen=True)
 class Guest:
-    """What every run needs: `prepare()` makes it."""
+    """QEMU, kernel and driver for any number of runs; made by `prepare()`."""
 
     qemu: Path
     kernel: Kernel
@@ -57,11 +64,12 @@ class Guest:
 class Result:
     """How a guest ended."""
 
-    rc: int  # of the commands; 125 when the card or the driver failed before them
+    rc: int  # status of the commands; 125 when the card or the driver failed before them
     console: str
     files: dict[str, bytes]  # what the commands left in /out, by name
     facts: dict[str, str]  # what init found: kernel, card, id, mps, mrrs, port_mps, rc
     seconds: float
+    folder: tuple[str, ...] = ()  # sentences about the user's folder (Folder.take_back)
 
     @property
     def mps(self) -> int:
@@ -90,8 +98,8 @@ def prepare(
 ) -> Guest:
     """Fetch and build what a run needs.
 
-    `kernel` is a series such as "6.12", `choice` the driver, one of driver.DRIVERS; the headers are
-    for LitePCIe's.
+    `kernel` is a series such as "6.12", `choice` one of driver.DRIVERS. `headers` is the folder of
+    the gateware's register headers, which only LitePCIe's driver needs.
     """
     program = qemu.ensure()
     chosen = guest_kernel.ensure(kernel)
@@ -105,6 +113,8 @@ def run_guest(
     files: Iterable[tuple[Path | str | bytes, str]] = (),
     *,
     guest: Guest | None = None,
+    folder: Folder | None = None,
+    more: Callable[[Initramfs], None] | None = None,
     timeout: float = 120,
     live: bool = False,
     interactive: bool = False,
@@ -118,37 +128,52 @@ def run_guest(
     commands     shell text; the first command that fails ends it, and its status is Result.rc
     files        pairs (host path or bytes, guest path); a host file keeps its permissions
     guest        from `prepare()`; None prepares with the defaults
+    folder       of the user's: copied in; what the guest changed in it is copied back
+    more         called with the guest's root, to add whole trees such as Debian's programs
     live         relay the console to stdout
     interactive  a shell on this terminal after the commands, for as long as the user likes;
                  neither `timeout` nor `alive` end it
     alive        asked about ten times a second; returns None, or why to give up
-    logs         pairs (name, path) whose last lines belong into an error: the board's
+    logs         pairs (name, path) of logs whose last lines an error quotes, such as the board's
     choices      of `Machine`: mps, mrrs, memory, accel, icount, share, append
     """
     machine = Machine(socket=None if socket is None else Path(socket), **choices)
     guest = guest or prepare()
-    root = _root(guest, commands, files)
+    root = _root(guest, commands, files, folder)
+    if more:
+        more(root)
     with _workplace(logs) as work:
         root.write(work / "initramfs.cpio")
+        if folder:
+            disk = folder.disk(work / "folder.tar", machine.memory)
+            machine = dataclasses.replace(machine, devices=(*machine.devices, *disk))
         started = time.monotonic()
         if interactive:
             console = _interact(machine, guest, work)
         else:
             argv = _argv(machine, guest, work, "stdio")
             with open(work / "qemu.log", "wb") as log:
-                # Where instructions are counted one guest in eight sleeps for ever inside poweroff
-                # (QEMU 11.1.3); by then it has handed over all that it had.
+                # With -icount one guest in eight sleeps for ever inside poweroff (QEMU 11.1.3). By
+                # then it has handed over its results, so it need not power off.
                 off = machine.icount is None
                 console = supervise.watch(argv, log, timeout, live, alive, must_power_off=off)
         seconds = time.monotonic() - started
         found = _results(work / "results.tar")
         if "guest" not in found and not interactive:
             raise GuestError("the guest ended without handing over its results", console)
-    # A user who left at once (Ctrl-A X) has no results, and has not failed.
-    lines = found.pop("guest", b"rc=0").decode().splitlines()
-    facts = dict(line.split("=", 1) for line in lines)
+        # If the user left with Ctrl-A X there are no results, and that is no failure.
+        facts = _facts(found.pop("guest", b"rc=0"))
+        said = ()
+        if folder:
+            whole = facts.pop("folder", "") == "whole"
+            said = tuple(folder.take_back(work / "folder.tar", whole, PLACE / "folder.tar"))
     text = console.decode(errors="replace").replace("\r\n", "\n")
-    return Result(int(facts["rc"]), text, found, facts, seconds)
+    return Result(int(facts["rc"]), text, found, facts, seconds, said)
+
+
+def _facts(text: bytes) -> dict[str, str]:
+    """A dictionary from lines of name=value."""
+    return dict(line.split("=", 1) for line in text.decode().splitlines())
 
 
 def _argv(machine: Machine, guest: Guest, work: Path, console: str, extra: tuple = ()) -> list:
@@ -157,7 +182,7 @@ def _argv(machine: Machine, guest: Guest, work: Path, console: str, extra: tuple
 
 
 def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
-    """Boot with this terminal as the console; nothing of what passes is kept."""
+    """Boot with this terminal as the console. The console's text is not recorded."""
     size = shutil.get_terminal_size()  # a serial line does not tell it
     extra = ("shell=1", f"rows={size.lines}", f"columns={size.columns}")
     with open(work / "qemu.log", "wb") as log:
@@ -165,7 +190,9 @@ def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
     return b""
 
 
-def _root(guest: Guest, commands: str | Iterable[str], files: Iterable) -> Initramfs:
+def _root(
+    guest: Guest, commands: str | Iterable[str], files: Iterable, folder: Folder | None = None
+) -> Initramfs:
     """The guest's root: busybox, init, the driver, the commands and the caller's files."""
     root = Initramfs()
     for name in ("dev", "proc", "sys", "tmp", "root", "out", "sbin"):
@@ -178,7 +205,11 @@ def _root(guest: Guest, commands: str | Iterable[str], files: Iterable) -> Initr
     root.file("lib/pcie.sh", HERE / "pcie.sh")
     if guest.module:
         root.file("lib/modules/litepcie.ko", guest.module)
-    root.file("etc/motd", MOTD.format(release=guest.kernel.release))
+    motd = MOTD.format(release=guest.kernel.release)
+    if folder:
+        folder.put(root)
+        motd += MOTD_FOLDER.format(place=folder.place, path=folder.path)
+    root.file("etc/motd", motd)
     root.file("run.sh", (commands if isinstance(commands, str) else "\n".join(commands)) + "\n")
     for source, path in files:
         if not isinstance(source, bytes):
@@ -191,7 +222,7 @@ def _root(guest: Guest, commands: str | Iterable[str], files: Iterable) -> Initr
 
 @contextlib.contextmanager
 def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
-    """A directory for one run; of those that failed the last one is kept as build/guest/failed."""
+    """A directory for one run. The last failed run's is kept as build/guest/failed."""
     PLACE.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="run-", dir=PLACE))
     try:
@@ -209,7 +240,7 @@ def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
 
 
 def _results(path: Path) -> dict[str, bytes]:
-    """The files in the archive that came through the second serial port; {} when none came."""
+    """The files of the archive from the second serial port, by name; {} if no archive came."""
     try:
         with tarfile.open(path) as archive:
             members = [member for member in archive if member.isfile()]
@@ -219,6 +250,14 @@ def _results(path: Path) -> dict[str, bytes]:
 
 
 # Command line -------------------------------------------------------------------------------------
+
+
+def file_pair(text: str) -> tuple[str, str]:
+    """The two paths of HOST:GUEST."""
+    host, colon, guest = text.rpartition(":")
+    if not (host and colon and guest):
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:GUEST, such as ./tool:bin/tool")
+    return host, guest
 
 
 def parser() -> argparse.ArgumentParser:
@@ -231,7 +270,9 @@ def parser() -> argparse.ArgumentParser:
     add = result.add_argument
     add("--socket", help="the board's; without it the slot is empty")
     add("--command", action="append", default=[], help="to run in the guest (repeatable)")
-    add("--file", action="append", default=[], metavar="HOST:GUEST", help="to take along")
+    add("--file", action="append", default=[], type=file_pair, metavar="HOST:GUEST",
+        help="a file to take along (repeatable)")  # fmt: skip
+    add("--folder", type=Path, metavar="DIR", help="into /root, and what changed in it comes back")
     add("--out", type=Path, metavar="DIR", help="where to put what the commands left in /out")
     add("--interactive", action="store_true", help="a shell on this terminal after the commands")
     add("--prepare", action="store_true", help="only fetch and build what a run needs")
@@ -252,13 +293,10 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
-    files = [tuple(pair.rsplit(":", 1)) for pair in options.file]
-    if any(len(pair) != 2 for pair in files):
-        parser().error("--file wants HOST:GUEST")
     # `timeout` and CI send SIGTERM: unwind as for Ctrl-C, so that the terminal is restored.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        return _main(options, files)
+        return _main(options)
     except (SetupError, StepError, GuestError) as problem:
         print(f"error: {problem}", file=sys.stderr)
         return TIMED_OUT if isinstance(problem, GuestTimeout) else FAILED
@@ -267,7 +305,7 @@ def main(argv: list[str] | None = None) -> int:
         return 128 + signal.SIGINT
 
 
-def _main(options: argparse.Namespace, files: list[tuple]) -> int:
+def _main(options: argparse.Namespace) -> int:
     guest = prepare(options.kernel, options.headers, not options.no_driver, options.driver)
     if options.prepare:
         print(f"{guest.qemu}\n{guest.kernel.image} ({guest.kernel.version})\n{guest.module or '-'}")
@@ -275,10 +313,15 @@ def _main(options: argparse.Namespace, files: list[tuple]) -> int:
     names = ("mps", "mrrs", "memory", "accel", "icount")
     choices = {name: getattr(options, name) for name in names}
     choices.update(guest=guest, share=options.share == "on")
+    folder = Folder(options.folder) if options.folder else None
     choices.update(timeout=options.timeout, interactive=options.interactive, live=True)
-    result = run_guest(options.socket, options.command, files, **choices)
+    result = run_guest(
+        options.socket, options.command, options.file, folder=folder, **choices
+    )
     if not options.interactive:
         print(result.summary(), file=sys.stderr)
+    for sentence in result.folder:
+        print(f"{options.folder}: {sentence}", file=sys.stderr)
     if options.out:
         for name, data in result.files.items():
             (options.out / name).parent.mkdir(parents=True, exist_ok=True)

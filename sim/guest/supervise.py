@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Run QEMU and watch its console: a panic, a time-out or a lost board end the run at once.
 
-Promises: QEMU is gone when these functions return or raise, and also when this process is killed;
-every error carries the last lines of the console. Does not know what the guest is doing.
+Promises: QEMU has ended when these functions return or raise, and also when this process is killed.
+Every error carries the last lines of the console.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from collections.abc import Callable
 from tools.progress import tail, tied
 
 PANIC = re.compile(rb"Kernel panic - not syncing: ([^\r\n]*)")
-DONE = re.compile(rb"^GUEST-DONE rc=\d+\r?$", re.MULTILINE)  # init.sh: all is handed over
+DONE = re.compile(rb"^GUEST-DONE rc=\d+\r?$", re.MULTILINE)  # init.sh has handed over its results
 GRACE = 1.0  # seconds in which the lines after a panic may still arrive
-OFF = 10.0  # seconds that a guest has from there to its power-off, where it need not get there
+OFF = 10.0  # seconds from GUEST-DONE after which a guest that need not power off is ended
 
 
 class GuestError(RuntimeError):
-    """The guest did not come to its end; `console` holds all that it printed."""
+    """The guest did not end as it should; `console` holds all that it printed."""
 
     def __init__(self, reason: str, console: bytes = b"", logs: tuple = ()):
         parts = [reason, f"  last lines of the console:\n{tail(console)}"]
@@ -55,11 +55,14 @@ def watch(
     alive: Callable[[], str | None] | None = None,
     must_power_off: bool = True,
 ) -> bytes:
-    """Run QEMU to its end and return the console; `alive()` may return a reason to give up.
+    """Run QEMU to its end and return the console.
 
-    A guest that has handed over all it had, and need not power off, is ended OFF seconds later.
+    `log`: open file for QEMU's messages. `timeout` in seconds. `alive()` is called about ten times
+    a second and may return a reason to give up. Without `must_power_off` a guest is ended OFF
+    seconds after it has handed over its results. Raises GuestError.
     """
-    # In a session of its own: Ctrl-C is for us alone, and what a wrapper script leaves ends too.
+    # A session of its own: Ctrl-C then reaches this process only, and killing the process group
+    # also ends what a wrapper script has started.
     child = subprocess.Popen(
         tied(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, bufsize=0,
         start_new_session=True,
@@ -94,9 +97,10 @@ def watch(
 def _follow(
     stream, selector, console: bytearray, timeout: float, live: bool, alive, must_power_off: bool
 ) -> bool:
-    """Read until QEMU closes the console, or until a moment after a panic: false.
+    """Read the console until QEMU closes it, or until GRACE seconds after a panic: returns False.
 
-    True: the guest is done and does not power off, which it need not.
+    Returns True if the guest has handed over its results, did not power off within OFF seconds,
+    and need not.
     """
     deadline = time.monotonic() + timeout
     panicked = done = None
@@ -120,7 +124,7 @@ def _follow(
 
 
 def _read(stream, selector, console: bytearray, live: bool) -> bool:
-    """Take what has arrived; false at the end of the stream."""
+    """Append what has arrived to `console`; False at the end of the stream."""
     if not selector.select(0.1):
         return True
     chunk = os.read(stream.fileno(), 65536)
@@ -135,9 +139,10 @@ def interact(argv: list, log) -> None:
     """Give QEMU the terminal until it exits, and take the terminal back as it was."""
     terminal = sys.stdin.isatty()
     settings = termios.tcgetattr(sys.stdin) if terminal else None
-    # Ctrl-C is typed into the guest; should it come as a signal, it must not end us before QEMU.
+    # Ctrl-C is typed into the guest. If it comes as a signal, it must not end this process before
+    # QEMU.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Not in a session of its own: only the terminal's own processes may read from it.
+    # QEMU stays in this session: only processes of the terminal's session may read from it.
     child = subprocess.Popen(tied(argv), stderr=log)
     try:
         child.wait()

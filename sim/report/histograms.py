@@ -1,26 +1,31 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Latency histograms: those that rows carry, and how long the card's reads took in a trace."""
+"""Latency as percentile curves: of the rows' histograms, and of the card's reads in a trace.
+
+A curve shows the percentage of accesses that took no longer than a time. Transfers by size have two
+figures: one with a curve for each size, and one with median, 99 % and limit over the size.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
 
-from sim.report.svg import Axis, Plot, linear
+from sim.report.svg import Axis, Plot, linear, powers
 from sim.trace.tlp import Tlp, matched
 
 BINS = 24
-CYCLE_NS = 4  # what the card's clock can tell apart
-# Rows of time that are worth a picture, and what they are called.
+CYCLE_NS = 4  # resolution of the card's clock
+TOGETHER = "% took no longer"
+CURVES = ("ours", "stock", "interface", "write", "interrupt", "ideal", "wire")  # page.css's colours
+ENDS = {"interrupt": "Doorbell to interrupt", "dma": "DMA there and back"}
+# Rows of time that get a figure of their own, and its title.
 ROWS = {
     "mmio_read/4": "The host reads a register, 4 B",
     "mmio_read/8": "The host reads a register, 8 B",
     "latency/interrupt/64": "Doorbell to interrupt, 64 B there and back",
-    "latency/interrupt/4096": "Doorbell to interrupt, 4096 B there and back",
     "latency/dma/64": "DMA there and back, 64 B",
-    "latency/dma/4096": "DMA there and back, 4096 B",
 }
 
 Bin = tuple[float, float, int]  # from, to, count
@@ -36,7 +41,7 @@ def read_times(tlps: Iterable[Tlp]) -> list[int]:
 
 
 def binned(times: list[int]) -> list[Bin]:
-    """Equal bins of whole clock cycles over all values."""
+    """At most BINS + 1 bins of equal width, whole clock cycles, over all values (ns)."""
     low, high = min(times), max(times)
     cycles = max(1, -(-(high - low + CYCLE_NS) // (BINS * CYCLE_NS)))
     width = cycles * CYCLE_NS
@@ -46,21 +51,31 @@ def binned(times: list[int]) -> list[Bin]:
     return [(low + i * width, low + (i + 1) * width, count) for i, count in enumerate(counts)]
 
 
-def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, float]]) -> str:
-    """One figure; `marks` are (style, name, ns), drawn as upright lines."""
-    bins = [widened(entry) for entry in bins]
-    low = min([bins[0][0], *(x for _, _, x in marks)])
-    high = max([bins[-1][1], *(x for _, _, x in marks)])
-    pad = max((high - low) * 0.04, 4)
+def curve(bins: list[Bin]) -> list[tuple[float, float]]:
+    """Points (ns, % that took no longer), with a straight line within each bin."""
     total = sum(count for _, _, count in bins)
-    x = _ns_axis(low - pad, high + pad)
-    plot = Plot(title, x, linear("% of accesses", max(c for _, _, c in bins) / total * 100))
-    for start, end, count in bins:
-        if count:
-            share = count / total * 100
-            plot.bar(start, end, share, "ours", f"{start:g} to {end:g} ns: {count} ({share:.1f} %)")
+    points, done = [(bins[0][0], 0.0)], 0
+    for low, high, count in bins:
+        points.append((low, done / total * 100))
+        done += count
+        points.append((high, done / total * 100))
+    return points
+
+
+def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, float]]) -> str:
+    """One figure as HTML; `marks` are (style, name, ns), drawn as vertical lines."""
+    x = _ns_axis([bins[0][0], bins[-1][1], *(at for _, _, at in marks)])
+    plot = Plot(title, x, linear(TOGETHER, 100))
     for style, name, at in marks:
         plot.upright(at, style, f"{name}: {at:.0f} ns")
+    plot.line(curve(bins), "ours")
+    total, done = sum(count for _, _, count in bins), 0
+    for start, end, count in bins:
+        done += count
+        if count:
+            share = count / total * 100
+            note = f"{start:g} to {end:g} ns: {count} ({share:.1f} %)"
+            plot.mark(end, done / total * 100, "ours", "circle", note)
     key = "".join(
         f'<li><svg viewBox="0 0 22 12" class="key"><line class="line {style}" x1="1" x2="21" '
         f'y1="6" y2="6"/></svg>{escape(name)} <b>{at:,.0f} ns</b></li>'
@@ -72,22 +87,87 @@ def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, flo
     )
 
 
+def of_sizes(end: str, title: str, rows: list[dict]) -> str:
+    """One figure with a curve for each of the rows latency/END/SIZE; "" if there is only one."""
+    found = {}
+    for row in rows:
+        size = row["id"].removeprefix(f"latency/{end}/")
+        if size != row["id"] and row.get("histogram"):
+            found[int(size)] = _bins(row)
+    if len(found) < 2:
+        return ""
+    plot = Plot(title, _ns_axis([ns for bins in found.values() for b in bins for ns in b[:2]]),
+                linear(TOGETHER, 100))  # fmt: skip
+    key = ""
+    for (size, bins), style in zip(sorted(found.items()), CURVES):
+        plot.line(curve(bins), style)
+        key += (
+            f'<li><svg viewBox="0 0 22 12" class="key"><line class="line {style}" x1="1" x2="21" '
+            f'y1="6" y2="6"/></svg>{size} B</li>'
+        )
+    return (
+        f'<figure><figcaption><b>{escape(title)}</b> <span class="quiet">by size of the transfer, '
+        f'one at a time.</span></figcaption>{plot.render()}<ul class="legend">{key}</ul></figure>'
+    )
+
+
+def by_size(end: str, title: str, rows: list[dict]) -> str:
+    """One figure of median, 99 % and limit of the rows latency/END/SIZE over the size."""
+    found = {}
+    for row in rows:
+        size = row["id"].removeprefix(f"latency/{end}/")
+        if size != row["id"] and row["value"]:
+            found[int(size)] = row
+    if len(found) < 2:
+        return ""
+    sizes = sorted(found)
+    lines = {
+        "median": [(size, found[size]["value"]) for size in sizes],
+        "tail": [(size, found[size]["p99"]) for size in sizes if found[size]["p99"]],
+        "limit": [(size, found[size]["limit"]) for size in sizes if found[size]["limit"]],
+    }
+    high = max(ns for points in lines.values() for _, ns in points)
+    plot = Plot(title, powers("bytes each way", sizes), linear("ns", high))
+    names = {"median": "median", "tail": "99 %", "limit": "limit"}
+    key = ""
+    for style, points in lines.items():
+        if points:
+            plot.line(points, style)
+            key += (
+                f'<li><svg viewBox="0 0 22 12" class="key"><line class="line {style}" x1="1" '
+                f'x2="21" y1="6" y2="6"/></svg>{names[style]}</li>'
+            )
+    for size, ns in lines["median"]:
+        plot.mark(size, ns, "ours", "circle", f"{size} B: median {ns:.0f} ns")
+    return (
+        f'<figure><figcaption><b>{escape(title)}</b> <span class="quiet">median and 99 % over the '
+        f'size of the transfer.</span></figcaption>{plot.render()}'
+        f'<ul class="legend">{key}</ul></figure>'
+    )
+
+
+def _bins(row: dict) -> list[Bin]:
+    return [widened((b["from_ns"], b["to_ns"], b["count"])) for b in row["histogram"]]
+
+
 def widened(entry: Bin) -> Bin:
-    """A bin that all values share has no width of its own: it gets a clock cycle."""
+    """The bin; if all its values are the same it has no width, and gets that of a clock cycle."""
     low, high, count = entry
     return (low, high, count) if high > low else (low - CYCLE_NS / 2, low + CYCLE_NS / 2, count)
 
 
-def _ns_axis(low: float, high: float) -> Axis:
-    """Not from zero: what differs is at the far end."""
+def _ns_axis(values: list[float]) -> Axis:
+    """An axis around these values that does not begin at zero, since they differ by little."""
+    pad = max((max(values) - min(values)) * 0.04, 4)
+    low, high = min(values) - pad, max(values) + pad
     axis = linear("ns", high, low)
     ticks = [tick for tick in axis.ticks if low <= tick <= high]
     return Axis("ns, by the card's 4 ns clock", low, high, ticks)
 
 
 def of_row(row: dict) -> str:
-    """The figure of one row."""
-    bins = [(b["from_ns"], b["to_ns"], b["count"]) for b in row["histogram"]]
+    """The figure of one row of ROWS."""
+    bins = _bins(row)
     count = sum(b[2] for b in bins)
     marks = [("median", "median", row["value"])]
     if row["p99"]:
@@ -113,10 +193,12 @@ def of_reads(tlps: Iterable[Tlp], latency_ns: int) -> str:
 
 
 def section(rows: list[dict], tlps: Iterable[Tlp], latency_ns: int) -> str:
-    """All histograms; a sentence where there are none."""
+    """HTML: all figures, or a sentence if there are none."""
     by_id = {row["id"]: row for row in rows}
     with_bins = [by_id[name] for name in ROWS if by_id.get(name, {}).get("histogram")]
     figures = "".join(of_row(row) for row in with_bins) + of_reads(tlps, latency_ns)
+    for end, title in ENDS.items():
+        figures += by_size(end, title, rows) + of_sizes(end, title, rows)
     if not figures:
         return '<p class="quiet">No latency was measured yet: <code>make sim</code> does.</p>'
     return f'<div class="figures">{figures}</div>'

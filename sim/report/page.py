@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""build/report.html: everything on file as one page that needs nothing else.
+"""build/report.html: all rows of the results file as one self-contained page.
 
-No script, no network: style sheet and drawings are inside. Light or dark as the browser asks.
+The page needs no script and no network: it contains its style sheet and drawings. It is light or
+dark as the browser prefers.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ import time
 from html import escape
 from pathlib import Path
 
-from sim.report import histograms, table, throughput, timeline, versions
+from sim.report import builds, histograms, slot, table, throughput, timeline, versions
 from sim.report.record import Recording
-from sim.results import ROOT, load
+from sim.results import ROOT, TIMES, load, reached
 
 REPORT = ROOT / "build" / "report.html"
 STYLE = Path(__file__).with_name("page.css")
 
-# Rows that the page opens with, and what they say.
+# Rows that the page opens with, and the text of their tiles.
 HEADLINES = (
     ("c2h/mps256", "card to host"),
     ("h2c/cpl256", "host to card"),
@@ -30,7 +31,7 @@ HEADLINES = (
 
 
 def headline(rows: list[dict]) -> str:
-    """The few numbers that most people came for."""
+    """HTML: a tile for each row of HEADLINES that was measured."""
     by_id = {row["id"]: row for row in rows}
     tiles = []
     for name, words in HEADLINES:
@@ -38,7 +39,8 @@ def headline(rows: list[dict]) -> str:
         if not row or row["value"] is None:
             continue
         value = f"{row['value']:.2f}" if row["unit"] == "GB/s" else f"{row['value']:.0f}"
-        share = "" if row["ratio"] is None else f"{row['ratio'] * 100:.1f} % of the limit: "
+        text = reached(row["unit"], row["value"], row["limit"], row["ratio"])
+        share = f"{text} {'above' if row['unit'] in TIMES else 'of'} the limit: " if text else ""
         tiles.append(
             f'<div class="tile"><p class="value">{value} <small>{escape(row["unit"])}</small></p>'
             f"<p>{escape(words)}</p>"
@@ -48,22 +50,31 @@ def headline(rows: list[dict]) -> str:
 
 
 def body(rows: list[dict], recording: Recording) -> str:
-    """The page below its title."""
+    """HTML: the page's body."""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
-    sections = (
+    rows, through_slot, others = builds.split(rows)
+    sections = [
         ("Throughput against its limits", "throughput",
          "Lines are what the link and the hard block's pins allow, marks are measured by the "
          "card's own counters. Every byte was compared.", throughput.section(rows)),
+        ("Your logic in the user slot", "user",
+         "What passes it, with no software to keep up, and how the cycles at the slot were spent.",
+         slot.section(through_slot) if through_slot else ""),
         ("Latency", "latency", "By the card's own clock, never the host's.",
          histograms.section(rows, recording.many, recording.latency_ns)),
         ("On the pins", "timeline",
          "Recorded without a guest. Point at a box for the whole TLP.",
          timeline.section(recording.alone, recording.one)),
         ("All rows", "rows",
-         "Rates in GB/s are 1e9 bytes a second. A ratio of 1 is the limit itself.",
+         "Rates in GB/s are 1e9 bytes a second. A rate reaches a share of its limit, a time is so "
+         "much above its own.",
          table.section(rows)),
-        ("Versions and conditions", "versions", "", versions.section(rows)),
-    )  # fmt: skip
+        ("Rows of other builds", "others",
+         "Measured at another commit, or with other logic in the user slot.",
+         builds.section(others)),
+        ("Versions and conditions", "versions", "", versions.section([*rows, *through_slot])),
+    ]  # fmt: skip
+    sections = [entry for entry in sections if entry[3]]
     links = "".join(f'<a href="#{anchor}">{title}</a>' for title, anchor, _, _ in sections)
     parts = "".join(
         f'<section id="{anchor}"><h2>{title}</h2>{f"<p>{text}</p>" if text else ""}{content}'
@@ -79,7 +90,7 @@ def body(rows: list[dict], recording: Recording) -> str:
 
 
 def render(rows: list[dict], recording: Recording) -> str:
-    """The whole document."""
+    """The whole HTML document."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -90,7 +101,7 @@ def render(rows: list[dict], recording: Recording) -> str:
 
 
 def write(recording: Recording | None = None, path: Path = REPORT) -> Path:
-    """Write the page from all rows on file; whoever reads it meanwhile sees the old one."""
+    """Write the page from all rows on file; returns `path`. A reader never sees half a page."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_suffix(f".{os.getpid()}")
     staged.write_text(render(load(), recording or Recording()))

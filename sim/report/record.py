@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records what the page draws: registers of an idle card, a buffer there and back, a busy card."""
+"""Records the TLP traces that the page draws: register accesses, one DMA buffer, many reads."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from sim.card import Card
 from sim.measure import Conditions, check
 from sim.trace.tlp import Tlp, load
 
-ALONE = ("info",)  # Under DMA time runs while the host's process thinks.
+ALONE = ("info",)  # no DMA: while it runs, device time also counts what the host's process takes
 ONE_BUFFER = ("dma_test", "--size", "8K")
 MANY_READS = ("dma_test", "--direction", "h2c", "--size", "1M")
 
 
 @dataclass(frozen=True)
 class Recording:
-    """TLPs in order; `latency_ns` is what the host's memory took at these conditions."""
+    """TLPs, each list in order. `alone`: register accesses, `one`: a buffer there and back, `many`:
+    reads by the card. `latency_ns`: the host memory's read latency in `many`."""
 
     alone: list[Tlp] = field(default_factory=list)
     one: list[Tlp] = field(default_factory=list)
@@ -29,7 +30,7 @@ class Recording:
 
 
 def record(board: Path, util: Path, at: Conditions) -> Recording:
-    """A board for each, since a trace has no marks inside."""
+    """Record the three traces, each on a board of its own, since a trace has no marks inside."""
     return Recording(
         _trace(board, util, at, ALONE),
         _trace(board, util, at, ONE_BUFFER),

@@ -1,10 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plots as inline SVG: axes, lines, marks and bars. Colours and type sizes are page.css's.
+"""Plots as inline SVG: axes, lines and marks. Colours and font sizes come from page.css.
 
-A plot has its own coordinates, those of the data; what is drawn is kept as text until `render`.
-Nothing here knows what is plotted.
+A plot takes coordinates in the data's own units. Its elements are kept as text until `render`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MARK = 4.2  # radius of a circle; the others are wider
 
 @dataclass
 class Axis:
-    """From `low` to `high`, with a label at each of `ticks`."""
+    """An axis from `low` to `high`, with a label at each of `ticks`: `names`, else the numbers."""
 
     label: str
     low: float
@@ -31,7 +30,7 @@ class Axis:
     names: Sequence[str] | None = None
 
     def share(self, value: float) -> float:
-        """Where `value` stands, 0 at `low` and 1 at `high`."""
+        """The place of `value` on the axis: 0 at `low`, 1 at `high`."""
         low, high = self.low, self.high
         if self.log:
             value, low, high = math.log(value), math.log(low), math.log(high)
@@ -39,7 +38,7 @@ class Axis:
 
 
 def linear(label: str, high: float, least: float = 0.0) -> Axis:
-    """An axis from `least` to at least `high` with four to eight round steps."""
+    """An axis from `least` or below to `high` or above, with at most about eight round steps."""
     span = max(high - least, 1e-9)
     magnitude = 10 ** math.floor(math.log10(span))
     step = next(s for s in (m * magnitude / 10 for m in (1, 2, 5, 10, 20, 50)) if span / s <= 8)
@@ -55,7 +54,7 @@ def powers(label: str, ticks: Sequence[float], names: Sequence[str] | None = Non
 
 @dataclass
 class Plot:
-    """`title` is read out to those who cannot see the plot."""
+    """One plot. `title` is the text that a screen reader reads out."""
 
     title: str
     x: Axis
@@ -65,7 +64,7 @@ class Plot:
     parts: list[str] = field(default_factory=list)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """Place on the drawing."""
+        """The place of a data point on the drawing, in SVG units."""
         across = self.width - LEFT - RIGHT
         up = self.height - TOP - BOTTOM
         return LEFT + self.x.share(x) * across, self.height - BOTTOM - self.y.share(y) * up
@@ -84,19 +83,9 @@ class Plot:
         )
 
     def mark(self, x: float, y: float, style: str, shape: str, note: str) -> None:
-        """One measured point; `note` appears when it is pointed at."""
+        """One measured point; `note` is shown when the mouse is over it."""
         px, py = self.at(x, y)
         self.parts.append(f"{symbol(px, py, style, shape, note)}")
-
-    def bar(self, low: float, high: float, value: float, style: str, note: str) -> None:
-        """A bar from `low` to `high` on the x axis."""
-        (left, top), (right, base) = self.at(low, value), self.at(high, self.y.low)
-        gap = min(1.0, (right - left) / 8)
-        self.parts.append(
-            f'<rect class="bar {style}" x="{left + gap:.1f}" y="{top:.1f}" '
-            f'width="{max(right - left - 2 * gap, 0.8):.1f}" height="{base - top:.1f}">'
-            f"<title>{escape(note)}</title></rect>"
-        )
 
     def render(self) -> str:
         """The drawing, to be put into a page."""
@@ -130,7 +119,7 @@ class Plot:
 
 
 def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
-    """A mark; shapes differ so that colour is never the only difference."""
+    """A mark: circle, square or diamond, so that marks do not differ by colour only."""
     title = f"<title>{escape(note)}</title>" if note else ""
     if shape == "circle":
         return f'<circle class="mark {style}" cx="{x:.1f}" cy="{y:.1f}" r="{MARK}">{title}</circle>'
@@ -147,5 +136,5 @@ def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
 
 
 def number(value: float) -> str:
-    """As short as it can be without lying."""
+    """A number with four significant digits; whole, with commas, from 1000 on."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,20 +1,23 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rows as HTML tables, a group for each kind; what has no value says why."""
+"""The rows as HTML tables, a table for each group. A row without a value shows its reason."""
 
 from __future__ import annotations
 
 from html import escape
 
 from sim.report.svg import number
+from sim.results import TIMES, reached
 
-# (title, what begins the ids). A row belongs to the first group that knows it.
+# (title, prefixes of the rows' ids). A row belongs to the first group with a fitting prefix.
 GROUPS = (
     ("The card writes host memory", ("c2h/",)),
     ("The card reads host memory", ("h2c/",)),
     ("Both at once", ("duplex/",)),
+    ("Through the logic in the user slot", ("user/",)),
     ("The host and the card's memory", ("mmio_", "latency/")),
+    ("Small transfers", ("small/", "held/", "told/")),
     ("A program's own work", ("host/",)),
     ("A peer and the card's memory", ("p2p_",)),
     ("LitePCIe's own endpoint, in the same run", ("stock/",)),
@@ -22,7 +25,7 @@ GROUPS = (
     ("The simulation itself", ("sim/",)),
 )
 OTHERS = "Others"
-HEAD = ("", "measured", "limit", "", "ratio", "binds", "vs stock", "rules broken")
+HEAD = ("", "measured", "limit", "", "reached", "binds", "vs stock", "rules broken")
 
 
 def groups(rows: list[dict]) -> dict[str, list[dict]]:
@@ -35,7 +38,7 @@ def groups(rows: list[dict]) -> dict[str, list[dict]]:
 
 
 def section(rows: list[dict]) -> str:
-    """All tables; long groups that are not ours are folded."""
+    """HTML: all tables; those of the model, LitePCIe's endpoint and the simulation are folded."""
     if not rows:
         return '<p class="quiet">Nothing was measured yet.</p>'
     out = []
@@ -49,7 +52,7 @@ def section(rows: list[dict]) -> str:
 
 
 def table(rows: list[dict]) -> str:
-    """One table."""
+    """One table as HTML."""
     columns = range(len(HEAD))
     widths = "".join(f'<col class="c{i}">' for i in columns)
     head = "".join(f'<th scope="col" class="{_side(i)}">{HEAD[i]}</th>' for i in columns)
@@ -78,7 +81,7 @@ def _cells(row: dict) -> tuple[str, ...]:
         f"<b>{_number(row['value'])}</b>",
         _number(row["limit"]) if row["limit"] is not None else "",
         escape(row["unit"]),
-        _ratio(row["ratio"]),
+        _reached(row),
         escape(row["binds"] or ""),
         known(row["vs"], ".2f"),
         known(row["violations"], "d"),
@@ -91,12 +94,13 @@ def _number(value: float | None) -> str:
     return number(value) if abs(value) >= 1000 or value == int(value) else f"{value:.3f}"
 
 
-def _ratio(ratio: float | None) -> str:
-    """The number over a bar of that length."""
-    if ratio is None:
-        return ""
-    bar = f'<i style="width:{min(max(ratio, 0), 1) * 100:.1f}%"></i>'
-    return f'<span class="ratio"><b>{ratio:.3f}</b><span>{bar}</span></span>'
+def _reached(row: dict) -> str:
+    """The text of results.reached(); below a rate's share there is a bar of that length."""
+    text = reached(row["unit"], row["value"], row["limit"], row["ratio"])
+    if not text or row["unit"] in TIMES:
+        return f"<b>{text}</b>" if text else ""
+    bar = f'<i style="width:{min(max(row["ratio"], 0), 1) * 100:.1f}%"></i>'
+    return f'<span class="ratio"><b>{text}</b><span>{bar}</span></span>'
 
 
 def _reason(row: dict) -> str:

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Throughput against its limits: a panel for each stream, points over the curves of sim/limits.py.
 
-The curves are computed here for every size, the points are rows of the results with a value. What
-was not measured leaves its panel with the curves and a sentence.
+The curves are computed here for every size; the points are rows of the results that have a value.
+A panel without a point is not drawn, but listed below the others.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ SIZES = (64, 128, 256, 512)
 FINE = range(32, 577, 4)
 ROUND_TRIPS = (600, 1000, 2000, 5000, 10000)
 CREDITS = (1, 2, 4, 8, 16, 32)
+TRANSFERS = (64, 128, 256, 512, 1504)
 SHAPES = {"ours": "circle", "stock": "square", "ideal": "diamond"}
 NAMES = {"ours": "Lanebox endpoint", "stock": "LitePCIe endpoint", "ideal": "ideal user"}
 
@@ -30,7 +31,8 @@ Point = tuple[float, dict]  # x, the row
 
 @dataclass(frozen=True)
 class Panel:
-    """`curves` are (style, name, y of x); `patterns` find rows by id, group 1 is x."""
+    """One panel. `curves`: (style, name, y as a function of x), drawn at each of `xs`.
+    `patterns`: (style, pattern of a row's id whose group 1 is x)."""
 
     title: str
     text: str
@@ -42,7 +44,7 @@ class Panel:
 
 
 def programmed(payload: float) -> int:
-    """The smallest MPS of ours that carries this payload."""
+    """The smallest MPS, of 128, 256 and 512, that carries this payload."""
     return next((mps for mps in (128, 256) if payload <= mps), 512)
 
 
@@ -55,7 +57,7 @@ def _completion(n: float) -> float:
 
 
 def panels() -> list[Panel]:
-    """Those of the report, in order."""
+    """The panels of the report, in order, except small()."""
     card = ENDPOINTS[DEFAULT]
     by_size = {"x": powers("payload of one TLP, bytes", SIZES), "xs": FINE}
     wire, beats = ("wire", "wire"), ("interface", "interface beats")
@@ -105,8 +107,24 @@ def panels() -> list[Panel]:
     ]  # fmt: skip
 
 
+def small() -> list[Panel]:
+    """Panels of small transfers, each by a descriptor of its own; their limits are those of the
+    rows."""
+    x = powers("bytes of one transfer", TRANSFERS)
+    return [
+        Panel("Small transfers to the host (c2h)", "A descriptor each, MPS 256.", x=x, xs=(),
+              curves=[], patterns=[("ours", r"small/c2h/(\d+)")]),
+        Panel("Small transfers to the card (h2c)",
+              "A descriptor each; host memory answers after 0.6 µs.", x=x, xs=(),
+              curves=[], patterns=[("ours", r"small/h2c/(\d+)@0.6us")]),
+    ]  # fmt: skip
+
+
 def found(rows: list[dict], pattern: str) -> Iterator[Point]:
-    """Measured rows with this id; without a size in the id, the round trip of the conditions."""
+    """Measured rows whose id fits `pattern`, each with its x.
+
+    x is the pattern's group 1 or, if the id has none, the read latency of the row in µs.
+    """
     for row in rows:
         match = re.fullmatch(pattern, row["id"])
         if not match or not row["value"]:
@@ -116,7 +134,7 @@ def found(rows: list[dict], pattern: str) -> Iterator[Point]:
 
 
 def note(row: dict) -> str:
-    """What a point says of itself."""
+    """The text that a point shows when the mouse is over it."""
     text = f"{row['id']}: {row['value']:.3f} {row['unit']}"
     if row["limit"]:
         text += f", limit {row['limit']:.3f} ({row['binds']})"
@@ -124,13 +142,13 @@ def note(row: dict) -> str:
 
 
 def draw(panel: Panel, rows: list[dict]) -> str:
-    """One figure."""
+    """One figure as HTML."""
     plot = Plot(panel.title, panel.x, linear("GB/s", 8))
     for style, _, value in panel.curves:
         inside = [x for x in panel.xs if panel.x.low <= x <= panel.x.high]
         plot.line([(x, min(value(x), plot.y.high)) for x in inside], style)
     shown = []
-    for style, pattern in reversed(panel.patterns):  # ours is drawn last, above the others
+    for style, pattern in reversed(panel.patterns):  # "ours" is drawn last, on top of the others
         points = list(found(rows, pattern))
         if points:
             shown.insert(0, (style, NAMES[style]))
@@ -151,7 +169,7 @@ def _x(point: Point) -> float:
 
 
 def legend(curves: list[tuple[str, str]], marks: list[tuple[str, str]]) -> str:
-    """What the lines and the marks of a figure are."""
+    """HTML: the legend of a figure's lines and marks."""
     lines = [
         f'<li><svg viewBox="0 0 22 12" class="key"><line class="line {style}" x1="1" x2="21" '
         f'y1="6" y2="6"/></svg>{escape(name)}</li>'
@@ -166,14 +184,26 @@ def legend(curves: list[tuple[str, str]], marks: list[tuple[str, str]]) -> str:
 
 
 def best(rows: list[dict], panel: Panel) -> str:
-    """Ours, in words; or that there is nothing to show."""
+    """HTML: the Lanebox endpoint's points as text."""
     points = sorted(found(rows, panel.patterns[0][1]), key=_x)
-    if not points:
-        return '<p class="quiet">Not measured yet: <code>make bench</code> does.</p>'
     words = ", ".join(f"{number(x)}: <b>{row['value']:.2f}</b>" for x, row in points)
-    return f'<p class="points">{words} GB/s</p>'
+    return f'<p class="points">{words} GB/s</p>' if points else ""
+
+
+def measured(panel: Panel, rows: list[dict]) -> bool:
+    """Whether the panel has a point of an endpoint; points of ideal users do not count."""
+    return any(
+        True for style, pattern in panel.patterns if style != "ideal" for _ in found(rows, pattern)
+    )
 
 
 def section(rows: list[dict]) -> str:
-    """All panels."""
-    return '<div class="figures">' + "".join(draw(panel, rows) for panel in panels()) + "</div>"
+    """HTML: the panels that have a point, and the titles of those that have none."""
+    every = [*panels(), *small()]
+    drawn = [panel for panel in every if measured(panel, rows)]
+    missing = ", ".join(escape(panel.title) for panel in every if panel not in drawn)
+    figures = "".join(draw(panel, rows) for panel in drawn)
+    return (f'<div class="figures">{figures}</div>' if drawn else "") + (
+        f'<p class="quiet">Not measured with this build: {missing}. <code>make bench</code> does.'
+        "</p>" if missing else ""
+    )  # fmt: skip

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One access and one DMA transfer as they pass the hard block's pins, from a TLP trace.
 
-A lane for each interface, a box for each TLP, as long as its beats need without a stall; below, the
-steps in words. The times are those of the trace: nothing is estimated.
+A figure has a lane for each interface and a box for each TLP, from its first beat to its last. The
+steps are listed below it. All times are those of the trace; none is estimated.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from sim.trace.perfetto import span
 from sim.trace.tlp import Tlp, matched
 
 WIDTH, LANE, TOP, LEFT, RIGHT = 1100, 34, 8, 52, 26
+NARROW = 340  # width of a phone's drawing, which is not scaled down
 BOX = 20
-NOTICE_BYTES = 32  # at most, of what the card tells of a single buffer
+NOTICE_BYTES = 32  # longest write by which the card reports a single buffer: a status line
 LANES = ("CQ", "CC", "RQ", "RC", "MSI")
 MEANING = {"CQ": "host asks", "CC": "card answers", "RQ": "card asks", "RC": "host answers",
            "MSI": "interrupt"}  # fmt: skip
@@ -28,7 +29,7 @@ STYLES = {"MRd": "read", "MWr": "write", "CplD": "completion", "Cpl": "completio
 
 @dataclass(frozen=True)
 class Story:
-    """Consecutive TLPs and the steps that they are: (name, from ns, to ns)."""
+    """Consecutive TLPs of one figure, and its steps: (name, from ns, to ns)."""
 
     title: str
     text: str
@@ -37,7 +38,10 @@ class Story:
 
 
 def access(tlps: Sequence[Tlp]) -> Story | None:
-    """The last host read that another one follows: its answer, and when the host goes on."""
+    """The last host read that is followed at once by another: time in the card, and in the host.
+
+    None if the trace has no such pair.
+    """
     pairs = [(tlp, read) for tlp, read in matched(tlps)]
     asked = [read for tlp, read in pairs if tlp.kind == "MRd" and tlp.interface == "CQ"]
     whole = [
@@ -63,7 +67,7 @@ def _between(tlps: Sequence[Tlp], first: int, last: int) -> bool:
 
 
 def transfer(tlps: Sequence[Tlp]) -> Story | None:
-    """The first buffer through the card and back: from its doorbell to its interrupt."""
+    """The first buffer through the card and back, from doorbell to interrupt; None without one."""
     reads = _of(tlps, "RQ", "MRd")
     if not reads:
         return None
@@ -74,7 +78,7 @@ def transfer(tlps: Sequence[Tlp]) -> Story | None:
     if not (writes and rings and ends and answers):
         return None
     bell, msi = rings[-1], ends[0]
-    # What tells of a buffer is shorter than its data, and lies elsewhere.
+    # Records and status lines are writes, too. They are shorter than data, and are left out.
     data = [t for t in writes if t.ns < msi.ns and len(t.payload) > NOTICE_BYTES]
     if not data:
         return None
@@ -103,35 +107,41 @@ def _of(tlps: Sequence[Tlp], interface: str, kind: str) -> list[Tlp]:
 
 
 def draw(story: Story) -> str:
-    """One figure."""
-    lanes = [lane for lane in LANES if any(t.interface == lane for t in story.tlps)]
-    zero, end = story.tlps[0].ns, story.tlps[-1].ns
-    axis = linear("ns", max((end - zero) * 1.01, 20))
-    scale = (WIDTH - LEFT - RIGHT) / axis.high
-    base = TOP + LANE * len(lanes)
-    parts = [_lane(lane, number, len(lanes)) for number, lane in enumerate(lanes)]
-    for tick in axis.ticks:
-        x = LEFT + tick * scale
-        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{base}"/>')
-        parts.append(f'<text class="tick" x="{x:.1f}" y="{base + 17}" '
-                     f'text-anchor="middle">{tick:,.0f}</text>')  # fmt: skip
-    parts.append(f'<text class="label" x="{WIDTH / 2}" y="{base + 37}" '
-                 'text-anchor="middle">ns since the first TLP</text>')  # fmt: skip
-    parts += _boxes(story, lanes, zero, scale)
-    drawing = (
-        f'<svg viewBox="0 0 {WIDTH} {base + 44}" role="img" aria-label="{escape(story.title)}">'
-        f"{''.join(parts)}</svg>"
-    )
+    """One figure as HTML, drawn for a screen and for a phone; the style sheet shows one of them."""
     return (
         f'<figure class="wide"><figcaption><b>{escape(story.title)}</b> <span class="quiet">'
-        f'{escape(story.text)}</span></figcaption><div class="scroll">{drawing}</div>'
+        f"{escape(story.text)}</span></figcaption>"
+        f"{_drawing(story, WIDTH, 'broad')}{_drawing(story, NARROW, 'narrow', every=2)}"
         f"{_key(story)}{_steps(story)}</figure>"
     )
 
 
-def _lane(lane: str, number: int, lanes: int) -> str:
+def _drawing(story: Story, width: int, style: str, every: int = 1) -> str:
+    """The drawing as SVG, with a label at every `every`-th grid line."""
+    lanes = [lane for lane in LANES if any(t.interface == lane for t in story.tlps)]
+    zero, end = story.tlps[0].ns, story.tlps[-1].ns
+    axis = linear("ns", max((end - zero) * 1.01, 20))
+    scale = (width - LEFT - RIGHT) / axis.high
+    base = TOP + LANE * len(lanes)
+    parts = [_lane(lane, number, width) for number, lane in enumerate(lanes)]
+    for number, tick in enumerate(axis.ticks):
+        x = LEFT + tick * scale
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{base}"/>')
+        if number % every == 0:
+            parts.append(f'<text class="tick" x="{x:.1f}" y="{base + 17}" '
+                         f'text-anchor="middle">{tick:,.0f}</text>')  # fmt: skip
+    parts.append(f'<text class="label" x="{width / 2}" y="{base + 37}" '
+                 'text-anchor="middle">ns since the first TLP</text>')  # fmt: skip
+    parts += _boxes(story, lanes, zero, scale)
+    return (
+        f'<svg class="{style}" viewBox="0 0 {width} {base + 44}" role="img" '
+        f'aria-label="{escape(story.title)}">{"".join(parts)}</svg>'
+    )
+
+
+def _lane(lane: str, number: int, width: int) -> str:
     y = TOP + number * LANE + LANE / 2
-    line = f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>'
+    line = f'<line class="grid" x1="{LEFT}" x2="{width - RIGHT}" y1="{y}" y2="{y}"/>'
     return (
         f'<g><title>{lane}: {MEANING[lane]}</title><text class="label" x="{LEFT - 8}" y="{y + 4}" '
         f'text-anchor="end">{lane}</text>{line}</g>'
@@ -177,7 +187,7 @@ def _steps(story: Story) -> str:
 
 
 def section(alone: Sequence[Tlp], one: Sequence[Tlp]) -> str:
-    """Both stories, or why there is none."""
+    """HTML: both figures, or a sentence if there is no trace."""
     stories = [story for story in (access(alone), transfer(one)) if story]
     if not stories:
         return (

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the numbers were made with, and under which conditions."""
+"""Lists of the conditions, tool versions and commits of the rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from html import escape
 from importlib import metadata
 
 PACKAGES = ("litex", "litepcie", "migen")
-# Conditions of a row that are worth a column, and their units.
+# Conditions of a row that are listed, and their units.
 CONDITIONS = {
     "host": "",
     "endpoint": "",
@@ -27,7 +27,7 @@ CONDITIONS = {
 
 
 def versions() -> dict[str, str]:
-    """Name and version of each tool; one that is not there has none."""
+    """Name and version of each tool that is installed, and of the machine."""
     found = {"Python": platform.python_version(), "machine": platform.platform(terse=True)}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -58,7 +58,7 @@ def commits(rows: list[dict]) -> dict[str, int]:
 
 
 def section(rows: list[dict]) -> str:
-    """Three lists."""
+    """HTML: lists of conditions, of versions and of commits."""
     used = {name.replace("_", " "): ", ".join(v) for name, v in conditions(rows).items()}
     made = {commit: f"{count} rows" for commit, count in commits(rows).items()}
     return (

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot that remembers all that it was sent.
+"""Logic for the user slot whose answer depends on everything it was sent.
 
-Each beat of the answer is the exclusive or of all beats so far, so that one beat too many or too
-few makes every later answer wrong. It counts beats, and calls at the end of each page of them.
+Each beat of the answer is the exclusive or of all beats so far, so one beat too many or too few
+makes every later answer wrong. The block counts beats, and raises `irq` at the end of each page.
 """
 
 from litex.gen import LiteXModule

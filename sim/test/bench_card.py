@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board with bench_card.sv in the gateware's place: a card that does what a test wants.
+"""The board around bench_card.sv: a card that does at its pins what a test tells it to.
 
-`send` puts any packet on RQ, `completions` are what came back on RC; both BARs are memory.
+`send` puts any packet on RQ, `completions` returns what came back on RC. Both BARs are memory.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BAR2 = 2
 BAR2_ADDRESS = 0x48_0000_0000  # above 4 GiB
 IDENTITY, PINS, RESETS, MANAGE_READ, MANAGE_CYCLES, CONTROL = 0x00, 0x04, 0x08, 0x0C, 0x10, 0x14
 SEND_RQ, SEND_CC, RC_COUNT, MANAGE_WRITE, MANAGE_VALUE, SEEN, REFUSE = range(0x18, 0x34, 4)
-PIN_ERRORS, HOLD = 0x34, 0x38
+PIN_ERRORS, HOLD, HOLD_THEN = 0x34, 0x38, 0x3C
 PACKET, COMPLETIONS, MEMORY0 = 0x1000, 0x2000, 0x10000
 ACK_FLR, ACK_POWER, BUSY, SILENT, SLOW_FLR = 1, 2, 4, 8, 16
 EXPRESS, POWER_CONTROL = 0x70, 0x44
@@ -41,7 +41,7 @@ def build_bench(sanitize=False) -> Path:
 
 
 class BenchCard:
-    """What firmware and a driver do with it."""
+    """A client that does with the bench card what firmware and a driver would do."""
 
     def __init__(self, path, mps=256, mrrs=512):
         self.client = VfioClient(path)
@@ -87,8 +87,11 @@ class BenchCard:
         self.write(on, len(packet) | first_be << 8 | last_be << 12)
 
     def later(self, cycles, on, dwords, first_be=0xF):
-        """Put the prepared packet there so many cycles from now. With nothing else to do the board
-        sleeps after 256 of them, so that what the host does next comes before."""
+        """Send the prepared packet on RQ or CC `cycles` cycles from now.
+
+        An otherwise idle board stops its clock after 256 cycles. With a larger `cycles` the packet
+        therefore leaves only when the host's next access makes the clock run again.
+        """
         words = [(HOLD, cycles), (on, dwords | first_be << 8)]
         self.client.write_multi([(offset, word.to_bytes(4, "little")) for offset, word in words])
 
@@ -99,12 +102,12 @@ class BenchCard:
         self.send(request(address, dwords, tag=tag), last_be=0xF if dwords > 1 else 0)
 
     def completions(self, dwords):
-        """Wait for so many dwords on RC and return them."""
+        """Wait until at least `dwords` dwords came on RC; returns all that came."""
         wait_until(lambda: self.read(RC_COUNT) >= dwords, f"{dwords} dwords on RC")
         return [self.read(COMPLETIONS + 4 * i) for i in range(self.read(RC_COUNT))]
 
     def manage(self, dword):
-        """Read a dword of configuration space as the user does."""
+        """Read a dword of configuration space through cfg_mgmt, as user logic does."""
         self.write(MANAGE_READ, dword)
         return self.read(MANAGE_READ)
 
@@ -117,12 +120,12 @@ class BenchCard:
         }  # fmt: skip
 
     def seen(self):
-        """Function level resets, hot resets, changes of the power state since power on."""
+        """Counts since power on: (function level resets, hot resets, power state changes)."""
         value = self.read(SEEN)
         return value >> 16 & 0xFF, value >> 8 & 0xFF, value & 0xFF
 
 
 def request(address, dwords, write=False, tag=0, kind=None):
-    """PG213's requester request descriptor."""
+    """PG213's requester request descriptor, as four dwords; `kind` is its request type."""
     kind = int(write) if kind is None else kind
     return [address & 0xFFFF_FFFC, address >> 32, dwords | kind << 11, tag]

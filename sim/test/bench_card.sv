@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A card for tests of the board, in the gateware's place: memory behind both BARs that answers
-// every access rightly, and registers that drive the hard block's pins as a test wants, right or
-// wrong.
+// A card for tests of the board, in the gateware's place. Both BARs are memory that answers every
+// access correctly. Registers in BAR0 drive the hard block's pins as a test wants, also against the
+// rules.
 //
 // Not synthesisable, and not fast. BAR0 is 128 KiB, BAR2 64 KiB. In BAR0's first 4 KiB:
 //
@@ -16,15 +16,19 @@
 //   0x20  R  dwords of completions that came on RC, kept from 0x2000 on; W clears them
 //   0x24  W  dword to write through cfg_mgmt, with the value at 0x28
 //   0x28  RW                     0x2c  R  {FLRs, hot resets, changes of the power state} seen
-//   0x30  W  refuse the memory reads that follow with this completion status (0: answer them)
+//   0x30  W  answer memory reads from now on with this completion status (0: with data)
 //   0x34  W  forget the error pins that were seen       0x38  W  cycles in which no packet begins
+//   0x3c  W  as 0x38, but counted from the next change of the MSI-X enable or mask pin; the value
+//            then replaces what is left of 0x38
 //
 // Everything else is memory. The registers at 0x08 and 0x2c and the memory survive a reset.
 
 module lanebox (
     input  pcie_x8_clk_p, pcie_x8_rst_n,
-    output busy
+    output busy,
+    output [5:0] user_slot
 );
+    assign user_slot = 6'd0;  // the card has no user slot
     localparam BEAT = 8;  // dwords
 
     wire         clk = pcie_x8_clk_p;
@@ -46,7 +50,8 @@ module lanebox (
     reg          manage_read = 1'b0, manage_write = 1'b0;
     reg  [9:0]   manage_dword;
     reg  [31:0]  manage_value = 32'd0, manage_write_value = 32'd0;
-    int          manage_cycles = 0, hold = 0, flr_cycles = 0;
+    int          manage_cycles = 0, hold = 0, hold_then = -1, flr_cycles = 0;
+    reg  [1:0]   msix_seen = 2'd0;
     reg  [4:0]   control = 5'b00011;
     reg          flr_done = 1'b0, flr_seen = 1'b0, hot_reset_seen = 1'b0, power_seen = 1'b0;
     reg          power_ack = 1'b0;
@@ -57,10 +62,11 @@ module lanebox (
     assign busy = control[2];
 
     bit [31:0]   memory [2][32768];  // BAR0 and BAR2
-    int unsigned cq_packet [$], rq_packets [$], cc_packets [$];  // length, enables, then the dwords
-    int unsigned rc_count = 0, rq_left = 0, cc_left = 0;  // left: dwords of the packet at the pins
+    // A packet in rq_packets or cc_packets begins with its length, on RQ also with its enables.
+    int unsigned cq_packet [$], rq_packets [$], cc_packets [$];
+    int unsigned rc_count = 0, rq_left = 0, cc_left = 0;  // left: dwords not yet at the pins
 
-    // err: {fatal, nonfatal, correctable}, each once it was seen
+    // errors_seen: {fatal, nonfatal, correctable}; a bit stays set from its pin's first pulse on.
     wire [31:0] pins = {errors_seen, 3'd0, link_down, hot_reset, msix_mask, msix_enable,
                         power_state[3:0], flr, 7'd0, lnk_up};
 
@@ -128,11 +134,12 @@ module lanebox (
             12: refuse <= value[2:0];
             13: errors_seen <= 3'd0;
             14: hold <= value;
+            15: hold_then = value;
             default: ;
         endcase
     endtask
 
-    // Completions end at multiples of 128 bytes (the card's RCB) and are as long as that.
+    // A read is answered by completions that end at multiples of 128 bytes (the card's RCB).
     task automatic answer(bit bar2, int unsigned address, int unsigned dwords, bit [3:0] first_be,
                           bit [3:0] last_be, bit [31:0] d2, bit [31:0] d3);
         int unsigned skip = 0, unused = 0, left, done = 0, count;
@@ -160,7 +167,8 @@ module lanebox (
         return !bar2 && index < 1024 ? register(index) : memory[bar2][index % 32768];
     endfunction
 
-    // PG213: descriptor, then the enables and the request's own descriptor.
+    // PG213: a completion with an error status carries the byte enables and the request's own
+    // descriptor behind its own.
     task automatic refuse_read(bit [7:0] enables);
         cc_packets.push_back(8);
         cc_packets.push_back(32'd4 << 16);
@@ -240,6 +248,11 @@ module lanebox (
         end
 
         if (hold != 0) hold <= hold - 1;
+        msix_seen <= {msix_enable[0], msix_mask[0]};
+        if (msix_seen != {msix_enable[0], msix_mask[0]} && hold_then >= 0) begin
+            hold      <= hold_then;
+            hold_then = -1;
+        end
         if (manage_read || manage_write) manage_cycles <= manage_cycles + 1;
         if (manage_done) begin
             if (manage_read) manage_value <= manage_data;
@@ -247,7 +260,7 @@ module lanebox (
             manage_write <= 1'b0;
         end
 
-        // What a user does in a function level reset: forget everything, then say so.
+        // In a function level reset user logic forgets everything, then pulses cfg_flr_done.
         flr_seen <= flr[0];
         flr_done <= 1'b0;
         if (flr[0] && !flr_seen) flrs++;

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tests run, made once a session: gateware, board, register map."""
+"""The gateware, the board and the register map that the tests use, each made once a session."""
 
 import functools
 import json

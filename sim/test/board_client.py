@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The card as software sees it: enumeration, registers by name, memory windows, DMA.
 
-Stands where firmware, driver and library stand on a real host, so a test writes what it means:
-`card.write("ctrl_scratch", 1)`. Registers come from the csr.json of the gateware under test.
+`Card` stands where firmware, driver and library stand on a real host. It knows registers by the
+names in the csr.json of the gateware under test, so a test writes `card.write("ctrl_scratch", 1)`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
 CAP_POWER, CAP_MSI, CAP_EXPRESS = 0x01, 0x05, 0x10
 MSI_CONTROL, MSI_ENABLE = 2, 0x1
 DEVICE_CAPABILITIES, DEVICE_CONTROL, LINK_CONTROL, DEVICE_CONTROL_2 = 4, 8, 16, 40
-EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8  # of the first two
-TIMEOUT_DISABLE = 1 << 4  # of the last
-READ_TIMEOUT = 5000  # cycles, of a test that waits for lost reads: at reset it is 5 million
+EXTENDED_TAGS_OFFERED, EXTENDED_TAGS = 1 << 5, 1 << 8  # in Device Capabilities, in Device Control
+TIMEOUT_DISABLE = 1 << 4  # in Device Control 2
+READ_TIMEOUT = 5000  # cycles, for tests that wait for lost reads; the reset value is 5 million
 
 IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # in a descriptor's upper dword
 TABLE_DEPTH = 256
@@ -37,11 +37,11 @@ STREAMS = ("cq", "cc", "rq", "rc")
 
 # LitePCIe's names for the two directions.
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
-PATIENCE = 30  # seconds of wall time, on a machine that has other things to do
+PATIENCE = 30  # seconds of wall time, enough on a busy machine
 
 
 def wait_until(condition, what, seconds=PATIENCE):
-    """Poll `condition` for at most `seconds` of wall time, then fail because of `what`."""
+    """Poll `condition` until it holds; after `seconds` of wall time fail with `what`."""
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not within {seconds} s"
@@ -97,9 +97,9 @@ class Card:
         return found
 
     def enumerate(self, mps=256, mrrs=512, msi=True, bus_master=True):
-        """What a BIOS, a kernel and a driver do before the card may be used.
+        """Do what a BIOS, a kernel and a driver do before the card is used; returns the card.
 
-        A kernel enables extended tags where Device Capabilities offer them.
+        Extended tags are enabled where Device Capabilities offer them, as a kernel does.
         """
         self.config_write(BAR0_REGISTER, BAR0_ADDRESS)
         express = self.capabilities()[CAP_EXPRESS]
@@ -132,18 +132,18 @@ class Card:
         return self.csr[name]["addr"]
 
     def read(self, name):
-        """A register of one or two dwords; LiteX puts the upper dword first."""
+        """Read a register of one or two dwords; LiteX puts the upper dword first."""
         value = 0
         for i in range(self.csr[name]["size"]):
             value = value << 32 | self.mmio_read(self.address(name) + 4 * i)
         return value
 
     def write(self, name, value):
-        """Posted: it is on its way when this returns, and arrives before any later read."""
+        """Post a write: it is on its way when this returns, and arrives before any later read."""
         self.mmio_write(self.address(name), value)
 
     def write64(self, name, value):
-        """A register of two dwords."""
+        """Write a register of two dwords, the upper one first."""
         self.mmio_write(self.address(name), value >> 32)
         self.mmio_write(self.address(name) + 4, value & 0xFFFF_FFFF)
 
@@ -152,7 +152,7 @@ class Card:
         return self.read("device_time_low")
 
     def counters(self):
-        """A snapshot of the gateware's counters: {"time": ..., "rq_beats": ..., ...}."""
+        """Take a snapshot of the gateware's counters: {"time": ..., "rq_beats": ..., ...}."""
         prefix = "pcie_counters_"
         self.write(prefix + "control", SNAPSHOT)
         names = [name for name in self.csr if name.startswith(prefix) and "control" not in name]
@@ -162,10 +162,11 @@ class Card:
         self.write("pcie_counters_control", CLEAR)
 
     def give_up_reads(self, cycles=READ_TIMEOUT):
-        """A read that nobody answers ends after so many cycles of the endpoint's clock.
+        """Let a read that nobody answers end after `cycles` cycles of the endpoint's clock.
 
-        That of the hard block is off: it must not wait for longer than three of these. Either is
-        as before after a reset.
+        The hard block's completion timeout is disabled. It would be longer than three times the
+        endpoint's, and the hard block would still have the read when the endpoint uses its tag
+        again. A reset restores both.
         """
         self.write("pcie_endpoint_timeout", cycles)
         control = self.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL_2
@@ -179,7 +180,7 @@ class Card:
         return memory
 
     def enable_interrupts(self, *names):
-        """Let the named causes ("c2h", "h2c") raise the MSI."""
+        """Let only the named causes ("c2h", "h2c") raise the MSI."""
         bits = {
             "c2h": self.constants["pcie_dma0_writer_interrupt"],
             "h2c": self.constants["pcie_dma0_reader_interrupt"],
@@ -193,16 +194,16 @@ class Card:
         return os.eventfd_read(self.eventfd)
 
     def interrupts(self, seconds=0.0):
-        """The number of MSIs since the last call, waiting at most `seconds` for the first."""
+        """The number of MSIs since the last call; waits at most `seconds` for the first one."""
         ready, _, _ = select.select([self.eventfd], [], [], seconds)
         return os.eventfd_read(self.eventfd) if ready else 0
 
     # DMA ---------------------------------------------------------------------------------------
 
     def program(self, direction, descriptors, interrupts="last"):
-        """Fill the table with [(address, bytes), ...]; each is executed once after `start`.
+        """Fill a direction's table with [(address, bytes), ...]; each runs once after `start`.
 
-        `interrupts`: "last", "all" or "none" of the descriptors raise one.
+        `interrupts`: "last", "all" or "none" of the descriptors raise an interrupt.
         """
         assert len(descriptors) <= TABLE_DEPTH, f"{len(descriptors)} descriptors do not fit"
         prefix = PREFIX[direction]
@@ -215,7 +216,11 @@ class Card:
             self.add_descriptor(direction, address, count, raises)
 
     def add_descriptor(self, direction, address, count, interrupt=False, packet=False):
-        """`packet`: h2c's is one with its own end, and c2h's ends with one of the stream."""
+        """Append one descriptor; `bytes` in `count`.
+
+        With `packet` an h2c descriptor ends its data with `last`, and a c2h descriptor ends early
+        where the stream has `last`. Without it the stream has no packets.
+        """
         table = f"{PREFIX[direction]}_table"
         value = self.address(f"{table}_value")
         upper = count | (0 if packet else LAST_DISABLE) | (0 if interrupt else IRQ_DISABLE)
@@ -235,9 +240,10 @@ class Card:
         self.write("pcie_dma0_loopback_enable", 0)
 
     def wait_data(self, memory, expected, seconds=PATIENCE):
-        """Wait until `memory` begins with `expected`; in the end fail with the first difference.
+        """Wait until `memory` begins with `expected`; else fail with the first difference.
 
-        An interrupt cannot say so: stock LitePCIe's overtakes the data.
+        The data itself is polled, because an interrupt does not prove that the data has arrived:
+        stock LitePCIe's interrupt overtakes it.
         """
         deadline = time.monotonic() + seconds
         while memory.data[: len(expected)] != expected and time.monotonic() < deadline:
@@ -252,7 +258,7 @@ class Card:
 
 
 def assert_same(got, expected):
-    """Compare two buffers; a difference is reported by its place, not by its megabytes."""
+    """Compare two buffers; a failure names the first place that differs, and prints 8 bytes."""
     if got == expected:
         return
     wrong = [i for i, (a, b) in enumerate(zip(got, expected)) if a != b]

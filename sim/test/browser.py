@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A headless Chromium that loads one file and is asked about it, over its own debugging pipe.
+"""A headless Chromium that loads one file and evaluates expressions in it.
 
-Every request that the page makes is kept; every wait has a time limit.
+It is driven over Chromium's own debugging pipe. The addresses of all requests that the page makes
+are kept in `requests`. Every wait has a time limit.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class Browser:
 
     def __exit__(self, *error) -> None:
         self.session = None
-        try:  # politely: its helpers still write into the folder
+        try:  # ask first: Chromium's helper processes still write into the folder
             self._call("Browser.close")
             self.process.wait(SECONDS)
         finally:
@@ -96,7 +97,7 @@ class Browser:
         return message
 
     def open(self, path: Path, width: int, height: int, scheme: str = "light") -> None:
-        """Load a file into a window of this size, as somebody who prefers this colour scheme."""
+        """Load a file into a window of this size, with `scheme` as preferred colour scheme."""
         self.requests.clear()
         self._call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                    deviceScaleFactor=1, mobile=width < 600)  # fmt: skip
@@ -113,13 +114,13 @@ class Browser:
         return done["result"].get("value")
 
     def picture(self, path: Path) -> None:
-        """What is seen of the page, all the way down, as PNG."""
+        """Write the whole page, also what lies below the window, to `path` as PNG."""
         done = self._call("Page.captureScreenshot", captureBeyondViewport=True)
         path.write_bytes(base64.b64decode(done["data"]))
 
 
 def _high(pair: tuple[int, int]) -> tuple[int, int]:
-    """The same two ends above the numbers that the child gets them under."""
+    """Move both ends of a pipe to descriptors from 10 on, away from the child's 3 and 4."""
     moved = tuple(fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in pair)
     for end in pair:
         os.close(end)

@@ -11,6 +11,7 @@ from bench_card import BenchCard, build_bench
 from board_builds import ROOT, build_executable, build_gateware, register_map
 from board_process import WatchedBoard
 
+from lanebox.locks import locked
 from sim.report.page import REPORT
 from sim.results import RESULTS
 
@@ -62,13 +63,13 @@ def start_board(executable, tmp_path):
 
 @pytest.fixture
 def start_stock(tmp_path):
-    """The same with LitePCIe's endpoint, which breaks rules and does so in a known way."""
+    """As start_board, with LitePCIe's endpoint, which breaks the rules in `TOLERATED`."""
     yield from started_boards(build_executable("litepcie"), register_map("litepcie"), tmp_path)
 
 
 @pytest.fixture
 def boards_of(tmp_path):
-    """The same for a program and register map of the test's own: `boards_of(program, csr)`."""
+    """As start_board, for a test's own program and register map: `boards_of(program, csr)`."""
     with contextlib.ExitStack() as stack:
 
         def starter(program, csr):
@@ -80,7 +81,7 @@ def boards_of(tmp_path):
 
 @pytest.fixture
 def start_msix(tmp_path):
-    """The same with the gateware that has MSI-X."""
+    """As start_board, with the gateware that has MSI-X."""
     yield from started_boards(build_executable(msix=True), register_map(msix=True), tmp_path)
 
 
@@ -102,8 +103,15 @@ def bench(tmp_path):
 
 
 @pytest.fixture
+def one_board():
+    """Hold a lock: only one test at a time may start the user's one board, build/board.sock."""
+    with locked(ROOT / "build" / "test-board.lock"):
+        yield
+
+
+@pytest.fixture
 def results_kept():
-    """The test finds no results, and the user's own are back after it: a test's are nobody's."""
+    """Hide the user's results from the test, and restore them after it. The test's are deleted."""
     files = (RESULTS, REPORT)
     kept = {path: path.read_bytes() for path in files if path.exists()}
     for path in files:

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our side of the differential proof: a plan on the board, with the pins recorded.
+"""Our side of the differential proof: run a plan on the board, and record the hard block's pins.
 
-The board is built as always, from the same gateware with one file more: the recorder.
+The board is built as always. Its gateware has one file more, the recorder.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ AWAIT_SECONDS = 5
 
 
 def instrumented(gateware: Path, directory: Path) -> Path:
-    """A folder that a board can be built from: the gateware's files, the recorder listed too."""
+    """Make `directory` a gateware folder that lists the recorder beside the gateware's files."""
     folder = directory / "gateware"
     folder.mkdir(parents=True, exist_ok=True)
     lines = [str(path) for path in [*gateware_sources(gateware), RECORDER]]
@@ -37,7 +37,7 @@ def instrumented(gateware: Path, directory: Path) -> Path:
 
 
 def _in_directory(board: Path, directory: Path) -> Path:
-    """A command that runs the board where its recorder shall write."""
+    """A script that runs the board in `directory`, because the recorder writes where it runs."""
     script = directory / "board.sh"
     script.write_text(f'#!/bin/sh\ncd "{directory}" && exec "{board}" "$@"\n')
     script.chmod(0o755)
@@ -45,7 +45,7 @@ def _in_directory(board: Path, directory: Path) -> Path:
 
 
 def hard_block_options(constants):
-    """How the hard block was made for this gateware."""
+    """The board's options that configure the hard block as this gateware expects it."""
     options = ["--straddle"] if constants.get("pcie_rc_straddle") else []
     if bar2 := constants.get("pcie_bar2_size"):
         options += ["--bar2", str(bar2)]
@@ -53,7 +53,10 @@ def hard_block_options(constants):
 
 
 class BoardHost:
-    """The host's side of sim/differential/execute.py on the board, coroutines in name only."""
+    """The host's side of sim/differential/execute.py on the board.
+
+    execute() awaits the methods, so they are coroutines. None of them ever suspends.
+    """
 
     def __init__(self, card: Card):
         self.card = card
@@ -109,7 +112,8 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, bar: int,
     board = build_board(instrumented(gateware, directory / "sources"), quiet=True)
     command = _in_directory(board, directory)
     with contextlib.ExitStack() as at_end:
-        # The client leaves last: its leaving resets configuration space, which the pins would show.
+        # The client disconnects after the board's end: a disconnect would reset configuration
+        # space, and the recorded pins would show that.
         leave = at_end.enter_context(contextlib.ExitStack())
         process = at_end.enter_context(BoardProcess(command, options))
         card = Card(process.socket, csr)
@@ -122,7 +126,7 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, bar: int,
 
 
 def _run(coroutine) -> dict:
-    """The result of a coroutine that never waits for another one."""
+    """The result of a coroutine that never suspends."""
     try:
         coroutine.send(None)
     except StopIteration as end:

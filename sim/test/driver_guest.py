@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the driver's tests share: its kernels, its test programs, and a log without complaints."""
+"""Shared by the driver's tests: kernels, test programs, shell functions, the check of the log."""
 
 from __future__ import annotations
 
@@ -18,31 +18,32 @@ from sim.guest import SetupError, driver, mirror, qemu, run
 from sim.guest import kernel as guest_kernel
 
 PROGRAMS = ROOT / "software" / "kernel" / "test"
-FULL = os.environ.get("SOAK") == "full"  # `make soak SOAK=full`: every count as it should be
+FULL = os.environ.get("SOAK") == "full"  # `make soak SOAK=full`: all counts at full length
 needs_kernels = pytest.mark.skipif(
     os.environ.get("SOAK") not in ("full", "kernels"),
     reason="builds a kernel, for minutes: make soak SOAK=kernels",
 )
 DEBUGFS = "[ -e /sys/kernel/debug/x86 ] || mount -t debugfs none /sys/kernel/debug"
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
-FAULTS = "/sys/module/litepcie/parameters"  # of the module in faulty_guest()
-# In so little memory the gigabyte that fuzz asks for is refused at once.
+FAULTS = "/sys/module/litepcie/parameters"  # of the driver built by faulty_guest()
+# Puts the shell into a memory cgroup of 96 MiB, where the gigabyte that `fuzz` asks the driver for
+# is refused at once.
 CONFINE = (
     "[ -e /sys/fs/cgroup/cgroup.procs ] || mount -t cgroup2 none /sys/fs/cgroup",
     "echo +memory >/sys/fs/cgroup/cgroup.subtree_control",
     "mkdir -p /sys/fs/cgroup/fuzz && echo 96M >/sys/fs/cgroup/fuzz/memory.max",
     "echo $$ >/sys/fs/cgroup/fuzz/cgroup.procs",
 )
-# What the last two arguments of fuzz name: 8 is an open file whose card has gone, 9 resets the one
-# that is there, which is /dev/litepcie1 now.
+# Opens the two descriptors that are fuzz's last arguments. 8 is a file whose card has been unbound
+# since. 9 is the `reset` attribute of the card, which is bound again and now /dev/litepcie1.
 AWAY = f"""
 exec 8<>/dev/litepcie0 9>{CARD}/reset
 echo 0000:01:00.0 >/sys/bus/pci/drivers/litepcie/unbind
 echo 0000:01:00.0 >/sys/bus/pci/drivers/litepcie/bind
 chmod 666 /dev/litepcie1
 """
-# Runs `stress hold` and, once data flows, what $1 says; the program must then end well by itself,
-# and after what $2 says the node is gone.
+# `held A B` runs `stress hold` and evaluates A once data flows. The program must then succeed.
+# After B the device node must be gone.
 HELD = f"""
 driver=/sys/bus/pci/drivers/litepcie
 card={CARD}
@@ -57,13 +58,15 @@ held() {{
 	[ ! -e /dev/litepcie0 ]
 }}
 """
-# How many pages are pinned; and huge pages, which a guest with little memory has not by itself.
+# `pinned` prints the number of pinned pages. Huge pages are switched on here, because a guest with
+# little memory does not switch them on by itself.
 PINNED = """
 echo madvise >/sys/kernel/mm/transparent_hugepage/enabled
 pinned() { awk '/^nr_foll_pin_acquired/ {n += $2} /^nr_foll_pin_released/ {n -= $2}
 	END {print n}' /proc/vmstat; }
 """
-# Runs `stress reset` and, once data flows, what $1 says: DMA must stop, and run again.
+# `stopped A` runs `stress reset` and evaluates A once data flows. The program succeeds only if A
+# stops its DMA, and DMA then runs again on the same open file.
 STOPPED = """
 stopped() {
 	rm -f /tmp/flows
@@ -82,7 +85,7 @@ COMPLAINT = re.compile(
 
 
 def kernels() -> list[str | None]:
-    """The default, and 6.12 where apt has it beside that."""
+    """Kernel series to test: the default (None), and 6.12 where apt offers it beside that."""
     found = [None]
     with contextlib.suppress(SetupError):
         if "bookworm-security" in [suite for _, suite in mirror.sources()]:
@@ -98,14 +101,14 @@ def program(name: str):
     command = ["gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-Wextra", "-Werror"]
     command += ["-I", str(PROGRAMS / "include")]
     sources = [PROGRAMS / f"{name}.c", *sorted(PROGRAMS.glob(f"{name}_*.c"))]
-    staged = out / f"{name}.{os.getpid()}"  # others may run it, or build it as well
+    staged = out / f"{name}.{os.getpid()}"  # another test may run or build the same program
     command += ["-static", "-pthread", "-o", str(staged), *map(str, sources)]
     subprocess.run(command, check=True)
     return staged.replace(out / name)
 
 
 def importer(kernel=None):
-    """litepcie_importer.ko for this kernel."""
+    """litepcie_importer.ko for this kernel: a second driver that imports the card's buffers."""
     folder = PROGRAMS / "importer"
     files = {name: folder / name for name in ("Kbuild", "litepcie_importer.c")}
     files["compat.h"] = driver.OURS / "compat.h"
@@ -113,7 +116,7 @@ def importer(kernel=None):
 
 
 def faulty_guest(series=None):
-    """A guest with a build of the driver that may be harmed: software/kernel/test/faults."""
+    """A guest whose driver can be made to fail: it is built with software/kernel/test/faults."""
     kernel = guest_kernel.ensure(series)
     files = driver.our_inputs()
     files["driver.mk"] = files.pop("Kbuild")
@@ -124,7 +127,7 @@ def faulty_guest(series=None):
 def boot(
     board, commands, kernel=None, programs=("stress",), files=(), guest=None, **choices
 ) -> run.Result:
-    """Run commands in a guest with our driver; the kernel must have nothing to complain about."""
+    """Run commands in a guest with our driver; fails if the kernel's log has a complaint."""
     guest = guest or run.prepare(kernel)
     files = [(program(name), f"bin/{name}") for name in programs] + list(files)
     result = run.run_guest(board and board.socket, commands, files, guest=guest, **choices)
@@ -134,11 +137,11 @@ def boot(
 
 
 def check_log(result: run.Result) -> None:
-    """The kernel's log of this run has nothing that check_text() refuses."""
+    """Fail if the kernel's log of this run has anything that check_text() refuses."""
     check_text(result.files["dmesg"].decode())
 
 
 def check_text(log: str) -> None:
-    """No warning, no trace, nothing that a debug option of the kernel found."""
+    """Fail at the first warning, trace or finding of a debug option in a kernel log."""
     found = COMPLAINT.search(log)
     assert not found, log[found.start() :][:4000]

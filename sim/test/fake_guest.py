@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stand-ins for QEMU and a kernel: the launcher's failure modes, without a boot and in no time."""
+"""Stand-ins for QEMU and a kernel: the launcher's failure modes are tested without a boot."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ def program(path: Path, text: str) -> Path:
 
 
 def fake_qemu(path: Path, text: str, devices: str = HELP) -> Path:
-    """A program that passes for QEMU when asked for its devices, and else runs the shell text."""
+    """A program that passes for QEMU when asked for its devices, and otherwise runs `text`."""
     asked = f"case \"$*\" in *'-device help'*) echo '{devices}'; exit 0 ;; esac"
     return program(path, f"{asked}\n{text}")
 
 
 def fake_guest(folder: Path, text: str) -> Guest:
-    """A guest whose QEMU runs the shell text; $0.pid holds its process number."""
+    """A guest whose QEMU runs the shell text `text`; see pid_of() for its process number."""
     for name in ("vmlinuz", "busybox"):
         (folder / name).write_bytes(b"not run")
     kernel = Kernel("6.1.0-test", "1", folder / "vmlinuz", folder, folder / "busybox")
@@ -37,7 +37,7 @@ def fake_guest(folder: Path, text: str) -> Guest:
 
 
 def pid_of(guest: Guest, seconds: float = 10) -> int:
-    """The process number of a fake QEMU, waiting for it to start."""
+    """Wait for a fake QEMU to start; returns its process number."""
     path = Path(f"{guest.qemu}.pid")
     deadline = time.monotonic() + seconds
     while not (path.exists() and path.read_text().strip()):

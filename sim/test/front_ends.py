@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A card whose front ends are all LitePCIe's, unchanged, on the Lanebox endpoint.
+"""A card with LitePCIe's own front ends, unchanged, on the Lanebox endpoint.
 
 `python front_ends.py FOLDER` writes its gateware there, as targets/sim.py does.
 """
@@ -32,7 +32,7 @@ VECTORS = 4
 class BurstMaster(LiteXModule):
     """An AXI4 master for one burst at a time, to and from a buffer of 16 beats.
 
-    `place` chooses a dword of the buffer: written by `dword`, read by `content`.
+    `place` chooses a dword of the buffer: a write to `dword` stores there, `content` reads it.
     """
 
     def __init__(self, axi):
@@ -99,7 +99,7 @@ class BurstMaster(LiteXModule):
 
 
 class FrontEndSoC(LaneboxSoC):
-    """LitePCIeWishboneMaster in the bridge's place; LitePCIeMSIX and LitePCIeAXISlave beside."""
+    """LitePCIeWishboneMaster in the MMIO bridge's place, with LitePCIeMSIX and LitePCIeAXISlave."""
 
     def __init__(self, platform):
         LaneboxSoC.__init__(
@@ -110,7 +110,7 @@ class FrontEndSoC(LaneboxSoC):
         self.comb += self.stock_msix.irqs.eq(self.pcie_msi.irqs)
         self.host = LitePCIeAXISlave(self.pcie_endpoint, data_width=layouts.DATA_WIDTH)
         self.burst = BurstMaster(self.host.axi)
-        # These front ends do not say when they work, so device time never rests.
+        # These front ends have no busy output, so `busy` stays high and device time never stops.
         self.comb += platform.request("busy").eq(1)
 
 

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients made of random messages, and what must hold after each of them.
+"""Clients that send random messages, and the checks after each of them.
 
-The board lives and answers, without a hang; its descriptors are as many as before, and no file of
-the client is mapped any more. Sanitizers watch the board itself; their word is its exit status.
+The board must still answer. It must have as many descriptors open as before, and map no file of
+the client any more. A finding of the sanitizers that the board is built with is its exit status.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from vfio_client import DEVICE_INFO, FLAG_REPLY, HEADER, VERSION, VfioClient
 
 from sim.board.process import BoardFailed
 
-HANG = 20  # seconds without a byte taken or given: the board hangs
+HANG = 20  # seconds without a byte sent or received after which the board counts as hung
 LAST = 0x8000  # number of a client's last request
 BATCH = 16  # messages in one write to the socket
 GREETING = struct.pack("<HH", 0, 1) + b'{"capabilities":{"max_data_xfer_size":1048576}}\0'
@@ -38,11 +38,11 @@ CONTROL = [
 
 
 class Hang(AssertionError):
-    """The board took nothing, said nothing and did not hang up."""
+    """The board took no byte, sent none and did not close the connection."""
 
 
 class FuzzClient:
-    """One connection; `send` gives up quietly when the board has hung up."""
+    """One connection; `send` does nothing once the board has closed it."""
 
     def __init__(self, path, rng: random.Random, messages: Messages):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -52,11 +52,11 @@ class FuzzClient:
         self.rng = rng
         self.messages = messages
         self.open = True
-        self._answered = set()  # numbers of the requests that were
+        self._answered = set()  # numbers of the requests that the board has answered
         self._received = b""
 
     def send(self, data: bytes, fds=()) -> None:
-        """All of it, while replies are taken: a client that does not read them would be a stop."""
+        """Send all of `data`, and take replies meanwhile: a full reply buffer stops the board."""
         while data and self.open:
             readable, writable, _ = select.select([self.socket], [self.socket], [], HANG)
             if not readable and not writable:
@@ -100,7 +100,7 @@ class FuzzClient:
                 self._answer(number, body)
 
     def _answer(self, number: int, body: bytes) -> None:
-        """The board asks for memory: mostly it gets some, of a kind."""
+        """Answer the board's request for memory, in four cases of five, with data of some kind."""
         if self.rng.random() < 0.8:
             sample = self.rng.choice([bytes(64), b"\x55" * 64, self.rng.randbytes(64)])
             [reply] = self.messages.reply(number, body + sample)
@@ -110,7 +110,7 @@ class FuzzClient:
 
 
 class Fuzz:
-    """Clients, one after the other, at one board; `seed` and the client's number make each."""
+    """Clients, one after the other, at one board. `seed` and a client's number make the client."""
 
     def __init__(self, board, seed: int):
         self.board = board
@@ -119,7 +119,7 @@ class Fuzz:
         self.at_rest = self._resources()
 
     def run(self, messages: int) -> None:
-        """At least so many messages; an error names the seed and the client that it came with."""
+        """Send at least `messages` messages; an error names the seed and the client."""
         with Descriptors() as descriptors:
             while self.sent < messages:
                 try:
@@ -156,7 +156,7 @@ class Fuzz:
                 client.send(messages.torn())
         finally:
             client.socket.close()
-            self.board.command("fault insert")  # if a client's commands had pulled the card out
+            self.board.command("fault insert")  # the client's commands may have pulled the card out
 
     def _batch(self, client: FuzzClient, messages: Messages) -> int:
         batch = []
@@ -166,7 +166,10 @@ class Fuzz:
         return len(batch)
 
     def _send_all(self, client: FuzzClient, batch: list[Message]) -> None:
-        """Together, but for those with descriptors: these come with the first byte that is sent."""
+        """Send the messages in one write, except those with descriptors, which get one each.
+
+        Descriptors arrive with the first byte of a write.
+        """
         together = b""
         for message in batch:
             if message.fds:
@@ -179,7 +182,7 @@ class Fuzz:
         self.sent += len(batch) if client.open else 0
 
     def _command(self, rng: random.Random) -> None:
-        """A line for the control socket, which answers each with a line."""
+        """Send a line to the control socket, which answers each line with a line."""
         line = rng.choice(CONTROL)
         if rng.random() < 0.2:
             line = "".join(chr(rng.randrange(1, 256)) for _ in range(rng.randrange(40)))
@@ -191,7 +194,7 @@ class Fuzz:
                 raise
 
     def _caller(self, rng: random.Random, messages: Messages) -> None:
-        """Somebody else at the socket, who leaves again."""
+        """A second connection that may begin a handshake, and then leaves."""
         with socket.socket(socket.AF_UNIX) as caller:
             caller.settimeout(HANG)
             caller.connect(str(self.board.socket))
@@ -200,7 +203,7 @@ class Fuzz:
                     caller.sendall(message.data[: rng.choice([1, 15, 16, 100])])
 
     def check(self) -> None:
-        """The next client is served, and all that the last one had handed over is gone."""
+        """Fail unless a new client is served, and the board holds nothing of the last client's."""
         client = VfioClient(self.board.socket)
         try:
             assert client.device_info() == (3, 9, 5)
@@ -210,7 +213,7 @@ class Fuzz:
         assert now == self.at_rest, f"(descriptors, mappings) {now}, not {self.at_rest}"
 
     def _resources(self) -> tuple[int, int]:
-        """Descriptors, and mappings of clients' files, of the board; with a client of no harm."""
+        """The board's (descriptors, mappings of clients' files), with a well-behaved client."""
         client = VfioClient(self.board.socket)
         try:
             client.device_info()
@@ -224,5 +227,5 @@ def descriptors_of(board) -> int:
 
 
 def mappings_of(board) -> int:
-    """Mappings of memory files, as clients hand them over."""
+    """The board's mappings of memfd files, which is what clients hand over."""
     return Path(f"/proc/{board.process.pid}/maps").read_text().count("/memfd:")

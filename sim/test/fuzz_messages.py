@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random messages for the board's socket: nearly right, mutated, or nothing but bytes.
 
-Promises: a `Messages` gives the same messages for the same seed. It keeps away from the bench
-card's registers, but for DMA that it starts rightly: what a card may do to the model is the tests'
-of the model, and a card that was told to work for ever would be no finding of the socket.
+Promises: a `Messages` gives the same messages for the same seed. It writes to no register of the
+bench card, except for correct DMA. What a card may do to the model is tested elsewhere, and a card
+that was told to work for ever would look like a hang of the socket.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ FILE_BYTES = 64 * PAGE
 SLOTS = [0x1_0000_0000 + i * FILE_BYTES for i in range(6)]  # bus addresses of the windows
 VECTORS, TABLE, PENDING = 8, 0x8000, 0x9000
 BAR2 = 2
-MESSAGES = 0xFEE0_0000  # the board's own addresses of MSI-X messages
-DMA_NUMBER = 0xFFFE  # of the messages that start DMA
-REGISTERS = 0x1000  # bytes of BAR0 in which the bench card has them
+MESSAGES = 0xFEE0_0000  # where the board's MSI-X messages go: a write by the card raises a vector
+DMA_NUMBER = 0xFFFE  # message number of those that start DMA
+REGISTERS = 0x1000  # bytes of BAR0 that hold the bench card's registers
 NUMBERS = [0, 1, 2, 3, 4, 7, 8, 9, 16, 0xFFF, 0x1000, 0x1001, 1 << 20, (1 << 31) - 1, 1 << 31]
 WIDE = [*NUMBERS, (1 << 32) - 1, 1 << 32, 1 << 63, (1 << 64) - PAGE, (1 << 64) - 1]
 
 
 class Message(NamedTuple):
-    """Bytes as they are sent, and the descriptors that go with them."""
+    """The bytes to send, and the descriptors that go with them."""
 
     data: bytes
     fds: tuple[int, ...] = ()
 
 
 def full_pipe() -> tuple[int, int]:
-    """Both ends of a pipe that takes nothing more; a write to it waits."""
+    """Both ends of a full pipe; a write to it blocks."""
     ends = os.pipe()
     os.set_blocking(ends[1], False)
     with suppress(BlockingIOError):
@@ -72,7 +72,7 @@ def full_pipe() -> tuple[int, int]:
 
 
 def full_eventfd() -> int:
-    """An eventfd whose count is at its end; a write to it waits."""
+    """An eventfd whose count is at its maximum; a write to it blocks."""
     fd = os.eventfd(0)
     os.eventfd_write(fd, (1 << 64) - 2)
     return fd
@@ -120,7 +120,7 @@ class Descriptors:
 
 
 class Messages:
-    """What one client sends. `next()` is one message, or several that belong together."""
+    """The messages of one client. `next()` gives one, or several that belong together."""
 
     def __init__(self, seed: str, descriptors: Descriptors):
         self.rng = random.Random(seed)
@@ -138,7 +138,7 @@ class Messages:
         return [message for message in kind() if not touches_registers(message.data)]
 
     def prepare(self) -> list[Message]:
-        """A card as a driver would have it: enabled, memory in every window, vectors in use."""
+        """Messages that set the card up as a driver would: enabled, memory mapped, vectors set."""
         for fd in self.fds.shared:
             os.ftruncate(fd, FILE_BYTES)
         rights = struct.pack("<II", 32, 3)
@@ -164,7 +164,7 @@ class Messages:
     # Whole messages ----------------------------------------------------------------------------
 
     def message(self, command, body=b"", fds=(), flags=None) -> Message:
-        """Mostly as it should be; one in eight is mutated, too long or too short."""
+        """A message, mostly valid; the body of one in eight is mutated, too long or too short."""
         rng = self.rng
         self.number = (self.number + 1) & 0x7FFF
         if flags is None:
@@ -193,7 +193,7 @@ class Messages:
         return [self.message(command, body, self.any_fds(self.rng.randrange(3)))]
 
     def torn(self) -> bytes:
-        """The beginning of a message, or a header whose size cannot be: the last of a client."""
+        """Half a message, or a header with an impossible size; a client can send nothing after."""
         whole = self.next() or [self.message(DEVICE_INFO, bytes(16))]
         if self.rng.random() < 0.5:
             return whole[0].data[: self.rng.randrange(1, len(whole[0].data))]
@@ -215,7 +215,7 @@ class Messages:
         return [self.message(command, struct.pack(form, *body, *[0] * (fields - 4)))]
 
     def window(self):
-        """An address and a size, on the slots or anywhere."""
+        """An address and a size, mostly within SLOTS, else anywhere."""
         if self.rng.random() < 0.85:
             pages = self.some(1, 2, 16, 64)
             return self.rng.choice(SLOTS) + PAGE * self.rng.randrange(4), PAGE * pages
@@ -258,7 +258,7 @@ class Messages:
         return [self.message(SET_IRQS, body, fds)]
 
     def access(self):
-        """Region, offset and count; mostly inside."""
+        """Region, offset and count of an access, mostly inside the region."""
         region, size = self.some((BAR0, 0x20000), (BAR2, 0x10000), (CONFIG, 4096), (CONFIG, 256))
         count = self.some(1, 2, 3, 4, 4, 8, 64, 0, self.rng.randrange(300), 4096, 4097)
         if self.rng.random() < 0.9:
@@ -300,11 +300,11 @@ class Messages:
         return [dma_message(request(address, dwords), dwords)]
 
     def enable(self):
-        """Memory space and bus mastering on, as firmware does it; now and then off."""
+        """Set BAR0, and memory space and bus mastering: mostly both on, now and then off."""
         return [config_write(0x10, 0xE000_0000), config_write(0x04, self.some(6, 6, 6, 6, 2, 0), 2)]
 
     def truncate(self):
-        """A file of the client gets another length, just now; no message."""
+        """Change the length of a client's file at once; no message is sent."""
         os.ftruncate(self.rng.choice(self.fds.shared), self.some(0, PAGE, *[FILE_BYTES] * 4))
         return []
 
@@ -312,7 +312,7 @@ class Messages:
         return [self.message(DEVICE_RESET)]
 
     def reply(self, number=None, body=None):
-        """An answer to a DMA_READ that the board may have made, right or wrong."""
+        """An answer, right or wrong, to a DMA_READ that the board may have sent."""
         number = 0xFFFF if number is None else number
         body = self.rng.randbytes(16 + self.some(0, 63, 64, 64, 64, 100)) if body is None else body
         flags = self.some(FLAG_REPLY, FLAG_REPLY, FLAG_REPLY, 0x21)
@@ -327,7 +327,7 @@ def config_write(offset, value, count=4) -> Message:
 
 
 def dma_message(packet, dwords=None) -> Message:
-    """One message that has the bench card put `packet` on RQ (a read of `dwords`)."""
+    """One message that makes the bench card put `packet` on RQ (a read of `dwords`)."""
     count = len(packet) - 4 if dwords is None else dwords
     go = len(packet) | 0xF00 | (0xF000 if count > 1 else 0)
     words = [*((PACKET + 4 * i, dword) for i, dword in enumerate(packet)), (SEND_RQ, go)]
@@ -339,7 +339,7 @@ def dma_message(packet, dwords=None) -> Message:
 
 
 def touches_registers(data: bytes) -> bool:
-    """Would the board take this for a write to the bench card's registers, other than DMA's?"""
+    """Whether the board would take this for a write to the bench card's registers, except DMA."""
     number, command, _, flags, _ = HEADER.unpack_from(data)
     body = data[HEADER.size :]
     if flags & 0xF == FLAG_REPLY or (command, number) == (REGION_WRITE_MULTI, DMA_NUMBER):

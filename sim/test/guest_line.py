@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A line from the guest's shell to the test: it asks, the test does it, and the shell goes on.
+"""A line from the guest's shell to the test: a script in the guest can ask the test to act.
 
-In the guest, after SHELL: `ask remove` runs the function that the test gave for that word, and
-fails if that failed.
+With SHELL at the script's start, `ask remove` runs the test's function of that name. The command
+fails in the guest if the function failed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-# A serial line for itself: it must carry bytes, not text.
+# The guest's third serial line, for `ask` alone: raw, because it must carry bytes unchanged.
 SHELL = """
 stty -F /dev/ttyS2 raw -echo; exec 3<>/dev/ttyS2
 ask() { echo "$*" >&3; read -r answer <&3; [ "$answer" = ok ]; }
@@ -34,7 +34,7 @@ class GuestLine:
         self.asked: list[str] = []
 
     def open(self) -> None:
-        """A folder for the sockets of one guest."""
+        """Make the folder for the sockets of one guest."""
         self.directory = Path(tempfile.mkdtemp(prefix="lanebox-"))
 
     def close(self) -> None:
@@ -57,7 +57,7 @@ class GuestLine:
         )  # fmt: skip
 
     def qmp(self, command: str, **arguments) -> dict:
-        """One command to QEMU; returns its answer."""
+        """Send one command to QEMU over QMP; returns its answer."""
         with connect(self.directory / "qmp") as channel:
             lines = channel.makefile("rw")
             for request in ("qmp_capabilities", command):
@@ -81,7 +81,7 @@ class GuestLine:
                 lines.flush()
 
     def answer(self, word: str) -> str:
-        """Do what the guest asked for: `ok`, or why that failed."""
+        """Run the function that the guest asked for; returns `ok`, or the error as one line."""
         try:
             self.functions[word]()
         except Exception as error:  # the guest's commands fail, and say so
@@ -97,7 +97,7 @@ class GuestLine:
 
 
 def connect(path: Path) -> socket.socket:
-    """A connection to a socket that QEMU is about to make."""
+    """Connect to a socket that QEMU is about to make."""
     deadline = time.monotonic() + CONNECT_SECONDS
     while True:
         channel = socket.socket(socket.AF_UNIX)

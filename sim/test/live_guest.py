@@ -3,12 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A guest that stays up while tests send their commands into it, one after the other.
 
-Promises: a test's files in /out and its kernel log are its own; after each test the card is bound,
-every lock of the driver can be taken, and the card has broken no rule. A test that fails, panics
-or hangs ends its guest and board, so the next one gets new ones.
+Promises: each test gets its own files in /out and its own kernel log. After each test the card is
+bound, every lock of the driver can be taken, and the card has broken no rule. A test that fails,
+panics or hangs ends the guest and the board; the next test gets new ones.
 
 Limit: a task that waits for a lock must get it within 30 to 60 s (PATIENCE). If it does not, the
-kernel panics, and its trace says which task waits where.
+kernel panics, and the trace says which task waits where.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 
 from board_builds import build_executable, register_map
-from board_process import TOLERATED, WatchedBoard
+from board_process import WatchedBoard
 from driver_guest import check_text, program
 from guest_line import GuestLine, connect
 
 from sim.guest import run
 from sim.guest.supervise import GuestError
 
-PATIENCE = 30  # seconds that a task may sleep without a turn before the kernel calls it hung
-STEP_SECONDS = 200  # of one test's commands; on an idle machine the longest takes ten
-GUEST_SECONDS = 1800  # of all of them
-LAST_WORDS = 5  # seconds in which a guest that panics says so
+PATIENCE = 30  # seconds that a task may sleep without running before the kernel calls it hung
+STEP_SECONDS = 200  # of one test's commands; on an idle machine the longest test takes ten
+GUEST_SECONDS = 1800  # of all commands sent to one guest
+LAST_WORDS = 5  # seconds in which a panicking guest prints its reason
 LOCKS = "locks /dev/litepcie0"
 
-# Runs each script that comes on the line in a shell of its own, and sends back its /out.
+# Runs each script that arrives on the line in a new shell, and sends back that shell's /out.
 AGENT = f"""
 stty -F /dev/ttyS2 raw -echo; exec 3<>/dev/ttyS2
 echo {PATIENCE} >/proc/sys/kernel/hung_task_timeout_secs
@@ -49,7 +49,7 @@ while read -r size <&3 && [ "$size" -gt 0 ]; do
 done
 mv /facts /out/guest
 """
-# `ask remove` runs a function of the test's, as with guest_line.SHELL.
+# `ask remove` runs a function of the test, as with guest_line.SHELL.
 ASK = """
 ask() { echo "ask $*" >&3; read -r answer <&3; [ "$answer" = ok ]; }
 """
@@ -61,9 +61,9 @@ Functions = Callable[[WatchedBoard], dict[str, Callable[[], object]]]
 class LiveGuest:
     """`with LiveGuest(programs=["stress"]) as guest: files = guest.run(["stress cycle ..."])`
 
-    options  the board's
+    options  the board's options
     files    pairs (path or bytes, guest path), as run_guest() takes them
-    choices  run_guest()'s: append, devices, memory
+    choices  run_guest()'s arguments append, devices, memory
     The guest is booted for the first command.
     """
 
@@ -90,10 +90,10 @@ class LiveGuest:
         then: str = LOCKS,
         restarts: bool = False,
     ) -> dict[str, bytes]:
-        """Run commands in the guest; what they left in /out, by name.
+        """Run commands in the guest; returns the files that they left in /out, by name.
 
-        functions  of the board: what the guest may ask for while they run, by name
-        then       the check that follows them, or nothing where the card has gone
+        functions  called with the board; returns what the guest may `ask` for, by name
+        then       the check after the commands; empty where the card has gone
         restarts   the commands end in another boot of the guest, which hands over no files
         """
         if not self.board:
@@ -105,11 +105,11 @@ class LiveGuest:
             files = self._follow(restarts)
             stats = self.board.stats()
             assert stats["unmapped"] == 0
-            assert set(stats["violations"]) <= TOLERATED, stats["violations"]
+            assert stats["violations"] == {}
         return files
 
     def power_off(self) -> None:
-        """The guest ends with whatever runs in it; its card must have broken no rule by then."""
+        """End the guest with all that runs in it. Fails if the card has broken a rule."""
         with self._or_its_end():
             self.channel.sendall(b"0\n")
             self.thread.join(STEP_SECONDS)
@@ -123,7 +123,7 @@ class LiveGuest:
     def _boot(self) -> None:
         self.line.open()
         self.reason = self.ended = self.error = self.channel = None
-        self.guest = run.prepare()  # what must be built first has time of its own
+        self.guest = run.prepare()  # outside the time limit: something may have to be built first
         self.board = WatchedBoard(build_executable(), register_map(), self.options, None)
         self.board.__enter__()
         self.thread = threading.Thread(target=self._run_guest, daemon=True)
@@ -146,12 +146,12 @@ class LiveGuest:
 
     @contextlib.contextmanager
     def _or_its_end(self) -> Iterator[None]:
-        """What fails ends the guest; the error then says that, and what the guest printed last."""
+        """End guest and board when the body fails; the error gets the guest's last output."""
         try:
             yield
         except BaseException as error:
             if isinstance(error, GuestLost):
-                self.thread.join(LAST_WORDS)  # it may be panicking, and has its own reason then
+                self.thread.join(LAST_WORDS)  # a panicking guest sets a reason of its own
             self.reason = f"{type(error).__name__}: {error}"
             self.thread.join(STEP_SECONDS)
             self._close(error)
@@ -170,7 +170,7 @@ class LiveGuest:
     # The line ----------------------------------------------------------------------------------
 
     def _follow(self, restarts: bool) -> dict[str, bytes]:
-        """Answer the guest until its script is over."""
+        """Answer the guest's requests until its script is over; returns the script's files."""
         deadline = time.monotonic() + STEP_SECONDS
         while True:
             self.channel.settimeout(max(deadline - time.monotonic(), 0.1))
@@ -198,4 +198,4 @@ class LiveGuest:
 
 
 class GuestLost(RuntimeError):
-    """The guest is not where it should be."""
+    """The guest closed its line, or sent a word that was not expected at this point."""

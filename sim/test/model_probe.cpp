@@ -2,27 +2,32 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The hard block and root complex without a gateware: commands on stdin are what the user drives at
-// the pins or the CPU does, lines on stdout are what the user sees and the host memory receives.
+// The hard block and root complex without a gateware. Commands on stdin are what user logic drives
+// at the pins, or what the CPU does. Lines on stdout are what user logic sees, and what the host
+// memory receives.
 //
 //   config OFFSET BYTES VALUE        write configuration space
-//   rq LAST KEEP FIRST_BE LAST_BE D0 .. D7    one beat, held until taken; cc LAST KEEP D0 .. D7
+//   rq LAST KEEP FIRST_BE LAST_BE D0 .. D7    one RQ beat, held until the block takes it
+//   cc LAST KEEP D0 .. D7            the same on CC
 //   msi                              one cycle of cfg_interrupt_msi_int
-//   read OFFSET BYTES                a host access to BAR0; write OFFSET BYTES VALUE
+//   read OFFSET BYTES                a host read of BAR0
+//   write OFFSET BYTES VALUE         a host write to BAR0
 //   offer LAST KEEP FIRST_BE LAST_BE D0 .. D7    one RQ beat for one cycle, taken or not
-//   seq NUMBER                       of the RQ packets that follow
-//   hold, take                       the user stops, goes on taking RC
+//   seq NUMBER                       sequence number of the RQ packets that follow
+//   hold                             user logic is not ready on RC from now on
+//   take                             user logic is ready on RC again
 //   grant 0|1                        pcie_cq_np_req from now on
-//   stall PERCENT                    of the cycles the block is not ready
-//   busy NS                          after each write the host takes nothing for so long
-//   state FC_SEL                     the credit pins; they are printed
+//   stall PERCENT                    share of the cycles in which the block is not ready
+//   busy NS                          the host takes nothing for so long after each write
+//   state FC_SEL                     select the credit pins and print them
 //   run CYCLES
-//   link KIND PAYLOAD MPS GAP_NS [GENERATION WIDTH]    payload rate of one saturated direction,
-//                                    in GB/s; picoseconds of one TLP, those that a wrong LCRC
-//                                    adds, and of the acknowledge latency limit
+//   link KIND PAYLOAD MPS GAP_NS [GENERATION WIDTH]    print the payload rate of one saturated
+//                                    direction in GB/s. Then in picoseconds: the time of one TLP,
+//                                    what a wrong LCRC adds, the acknowledge latency limit
 //
-// With the argument `straddle` completions share beats. Numbers are hexadecimal but for run and
-// link. Host memory is 64 KiB at 0x100000000, byte i holds i & 0xff. Rules are counted (warn) and
+// With the argument `straddle` two completions may share a beat. Numbers are hexadecimal, but
+// decimal for run and link. Host memory is 64 KiB at 0x100000000, byte i holds i & 0xff. Broken
+// rules do not end the program (warn); their names are printed at its end.
 // printed at the end.
 #include <algorithm>
 #include <array>
@@ -166,7 +171,7 @@ uint64_t Bench::next(std::istringstream &words) {
     return value;
 }
 
-// What the user drives at the pins; false: the verb is another one's.
+// Obey a verb that drives the pins; false: it is none of these.
 bool Bench::drive(const std::string &verb, std::istringstream &words) {
     PinsIn in = idle();
     if (verb == "msi") {
@@ -189,7 +194,7 @@ bool Bench::drive(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// What holds from now on.
+// Obey a verb that changes a setting from now on; false: it is none of these.
 bool Bench::set(const std::string &verb, std::istringstream &words) {
     if (verb == "hold" || verb == "take") {
         rc_ready_ = verb == "take";
@@ -211,7 +216,7 @@ bool Bench::set(const std::string &verb, std::istringstream &words) {
     return true;
 }
 
-// What the CPU does.
+// Obey a verb that is an access by the CPU; false: it is none of these.
 bool Bench::access(const std::string &verb, std::istringstream &words) {
     if (verb != "config" && verb != "read" && verb != "write") return false;
     uint64_t offset = next(words);

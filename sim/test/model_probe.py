@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Drive the hard-block model at its pins, without a gateware (model_probe.cpp).
 
-Descriptors are encoded and decoded here a second time, from PG213's tables and not from the C++.
+This module encodes and decodes descriptors from PG213's tables, independently of the C++ model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ RUN = 400  # cycles, longer than the default latencies
 
 @functools.cache
 def program() -> Path:
-    """The compiled probe, made once for the same sources."""
+    """The compiled probe, rebuilt when its sources change."""
     return build_probe(Path(__file__).with_suffix(".cpp"))
 
 
@@ -37,7 +37,7 @@ class Beat:
 
 @dataclass(frozen=True)
 class Seen:
-    """What came out: beats by interface, stored bytes, answers of host reads, broken rules."""
+    """What the probe printed: beats by interface, stored bytes, answers of host reads, rules."""
 
     cq: list
     rc: list
@@ -46,15 +46,15 @@ class Seen:
     broken: set
     interrupts: int
     rates: list
-    wire_ps: list = field(default_factory=list)  # of one TLP, beside each rate
-    replay_ps: list = field(default_factory=list)  # that a wrong LCRC adds
-    limit_ps: list = field(default_factory=list)  # the acknowledge latency limit
-    states: list = field(default_factory=list)  # the credit pins, by name
-    sequence: list = field(default_factory=list)  # pcie_rq_seq_num0/1, in order
+    wire_ps: list = field(default_factory=list)  # time of one TLP, for each rate
+    replay_ps: list = field(default_factory=list)  # time that a wrong LCRC adds, for each rate
+    limit_ps: list = field(default_factory=list)  # acknowledge latency limit, for each rate
+    states: list = field(default_factory=list)  # values of the credit pins, by name
+    sequence: list = field(default_factory=list)  # pcie_rq_seq_num0/1, in order of appearance
 
 
 def run(commands, straddle=False) -> Seen:
-    """Run `commands` from a reset block on, bus master, memory space and MSI enabled before."""
+    """Run `commands` on a fresh block with bus master, memory space and MSI enabled."""
     setup = ["config 4 2 6", "config 4a 2 1", "config 10 4 e0000000", "run 2"]
     result = subprocess.run(
         [program(), *(["straddle"] if straddle else [])],
@@ -95,7 +95,7 @@ def parse(text) -> Seen:
 
 
 def beats(interface, dwords, enables=()):
-    """Commands that offer the packet `dwords` beat by beat."""
+    """Commands that offer the packet `dwords` on an interface, beat by beat."""
     commands = []
     for at in range(0, len(dwords), BEAT_DWORDS):
         part = dwords[at : at + BEAT_DWORDS]

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot that sends back what it gets, and says when software tells it otherwise.
+"""Logic for the user slot that sends back what it gets, and can change the ends of packets.
 
-Two registers decide what becomes of the end of a packet: it can be left out, so that a buffer is
-full or the flush time ends it, and it can come with an error.
+Two registers act on `last`. With `ends` at 0 no packet ends, so a c2h buffer is ended by being
+full or by the flush time. With `bad` at 1 each packet carries an error.
 """
 
 from litex.gen import LiteXModule

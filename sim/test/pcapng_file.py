@@ -11,7 +11,10 @@ NAMES = ("CQ", "CC", "RQ", "RC", "MSI")
 
 
 def read(data: bytes):
-    """(blocks' options by interface name, [(interface, ticks, flags, bytes)]); asserts the form."""
+    """Parse a file; returns (options by interface name, [(interface, ticks, flags, bytes)]).
+
+    Fails where the form of a block is not as the pcapng specification has it.
+    """
     interfaces, packets, at = [], [], 0
     while at < len(data):
         kind, length = struct.unpack_from("<II", data, at)

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Runs pins_bench.sv on the model, through the same glue as the board's gateware: straddle on, a
-// Gen2 x4 link, the default tags.
+// Runs pins_bench.sv on the model, through the same C++ glue as the board's gateware. Straddle is
+// on, the link is Gen2 x4, the number of tags is the default.
 #include <numeric>
 
 #include "gateware.hpp"

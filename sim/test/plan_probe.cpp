@@ -2,8 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Obeys lines on standard input (test_plan): `add NOW CYCLE COMMAND` answers "added" or why it was
-// not, `take NOW` with every command whose cycle has come, one a line, and then with a line ".".
+// Obeys lines on standard input for test_plan.py. `add NOW CYCLE COMMAND` answers "added", or why
+// the command was not added. `take NOW` answers with every command whose cycle has come, one a
+// line, and then with a line ".".
 
 #include "plan.hpp"
 

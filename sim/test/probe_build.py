@@ -20,9 +20,9 @@ FLAGS = ["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{build.BOARD}"]
 
 
 def build_probe(source: Path) -> Path:
-    """The program made of `source` and the model, once for the same text.
+    """The program made of `source` and the model, built once for the same sources.
 
-    Several tests want it at a time: one builds it, the others wait.
+    Several tests may ask for it at the same time: one of them builds it, the others wait.
     """
     sources = [source, *sorted(build.BOARD.glob("pcie4/*.cpp"))]
     digest = hashlib.sha256()

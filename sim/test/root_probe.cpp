@@ -2,17 +2,21 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The root complex without hard block and gateware: commands on stdin are the card's TLPs and the
-// host's settings, lines on stdout are what the card and the host memory get, each with its time.
+// The root complex without hard block and gateware. Commands on stdin are the card's TLPs and the
+// host's settings. Lines on stdout are what the card and the host memory receive, with its time.
 //
 //   latency SPEC, miss SPEC, stall SPEC, split NAME, size BYTES, reorder 0|1, seed N, fault SPEC
 //   config OFFSET BYTES VALUE            write configuration space
-//   mrd ADDRESS DWORDS TAG FIRST_BE LAST_BE       a read leaves the pins now
-//   mwr ADDRESS DWORDS ATTRIBUTES                 a write, stored as one line
-//   cpl TAG BYTE_COUNT DWORD             the answer to a host's read; host OFFSET: such a read
-//   peer read|write OFFSET SIZE COUNT TAGS GAP_NS      what another device asks of the card
-//   pcpl TAG LOW BYTE_COUNT DWORDS OFFSET         an answer, with the peer's pattern from OFFSET on
-//   run NS                               in steps of 4 ns
+//   mrd ADDRESS DWORDS TAG FIRST_BE LAST_BE       a read leaves the card's pins now
+//   mwr ADDRESS DWORDS ATTRIBUTES        a write leaves the card's pins; printed when it is stored
+//   host OFFSET                          the host reads a dword of BAR0
+//   cpl TAG BYTE_COUNT DWORD             the card answers such a read
+//   peer read|write OFFSET SIZE COUNT TAGS GAP_NS      another device accesses the card
+//   pcpl TAG LOW BYTE_COUNT DWORDS OFFSET         the card answers it, with the peer's pattern at
+//                                        OFFSET as data
+//   peer-stats                           print the peer's counters
+//   full                                 print whether the transmit buffer is full
+//   run NS                               let time pass in steps of 4 ns
 //
 // Addresses, enables and configuration are hexadecimal. Byte i of host memory is i & 0xff.
 #include <cstdio>

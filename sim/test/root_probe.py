@@ -15,7 +15,7 @@ from probe_build import build_probe
 
 @functools.cache
 def program() -> Path:
-    """The compiled probe, made once for the same sources."""
+    """The compiled probe, rebuilt when its sources change."""
     return build_probe(Path(__file__).with_suffix(".cpp"))
 
 
@@ -38,10 +38,13 @@ class Completion:
 
 @dataclass
 class Seen:
-    """What happened, in order.
+    """What the probe printed, in order.
 
-    stored: (ns, address, bytes); answers: (ns, ok) of host reads; full: the transmit buffer;
-    requests: (ns, write, address, dwords, tag, data); peer: its counts, in the order of PEER.
+    stored    (ns, address, bytes) of each write
+    answers   (ns, ok) of each host read
+    full      whether the transmit buffer was full, at each `full`
+    requests  (ns, write, address, dwords, tag, data) that the card received
+    peer      the peer's counters, in the order of PEER
     """
 
     completions: list = field(default_factory=list)
@@ -64,7 +67,7 @@ def payload(text):
 
 
 def run(*commands, refused=False):
-    """What the root complex did; with `refused` the error that it ended with."""
+    """Run commands on a fresh root complex; with `refused` return the error that ended it."""
     setup = ["config 4 2 6", "config 10 4 e0000000"]
     result = subprocess.run(
         [program()], input="\n".join([*setup, *commands, ""]), text=True, capture_output=True

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Doorbell and interrupt by the card's stamps, beside the same two by the TLP log."""
+"""Times of doorbell and interrupt, once by the card's stamps and once by the TLP log."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 from board_client import HIGH_MEMORY
 
 TICK_NS = 4
-BACK = HIGH_MEMORY + 4096  # where c2h writes
+BACK = HIGH_MEMORY + 4096  # bus address that c2h writes to
 BAR0_OFFSETS = 0x1FFFF
 
 
 @dataclass(frozen=True)
 class Bus:
-    """The way to the registers, in ns. The board may take several writes close together."""
+    """Timing of the card's register bus, in ns. The board may take several writes in a row."""
 
-    way: int  # of a write that finds the bus free: from its beat on CQ to the bus
-    keeps: int  # that a write keeps the bus
+    way: int  # from a write's beat on CQ to its register, when the bus is free
+    keeps: int  # for which one write occupies the bus
 
 
 BUSES = {"lanebox": Bus(way=12, keeps=4), "litepcie": Bus(way=20, keeps=20)}
@@ -27,7 +27,7 @@ BUSES = {"lanebox": Bus(way=12, keeps=4), "litepcie": Bus(way=20, keeps=20)}
 
 @dataclass(frozen=True)
 class Pair:
-    """In ns of one clock, whose zero is whoever's that kept it."""
+    """Times in ns of one clock. The zero is that of the clock: the card's or the log's."""
 
     doorbell: float
     interrupt: float
@@ -37,14 +37,14 @@ class Pair:
 
 
 def stamps(card):
-    """What the card's registers say; a message has come."""
+    """Read doorbell and interrupt from the card's stamps; a message must have been sent."""
     assert card.read("stamps_waiting") == 0
     doorbell, interrupt = card.read("stamps_doorbell"), card.read("stamps_interrupt")
     return Pair(TICK_NS * doorbell, TICK_NS * interrupt)
 
 
 def open_loopback(card):
-    """Both directions run, h2c into c2h, with empty tables; only c2h interrupts."""
+    """Start both directions with empty tables, h2c looped into c2h; only c2h interrupts."""
     card.memory(HIGH_MEMORY, 2 * 4096)
     card.write("pcie_dma0_loopback_enable", 1)
     card.enable_interrupts("c2h")
@@ -54,18 +54,18 @@ def open_loopback(card):
 
 
 def transfer(card, size):
-    """`size` bytes there and back: the last write before the message is h2c's doorbell."""
+    """Send `size` bytes to the card and back. h2c's doorbell is the last write before the MSI."""
     card.add_descriptor("c2h", BACK, size, interrupt=True)
     card.add_descriptor("h2c", HIGH_MEMORY, size)
 
 
 def zero_of(counters, log):
-    """What device time has on top of the log's clock, by what both say of the last TLP on RQ."""
+    """The card's time minus the log's, in ns, from what both say of the last write on RQ."""
     return TICK_NS * counters["rq_last"] - log.on("RQ", "MWr")[-1].ns
 
 
 def arrivals(writes, endpoint):
-    """Each of these writes of the host with the time at which it reaches its register."""
+    """Yield each of these host writes with the time in ns at which it reaches its register."""
     bus, at = BUSES[endpoint], 0
     for tlp in writes:
         at = max(tlp.ns + bus.way, at + bus.keeps)
@@ -73,7 +73,7 @@ def arrivals(writes, endpoint):
 
 
 def doorbells(log, card, endpoint="lanebox"):
-    """When h2c's doorbells reached their register."""
+    """The times in ns at which h2c's doorbells reached their register."""
     push = card.address("pcie_dma0_reader_table_we")
     return [
         at
@@ -83,5 +83,5 @@ def doorbells(log, card, endpoint="lanebox"):
 
 
 def pairs(bells, messages):
-    """Each of these doorbells with the first of these messages behind it."""
+    """Pair each doorbell with the first message after it."""
     return [Pair(bell, next(ns for ns in messages if ns > bell)) for bell in bells]

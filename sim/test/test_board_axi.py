@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The AXI4 bus of user logic in BAR2, with a memory that takes 50 cycles behind it."""
+"""User logic's AXI4 bus in BAR2: accesses, rate and latency of a memory that takes 50 cycles."""
 
 import random
 import struct
@@ -22,7 +22,7 @@ from sim.measure import Conditions
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 WINDOW = peer.Place(2, layouts.AXI_BASE)
 LONGEST, PAGE = 600, 4096
-BLOCKED_WRITES = 8000  # of 64 bytes: 24,000 cycles
+BLOCKED_WRITES = 8000  # writes of 64 bytes: 24,000 cycles
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def bar(slow):
 @each_seed(2)
 @pytest.mark.parametrize("stall", [0, 50])
 def test_any_access_finds_what_was_written(slow, stall, seed):
-    """Host accesses of any size at any offset, a page's end included, against an array of bytes."""
+    """Host accesses of any size at any offset, also across pages, agree with an array of bytes."""
     rng = random.Random(seed)
     options = ["--stall", str(stall), "--seed", str(seed), "--mps", rng.choice(["128", "512"])]
     model = bytearray(SIZE)
@@ -66,13 +66,13 @@ def test_any_access_finds_what_was_written(slow, stall, seed):
 
 @pytest.mark.parametrize("size", [64, 128, 256])
 def test_a_memory_of_50_cycles_is_read_at_the_limit(bar, size):
-    """32 reads are on their way at a time, so the latency does not show."""
+    """With 32 reads in flight, reads of the slow memory reach at least 95 % of CC's limit."""
     entry = bar.read_row("p2p_read_axi50", WINDOW, size, limits.cc(size, 256))
     assert entry.ratio >= 0.95 and entry.violations == 0
 
 
 def test_with_one_credit_the_latency_shows(bar):
-    """The loop is that of block memory and the 50 cycles, and few more: nothing is prefetched."""
+    """With one read at a time the loop is block memory's plus 50 cycles: nothing is prefetched."""
     peer.set_credits(bar, 1)
     bar.fill(WINDOW, 64)
     rate, _ = bar.run("read", WINDOW, 64, 1000)
@@ -81,14 +81,14 @@ def test_with_one_credit_the_latency_shows(bar):
 
 
 def test_32_blocked_reads_hold_up_no_write(slow):
-    """The card has all the reads that it can have and answers none: writes go on as before."""
+    """While the card holds 32 unanswered reads, all that it can have, writes keep their rate."""
     with peer.Bar(slow.board, slow.gateware / "csr.json", Conditions()) as bar:
         free, stats = bar.run("write", bar.memory, 64, BLOCKED_WRITES)
         assert stats["cq"]["stalls"] == 0
         bar.register("user_hold", 1)
-        # This write is on CQ before the counts are cleared: they are to have the reads alone.
+        # The register write must reach CQ before the counts are cleared: only reads are to count.
         wait_until(lambda: bar.board.stats()["cq"]["tlps"] == BLOCKED_WRITES + 1, "the write")
-        # Slow enough that the bridge does not give the bus up meanwhile: that takes 65,536 cycles.
+        # At this pace the bridge does not give the bus up meanwhile, which takes 65,536 cycles.
         bar.board.command("set pace 100000")
         bar.board.command("clear")
         reads = [bar.client.send_read(2, WINDOW.offset + 64 * n, 8) for n in range(peer.CREDITS)]
@@ -105,7 +105,7 @@ def test_32_blocked_reads_hold_up_no_write(slow):
 
 
 def test_the_capability_table_names_the_window(bar):
-    """Software finds the bus without knowing what is in the user slot."""
+    """Software finds the AXI bus in the capability table, whatever logic is in the user slot."""
     table = bar.client.read(0, layouts.CAPABILITY_BASE, PAGE)
     words = struct.unpack(f"<{PAGE // 4}I", table)
     at, found = HEADER_WORDS, []
@@ -117,7 +117,7 @@ def test_the_capability_table_names_the_window(bar):
 
 
 def test_an_idle_card_answers_in_few_cycles(slow):
-    """With the bus in it, block memory takes 5 cycles as without: make bench has the rows."""
+    """With the AXI bus built in, an idle card's reads take as few cycles as without it."""
     rows = {
         entry.id: entry
         for entry in idle_reads.rows(slow.board, slow.gateware / "csr.json", Conditions())
@@ -128,6 +128,6 @@ def test_an_idle_card_answers_in_few_cycles(slow):
 
 
 def test_the_memory_makes_no_registers(bar):
-    """Its contents are seen through the bus alone, not page by page among the registers."""
+    """The user slot's memory is reached over the AXI bus, and adds no registers to csr.json."""
     names = [name for name in bar.csr["csr_registers"] if name.startswith("user_")]
     assert names == ["user_hold"]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two BARs, accesses of every size, and what the gateware is told about itself by cfg_mgmt."""
+"""Two BARs, accesses of every size, the card as a peer's target, and configuration by cfg_mgmt."""
 
 import random
 
@@ -19,7 +19,7 @@ PAGE = 4096
 
 
 def tlps_of(address, count, most):
-    """The requests of an access: from its first byte on, up to `most` bytes, inside pages."""
+    """The TLPs of one access as (address, dwords, enables): at most `most` bytes, within a page."""
     found, end = [], address + count
     while address < end:
         stop = min(end, address - address % 4 + most, (address // PAGE + 1) * PAGE)
@@ -33,7 +33,7 @@ def tlps_of(address, count, most):
 
 
 def test_bar2_is_sized_as_64_bit_prefetchable(bench):
-    """All ones give the size; both dwords take an address; region 2 has the same size."""
+    """All ones written to BAR2 give its size; it is 64 bit and prefetchable; region 2 agrees."""
     with bench("--bar2", "64K") as (_, card):
         assert card.config_read(0x18) & 0xF == 0xC
         card.config_write(0x18, 0xFFFF_FFFF)
@@ -44,7 +44,7 @@ def test_bar2_is_sized_as_64_bit_prefetchable(bench):
 
 
 def test_without_the_option_there_is_no_bar2(bench):
-    """Its registers read zero, its region has no size, an access is refused."""
+    """Without --bar2 BAR2's registers read zero, its region has no size, an access is refused."""
     with bench() as (_, card):
         assert card.config_read(0x18) == card.config_read(0x1C) == 0
         assert card.client.region_info(2)[1] == 0
@@ -54,13 +54,13 @@ def test_without_the_option_there_is_no_bar2(bench):
 
 @pytest.mark.parametrize("size", ["3K", "12K", "1", "-4K", "32G", "4Q", "x"])
 def test_a_bar2_that_cannot_be_is_refused(size):
-    """Neither below 4 KiB, nor above 16 GiB, nor anything but a power of two."""
+    """A BAR2 below 4 KiB, above 16 GiB or not a power of two is refused with status 2."""
     status, _, error = run_board(build_bench(), "--socket", "/nonexistent/b", "--bar2", size)
     assert status == 2 and "power of two from 4K to 16G" in error
 
 
 def test_the_two_bars_are_two_memories(bench):
-    """The same offset in each holds its own; the descriptor's BAR and aperture tell them apart."""
+    """The same offset of each BAR holds its own data; each access's TLP has its BAR's address."""
     with bench("--bar2", "64K", log=True) as (board, card):
         card.write(MEMORY0 // 2, 0x1111_1111)
         card.write(MEMORY0 // 2, 0x2222_2222, bar=BAR2)
@@ -73,7 +73,8 @@ def test_the_two_bars_are_two_memories(bench):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_any_access_reads_back_what_was_written(bench, seed):
-    """1 to 4096 bytes at any offset of either BAR: right bytes, right requests, none too many."""
+    """Accesses of 1 to 4096 bytes at any offset of either BAR: right data, and exactly the right
+    TLPs for MPS and MRRS."""
     print(f"seed {seed + SHIFT}")
     rng = random.Random(seed + SHIFT)
     mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512, 1024, 4096])
@@ -112,7 +113,7 @@ def test_any_access_reads_back_what_was_written(bench, seed):
 
 
 def test_a_store_of_64_bytes_is_one_tlp(bench):
-    """And so is a load of it: what a write-combining buffer makes."""
+    """A store or a load of up to 64 bytes is one TLP, as a write-combining buffer makes it."""
     with bench("--bar2", "64K", log=True) as (board, card):
         for size in (16, 32, 64):
             card.client.write(BAR2, 0x40, bytes(range(size)))
@@ -123,7 +124,7 @@ def test_a_store_of_64_bytes_is_one_tlp(bench):
 
 @pytest.mark.parametrize("size,tags", [(4, 1), (64, 8), (256, 32), (512, 256)])
 def test_the_peer_reads_and_writes_either_bar(bench, size, tags):
-    """`peer read bar2 ...`: every byte as written, every completion as the specification wants."""
+    """A peer reads from either BAR what it wrote there, and no completion has a fault."""
     with bench("--bar2", "64K", "--mps", "512", mps=512) as (board, card):
         for bar, offset in ((BAR0, MEMORY0), (BAR2, 0x3000)):
             count = PAGE // size
@@ -151,7 +152,7 @@ def test_the_peer_stays_inside_its_bar(bench):
 
 
 def test_the_card_reads_its_own_configuration_space(bench):
-    """cfg_mgmt yields any dword as the host reads it, within a few cycles of the request."""
+    """A cfg_mgmt read returns what the host reads at that dword, within 2 to 8 cycles."""
     with bench("--bar2", "64K") as (_, card):
         for dword in (0x00, 0x04, 0x10, 0x18, 0x40, 0x78, 0x80, 0x100, 0x1C0, 0xFFC):
             assert card.manage(dword // 4) == card.config_read(dword)
@@ -159,7 +160,7 @@ def test_the_card_reads_its_own_configuration_space(bench):
 
 
 def test_extended_tags_as_the_card_sees_them(bench):
-    """Device Control's Extended Tag Enable follows what the host writes."""
+    """The card reads Extended Tag Enable of Device Control as the host last wrote it."""
     with bench() as (_, card):
         for enabled in (0, 1, 0):
             control = card.config_read(0x78, 2) & ~0x100 | enabled << 8

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Building the board: once for the same content, never half, and not from what is mis-simulated."""
+"""Building the board: once for the same content, never half, never from mis-simulated Verilog."""
 
 import multiprocessing
 import os
@@ -28,7 +28,7 @@ while [ "$1" != -C ]; do shift; done
 
 @pytest.fixture
 def fake_tools(tmp_path, monkeypatch):
-    """A verilator and a make that do as they are told, and a cache of their own."""
+    """A verilator and a make that run the given shell text, and a cache of the test's own."""
     tools = tmp_path / "tools"
     tools.mkdir()
 
@@ -45,7 +45,7 @@ def fake_tools(tmp_path, monkeypatch):
 
 
 def left_over():
-    """What a build that failed has left in the cache."""
+    """The names of what a failed build has left in the cache."""
     return sorted(path.name for path in build.CACHE.glob("*"))
 
 
@@ -63,7 +63,7 @@ def test_the_same_content_is_built_once(gateware, executable, monkeypatch):
 
 
 def test_the_boards_that_nobody_asks_for_are_removed(tmp_path):
-    """The latest stay, and what is being built beside them."""
+    """forget() keeps the latest boards, and folders that are still being built."""
     for age, name in enumerate(["old.123", "b", "a", "d", "c"]):
         (tmp_path / name).mkdir()
         (tmp_path / name / "board").touch()
@@ -73,7 +73,7 @@ def test_the_boards_that_nobody_asks_for_are_removed(tmp_path):
 
 
 def test_what_the_build_depends_on(gateware, tmp_path):
-    """Flags and the bytes of each Verilog and C++ source make another build; paths do not."""
+    """A change of the flags or of a source's bytes needs a new build; a new path does not."""
     sources = build._gateware_sources(gateware)
     flags = list(build.VERILATOR_FLAGS)
     digest = build._digest(sources, flags)
@@ -87,7 +87,7 @@ def test_what_the_build_depends_on(gateware, tmp_path):
 
 
 def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
-    """A change in sim/board is seen, in headers and leaf cells too."""
+    """A change in any source of sim/board needs a new build, also in headers and leaf cells."""
     sources = build._gateware_sources(gateware)
     before = build._digest(sources, [])
     listed = build._board_sources()
@@ -101,7 +101,7 @@ def test_the_boards_own_sources_count(gateware, tmp_path, monkeypatch):
 
 
 def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, monkeypatch):
-    """Another memory image is another directory around the same executable; its words are there."""
+    """Gateware with another memory image shares the executable; the board has the new words."""
     words = [0x01020304 * (i + 1) & 0xFFFF_FFFF for i in range(16)]
     image = tmp_path / "words.hex"
     image.write_text("".join(f"{word:08x}\n" for word in words))
@@ -128,21 +128,21 @@ def test_memory_images_are_not_compiled_in(start_board, executable, tmp_path, mo
     ],
 )
 def test_a_block_that_is_never_run_is_fatal(line):
-    """Verilator's only trace of a mis-simulation ends the build and quotes the line."""
+    """ALWNEVER, Verilator's only sign of a mis-simulation, ends the build and quotes the line."""
     with pytest.raises(BuildError) as error:
         check_verilate_log(f"%Warning-WIDTH: a.v:1:1: width\n{line}\n- done\n")
     assert line in str(error.value) and "lanebox.litex_verilog" in str(error.value)
 
 
 def test_other_warnings_are_not():
-    """Vendor and LiteX Verilog is full of warnings that mean nothing."""
+    """Other warnings do not end the build: vendor and LiteX Verilog is full of harmless ones."""
     check_verilate_log(
         "%Warning-WIDTH: a.v:1:1: ALWNEVER is not this\n%Warning-STMTDLY: b.v:2:2: x\n"
     )
 
 
 def test_a_fatal_warning_leaves_no_build(fake_tools, gateware):
-    """A log with the warning is not overlooked although verilator itself is content."""
+    """A log with ALWNEVER fails the build although verilator succeeded, a second time as well."""
     fake_tools(verilate='echo "%Warning-ALWNEVER: lanebox.v:1:1: never"')
     for _ in range(2):
         with pytest.raises(BuildError, match="ALWNEVER"):
@@ -152,7 +152,7 @@ def test_a_fatal_warning_leaves_no_build(fake_tools, gateware):
 
 @pytest.mark.parametrize("step", ["verilate", "make"])
 def test_a_step_that_fails_shows_its_last_lines(fake_tools, gateware, step):
-    """The error has the step, its status and the end of its log; nothing is left behind."""
+    """The error names the step, its status and the end of its log; nothing stays in the cache."""
     fake_tools(**{step: 'echo "the reason"; exit 3'})
     with pytest.raises(BuildError) as error:
         build_board(gateware, quiet=True)
@@ -171,7 +171,7 @@ def test_gateware_that_is_missing(tmp_path):
 
 
 def test_the_command_line_fails_with_status_1(tmp_path):
-    """`python -m sim.board.build` says the same on stderr, without a traceback."""
+    """On the command line a failed build is status 1 and the reason on stderr, no traceback."""
     command = [sys.executable, "-m", "sim.board.build", "--gateware", str(tmp_path)]
     result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 1 and "sources.txt is missing" in result.stderr
@@ -186,7 +186,7 @@ def test_a_tool_that_is_missing(gateware, tmp_path, monkeypatch):
 
 
 def test_two_builds_at_once(fake_tools, gateware):
-    """Two that build the same thing at the same time both get it, and one of it stays."""
+    """Two simultaneous builds of the same thing both succeed and share one cache entry."""
     fake_tools(make='sleep 0.2; echo "#!/bin/sh" > $2/board')
     processes = multiprocessing.get_context("fork")
     results = processes.Queue()

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Buffers of any number of bytes at any address, both ways, and what lies around them.
+"""DMA of buffers with any number of bytes at any address, in both directions.
 
-Memory is compared as a whole with a model of it, so that a byte too many shows.
+The whole memory is compared with a model of it, so that a byte written too far is noticed.
 """
 
 import random
@@ -14,14 +14,14 @@ from seeds import each_seed
 
 LOW_MEMORY = 0x1000_0000
 PAGE = 4096
-SLOT = 4 * PAGE  # of memory for a buffer
-COUNT = 64  # buffers of a run
+SLOT = 4 * PAGE  # bytes of memory for each buffer
+COUNT = 64  # buffers in a run
 UNTOUCHED = 0x5A
 LENGTHS = (1, 3, 4, 31, 32, 33, 64, 96, 127, 128, 255, 256, 508, 511, 512, 513, 1504, 4096, 4097)
 
 
 def places(rng, base):
-    """Addresses with any low bits, weighted to the ends of pages."""
+    """Addresses with any low bits, most of them near the start or end of a page."""
     for n in range(COUNT):
         inside = rng.choice([rng.randrange(PAGE), PAGE - rng.randrange(1, 40), rng.randrange(4)])
         yield base + n * SLOT + inside
@@ -30,7 +30,7 @@ def places(rng, base):
 @pytest.mark.parametrize("stall", [0, 30])
 @each_seed(10)
 def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
-    """Through the DMA's own loopback, by descriptors of the same lengths at other addresses."""
+    """The DMA's loopback copies buffers of any length between any addresses, and nothing else."""
     rng = random.Random(seed)
     mps, mrrs = rng.choice([128, 256, 512]), rng.choice([128, 256, 512])
     options = ["--seed", seed, "--stall", stall, "--rcb", rng.choice([64, 128]),
@@ -59,7 +59,7 @@ def test_any_bytes_from_anywhere_to_anywhere(start_board, stall, seed):
 
 
 def test_a_buffer_of_no_bytes_counts_and_writes_nothing(start_board):
-    """Between two others: they get what the stream brings, without a gap."""
+    """A c2h buffer of no bytes is counted; the data goes on without a gap in the next buffer."""
     with start_board() as board:
         card = board.card()
         source, sink = card.memory(HIGH_MEMORY, PAGE), card.memory(LOW_MEMORY, PAGE)

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`clear` sets every counter to zero: the endpoint's all of them, the bridge's those of the bridge.
+"""`clear` sets every counter to zero: the endpoint's bit clears all, the bridge's bit its own.
 
-The names are those that the gateware makes registers of. Each must be made to count by a round
-here, or stand among those that a test of the SpinalHDL sources makes count.
+The names come from the tables from which the gateware makes its registers. Each counter must be
+made to count by a round here, or be cleared by a SpinalHDL test in IN_SPINAL.
 """
 
 import pytest
@@ -26,13 +26,13 @@ NAMES = {
     )
     for name in table
 }
-# The host's own accesses: reading any register counts.
+# The host's own accesses to read the counters make these count.
 READING = {f"{BRIDGE}_{name}" for name in ("reads", "writes", "completions")}
 
-# The board's hard block cuts no TLP short, never has 31 writes that wait for the link, keeps RC's
-# beats apart enough; no bus of the card fails.
-# Whatever counts in these suites is cleared there, by a list that the component itself has. The
-# back pressure of RC counts nowhere, since RC is never held off.
+# Counters that nothing makes count on the board. Its hard block cuts no TLP short, never has 31
+# writes waiting for the link, and keeps RC's beats apart. No bus of the card fails. RC is never
+# held off, so its back pressure counts nowhere. The named suite clears each counter by a list that
+# the component itself has.
 IN_SPINAL = {
     "pcie_endpoint_host_discontinued": "CompleterTest",
     "pcie_endpoint_device_number_waits": "RequesterTest",
@@ -44,31 +44,31 @@ IN_SPINAL = {
     "mmio_writes_failed": "MmioErrorTest",
 }
 
-HOLE = 0x1C000  # of BAR0: nothing is there
+HOLE = 0x1C000  # offset in BAR0 at which nothing answers
 TOTAL = 128 * 1024
 CLEAR_BIT = {ENDPOINT: 1 << 0, BRIDGE: 1 << 1}
 
 
 def run_h2c(card):
-    """Everything once over the link; what becomes of the data does not matter."""
+    """Start an h2c run over TOTAL bytes; what becomes of the data does not matter."""
     card.write("pattern_control", H2C_CHECK)
     card.program("h2c", slices(HIGH_MEMORY, TOTAL, 8192), "none")
     card.start("h2c")
 
 
 def host_requests(board, card):
-    """What the card refuses: nothing there, read only, half a register, a hole in the enables."""
+    """Requests that the card refuses: no target, read only, half a register, a hole in enables."""
     card.mmio_read(HOLE)
     card.mmio_write(HOLE, 0)
     card.mmio_write(layouts.CAPABILITY_BASE, 0)
     card.mmio_write(card.address("ctrl_scratch"), 0, 1)
-    card.read("ctrl_scratch")  # the writes are done: the fault is not for one of them
+    card.read("ctrl_scratch")  # all writes are done now, so the fault cannot hit one of them
     board.command("fault wrong-be")
     card.client.write(BAR0, layouts.MEMORY_BASES[0], bytes(16))
 
 
 def failed_reads(board, card):
-    """Reads with every fault that the host can make; some are answered after their timeout."""
+    """Reads with every fault that the host can make; some answers come after their timeout."""
     for n, fault in enumerate(
         ("ur", "ca", "poison", "byte-count", "unexpected", "duplicate", "drop-completion")
     ):
@@ -78,11 +78,11 @@ def failed_reads(board, card):
 
 
 def slow_link(board, card):
-    """Reads wait for a tag."""
+    """An h2c run on a slow link, where reads wait for a tag."""
     run_h2c(card)
 
 
-# By what makes them count: the board's options, how, and the names.
+# By what makes them count: (the board's options, the function, the counters' names).
 ROUNDS = {
     "the host's requests": ((), host_requests, {
         "pcie_endpoint_host_unsupported", "pcie_endpoint_host_dropped",
@@ -100,14 +100,14 @@ ROUNDS = {
 
 
 def test_every_counter_has_a_round():
-    """A new counter must be made to count, here or in its component's own suite."""
+    """Every counter of NAMES is in exactly one round, or in IN_SPINAL."""
     here = [names for _, _, names in ROUNDS.values()]
     assert set().union(*here, IN_SPINAL) == NAMES
     assert sum(map(len, here)) + len(IN_SPINAL) == len(NAMES)
 
 
 def clear(card, bank):
-    """Only that: the other fields of the register keep what they have."""
+    """Set the clear bit; the other fields of the register keep their values."""
     name = f"{bank}_control"
     card.write(name, card.read(name) | CLEAR_BIT[bank])
 
@@ -123,7 +123,8 @@ def uncounted(card, names):
 
 
 def still(card, names, seen):
-    """The number of accesses is small: that of those that were made to read the registers."""
+    """The counters that were not cleared. Those in READING count this look at the registers, too:
+    at most two accesses for each counter."""
     return {name for name in names
             if (seen[name] > 2 * len(NAMES) if name in READING else seen[name])}  # fmt: skip
 
@@ -131,15 +132,16 @@ def still(card, names, seen):
 @pytest.mark.parametrize("bank", [ENDPOINT, BRIDGE])
 @pytest.mark.parametrize("name", ROUNDS)
 def test_clear_sets_every_counter_to_zero(start_board, name, bank):
-    """Each counter of the round has counted; after the endpoint's clear, or the bridge's own for
-    the bridge, it is zero. The bridge's clear leaves the endpoint's counters alone."""
+    """Each counter of the round has counted, and is zero after a clear of its bank. The endpoint's
+    clear reaches all counters; the bridge's clear leaves the endpoint's alone."""
     options, provoke, names = ROUNDS[name]
-    # All tags together fit the completion space: its rule counts a lost read for ever.
+    # At these sizes the reads of all tags fit the completion space. The model keeps the space of a
+    # lost read for ever, so its rule would break otherwise.
     with start_board(*options, "--rcb", 128) as board:
         card = board.card(mps=128, mrrs=128)
         card.memory(HIGH_MEMORY, TOTAL)
         for _ in range(3 * len(NAMES)):
-            card.read("ctrl_scratch")  # more than are made to look at the counters
+            card.read("ctrl_scratch")  # more reads than it takes to look at all counters
         provoke(board, card)
 
         wait_until(lambda: not uncounted(card, names), f"counts of {name}", seconds=20)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clients that misbehave, leave or queue up: the board refuses, survives, serves the next."""
+"""Clients that misbehave, leave or queue up: the board refuses, survives and serves the next."""
 
 import contextlib
 import errno
@@ -36,7 +36,7 @@ from vfio_client import (
 BAR0_BYTES = 0x20000
 BAR2, BAR2_BYTES = 2, 0x200000
 SCRATCH_AT_RESET = 0x12345678
-CUT_OFF_SECONDS = 5  # after which the board gives a client up that stops inside a message
+CUT_OFF_SECONDS = 5  # seconds after which the board drops a client that stops inside a message
 
 
 def refused(client, command, body=b""):
@@ -91,7 +91,7 @@ def test_the_device_describes_itself(start_board):
     ],
 )
 def test_an_access_outside_is_refused(start_board, region, offset, count):
-    """Reads and writes outside a region, or of no or too many bytes: EINVAL, no TLP."""
+    """A read or write outside a region, or of no or too many bytes, is EINVAL and makes no TLP."""
     access = ACCESS.pack(offset, region, count)
     with start_board(log=True) as board:
         card = board.card()
@@ -105,7 +105,7 @@ def test_an_access_outside_is_refused(start_board, region, offset, count):
 
 
 def test_good_writes_beside_bad_ones_are_done(start_board):
-    """In a message of many writes one that is refused does not take the others with it."""
+    """In a message of many writes a refused one does not keep the others from being done."""
     with start_board() as board:
         card = board.card()
         card.client.write_multi(
@@ -134,7 +134,7 @@ def test_an_unknown_command_is_refused(start_board, command):
     ],
 )  # fmt: skip
 def test_a_short_message_is_refused(start_board, command, needed):
-    """A message without all of its fields is EINVAL; the connection goes on."""
+    """A message that lacks a field is EINVAL, and the connection stays open."""
     with start_board() as board:
         client = board.connect()
         for size in (0, 1, needed - 1):
@@ -143,7 +143,7 @@ def test_a_short_message_is_refused(start_board, command, needed):
 
 
 def test_a_write_without_its_data_is_refused(start_board):
-    """A write that announces more bytes than it brings changes nothing."""
+    """A write that announces more bytes than it brings is EINVAL and changes nothing."""
     with start_board() as board:
         card = board.card()
         assert refused(card.client, REGION_WRITE, ACCESS.pack(4, BAR0, 4) + b"\0\0") == errno.EINVAL
@@ -159,7 +159,7 @@ def test_a_write_without_its_data_is_refused(start_board):
     [(0, 0, 1), (1, 0, 2), (1, 1, 1), (2, 0, 1), (5, 0, 0), (1, 0xFFFF_FFFF, 1)],
 )
 def test_interrupts_that_do_not_exist_are_refused(start_board, index, start, count):
-    """Only vector 0 of MSI can be set."""
+    """Setting any interrupt but vector 0 of MSI is EINVAL."""
     with start_board() as board:
         body = struct.pack("<IIIII", 20, 0x24, index, start, count)
         assert refused(board.connect(), SET_IRQS, body) == errno.EINVAL
@@ -167,7 +167,7 @@ def test_interrupts_that_do_not_exist_are_refused(start_board, index, start, cou
 
 @pytest.mark.parametrize("index", [9, 0xFFFF_FFFF])
 def test_regions_and_interrupts_beyond_the_last_are_refused(start_board, index):
-    """Information about what does not exist is EINVAL."""
+    """A request for information about a region or interrupt that does not exist is EINVAL."""
     with start_board() as board:
         client = board.connect()
         region = struct.pack("<IIIIQQ", 32, 0, index, 0, 0, 0)
@@ -177,7 +177,8 @@ def test_regions_and_interrupts_beyond_the_last_are_refused(start_board, index):
 
 @pytest.mark.parametrize("size", [0, 15, (16 << 20) + 1, 0xFFFF_FFFF])
 def test_an_impossible_size_ends_the_connection(start_board, size):
-    """After a header whose size cannot be, nothing would make sense; the next client is served."""
+    """A header with an impossible size ends the connection: the rest of the stream has no sense.
+    The next client is served."""
     with start_board() as board:
         client = board.connect()
         client.send(DEVICE_INFO, size=size)
@@ -186,7 +187,7 @@ def test_an_impossible_size_ends_the_connection(start_board, size):
 
 
 def test_another_major_version_is_refused(start_board):
-    """A client of another protocol gets an error, not a conversation."""
+    """A client of another major version gets EINVAL; one without a version is disconnected."""
     with start_board() as board:
         client = board.connect(greet=False)
         assert refused(client, VERSION, struct.pack("<HH", 1, 0) + b"{}\0") == errno.EINVAL
@@ -197,11 +198,11 @@ def test_another_major_version_is_refused(start_board):
 
 @each_seed(20)
 def test_garbage(start_board, seed):
-    """Random bytes, with and without a good header before them, kill nothing."""
+    """After clients that send random bytes, some behind a good header, the board still serves."""
     rng = random.Random(seed)
     with start_board("--rules", "off") as board:
         for _ in range(10):
-            # The board may hang up in the middle of it.
+            # the board may close the connection before all is sent
             with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(BrokenPipeError):
                 client.connect(str(board.socket))
                 for _ in range(rng.randrange(4)):
@@ -216,7 +217,7 @@ def test_garbage(start_board, seed):
 
 
 def test_half_a_message_does_not_hold_the_board(start_board):
-    """A client that stops inside a message is given up; the board then answers and ends at once."""
+    """A client that stops inside a message is dropped after a few seconds; the next is served."""
     with start_board() as board:
         client = board.connect()
         client.socket.sendall(HEADER.pack(1, DEVICE_INFO, 32, 0, 0))
@@ -230,7 +231,7 @@ def test_half_a_message_does_not_hold_the_board(start_board):
 @pytest.mark.parametrize("direction", ["c2h", "h2c", "both"])
 @each_seed(8)
 def test_a_client_that_leaves_during_dma(start_board, direction, seed):
-    """At whatever moment it leaves, the board survives and the next client finds a reset card."""
+    """A client may leave at any moment of DMA: the next one finds a reset card."""
     rng = random.Random(seed)
     with start_board("--seed", seed, "--stall", rng.choice([0, 50])) as board:
         for _ in range(6):
@@ -254,7 +255,7 @@ def test_a_client_that_leaves_during_dma(start_board, direction, seed):
 
 
 def test_the_next_client_finds_a_reset_card(start_board):
-    """Registers, configuration space, mappings and interrupts of a client end with it."""
+    """When a client leaves, registers, configuration space, mappings and interrupts are reset."""
     with start_board() as board:
         card = board.card()
         card.write("ctrl_scratch", 1)
@@ -276,7 +277,7 @@ def test_the_next_client_finds_a_reset_card(start_board):
 
 
 def test_a_read_in_flight_when_the_client_leaves(start_board):
-    """The answer to a read whose client has gone reaches nobody, the next client least of all."""
+    """The answer to a read whose client has left is dropped; the next client does not get it."""
     with start_board("--mmio-rtt", 1_000_000) as board:
         for _ in range(5):
             card = board.card()
@@ -291,8 +292,8 @@ def test_a_read_in_flight_when_the_client_leaves(start_board):
 
 @pytest.mark.parametrize("command", [VERSION, DEVICE_INFO])
 def test_a_second_client_is_refused_at_once(start_board, command):
-    """One client at a time: the second hears EBUSY, is hung up on, and the first goes on. When that
-    has left the next one is served."""
+    """While the board has a client a second one gets EBUSY and is disconnected, and the first is
+    served as before. When the first has left the next one is served."""
     with start_board() as board:
         first = board.card()
         first.write("ctrl_scratch", 7)
@@ -307,11 +308,12 @@ def test_a_second_client_is_refused_at_once(start_board, command):
 
 
 def test_of_two_callers_at_once_the_first_is_served(start_board):
-    """Both have spoken before the board looks: the first is the client, the second hears EBUSY."""
+    """Two clients have sent a message before the board looks: the first to connect is served, the
+    second gets EBUSY."""
     with start_board() as board:
         callers = [board.connect(greet=False) for _ in range(2)]
         for _ in range(3):
-            board.command("stats")  # and on the way it lets one of them in
+            board.command("stats")  # the board accepts a connection meanwhile
         board.process.send_signal(signal.SIGSTOP)
         os.waitpid(board.process.pid, os.WUNTRACED)
         for caller in reversed(callers):
@@ -325,8 +327,8 @@ def test_of_two_callers_at_once_the_first_is_served(start_board):
 
 
 def test_clients_one_after_the_other(start_board):
-    """A client that connects right after another one has closed is never refused, however much the
-    board still has to do for the one that has left."""
+    """A client that connects right after another one has closed is never refused, however much work
+    the board still has for the one that left."""
     with start_board() as board:
         for _ in range(50):
             client = board.connect()
@@ -338,7 +340,7 @@ def test_clients_one_after_the_other(start_board):
 
 
 def probe_of(board):
-    """A connection that says nothing."""
+    """A connection that sends nothing."""
     probe = socket.socket(socket.AF_UNIX)
     probe.setblocking(False)
     wait_until(lambda: probe.connect_ex(str(board.socket)) == 0, "a place in the board's queue")
@@ -346,7 +348,7 @@ def probe_of(board):
 
 
 def test_a_probe_is_no_client(start_board):
-    """Connections that say nothing hold nobody up, and to close one does not reset the card."""
+    """A connection without a message delays no client, and closing it does not reset the card."""
     with start_board("--once") as board:
         silent = [probe_of(board) for _ in range(20)]
         card = board.card()
@@ -377,13 +379,13 @@ def test_reset_by_message(start_board):
 
 @each_seed(4)
 def test_reset_during_dma(start_board, seed):
-    """A reset in the middle of traffic leaves no stray TLP to break a rule, however often."""
+    """A reset during DMA breaks no rule by a stray TLP, and the card can be used again."""
     rng = random.Random(seed)
     with start_board("--seed", seed) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 1 << 20)
         for _ in range(20):
-            card.give_up_reads()  # the reset waits for those that it cuts off
+            card.give_up_reads()  # the reset waits for the reads that it cuts off
             card.write("pattern_control", C2H_GENERATE | H2C_CHECK)
             for direction in ("c2h", "h2c"):
                 card.program(direction, [(HIGH_MEMORY, 1 << 20)])

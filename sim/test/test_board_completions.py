@@ -10,9 +10,9 @@ TOTAL = 16 * 1024
 
 
 def completions(start_board, *options, mps=256, mrrs=512, before=None):
-    """The reads and completions of one h2c run, by tag in order."""
+    """Run h2c over TOTAL bytes; returns the board's TLP log."""
     # Not fatal: many 64-byte completions are too many for stock LitePCIe (test_stock_defects.py).
-    with start_board("--rules", "off", *options, log=True) as board:
+    with start_board(*options, log=True) as board:
         card = board.card(mps=mps, mrrs=mrrs)
         if before:
             before(card)
@@ -27,7 +27,7 @@ def completions(start_board, *options, mps=256, mrrs=512, before=None):
 
 
 def answered(log):
-    """[(read, [completions])] in the order of the reads."""
+    """Pair each read of a log with its completions, in the order of the reads."""
     open_reads, result = {}, []
     for tlp in log.tlps:
         if tlp.kind == "MRd" and tlp.interface == "RQ":
@@ -47,7 +47,7 @@ def answered(log):
     ],
 )  # fmt: skip
 def test_completions_are_split_where_asked(start_board, size, mps, rcb, expected):
-    """Every completion is as large as --completion-size, MPS and RCB together say."""
+    """Each completion has the largest size that --completion-size, MPS and RCB together allow."""
     options = ["--completion-size", size, "--rcb", rcb]
     log = completions(start_board, *options, mps=mps)
     reads = answered(log)
@@ -63,13 +63,13 @@ def test_completions_are_split_where_asked(start_board, size, mps, rcb, expected
 
 @pytest.mark.parametrize("mrrs", [128, 256, 512])
 def test_no_read_is_larger_than_mrrs(start_board, mrrs):
-    """Device Control's MRRS rules the size of the card's reads."""
+    """The card's reads are as large as Device Control's MRRS."""
     log = completions(start_board, mrrs=mrrs)
     assert {4 * t.dwords for t in log.on("RQ", "MRd")} == {mrrs}
 
 
 def test_link_control_rules_the_boundary(start_board):
-    """A root complex with an RCB of 128, as software wrote it into Link Control, splits at 128."""
+    """With RCB 128 written into Link Control the root complex splits at 128 bytes, not at 64."""
 
     def set_rcb(card):
         control = card.capabilities()[CAP_EXPRESS] + LINK_CONTROL
@@ -80,6 +80,6 @@ def test_link_control_rules_the_boundary(start_board):
 
 
 def test_device_control_rules_not_what_is_advertised(start_board):
-    """A card that could take 512 bytes gets and sends no more than the MPS it was given."""
+    """The programmed MPS limits completions also where the card advertises a larger one."""
     log = completions(start_board, "--mps", 512, mps=128)
     assert max(4 * t.dwords for t in log.on("RC")) == 128

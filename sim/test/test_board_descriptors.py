@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptors that no gateware should make: each breaks the rule that names what is wrong."""
+"""Descriptors that no gateware should make: each breaks the rule that names the fault."""
 
 import pytest
 from bench_card import (
@@ -16,7 +16,7 @@ DATA = 0x0123_4567
 
 
 def write(dwords=1, **changes):
-    """A legal write of one dword, with fields of its descriptor ored over: d0 to d3."""
+    """A legal write; `changes` ors bits into dwords d0 to d3 of its descriptor."""
     packet = [*request(HIGH_MEMORY, dwords, write=True), *[DATA] * dwords]
     for name, bits in changes.items():
         packet[int(name[1])] |= bits
@@ -55,7 +55,7 @@ ILLEGAL = {
 
 @pytest.mark.parametrize("name", LEGAL)
 def test_a_legal_request_breaks_no_rule(bench, name):
-    """So that what breaks one below is the field that was changed."""
+    """Each unchanged request breaks no rule, so below only the changed field can break one."""
     with bench() as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         card.send(LEGAL[name])
@@ -67,7 +67,7 @@ def test_a_legal_request_breaks_no_rule(bench, name):
 
 @pytest.mark.parametrize("name", ILLEGAL)
 def test_an_illegal_request_breaks_exactly_its_rule(bench, name):
-    """It is named and counted, and the card goes on."""
+    """An illegal request breaks its rule once, no other rule, and the card goes on."""
     packet, rule = ILLEGAL[name]
     with bench("--rules", "warn", violations=[rule]) as (board, card):
         card.memory(HIGH_MEMORY, 4096)
@@ -80,7 +80,7 @@ def test_an_illegal_request_breaks_exactly_its_rule(bench, name):
 
 
 def test_fatal_ends_the_board(bench):
-    """By default a descriptor like that is the end."""
+    """Without --rules a broken rule ends the board with status 1 and names the TLP."""
     with bench(status=1) as (board, card):
         card.send(write(dwords=0))
         board.wait()
@@ -88,7 +88,7 @@ def test_fatal_ends_the_board(bench):
 
 
 def completion(d0=0, d1=0, d2=0, status=0):
-    """An answer to nobody's read: it breaks `unexpected-completion` too."""
+    """A completion for a tag that no host read has; this alone breaks `unexpected-completion`."""
     information = [] if status == 0 else [0xF, *request(HIGH_MEMORY, 1)]
     data = [DATA] if status == 0 else information
     return [
@@ -118,7 +118,8 @@ def completion(d0=0, d1=0, d2=0, status=0):
     ],
 )
 def test_reserved_fields_of_completions(bench, fields, also):
-    """Locked, address type, ECRC, statuses that do not exist, and every reserved bit."""
+    """A completion with a reserved bit or status breaks `reserved-fields`: locked, address type,
+    ECRC, statuses that do not exist."""
     rules = {"unexpected-completion"} | also
     with bench("--rules", "warn", violations=rules) as (board, card):
         card.send(completion(**fields), on=SEND_CC)
@@ -133,7 +134,8 @@ def test_reserved_fields_of_completions(bench, fields, also):
     ],
 )
 def test_the_users_configuration_space(bench, offset, legal):
-    """A write through cfg_mgmt is legal in the user's windows only, and never changes anything."""
+    """A cfg_mgmt write outside the user's windows breaks `user-config-space`. No cfg_mgmt write
+    changes a value."""
     rules = [] if legal else ["user-config-space"]
     with bench("--rules", "warn", violations=rules) as (board, card):
         before = card.config_read(offset)

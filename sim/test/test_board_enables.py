@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Byte enables of the host's writes, wherever they go, against a model of every byte.
+"""Byte enables of the host's writes, for each kind of target, against a model of every byte.
 
 Memories and the user's AXI4 bus take each byte that is enabled, and no other. Registers take whole
-dwords: a dword of which only some bytes are enabled stays as it was, and is counted.
+dwords: a dword with only some bytes enabled is not written, and the refusal is counted.
 """
 
 import json
@@ -23,18 +23,19 @@ from sim.examples import AXI50
 
 BAR2, BAR2_REGISTER, BAR2_ADDRESS = 2, 0x18, 0xF000_0000
 REFUSED = "mmio_writes_refused"
-KIND_REFUSED, WRITE = 7, 1 << 3  # of mmio_error
-LANES = 8  # dwords of a beat
+KIND_REFUSED, WRITE = 7, 1 << 3  # fields of mmio_error
+LANES = 8  # dwords in a beat
 ALL = 0xF
 
-# A client's access has its bytes in a row. One byte turned over, or one left out, gives the others.
+# The bytes of a client's access are contiguous. A fault that flips or clears one enable makes the
+# other patterns out of contiguous ones.
 RUNS = {((1 << count) - 1) << first: (first, count)
         for first in range(4) for count in range(1, 5 - first)}  # fmt: skip
 FAULTS = {"wrong-be": lambda enables: enables ^ 8, "hole-be": lambda enables: enables & ~2}
 
 
 def way_to(enables):
-    """The fault, or None, and the run of bytes with which these enables reach the card."""
+    """The fault (or None) and the contiguous bytes with which these enables reach the card."""
     if enables in RUNS:
         return None, RUNS[enables]
     return next(
@@ -47,17 +48,17 @@ def way_to(enables):
 
 @dataclass
 class Place:
-    """Bytes that the host may write: `mask` are those bits of a dword that can be kept."""
+    """Bytes that the host may write; `mask` has the bits of each dword that keep their value."""
 
     bar: int
     offset: int
     bytes: int
-    whole: bool = False  # Registers: dword by dword.
+    whole: bool = False  # registers: a dword is written as a whole or not at all
     mask: int = 0xFFFF_FFFF
 
 
 def places(card):
-    """One of each kind by name; the registers are those that do nothing when they are written."""
+    """One place of each kind, by name. Writing the registers among them has no side effect."""
     memories = [card.memories[f"memory{n}"]["base"] for n in range(2)]
     return {
         "scratch register": Place(BAR0, card.address("ctrl_scratch"), 4, whole=True),
@@ -75,14 +76,14 @@ NAMES = ["scratch register", "user register", "memory0", "memory1", "memory in B
 
 
 class Model:
-    """What `place` must hold, and how many dwords of it must have been refused."""
+    """What `place` must hold, and how many of its dword writes must have been refused."""
 
     def __init__(self, card, place):
         self.card, self.place, self.refused = card, place, 0
         self.bytes = bytearray(card.client.read(place.bar, place.offset, place.bytes))
 
     def write(self, at, data, enables):
-        """`enables` has a bit for each byte of `data`, the first of which is at a dword."""
+        """Write `data` at a dword boundary; `enables` has one bit for each byte of `data`."""
         for dword in range(0, len(data), 4):
             here = enables >> dword & ALL
             if self.place.whole and here not in (0, ALL):
@@ -113,7 +114,7 @@ def built():
 
 @pytest.fixture
 def started(built, boards_of):
-    """Start a board; both BARs get their places: `board, card = open_card(started(...))`."""
+    """Start boards with `board, card = open_card(started(...))`, which sets both BARs."""
     return boards_of(built.board, json.loads((built.gateware / "csr.json").read_text()))
 
 
@@ -127,9 +128,9 @@ def open_card(board):
 
 
 def write_dword(board, card, place, at, data, enables):
-    """A write of one dword with just these enables; the dword that is sent.
+    """Write one dword with exactly these enables; returns the data that is sent.
 
-    A byte whose enable the fault has set has no data of the client's: it is sent as zero.
+    A byte that only the fault enables is not the client's, and is sent as zero.
     """
     fault, (first, count) = way_to(enables)
     if fault:
@@ -142,9 +143,9 @@ def write_dword(board, card, place, at, data, enables):
 @pytest.mark.parametrize("name", NAMES)
 @each_seed(1)
 def test_every_enable_of_a_dword(started, name, seed):
-    """All 16 enables at each dword of a row: the bytes are those of the model, as is the count.
+    """All 16 enables at each dword of a beat leave the model's bytes and count of refusals.
 
-    A client's bytes lie in a row; the faults wrong-be and hole-be make the other enables of them.
+    A client's bytes are contiguous; the faults wrong-be and hole-be make the other enables.
     """
     rng = random.Random(seed)
     with started(log=True) as board:
@@ -170,7 +171,7 @@ def test_every_enable_of_a_dword(started, name, seed):
 
 
 def accesses(rng, size, often):
-    """(first byte, bytes): 8 and 16 bytes, where they may lie, and `often` of any size."""
+    """(first byte, bytes) of accesses: 8 and 16 bytes at each alignment, `often` of any size."""
     for count in (8, 16):
         for first in range(4):
             if first + count <= size:
@@ -184,7 +185,7 @@ def accesses(rng, size, often):
 @pytest.mark.parametrize("name", [name for name in NAMES if "register" not in name])
 @each_seed(1)
 def test_writes_of_any_length_to_a_memory(started, name, seed):
-    """The first and the last dword in part, those between whole: no byte beside them changes."""
+    """A write of any length changes the bytes that it covers, and no byte beside them."""
     rng = random.Random(seed)
     with started() as board:
         card = open_card(board)
@@ -198,20 +199,22 @@ def test_writes_of_any_length_to_a_memory(started, name, seed):
 
 
 def fill(start, data):
-    """Whole dwords with `data` in them, from byte `start` of the first."""
+    """Whole dwords that have `data` from byte `start` of the first on, and zeros around it."""
     return (bytes(start) + data).ljust(-(-(start + len(data)) // 4) * 4, b"\0")
 
 
-# The registers of c2h's table: enable, a descriptor's two dwords, and what takes it into the table.
+# The registers of c2h's table: enable, a descriptor's two dwords, and the one whose write puts the
+# descriptor into the table.
 ENABLE, VALUE, TAKE, END = 0, 4, 12, 16
-UPPER_VALUE = 0x03FF_FFFF  # of the upper dword 26 bits are kept
+UPPER_VALUE = 0x03FF_FFFF  # the upper dword keeps 26 bits
 
 
 @each_seed(1)
 def test_writes_of_any_length_to_registers(started, seed):
-    """Dwords that are wholly inside a write are written, those at its ends in part are refused.
+    """Registers that a write covers wholly are written; those that it covers in part are refused.
 
-    The registers at both ends would start the engine, or hand it a descriptor.
+    A write to the first register would start the engine, to the last one queue a descriptor: both
+    are only ever covered in part.
     """
     rng = random.Random(seed)
     with started() as board:
@@ -221,7 +224,7 @@ def test_writes_of_any_length_to_registers(started, seed):
         ends = 0
         for first, count in accesses(rng, END, 200):
             if first == ENABLE and count >= VALUE or first + count == END and first <= TAKE:
-                first, count = ENABLE + 1, END - 2  # Never a whole one of the two.
+                first, count = ENABLE + 1, END - 2  # never wholly over either end register
             data, start = rng.randbytes(count), first % 4
             card.client.write(BAR0, base + first, data)
             ends += (first < VALUE) + (first + count > TAKE)
@@ -241,7 +244,8 @@ def test_writes_of_any_length_to_registers(started, seed):
 
 
 def test_half_a_reset_resets_nothing(started):
-    """A byte written beside the scratch register reaches the reset register of the same card."""
+    """A write of one byte to the reset register is refused and resets nothing, and neither do
+    partial writes of the scratch register change that one."""
     with started() as board:
         card = open_card(board)
         card.write("ctrl_scratch", 0x1122_3344)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Advanced Error Reporting: each fault sets the bits that the specification gives it, no others.
 
-Bit numbers and headers are written here a second time, from the base specification's tables.
+Bit numbers and headers are taken from the base specification's tables, independently of the model.
 """
 
 import pytest
@@ -15,7 +15,7 @@ UNCORRECTABLE, MASK, SEVERITY, CORRECTABLE, CORRECTABLE_MASK = range(AER + 4, AE
 CONTROL, HEADER_LOG = AER + 0x18, AER + 0x1C
 POISONED, TIMEOUT, ABORT, UNEXPECTED, MALFORMED, UNSUPPORTED = 12, 14, 15, 16, 18, 20
 BAD_TLP, ADVISORY = 6, 13
-COR, NONFATAL, FATAL, URD = 1, 2, 4, 8  # Device Status; the first three are the pins' order too
+COR, NONFATAL, FATAL, URD = 1, 2, 4, 8  # of Device Status; 1 to 4 are the card's error pins, too
 PARITY, SIGNALED_ABORT, TARGET_ABORT, MASTER_ABORT = 1 << 15, 1 << 11, 1 << 12, 1 << 13
 SYSTEM_ERROR, PARITY_RESPONSE, MASTER_PARITY = 1 << 14, 1 << 6, 1 << 8
 SYSTEM_ERROR_ENABLE = 1 << 8
@@ -42,13 +42,13 @@ def card_refuses(status):
 
 
 def read_header(card, address):
-    """The header of the host's read that was logged: its tag is the board's choice."""
+    """Whether the log has the header of the host's read; its tag is the board's choice."""
     log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
     return log == [0x0000_0001, HOST << 16 | log[1] & 0xFF00 | 0x0F, address, 0]
 
 
 def completion_header(card, data=True):
-    """The header of the completion of `card_reads` (two dwords, tag 5)."""
+    """Whether the log has the header of the completion of `card_reads` (two dwords, tag 5)."""
     log = [card.config_read(HEADER_LOG + 4 * i) for i in range(4)]
     return (
         log[0] & ~0x4000 == 0x4A00_0002
@@ -104,7 +104,7 @@ def bit(number):
 
 @each_error
 def test_each_fault_sets_its_bits_and_logs_its_header(bench, name):
-    """Right after it every register says so; writing the ones back clears them all."""
+    """A fault sets the status bits of its row and logs its header; writing ones clears them."""
     cause, uncorrectable, correctable, device, status, header = ERRORS[name]
     with bench() as (board, card):
         assert status_of(card) == (0, 0, 0, 0)
@@ -124,7 +124,7 @@ def test_each_fault_sets_its_bits_and_logs_its_header(bench, name):
 
 @each_error
 def test_messages_only_as_enabled(bench, name):
-    """The card's cfg_err pins pulse for the severity, when Device Control lets it be reported."""
+    """Only when Device Control enables a severity does the card's cfg_err pin of it pulse."""
     cause, _, _, device, _, _ = ERRORS[name]
     with bench() as (board, card):
         card.config_write(CORRECTABLE_MASK, 0)  # an advisory error is masked after power on
@@ -151,7 +151,7 @@ def cause_again(cause, card):
 
 
 def test_a_masked_error_is_only_counted(bench):
-    """Its status bit is set; no message, no header, no first error pointer."""
+    """A masked error sets its status bit; it makes no message, header or first error pointer."""
     with bench() as (board, card):
         card.config_write(MASK, 1 << POISONED)
         card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
@@ -163,7 +163,7 @@ def test_a_masked_error_is_only_counted(bench):
 
 
 def test_severity_decides(bench):
-    """Made fatal, an error that was advisory is reported as fatal."""
+    """With its severity set to fatal an error that was advisory is reported as fatal."""
     with bench() as (board, card):
         card.config_write(SEVERITY, card.config_read(SEVERITY) | 1 << UNEXPECTED)
         card.config_write(DEVICE_CONTROL, card.config_read(DEVICE_CONTROL, 2) | 7, 2)
@@ -185,7 +185,7 @@ def test_the_log_keeps_the_first_error(bench):
 
 
 def test_system_errors_as_command_enables_them(bench):
-    """With SERR# enabled a fatal error is sent and signaled without Device Control's leave."""
+    """With SERR# enabled a fatal error is sent and signaled without Device Control's enable."""
     with bench() as (board, card):
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER | SYSTEM_ERROR_ENABLE, 2)
         board.command("fault malformed")
@@ -206,7 +206,7 @@ def test_parity_response(bench):
 
 
 def test_a_malformed_write_never_reaches_the_card(bench):
-    """The block drops it; what comes after it arrives."""
+    """The block drops a malformed write; the writes behind it arrive."""
     with bench() as (board, card):
         card.write(MEMORY0, 1)
         assert card.read(MEMORY0) == 1
@@ -218,7 +218,7 @@ def test_a_malformed_write_never_reaches_the_card(bench):
 
 
 def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
-    """All ones after its completion timeout; the next read is answered."""
+    """A malformed read ends as all ones by the host's completion timeout; the next is answered."""
     with bench() as (board, card):
         card.write(MEMORY0, 0x55)
         assert card.read(MEMORY0) == 0x55
@@ -229,7 +229,7 @@ def test_a_malformed_read_ends_by_the_hosts_timeout(bench):
 
 
 def test_a_malformed_completion_never_reaches_the_card(bench):
-    """The block drops it with its header in the log, then ends the read; the next is answered."""
+    """The block logs and drops a malformed completion, then ends the read; the next one works."""
     with bench() as (board, card):
         board.command("fault malformed-completion")
         card_reads(card)  # three dwords: the end of the read is a descriptor without data
@@ -245,7 +245,7 @@ def test_a_malformed_completion_never_reaches_the_card(bench):
 
 @pytest.mark.parametrize("name", ["byte-count", "attributes", "lower-address"])
 def test_what_the_user_is_told_is_not_told_twice(bench, name):
-    """Completions with an error code of PG213's descriptor set nothing in configuration space."""
+    """A completion delivered with a PG213 error code sets no bit in configuration space."""
     with bench() as (board, card):
         board.command(f"fault {name}")
         card_reads(card)
@@ -254,7 +254,7 @@ def test_what_the_user_is_told_is_not_told_twice(bench, name):
 
 
 def test_where_the_capabilities_stand(bench):
-    """AER at 0x100, Secondary PCI Express at 0x1c0, and the list ends there."""
+    """AER is at 0x100, Secondary PCI Express at 0x1c0, and the list ends there."""
     with bench() as (_, card):
         head, second = card.config_read(AER), card.config_read(0x1C0)
         assert (head & 0xFFFF, head >> 16 & 0xF, head >> 20) == (0x0001, 2, 0x1C0)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Planted faults strike once, at the opportunity that was named, and can be seen from outside."""
+"""A planted fault strikes once, at the chosen opportunity, and shows outside the board."""
 
 import time
 
@@ -13,12 +13,12 @@ from sim.board.process import BoardFailed
 TOTAL = 32 * 1024
 MPS = 256
 CYCLE_NS = 4
-RESET_CYCLES = 1000  # of a function level reset when nothing is outstanding, and to spare
+RESET_CYCLES = 1000  # enough for a function level reset with nothing outstanding
 PLANTINGS = ["option", "command"]
 
 
 def planted(start_board, planting, fault, **options):
-    """A board with `fault`, by option at its start or by command later: (board, plant())."""
+    """(board, plant) for `fault`: the board's option, or a command that plant(board) sends."""
     if planting == "option":
         return start_board("--fault", fault, **options), lambda board: None
     return start_board(**options), lambda board: board.command(f"fault {fault}")
@@ -59,7 +59,8 @@ def test_flip_c2h_flips_one_bit_of_the_nth_write(start_board, planting, n):
 
 @pytest.mark.parametrize("n", [1, 7])
 def test_c2h_be_leaves_bytes_of_the_nth_write_unwritten(start_board, n):
-    """The first dword of the n-th memory write loses byte enables: host memory keeps old bytes."""
+    """The first dword of the n-th memory write loses three byte enables: these bytes are not
+    written."""
     with start_board("--fault", f"c2h-be:{n}") as board:
         card = board.card(mps=MPS)
         at = (n - 1) * MPS
@@ -113,7 +114,7 @@ def test_wrong_be_reaches_the_card_once(start_board):
 
 @pytest.mark.parametrize("fault", ["ur", "drop-completion"])
 def test_a_failed_read_is_one_read(start_board, fault):
-    """The second read ends in an error or in nothing; the others are answered whole."""
+    """The second read ends in an error, or is never answered; all others are answered in full."""
     with start_board("--fault", f"{fault}:2", "--completion-size", 256, log=True) as board:
         card = board.card(mps=MPS)
         start_h2c(card)
@@ -145,8 +146,8 @@ def test_a_reset_brings_a_wedged_card_back(start_board, fault):
 
 
 def test_a_reset_waits_until_a_lost_read_is_given_up(start_board):
-    """And no longer: within 5/4 of the time-out of the last read that it has cut off."""
-    timeout = 400_000  # cycles: the client is quicker
+    """A reset waits until the lost read's time-out is over, and no longer than 5/4 of it."""
+    timeout = 400_000  # cycles: long against what the client takes
     with start_board("--fault", "drop-completion", log=True) as board:
         card = board.card()
         card.give_up_reads(timeout)
@@ -186,7 +187,7 @@ def test_a_fault_strikes_once(start_board):
     ],
 )
 def test_an_unknown_fault_is_refused_by_command(start_board, spec, rule):
-    """The answer names the fault and what there is; the board goes on."""
+    """A bad fault is refused with its name and the known names; the board goes on."""
     with start_board() as board:
         with pytest.raises(BoardFailed) as refusal:
             board.command(f"fault {spec}")

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The board's sockets under random clients, with AddressSanitizer and UBSan in the board.
 
-The card is the small bench card, so that the sanitized board builds in a minute and spends its time
-on messages; server, root complex and hard block are the ones that every board has.
+The card is the small bench card: the sanitized board then builds in a minute and spends its time on
+messages. Server, root complex and hard block are those of every board.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ from vfio_client import (
 )
 
 # No --flr: a card that does not acknowledge a reset holds the board for 100 ms of device time. With
-# sanitizers that is longer than what the tests call a hang.
+# sanitizers that takes longer than HANG, after which a test says that the board hangs.
 OPTIONS = (
     "--rules", "off", "--mmio-rtt", 0, "--read-latency", 0, "--link-rate", "off",
     "--bar2", "64K", "--msix", f"{VECTORS}:2:{TABLE:#x}:{PENDING:#x}",
@@ -38,14 +38,14 @@ OPTIONS = (
 
 @pytest.fixture
 def sanitized(boards_of):
-    """Start a board that ends at the first thing that a sanitizer finds."""
+    """Start a board that ends at a sanitizer's first finding."""
     start = boards_of(build_bench(sanitize=True), {})
     return functools.partial(start, *OPTIONS, violations=None)
 
 
 @pytest.fixture
 def board(sanitized):
-    """Such a board that runs, and must be at rest after the test, with another client served."""
+    """A running sanitized board; after the test it must serve a new client and hold nothing."""
     with sanitized() as board:
         fuzz = Fuzz(board, 0)
         yield board
@@ -54,7 +54,7 @@ def board(sanitized):
 
 @pytest.fixture
 def card(board):
-    """Its card, enabled."""
+    """The card of `board`, enabled."""
     card = BenchCard(board.socket)
     with contextlib.closing(card):
         yield card
@@ -79,21 +79,21 @@ def said(board):
 
 
 def test_the_board_has_sanitizers():
-    """Without them the tests below would pass by what they do not see."""
+    """The board is built with both sanitizers; without them the tests below would prove little."""
     program = build_bench(sanitize=True).read_bytes()
     assert b"__asan_report" in program and b"__ubsan_handle" in program
 
 
 # Findings --------------------------------------------------------------------------------------
-# Each of these ended the board, stopped it or made it forget something. They come before the random
-# clients, who make the same mistakes among others.
+# Each of these once ended the board, stopped it or made it leak. They come before the random
+# clients, which make the same mistakes among others, so that a failure has the clearer name.
 
 
 @pytest.mark.parametrize("left", [0, PAGE])
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_file_that_is_truncated_under_dma(board, card, direction, left):
-    """DMA to pages that the client's file has lost ends as DMA to unmapped memory; the log says so
-    with the window and the file's sizes, once. What is left of the file is still reached."""
+    """DMA to pages that the client's file has lost ends as DMA to unmapped memory. The log says so
+    once, with the window and the file's sizes. What is left of the file is still reached."""
     memory = card.memory(HIGH_MEMORY, 16 * PAGE)
     os.ftruncate(memory.fd, left)
     for page in (1, 2):
@@ -111,7 +111,7 @@ def test_a_file_that_is_truncated_under_dma(board, card, direction, left):
 
 
 def test_files_that_are_mapped_and_unmapped(board, card):
-    """The mapping of a file ends with the last window on it, refused windows included."""
+    """A file is unmapped with its last window; a refused window does not keep it mapped."""
     for _ in range(100):
         with closing(os.memfd_create("lanebox-fuzz")) as [fd]:
             os.ftruncate(fd, 4 * PAGE)
@@ -128,8 +128,8 @@ def test_files_that_are_mapped_and_unmapped(board, card):
 
 @pytest.mark.parametrize("kind", ["MSI", "MSI-X"])
 def test_an_interrupt_is_no_pipe(board, card, kind):
-    """A descriptor that is no eventfd is refused, with the reason in the log, and never written to:
-    a full pipe would stop the board for ever."""
+    """A descriptor that is no eventfd is refused with the reason in the log. The board never writes
+    to it: a full pipe would block it for ever."""
     index = {"MSI": 1, "MSI-X": 2}[kind]
     before = descriptors_of(board)
     with closing(*full_pipe()) as ends:
@@ -142,7 +142,7 @@ def test_an_interrupt_is_no_pipe(board, card, kind):
 
 @pytest.mark.parametrize("index", [1, 2])
 def test_an_eventfd_that_is_full(board, card, index):
-    """An interrupt that does not fit into the count is merged with those that are there."""
+    """An interrupt on a full eventfd is merged with those in it; the board does not block."""
     with closing(full_eventfd()) as [fd]:
         card.client.set_eventfd(fd, index)
         trigger(card, index)
@@ -153,15 +153,15 @@ def test_an_eventfd_that_is_full(board, card, index):
 
 
 def trigger(card, index):
-    """Have the board raise the first vector by message."""
+    """Have the board raise the first vector, by a SET_IRQS message."""
     flags = IRQ_DATA_NONE | IRQ_ACTION_TRIGGER
     card.client.call(SET_IRQS, struct.pack("<IIIII", 20, flags, index, 0, 1))
 
 
 @pytest.mark.parametrize("flags", [IRQ_ACTION_TRIGGER, IRQ_ACTION_TRIGGER | 2, 37])
 def test_interrupts_of_no_kind_or_of_two(board, card, flags):
-    """Vectors are set by eventfds or triggered by nothing, exactly one of them. Fewer descriptors
-    than vectors were once looked for behind the last of them."""
+    """SET_IRQS must have exactly one of eventfds and trigger, else EINVAL. With fewer descriptors
+    than vectors the board once looked for more behind the last one."""
     body = struct.pack("<IIIII", 20, flags, 2, 0, VECTORS)
     with closing(os.eventfd(0)) as fds:
         assert refused(card.client.call, SET_IRQS, body, fds) == errno.EINVAL
@@ -170,7 +170,8 @@ def test_interrupts_of_no_kind_or_of_two(board, card, flags):
 @pytest.mark.parametrize("master", [True, False])
 @pytest.mark.parametrize("size", [PAGE, 0])
 def test_writable_memory_without_a_descriptor(board, card, master, size):
-    """It is refused with the way out in the log, and nothing ends, however often it is tried."""
+    """Writable memory without a descriptor is refused each time; the log says the way out, and does
+    not fill up."""
     card.config_write(COMMAND, MEMORY_SPACE | (BUS_MASTER if master else 0), 2)
     for _ in range(100):
         assert refused(card.client.map, HIGH_MEMORY, size) == errno.EINVAL
@@ -182,8 +183,8 @@ def test_writable_memory_without_a_descriptor(board, card, master, size):
 
 
 def test_a_second_client_is_told_at_once(board, card):
-    """It is refused with EBUSY and hung up on; the log has both processes. The first goes on, and
-    when it has left the next one is served."""
+    """A second client gets EBUSY at once and is disconnected; the log has both processes. The first
+    goes on."""
     started = time.monotonic()
     second = VfioClient(board.socket, greet=False)
     with contextlib.closing(second):
@@ -199,7 +200,7 @@ def test_a_second_client_is_told_at_once(board, card):
 
 @each_seed(4)
 def test_random_clients(sanitized, seed):
-    """25,000 messages: the board lives, answers and forgets every client, without an error."""
+    """After 25,000 random messages the board runs, answers and has forgotten every client."""
     with sanitized("--seed", seed) as board:
         Fuzz(board, seed).run(25_000)
 
@@ -207,6 +208,6 @@ def test_random_clients(sanitized, seed):
 @pytest.mark.soak
 @each_seed(10)
 def test_random_clients_for_long(sanitized, seed):
-    """The same with 100,000 messages for each seed, other ones than above."""
+    """The same with 100,000 other messages for each seed."""
     with sanitized("--seed", seed) as board:
         Fuzz(board, 1000 + seed).run(100_000)

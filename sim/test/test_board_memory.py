@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host memory for DMA: the mapped is reached, the rest refused, and what cannot work is said."""
+"""Host memory for DMA: what is mapped is reached, and memory that cannot work is refused."""
 
 import errno
 import os
@@ -60,7 +60,7 @@ def start_h2c(card, address=HIGH_MEMORY, count=PAGE):
 
 
 def test_a_write_to_nowhere_is_dropped_and_counted(start_board):
-    """Each TLP to an unmapped address counts; the card goes on with the next descriptor."""
+    """Each TLP that writes to unmapped memory is counted; the next descriptor is executed."""
     with start_board() as board:
         card = board.card(mps=256)
         memory = card.memory(HIGH_MEMORY + PAGE, PAGE)
@@ -104,7 +104,7 @@ def test_a_write_only_window_is_not_read(start_board):
 
 
 def test_a_read_only_window_is_read(start_board):
-    """Permission to read is enough to be read."""
+    """h2c reads a window that was mapped for reading only."""
     with start_board() as board:
         card = board.card()
         card.memory(HIGH_MEMORY, PAGE, flags=READABLE).data[:] = pattern(PAGE)
@@ -133,7 +133,7 @@ def test_unmapping_while_dma_runs(start_board):
 
 
 def test_mapped_again_is_reached_again(start_board, file):
-    """An address may be unmapped and mapped to something else."""
+    """An address that was unmapped can be mapped to other memory, and DMA then reaches that."""
     with start_board() as board:
         card = board.card()
         first = card.memory(HIGH_MEMORY, PAGE)
@@ -150,7 +150,7 @@ def test_mapped_again_is_reached_again(start_board, file):
 
 @pytest.mark.parametrize("whole", [True, False])
 def test_unmap_covers_many_windows(start_board, file, whole):
-    """One DMA_UNMAP takes every window inside its range, or with the flag every window at all."""
+    """One DMA_UNMAP removes every window inside its range, or with UNMAP_ALL every window."""
     with start_board() as board:
         client = board.connect()
         for page in range(16):
@@ -160,7 +160,7 @@ def test_unmap_covers_many_windows(start_board, file, whole):
 
 
 def client_of_windows(board, file, count):
-    """A client with so many windows of a page each, with gaps between them, all in one file."""
+    """A client with `count` windows of a page each in one file, with gaps between them."""
     client = board.connect()
     requests = []
     for i in range(count):
@@ -176,9 +176,10 @@ def client_of_windows(board, file, count):
 
 
 def test_unmapping_does_not_look_at_every_window(start_board, file):
-    """The cost of a DMA_UNMAP is that of its own windows: among 40,000 it is as among 400.
+    """The cost of a DMA_UNMAP is the same among 40,000 windows as among 400, within a factor of 4.
 
-    That is CPU time of some milliseconds, which other programs lengthen: the least of a few counts.
+    The CPU time is a few milliseconds, and other programs lengthen it, so the least of a few
+    measurements counts.
     """
 
     def cost(count):
@@ -207,13 +208,13 @@ def test_unmapping_does_not_look_at_every_window(start_board, file):
     ids=["same", "around", "inside", "over its start", "over its end", "up to its start", "longer"],
 )
 def test_windows_do_not_overlap(start_board, file, start, pages):
-    """A window over pages 4 to 7 excludes every other that shares a page with it."""
+    """A window over pages 4 to 7 excludes every window that shares a page with it."""
     with start_board() as board:
         client = board.connect()
         client.map(HIGH_MEMORY + 4 * PAGE, 4 * PAGE, file)
         address = HIGH_MEMORY + start * PAGE
         assert refused(client.map, address, pages * PAGE, file) == errno.EEXIST
-        client.map(HIGH_MEMORY, 4 * PAGE, file)  # neighbours are welcome
+        client.map(HIGH_MEMORY, 4 * PAGE, file)  # neighbours are accepted
         client.map(HIGH_MEMORY + 8 * PAGE, 4 * PAGE, file)
 
 
@@ -230,7 +231,7 @@ def test_windows_do_not_overlap(start_board, file, start, pages):
     ids=["too long", "behind the end", "over the end", "far away", "empty", "around the top"],
 )
 def test_a_window_lies_inside_its_file(start_board, file, address, size, offset):
-    """A mapping that its file does not cover is refused, and leaves nothing behind."""
+    """A window that its file does not cover is refused, and can then be mapped rightly."""
     with start_board() as board:
         client = board.connect()
         assert refused(client.map, address, size, file, offset) == errno.EINVAL
@@ -238,7 +239,7 @@ def test_a_window_lies_inside_its_file(start_board, file, address, size, offset)
 
 
 def test_what_cannot_be_mapped_is_refused(start_board):
-    """A descriptor that is no memory (a pipe) is an error of that request, not of the board."""
+    """A descriptor that is no memory (a pipe) is refused, and the client goes on."""
     with start_board() as board:
         client = board.connect()
         ends = os.pipe()
@@ -249,7 +250,7 @@ def test_what_cannot_be_mapped_is_refused(start_board):
 
 
 def test_a_file_may_grow(start_board):
-    """A client that extends its file and maps more of it is served; the first window stays good."""
+    """A client may extend its file and map more of it; the first window stays valid."""
     data = random.Random(3).randbytes(PAGE)
     with start_board() as board:
         card = board.card()
@@ -272,7 +273,7 @@ PRIVATE_COPY = "the client's memory is a private copy"
 
 @pytest.mark.parametrize("master_first", [True, False])
 def test_writable_memory_without_a_descriptor(start_board, master_first):
-    """Memory that no DMA can reach is refused, with the way out, and the client goes on."""
+    """Writable memory without a descriptor is refused, with the remedy; the client goes on."""
     with start_board() as board:
         card = board.card(bus_master=master_first)
         assert refused(card.client.map, HIGH_MEMORY, 64 * MIB) == errno.EINVAL
@@ -283,7 +284,7 @@ def test_writable_memory_without_a_descriptor(start_board, master_first):
 
 
 def test_a_read_only_window_may_lack_a_descriptor(start_board):
-    """ROMs come without one; DMA does not write there, so this is no error."""
+    """A window for reading needs no descriptor: ROMs have none, and DMA does not write there."""
     with start_board() as board:
         card = board.card()
         card.client.map(0xF000_0000, 64 * 1024, flags=READABLE)
@@ -295,15 +296,15 @@ def filled(size=4 * MIB):
 
 
 def with_memory(board, memory_of):
-    """A client that answers DMA_READ, with 4 MiB of random data mapped, bus master still off."""
+    """A client that answers DMA_READ with `memory_of`, 4 MiB of random data, no bus master."""
     card = board.card(memory_of=memory_of, bus_master=False)
     card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
     return card
 
 
 def test_a_private_copy_is_found(start_board):
-    """A client whose own view differs from the descriptor's (share=off) is hung up on, and why; the
-    next one is served."""
+    """A client whose own memory differs from the descriptor's (share=off) is disconnected with the
+    reason; the next one is served."""
     other = bytes(byte ^ 0xFF for byte in filled())
 
     def copy_of(address, count):
@@ -318,7 +319,7 @@ def test_a_private_copy_is_found(start_board):
 
 
 def test_shared_memory_is_not_taken_for_a_copy(start_board):
-    """A client whose view is the descriptor's is asked a little and then left alone."""
+    """A client whose own memory agrees with the descriptor's is asked a few times, then no more."""
     with start_board() as board:
         data = filled()
         card = with_memory(board, lambda address, count: data[address - HIGH_MEMORY :][:count])
@@ -330,7 +331,7 @@ def test_shared_memory_is_not_taken_for_a_copy(start_board):
 
 
 def test_empty_memory_is_not_taken_for_a_copy(start_board):
-    """Memory that holds nothing proves nothing: a guest just started is not refused."""
+    """A client whose own memory is still empty is not refused: a guest just started looks so."""
     with start_board() as board:
         card = board.card(memory_of=lambda address, count: bytes(count), bus_master=False)
         card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
@@ -346,5 +347,5 @@ def test_a_client_that_cannot_be_asked_is_not_asked(start_board):
         card.memory(HIGH_MEMORY, 4 * MIB).data[:] = filled()
         card.config_write(COMMAND, MEMORY_SPACE | BUS_MASTER, 2)
         time.sleep(0.05)
-        card.client.serve_for(0)  # would fail on a request
+        card.client.serve_for(0)  # fails on a request by the board
         assert card.client.asked == 0

@@ -10,13 +10,14 @@ import sys
 import pytest
 from board_builds import ROOT
 from board_client import BAR0_ADDRESS
-from seeds import each_seed
+from seeds import SHIFT, each_seed
 from vfio_client import BAR0
 
+from gateware.layouts import MEMORY_BASES, MEMORY_SIZE
 from sim.board.build import build_board
 
 SCRATCH_AT_RESET = 0x12345678
-IDENTIFIER = 0x800  # the text, one character a dword
+IDENTIFIER = 0x800  # offset of the text, one character a dword
 IN_FLIGHT = 1000  # more reads than there are tags
 
 
@@ -26,7 +27,7 @@ def natural_accesses(size):
 
 
 def expected_tlp(offset, count):
-    """Address, dwords and byte enables of a natural access by base specification 2.2.5."""
+    """Address, dwords and byte enables of a natural access, by base specification 2.2.5."""
     if count == 8:
         return BAR0_ADDRESS + offset, 2, (0xF, 0xF)
     enables = ((1 << count) - 1) << (offset & 3)
@@ -35,7 +36,7 @@ def expected_tlp(offset, count):
 
 @each_seed(2)
 def test_scratch_keeps_what_is_written(start_board, seed):
-    """The scratch register has its reset value and then any value that was written last."""
+    """The scratch register has its reset value first, and then the value written last."""
     rng = random.Random(seed)
     with start_board() as board:
         card = board.card()
@@ -49,7 +50,7 @@ def test_scratch_keeps_what_is_written(start_board, seed):
 @pytest.mark.parametrize("stall", [0, 60])
 @each_seed(1)
 def test_memories_keep_every_word(start_board, stall, seed):
-    """Both memories hold 1024 words each, none aliases another, whatever the hard block stalls."""
+    """Both memories hold 1024 words each without aliases, also with a hard block that stalls."""
     rng = random.Random(seed)
     with start_board("--stall", stall, "--seed", seed) as board:
         card = board.card()
@@ -66,8 +67,22 @@ def test_memories_keep_every_word(start_board, stall, seed):
         assert not wrong, f"{len(wrong)} words differ: {wrong[:4]}"
 
 
+def test_memories_keep_their_contents_at_power_up(start_board):
+    """What registers hold before the first clock edge changes no memory (one run per seed)."""
+    seeds = range(1 + 100 * SHIFT, 25 + 100 * SHIFT)
+    changed = {}
+    for seed in seeds:
+        with start_board("--seed", seed) as board:
+            card = board.card()
+            for base in MEMORY_BASES:
+                words = card.client.read(BAR0, base, MEMORY_SIZE)
+                if any(words):
+                    changed.setdefault(seed, []).append(hex(base))
+    assert not changed, f"power-on values wrote into the memories at {changed} (by seed)"
+
+
 def test_identifier_names_the_gateware(start_board):
-    """The identifier memory holds the text that csr.json gives as a constant."""
+    """The identifier memory holds the text of csr.json's constant."""
     with start_board() as board:
         card = board.card()
         wanted = card.constants["config_identifier"]
@@ -76,7 +91,7 @@ def test_identifier_names_the_gateware(start_board):
 
 
 def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
-    """A natural access of 1, 2, 4 or 8 bytes is one TLP whose enables cover just these bytes."""
+    """A natural access of 1, 2, 4 or 8 bytes is one TLP whose enables cover only these bytes."""
     accesses = [(0x10000 + at, count) for at, count in natural_accesses(16)]
     expected = []
     with start_board(log=True) as board:
@@ -91,7 +106,7 @@ def test_each_access_is_one_tlp_with_exact_byte_enables(start_board):
 
 
 def test_a_write_burst_goes_back_to_back(start_board):
-    """The writes of one message reach the pins in order, each as soon as the gateware takes it."""
+    """The writes of one message reach the pins in order, at most 40 ns apart."""
     writes = [(0x10000 + 4 * i, bytes([i] * 4)) for i in range(64)]
     with start_board(log=True) as board:
         card = board.card()
@@ -116,7 +131,8 @@ def test_many_reads_in_flight_are_all_answered(start_board, credits):
 
 
 def test_reads_without_an_answer_in_the_gateware_do_not_time_out(start_board):
-    """Many reads of addresses where nothing answers end one by one, none by the host's time-out."""
+    """Many reads at an address where nothing answers are all completed by the gateware, none by
+    the host's time-out."""
     with start_board(log=True) as board:
         card = board.card()
         card.client.read_many(BAR0, range(0x1C000, 0x1C000 + 4 * IN_FLIGHT, 4), 4)
@@ -125,7 +141,7 @@ def test_reads_without_an_answer_in_the_gateware_do_not_time_out(start_board):
 
 
 def test_an_access_without_memory_space_reaches_nobody(start_board):
-    """With memory space off in COMMAND a read gives all ones, a write is lost, both are counted."""
+    """With memory space off a read gives all ones, a write is lost, and both are counted."""
     with start_board(log=True) as board:
         card = board.card()
         card.config_write(0x04, 0, 2)
@@ -138,7 +154,7 @@ def test_an_access_without_memory_space_reaches_nobody(start_board):
 
 
 def test_memories_begin_with_the_contents_of_their_files(start_board, tmp_path):
-    """What a .hex and a .bin file hold is what the host reads first; the rest is zero."""
+    """The host first reads the contents of the .hex and .bin file; the rest is zero."""
     (tmp_path / "zero.hex").write_text("cafef00d\n00000001 // second\n")
     (tmp_path / "one.bin").write_bytes(bytes(range(8)))
     command = [sys.executable, "targets/sim.py", "--build", "--output-dir", tmp_path / "gateware"]

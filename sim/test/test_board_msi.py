@@ -1,19 +1,20 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interrupts: one message for each request, on the eventfd, in the log and in the counts alike."""
+"""MSI: one message for each request; the eventfd, the TLP log and the statistics count alike."""
 
 import os
 import time
 
 import pytest
-from board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices
+from board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices, wait_until
+from stamped import TICK_NS
 
 TOTAL = 64 * 1024
 
 
 def c2h(card, descriptors, interrupts="last"):
-    """Fill `descriptors` with the pattern; each run starts it again."""
+    """Fill `descriptors` with the pattern, from its beginning at each call."""
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", descriptors, interrupts)
     card.start("c2h")
@@ -41,8 +42,51 @@ def test_one_msi_for_each_request(start_board, interrupts, count):
     assert len(board.tlps().on("RQ", "MSI")) == count
 
 
+def moderated(wanted, interval, count):
+    """The times in ns at which messages go, for descriptors that end at the times `wanted`."""
+    went, kept, last = [], 0, -interval
+    for at in wanted:
+        if kept and last + interval <= at:
+            last, kept = last + interval, 0
+            went.append(last)
+        kept += 1
+        if at - last >= interval or kept >= count:
+            last, kept = at, 0
+            went.append(at)
+    return [*went, last + interval] if kept else went
+
+
+@pytest.mark.parametrize("count", [255, 6, 1])
+def test_interrupts_that_come_fast_become_one(start_board, count):
+    """At full rate a message goes for `count` descriptors, or when the interval is over.
+
+    The first goes at once, as every message does in a slow stream. The last waits for its interval
+    in device time.
+    """
+    buffer, interval = 2048, 1500  # bytes; cycles, in which some 20 buffers are filled
+    with start_board(log=True) as board:
+        card = board.card()
+        memory = card.memory(HIGH_MEMORY, TOTAL)
+        card.enable_interrupts("c2h")
+        card.write("pcie_moderation0_writer", count << 24 | interval)
+        c2h(card, slices(HIGH_MEMORY, TOTAL, buffer), "all")
+        card.wait_data(memory, pattern(TOTAL))
+        # The pattern generator keeps the card busy, so device time passes.
+        end = card.device_time() + 2 * interval
+        wait_until(lambda: card.device_time() > end, "the last message")
+        card.stop()
+    log = board.tlps()
+    ends = [tlp.ns for tlp in log.on("RQ", "MWr") if (tlp.address + 4 * tlp.dwords) % buffer == 0]
+    expected = moderated(ends, interval * TICK_NS, count)
+    messages = [tlp.ns for tlp in log.on("RQ", "MSI")]
+    assert len(messages) == len(expected) < len(ends) or count == 1
+    late = [message - at for message, at in zip(messages, expected, strict=True)]
+    # `ends` are taken at the pins. The engine is ahead of them, and a message follows its data.
+    assert max(map(abs, late)) < 200 < interval * TICK_NS / 20, late
+
+
 def test_the_vector_names_the_cause_until_it_is_cleared(start_board):
-    """One MSI stands for many causes: the vector register has them until `clear` takes them."""
+    """One MSI may stand for many causes: the vector register holds them until `clear`."""
     with start_board() as board:
         card = board.card()
         card.memory(HIGH_MEMORY, TOTAL)
@@ -56,7 +100,7 @@ def test_the_vector_names_the_cause_until_it_is_cleared(start_board):
 
 
 def test_a_cause_that_is_not_enabled_is_silent(start_board):
-    """With its bit in pcie_msi_enable off a cause raises nothing and breaks no rule."""
+    """A cause whose bit in pcie_msi_enable is off raises no MSI and breaks no rule."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -67,7 +111,7 @@ def test_a_cause_that_is_not_enabled_is_silent(start_board):
 
 
 def test_no_msi_while_it_is_disabled(start_stock):
-    """With MSI off in configuration space the request is refused, and counted as a breach."""
+    """With MSI off in configuration space a request sends nothing, and breaks `msi-disabled`."""
     with start_stock("--rules", "warn", violations=["msi-disabled"], log=True) as board:
         card = board.card(msi=False)
         card.client.set_eventfd(card.eventfd)
@@ -80,11 +124,11 @@ def test_no_msi_while_it_is_disabled(start_stock):
 
 
 def test_an_msi_without_an_eventfd_is_counted_as_lost(start_board):
-    """A client that takes its eventfd back gets no interrupt; the board says how many it missed."""
+    """An MSI for a client that took its eventfd back is counted as lost."""
     with start_board() as board:
         card = board.card()
         memory = card.memory(HIGH_MEMORY, TOTAL)
-        card.client.set_eventfd(None, count=0)  # QEMU's way: trigger, no data, count 0
+        card.client.set_eventfd(None, count=0)  # as QEMU does it: trigger, no data, count 0
         card.client.set_eventfd(None)
         card.enable_interrupts("c2h")
         c2h(card, slices(HIGH_MEMORY, TOTAL, 8192))

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""MSI-X by option: the capability, the pins, and the two ways in which a client may use it.
+"""MSI-X by option: the capability, the pins, and clients with and without eventfds.
 
-The table and the pending bits are the gateware's; here they are the bench card's memory, and the
+Table and pending bits belong to the gateware. Here they are in the bench card's memory, and the
 test sends the messages that a card would send.
 """
 
@@ -13,7 +13,7 @@ import select
 import struct
 
 import pytest
-from bench_card import BAR2, build_bench
+from bench_card import BAR2, HOLD_THEN, SEND_RQ, build_bench, request
 from board_client import BUS_MASTER, COMMAND, HIGH_MEMORY, MEMORY_SPACE, wait_until
 from board_process import run_board
 from vfio_client import BAR0
@@ -27,7 +27,7 @@ MASKED = 1
 
 
 def entry(card, vector, bar=BAR2, table=TABLE):
-    """Address, data and vector control, as they stand in the table."""
+    """(address, data, vector control) of a vector, as they stand in the table."""
     words = [card.read(table + 16 * vector + 4 * i, bar=bar) for i in range(4)]
     return words[1] << 32 | words[0], words[2], words[3]
 
@@ -45,14 +45,14 @@ def raised(fd, seconds=2.0):
 
 
 def listen(card, fds, start=0):
-    """SET_IRQS as QEMU sends it: a descriptor for each vector."""
+    """Send SET_IRQS as QEMU does, with a descriptor for each vector."""
     flags = 4 | 32
     body = struct.pack("<IIIII", 20, flags, IRQ_MSIX, start, len(fds))
     card.client.call(8, body, fds)
 
 
 def ignore(card, start, count):
-    """The same without descriptors: nobody listens to these any more."""
+    """Send SET_IRQS without descriptors: the client no longer listens to these vectors."""
     card.client.set_eventfd(None, index=IRQ_MSIX, start=start, count=count)
 
 
@@ -65,7 +65,7 @@ def clear_table(card):
 
 
 def test_the_capability_says_where_table_and_pending_bits_are(bench):
-    """Behind MSI in the list, with so many vectors; only enable and mask can be written."""
+    """The capability follows MSI and has the option's places; only enable and mask are writable."""
     with bench(*OPTION) as (_, card):
         assert card.config_read(0x49, 1) == MSIX and card.config_read(MSIX + 1, 1) == 0x70
         assert card.config_read(MSIX, 1) == CAP_MSIX
@@ -79,7 +79,7 @@ def test_the_capability_says_where_table_and_pending_bits_are(bench):
 
 
 def test_without_the_option_there_is_none(bench):
-    """MSI is followed by PCI Express, and the client is offered no vector."""
+    """Without --msix PCI Express follows MSI in the list, and the client is offered no vector."""
     with bench() as (_, card):
         assert card.config_read(0x49, 1) == 0x70 and card.config_read(MSIX) == 0
         assert card.client.irq_count(IRQ_MSIX) == 0
@@ -95,7 +95,7 @@ def test_enable_and_mask_reach_the_pins(bench):
 
 
 def test_eventfds_make_the_board_program_the_table(bench):
-    """Each vector that the client listens to has an address of its own and is not masked."""
+    """The board gives each vector with an eventfd an address of its own, and unmasks it."""
     with bench(*OPTION) as (_, card), eventfds(3) as fds:
         clear_table(card)
         listen(card, fds, start=2)
@@ -109,7 +109,7 @@ def test_eventfds_make_the_board_program_the_table(bench):
 
 
 def test_a_message_raises_its_vector(bench):
-    """The card's write to an entry's address is that vector's eventfd, and reaches no memory."""
+    """A write by the card to a vector's address raises its eventfd, and reaches no memory."""
     with bench(*OPTION) as (board, card), eventfds(VECTORS) as fds:
         enable(card)
         listen(card, fds)
@@ -122,7 +122,7 @@ def test_a_message_raises_its_vector(bench):
 
 
 def test_a_message_comes_behind_the_data(bench):
-    """It is a posted write: what the card wrote before is in memory when the client wakes up."""
+    """A message is a posted write: data written before it is in memory when the client wakes up."""
     with bench(*OPTION, "--write-stall", "100:20000") as (_, card), eventfds(1) as fds:
         memory = card.memory(HIGH_MEMORY, 4096)
         enable(card)
@@ -137,7 +137,7 @@ def test_a_message_comes_behind_the_data(bench):
 
 @pytest.mark.parametrize("control", [0, ENABLE | MASK_ALL])
 def test_a_message_while_disabled_or_masked_breaks_a_rule(bench, control):
-    """A card that sends it all the same is found."""
+    """A message that the card sends while MSI-X is off or masked breaks `msi-disabled`."""
     options = {"violations": ["msi-disabled"]}
     with bench(*OPTION, "--rules", "warn", **options) as (board, card), eventfds(1) as fds:
         enable(card)
@@ -148,8 +148,30 @@ def test_a_message_while_disabled_or_masked_breaks_a_rule(bench, control):
         wait_until(lambda: board.stats()["violations"], "the breach")
 
 
+# Cycles that the card holds the message back. Three more pass between Message Control and the card:
+# one to the pins, two in registers of the card.
+LAST_CYCLE, FIRST_TOO_LATE = 4 - 3, 5 - 3
+
+
+@pytest.mark.parametrize("control", [0, ENABLE | MASK_ALL])
+@pytest.mark.parametrize("held, broken", [(LAST_CYCLE, []), (FIRST_TOO_LATE, ["msi-disabled"])])
+def test_a_message_may_be_shown_four_cycles_after_its_mask_came(bench, control, held, broken):
+    """After MSI-X is turned off or masked a message on RQ is legal up to the fourth cycle; in the
+    fifth it breaks `msi-disabled`."""
+    with bench(*OPTION, "--rules", "warn", violations=broken) as (board, card), eventfds(1) as fds:
+        enable(card)
+        listen(card, fds)
+        address, data, _ = entry(card, 0)
+        card.prepare([*request(address, 1, write=True), data])
+        card.write(HOLD_THEN, held)
+        card.later(1000, SEND_RQ, 5)
+        enable(card, control)
+        wait_until(lambda: board.stats()["msi"] == 1, "the message")
+
+
 def test_a_message_between_two_sets_of_eventfds_waits(bench):
-    """QEMU takes all vectors back before it hands in a larger set; what comes then is kept."""
+    """A message while no eventfd is set is kept for the next: QEMU takes all vectors back before it
+    sets more of them."""
     with bench(*OPTION) as (board, card), eventfds(2) as fds:
         enable(card)
         listen(card, fds[:1])
@@ -163,7 +185,7 @@ def test_a_message_between_two_sets_of_eventfds_waits(bench):
 
 
 def test_a_message_that_waited_comes_once(bench):
-    """The first set of eventfds after it gets it; further sets raise nothing by themselves."""
+    """A message that was kept goes to the next set of eventfds only, not to later ones."""
     with bench(*OPTION) as (board, card), eventfds(1) as fds:
         enable(card)
         listen(card, fds)
@@ -182,7 +204,7 @@ def test_a_message_that_waited_comes_once(bench):
 
 
 def test_a_plain_client_has_the_table_for_itself(bench):
-    """Without eventfds the board never touches the table; messages are writes to its memory."""
+    """Without eventfds the board leaves the table to the client; messages are memory writes."""
     with bench(*OPTION) as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         enable(card)
@@ -195,7 +217,7 @@ def test_a_plain_client_has_the_table_for_itself(bench):
 
 
 def test_the_table_is_programmed_again_when_memory_space_comes_back(bench):
-    """Vectors that were asked for while the card had no address work as soon as it has one."""
+    """Vectors set while memory space is off are in the table as soon as it is on."""
     with bench(*OPTION) as (_, card), eventfds(1) as fds:
         clear_table(card)
         card.read(0)
@@ -210,7 +232,7 @@ def test_the_table_is_programmed_again_when_memory_space_comes_back(bench):
 
 
 def test_a_client_that_leaves_takes_its_vectors_with_it(bench):
-    """The next one finds a table that nobody has programmed for it."""
+    """When a client leaves, its vectors end: the next client's reset raises nothing on them."""
     with bench(*OPTION) as (board, card), eventfds(1) as fds:
         listen(card, fds)
         assert entry(card, 0)[0]
@@ -223,7 +245,7 @@ def test_a_client_that_leaves_takes_its_vectors_with_it(bench):
 
 
 def test_lose_msi_loses_messages_of_both_kinds(bench):
-    """The fault strikes at an MSI-X message as it does at an MSI."""
+    """The fault lose-msi also loses an MSI-X message."""
     with bench(*OPTION) as (board, card), eventfds(1) as fds:
         enable(card)
         listen(card, fds)
@@ -236,7 +258,7 @@ def test_lose_msi_loses_messages_of_both_kinds(bench):
 
 
 def test_vectors_may_lie_in_bar0(bench):
-    """The table's BAR is part of the option."""
+    """The option may put table and pending bits into BAR0."""
     options = ("--msix", "2:0:0x4000:0x5000")
     with bench(*options) as (_, card), eventfds(2) as fds:
         enable(card)
@@ -260,6 +282,6 @@ def test_vectors_may_lie_in_bar0(bench):
     ],
 )
 def test_an_option_that_cannot_be_is_refused(option, rule):
-    """Exit status 2 and the rule, before the board tries to make its socket: here it could not."""
+    """A wrong --msix is status 2 with the rule, before a socket is made at the invalid path."""
     status, _, error = run_board(build_bench(), "--socket", "/nonexistent/b", "--msix", option)
     assert status == 2 and rule in error

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Records, status lines and flush time: what host memory says of a transfer, at the pins' pace."""
+"""Records, status lines and flush time: what the card writes to host memory about its transfers."""
 
 import itertools
 import random
@@ -16,22 +16,22 @@ from stamped import TICK_NS
 from lanebox.dma.notices import CONTROL, RECORD_FLAGS
 
 BUFFER = 4096
-COUNT = 40  # buffers of a run
-ENTRIES = 16  # of the ring of records: it is passed more than once
+COUNT = 40  # buffers in a run
+ENTRIES = 16  # of the ring of records; fewer than COUNT, so it wraps
 SOURCE = HIGH_MEMORY
 SINK = HIGH_MEMORY + COUNT * BUFFER
-NOTES = SINK + COUNT * BUFFER  # ring and lines, each in a page of its own
+NOTES = SINK + COUNT * BUFFER  # ring and status lines, each in a page of its own
 RING, LINES = NOTES, {"c2h": NOTES + 4096, "h2c": NOTES + 8192}
 TOTAL = NOTES + 3 * 4096 - HIGH_MEMORY
 WAYS = {"c2h": "writer", "h2c": "reader"}
 LAST, FLUSHED = RECORD_FLAGS["last"], RECORD_FLAGS["flushed"]
 LENGTHS = (1, 2, 31, 32, 33, 63, 64, 65, 100, 511, 512, 513, 1504, 4095, 4096)
-MOST_TO_THE_REGISTER = 60 * TICK_NS  # six writes of the bus may stand before it
-MOST_NS = 1200  # of a request of 64 bytes and its answer, with reads of 600 ns
+MOST_TO_THE_REGISTER = 60 * TICK_NS  # a doorbell may wait behind six writes on the bus
+MOST_NS = 1200  # for a request of 64 bytes and its answer, with reads of 600 ns
 
 
 class Told:
-    """A card that tells what it does in host memory, and that memory."""
+    """A card that writes records and status lines, and the host memory it writes them to."""
 
     def __init__(self, card, names=tuple(CONTROL), flush=0, loopback=True):
         self.card = card
@@ -62,7 +62,7 @@ class Told:
         self.card.add_descriptor(way, address, count, packet=True, **more)
 
     def record(self, number):
-        """(bytes, flags, number) at the place of record `number`."""
+        """(bytes, flags, number) that stand at the place of record `number`."""
         return struct.unpack("<IIQ", self.at(RING + 16 * ((number - 1) % ENTRIES), 16))
 
     def wait_record(self, number):
@@ -70,7 +70,7 @@ class Told:
         return self.record(number)[:2]
 
     def line(self, way):
-        """(position, buffers, errors, time)."""
+        """(position, buffers, errors, time) of the direction's status line."""
         return struct.unpack("<QQQQ", self.at(LINES[way], 32))
 
     def wait_line(self, way):
@@ -82,10 +82,10 @@ class Told:
 @pytest.mark.parametrize("loopback", [True, False], ids=["dma", "slot"])
 @each_seed(3)
 def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
-    """One h2c descriptor is a packet, one c2h buffer takes it: record, line, interrupt and data.
+    """With one packet per h2c descriptor and c2h buffer, records, lines and data are right.
 
-    Through the DMA's own loopback and through that in the user slot. What lies around the data and
-    the notices is as it was.
+    This holds through the DMA's own loopback and through that in the user slot. Nothing around the
+    data and the notices is written.
     """
     rng = random.Random(seed)
     options = ["--seed", seed, "--stall", rng.choice([0, 30]), "--read-latency",
@@ -122,10 +122,10 @@ def test_packets_of_any_size_are_told_to_the_byte(start_board, loopback, seed):
 
 
 def test_silence_ends_a_buffer_after_the_flush_time(start_board):
-    """A stream without packets: what has come leaves so many cycles after its last beat.
+    """In a stream without packets, data leaves when the flush time after its last beat is over.
 
-    The host's data has a round trip that is always the same, so the one thing that differs between
-    two flush times is the flush.
+    The host's data always has the same round trip, so runs with two flush times differ by the
+    difference of these times.
     """
     size, times = 96, (50, 500, 2000)
     found = {}
@@ -146,11 +146,12 @@ def test_silence_ends_a_buffer_after_the_flush_time(start_board):
     print(found)
     for a, b in itertools.pairwise(times):
         assert abs(found[b] - found[a] - (b - a) * TICK_NS) <= 2 * TICK_NS
-    assert times[0] * TICK_NS < found[times[0]] < times[0] * TICK_NS + 200  # there and back inside
+    # The upper limit adds 200 ns for the way through the card, there and back.
+    assert times[0] * TICK_NS < found[times[0]] < times[0] * TICK_NS + 200
 
 
 def test_a_reset_table_is_told_from_the_beginning(start_board):
-    """Numbers, positions and the place in the ring start again, and nothing old comes after."""
+    """After a table reset record numbers, positions and the ring start again from zero."""
     with start_board() as board:
         card = board.card()
         told = Told(card)
@@ -173,10 +174,10 @@ def test_a_reset_table_is_told_from_the_beginning(start_board):
 
 
 def test_an_answer_is_told_as_fast_as_it_can_be(start_board):
-    """A request of 64 bytes and its answer through the slot's loopback, with reads of 600 ns.
+    """A request of 64 bytes is answered through the slot's loopback within MOST_NS (median).
 
-    From the last doorbell write's beat on CQ to the record's last beat on RQ, by the log; the
-    card's own stamps say the same.
+    The time is that from the last doorbell write's beat on CQ to the record's last beat on RQ, with
+    reads of 600 ns. The card's own stamps must agree with the log.
     """
     print(f"seed {SHIFT}")
     count, stamped = 33, []

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands that wait for a cycle of device time: they come in it, however late the client is."""
+"""Commands planned for a cycle of device time take effect then, however late the client is."""
 
 import time
 
@@ -10,7 +10,7 @@ from board_client import wait_until
 
 from sim.errors import BoardFailed
 
-SOON = 1 << 17  # cycles of a new board; a client has enumerated it long before
+SOON = 1 << 17  # a cycle of a new board that comes long after a client has enumerated it
 
 
 def planned(board):
@@ -19,7 +19,7 @@ def planned(board):
 
 
 def test_a_planned_write_arrives_like_the_hosts_own(start_board):
-    """It goes to the card by CQ after its cycle and not before; and the host can read it back."""
+    """A planned write reaches CQ after its cycle and not before, and the host can read it back."""
     with start_board() as board:
         card = board.card()
         scratch = card.address("ctrl_scratch")
@@ -34,7 +34,7 @@ def test_a_planned_write_arrives_like_the_hosts_own(start_board):
 
 
 def test_marks_are_as_far_apart_as_they_were_planned(start_board):
-    """The cycles of two marks differ by what was asked for, in the order of cycles."""
+    """The cycles of two marks differ as planned; marks are numbered in the order of cycles."""
     with start_board() as board:
         for cycle in (SOON + 12_345, SOON):
             board.command(f"at {cycle} mark")
@@ -44,7 +44,7 @@ def test_marks_are_as_far_apart_as_they_were_planned(start_board):
 
 
 def test_device_time_passes_until_the_last_command_only(start_board):
-    """A plan is work, so an idle board gets there; when it is done the board sleeps again."""
+    """Device time of an idle board passes until its last planned command, then stands still."""
     with start_board() as board:
         board.command(f"at {SOON} mark")
         planned(board)
@@ -55,7 +55,7 @@ def test_device_time_passes_until_the_last_command_only(start_board):
 
 
 def test_a_cycle_that_has_passed_is_refused(start_board):
-    """It would come whenever the client said so, which no measurement may depend on."""
+    """A command for a past cycle is refused: its effect would depend on when the client sent it."""
     with start_board() as board:
         board.command(f"at {SOON} mark")
         planned(board)
@@ -64,7 +64,7 @@ def test_a_cycle_that_has_passed_is_refused(start_board):
 
 
 def test_clear_and_a_client_that_leaves_end_the_plan(start_board):
-    """What was planned for one measurement or one client does not strike the next."""
+    """`clear` and a client's leaving end the plan, so it cannot disturb the next measurement."""
     with start_board() as board:
         board.command("at 1000000000 mark")
         assert board.command("clear")["planned"] == 0
@@ -76,7 +76,7 @@ def test_clear_and_a_client_that_leaves_end_the_plan(start_board):
 
 
 def test_a_planned_command_that_fails_is_in_the_log(start_board):
-    """Nobody waits for its answer: the board goes on and says so."""
+    """A planned command that fails is named in the log, since nobody waits for its answer."""
     with start_board() as board:
         board.command(f"at {SOON} write 1 1")
         assert not planned(board)["marks"]

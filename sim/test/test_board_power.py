@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Power states: D0 and D3hot in PMCSR, at the card's pins, and in what may be sent."""
+"""Power states: D0 and D3hot in PMCSR, at the card's pins, and in what the card may send."""
 
 import pytest
 from bench_card import ACK_FLR, CONTROL, MEMORY0, POWER_CONTROL, SEND_RQ, request
@@ -36,16 +36,16 @@ def test_states_that_do_not_exist(bench, state):
 
 
 def test_before_it_is_enabled_the_function_is_not_active(bench):
-    """The pins tell D0 uninitialised from D0 active: COMMAND makes the difference."""
+    """The pins show D0 active after memory space was switched on."""
     with bench("--bar2", "64K") as (board, card):
         card.config_write(0x04, 0, 2)
-        board.command("stats")
+        assert card.pins()["power_state"] != PIN_D0_ACTIVE
         card.config_write(0x04, MEMORY_SPACE, 2)
         assert card.pins()["power_state"] == PIN_D0_ACTIVE
 
 
 def test_in_d3hot_the_bars_answer_nothing(bench):
-    """A read gives all ones, a write is lost, both are counted; in D0 again they work."""
+    """In D3hot a read gives all ones, a write is lost, both are counted; in D0 both work again."""
     with bench() as (board, card):
         card.write(MEMORY0, 1)
         card.config_write(POWER_CONTROL, D3, 2)
@@ -57,19 +57,20 @@ def test_in_d3hot_the_bars_answer_nothing(bench):
 
 
 def test_the_card_sends_nothing_in_d3hot(bench):
-    """A request that leaves the card after the change of state breaks the rule."""
+    """A request that leaves the card after the change to D3hot breaks `power-state`."""
     with bench("--rules", "warn", "--mmio-rtt", "0", violations=["power-state"]) as (board, card):
         card.memory(HIGH_MEMORY, 4096)
         card.prepare([*request(HIGH_MEMORY, 1, write=True), 1])
-        card.later(600, SEND_RQ, 5)  # by then the function sleeps, and device time stands
+        card.later(600, SEND_RQ, 5)  # in D3hot by then, and device time stands still
         card.config_write(POWER_CONTROL, D3, 2)
-        for _ in range(600 // 8 + 1):  # each takes eight cycles
+        for _ in range(600 // 8 + 1):  # each access lets eight cycles pass
             card.config_write(POWER_CONTROL, D3, 2)
         wait_until(lambda: board.stats()["violations"] == {"power-state": 1}, "the breach")
 
 
 def test_a_change_that_is_not_acknowledged_breaks_a_rule(bench):
-    """Silicon would not answer configuration requests any more; the host goes on after 50 us."""
+    """A change that the card does not acknowledge breaks `power-state-ack`, and the host goes on
+    after 50 us. Silicon would answer no more configuration requests."""
     with bench("--rules", "warn", violations=["power-state-ack"]) as (board, card):
         card.write(CONTROL, ACK_FLR)
         card.read(CONTROL)
@@ -90,7 +91,7 @@ def test_a_function_level_reset_wakes_it_up(bench):
 
 
 def test_a_change_that_a_reset_interrupts_is_forgotten(bench):
-    """The next one has its 50 us for itself."""
+    """A change that a reset interrupts breaks no rule, and the next one has its own 50 us."""
     with bench() as (board, card):
         card.write(CONTROL, ACK_FLR)
         card.read(CONTROL)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The process: options and their errors, sockets, signals, exit status, the control socket."""
+"""The board's process: options and their errors, sockets, signals, exit status, control socket."""
 
 import json
 import signal
@@ -15,7 +15,7 @@ from board_process import run_board
 from sim.board.process import BoardFailed
 
 OK, FAILED, USAGE = 0, 1, 2
-CUT_OFF_SECONDS = 5  # after which the board gives a client up that takes nothing
+CUT_OFF_SECONDS = 5  # seconds after which the board drops a client that takes no answers
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def path(tmp_path_factory):
 
 
 def test_help_lists_every_option(executable):
-    """--help ends with status 0 and names what the errors refer to."""
+    """--help ends with status 0 and names the options."""
     status, out, err = run_board(executable, "--help")
     assert (status, err) == (OK, "")
     for option in (
@@ -72,7 +72,7 @@ def test_help_lists_every_option(executable):
     ],
 )
 def test_a_bad_option_is_named_with_its_rule(executable, path, options, value, rule):
-    """Status 2, one line that has the option, its value and what it may be, and no socket left."""
+    """A bad option is status 2, one line with its value and what is allowed, and no socket left."""
     status, out, err = run_board(executable, "--socket", path, *options)
     assert (status, out) == (USAGE, "")
     assert value in err and rule in err and len(err.splitlines()) == 1, err
@@ -80,7 +80,7 @@ def test_a_bad_option_is_named_with_its_rule(executable, path, options, value, r
 
 
 def test_the_socket_is_required(executable):
-    """Without --socket there is nothing to do."""
+    """Without --socket the board ends with status 2 and names the option."""
     status, _, err = run_board(executable)
     assert status == USAGE and "--socket PATH is required" in err
 
@@ -104,7 +104,7 @@ def test_statistics_that_cannot_be_written(executable, path):
 
 @pytest.mark.parametrize("option", ["--socket", "--control"])
 def test_a_socket_path_that_is_too_long(executable, path, option):
-    """The kernel's limit of 107 characters is said together with the path's length."""
+    """A path above the kernel's 107 characters is refused with that limit and its own length."""
     long = "/tmp/" + "x" * 103
     others = [] if option == "--socket" else ["--socket", path]
     status, _, err = run_board(executable, option, long, *others)
@@ -113,7 +113,7 @@ def test_a_socket_path_that_is_too_long(executable, path, option):
 
 
 def test_a_path_of_107_characters_works(executable, tmp_path_factory):
-    """The longest path that the kernel takes is taken."""
+    """A path of 107 characters, the longest that the kernel takes, is accepted."""
     directory = tmp_path_factory.mktemp("s")
     path = directory / ("x" * (107 - len(str(directory)) - 1))
     status, _, err = run_board(executable, "--socket", path, "--waves", "/nonexistent/file")
@@ -132,7 +132,7 @@ def test_sockets_are_the_users_own(start_board):
 
 @pytest.mark.parametrize("options", [[], ["--once"]])
 def test_a_path_in_use_by_a_live_board(start_board, executable, options):
-    """A second board on the same path is refused; the first does not notice."""
+    """A second board on the same path is refused; the first is not disturbed."""
     with start_board(*options) as board:
         status, _, err = run_board(executable, "--socket", board.socket)
         assert status == FAILED and f"another board already listens on {board.socket}" in err
@@ -142,7 +142,7 @@ def test_a_path_in_use_by_a_live_board(start_board, executable, options):
 
 
 def test_a_socket_that_was_left_behind_is_replaced(executable, path):
-    """The socket of a board that was killed does not stand in the next one's way."""
+    """The socket that a killed board left behind is replaced."""
     left = socket.socket(socket.AF_UNIX)
     left.bind(str(path))
     left.close()
@@ -153,7 +153,7 @@ def test_a_socket_that_was_left_behind_is_replaced(executable, path):
 
 
 def test_a_file_in_the_way_is_not_removed(executable, path):
-    """A path that is somebody's file is refused, and the file stays."""
+    """A regular file at the path is refused, and stays as it is."""
     path.write_text("precious")
     status, _, err = run_board(executable, "--socket", path)
     assert status == FAILED and f"{path} exists and is no socket" in err
@@ -172,7 +172,8 @@ def test_a_directory_that_does_not_exist(executable):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("busy", [False, True])
 def test_a_signal_ends_the_board(start_board, number, busy, tmp_path):
-    """Idle or in the middle of DMA: status 0, no socket left, statistics written."""
+    """SIGINT, SIGTERM and SIGHUP end the board, idle or in DMA, with status 0, statistics written
+    and no socket left."""
     stats = tmp_path / "stats.json"
     with start_board("--stats", stats) as board:
         card = board.card()
@@ -209,7 +210,7 @@ def test_once_ends_with_its_client(start_board):
 
 
 def test_statistics_have_every_count(start_board):
-    """`stats` has the counts that results are made of."""
+    """`stats` has the counts that the results are computed from."""
     with start_board("--seed", 9) as board:
         board.card().read("ctrl_scratch")
         stats = board.stats()
@@ -253,7 +254,7 @@ def test_statistics_have_every_count(start_board):
     ],
 )
 def test_a_bad_command_is_answered_with_its_rule(start_board, line, words):
-    """The answer is JSON with an error that says what there is; the board goes on unchanged."""
+    """A bad command is answered by JSON with an error that says what is allowed."""
     with start_board() as board:
         with pytest.raises(BoardFailed) as refusal:
             board.command(line)
@@ -262,7 +263,7 @@ def test_a_bad_command_is_answered_with_its_rule(start_board, line, words):
 
 
 def test_commands_may_come_in_pieces_and_in_packs(start_board):
-    """A line is a line however the bytes of it arrive."""
+    """Commands are separated by newlines only, however their bytes arrive."""
     with start_board() as board:
         for piece in ("sta", "ts\nsta", "ts\nstats\n"):
             board._channel.sendall(piece.encode())
@@ -276,7 +277,7 @@ def hang_up(board):
 
 
 def connect(board):
-    """Another control client in the place of the one that every test has."""
+    """Connect another control client in place of the one that each test has."""
     board._channel = socket.socket(socket.AF_UNIX)
     board._channel.settimeout(5)
     board._channel.connect(str(board.control))
@@ -293,7 +294,7 @@ def test_the_next_control_client_is_served(start_board):
 
 
 def test_a_control_client_that_takes_no_answers(start_board):
-    """It is given up after one answer that it lets lie, and does not stop the board for each."""
+    """A control client that takes no answers is dropped after the first, and the board goes on."""
     with start_board() as board:
         card = board.card()
         board._channel.setblocking(False)
@@ -307,7 +308,7 @@ def test_a_control_client_that_takes_no_answers(start_board):
 
 
 def test_a_control_line_without_end(start_board):
-    """A client whose line has no end is hung up on; the board keeps no more of it than 64 KiB."""
+    """A control client whose line has no end is disconnected after at most 64 KiB."""
     with start_board() as board, socket.socket(socket.AF_UNIX) as client:
         hang_up(board)
         client.settimeout(5)
@@ -320,7 +321,7 @@ def test_a_control_line_without_end(start_board):
 
 
 def test_control_answers_while_dma_runs(start_board):
-    """Statistics can be had, and conditions set, in the middle of traffic."""
+    """Statistics can be read and conditions set while DMA runs."""
     with start_board() as board:
         card = board.card()
         card.memory(1 << 32, 1 << 20)
@@ -333,9 +334,9 @@ def test_control_answers_while_dma_runs(start_board):
         card.stop()
 
 
-@pytest.mark.parametrize("pace,most", [(100_000, 40_000), (1_000_000, 400_000)])
-def test_pace_holds_the_board_back(start_board, pace, most):
-    """With --pace the board runs no faster than asked for, idle or not."""
+@pytest.mark.parametrize("pace", [100_000, 1_000_000])
+def test_pace_holds_the_board_back(start_board, pace):
+    """With --pace the board simulates at most that many cycles a second, and goes on."""
     with start_board("--pace", pace) as board:
         card = board.card()
         card.memory(1 << 32, 1 << 20)
@@ -343,13 +344,15 @@ def test_pace_holds_the_board_back(start_board, pace, most):
         card.program("c2h", [(1 << 32, 1 << 20)] * 100)
         card.start("c2h")
         card.read("ctrl_scratch")
-        first = board.stats()["cycles"]
+        start, first = time.monotonic(), board.stats()["cycles"]
         time.sleep(0.3)
-        assert 0.1 * most < board.stats()["cycles"] - first < most
+        cycles = board.stats()["cycles"] - first
+        assert 0 < cycles < pace * 4 / 3 * (time.monotonic() - start)
 
 
 def test_the_executable_runs_from_any_directory(start_board, tmp_path, monkeypatch):
-    """Memory images lie beside the executable and are found from elsewhere; relative paths stay."""
+    """The executable finds its memory images from any directory. Relative paths in options are
+    those of the directory that it was started in."""
     monkeypatch.chdir(tmp_path)
     with start_board("--stats", "here.json") as board:
         assert board.card().read("ctrl_scratch") == 0x12345678

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Throughput in device time: what stock LitePCIe is known to reach, and what nothing may exceed.
 
-The known values were measured with another model of the same boundary; the limits are those of
+The known values were measured with another model of the same pins. The limits are those of
 sim/limits.py, which shares no code with the model.
 """
 
@@ -18,7 +18,7 @@ CYCLE_NS = limits.CYCLE_NS
 
 
 def run_c2h(board, card):
-    """1 MiB of the pattern to the host; the gateware's counters."""
+    """Send 1 MiB of the pattern to the host; returns the gateware's counters."""
     memory = card.memory(HIGH_MEMORY, TOTAL)
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", slices(HIGH_MEMORY, TOTAL, 8192))
@@ -29,7 +29,7 @@ def run_c2h(board, card):
 
 
 def run_h2c(board, card):
-    """1 MiB of the pattern from the host, checked in the gateware; its counters."""
+    """Send 1 MiB of the pattern to the gateware, which checks it; returns its counters."""
     memory = card.memory(HIGH_MEMORY, TOTAL)
     memory.data[:] = pattern(TOTAL)
     card.write("pattern_control", H2C_CHECK)
@@ -46,14 +46,14 @@ def bytes_per_cycle(counters, stream):
 
 
 def steady_rate(tlps):
-    """GB/s at the pins between the second and the last quarter: no buffer fills or drains there."""
+    """GB/s at the pins without first and last quarter, in which buffers fill or drain."""
     tlps = tlps[len(tlps) // 4 : -len(tlps) // 4]
     return sum(4 * t.dwords for t in tlps[1:]) / (tlps[-1].ns - tlps[0].ns)
 
 
 @pytest.mark.parametrize("mps,known", [(128, 25.5), (256, 28.35), (512, 29.8)])
 def test_stock_c2h(start_stock, mps, known):
-    """Stock LitePCIe's writes reach the bytes per cycle that are known of them, within 1 %."""
+    """Stock LitePCIe's writes reach their known bytes per cycle, within 1 %."""
     with start_stock() as board:
         measured = bytes_per_cycle(run_c2h(board, board.card(mps=mps)), "rq")
     assert measured == pytest.approx(known, rel=0.01)
@@ -63,7 +63,7 @@ def test_stock_c2h(start_stock, mps, known):
     "size,mps,known", [(64, 256, 12.8), (128, 256, 18.3), (256, 256, 23.3), (512, 512, 27)]
 )
 def test_stock_h2c(start_stock, size, mps, known):
-    """Stock LitePCIe's reads reach the bytes per cycle that are known of them, within 2 %."""
+    """Stock LitePCIe's reads reach their known bytes per cycle, within 2 %."""
     # 64-byte completions overrun the hard block: see test_stock_defects.py.
     options = ["--completion-size", size, *(["--rules", "off"] if size == 64 else [])]
     with start_stock(*options) as board:
@@ -73,7 +73,7 @@ def test_stock_h2c(start_stock, size, mps, known):
 
 @pytest.mark.parametrize("latency", [2000, 4000])
 def test_reads_in_flight_bound_h2c(start_stock, latency):
-    """With a long latency h2c is what the gateware's 16 tags of 512 bytes carry, and no more."""
+    """With a long latency h2c is bound by the gateware's 16 tags of 512 bytes."""
     with start_stock("--read-latency", latency) as board:
         measured = bytes_per_cycle(run_h2c(board, board.card()), "rc") / CYCLE_NS
     bound = limits.h2c(256, 256, tags=16, mrrs=512, rtt_ns=latency)
@@ -83,7 +83,7 @@ def test_reads_in_flight_bound_h2c(start_stock, latency):
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_c2h_keeps_the_limit_at_the_pins(start_stock, mps):
-    """In the steady state no more passes RQ than wire and interface allow, and nearly that much."""
+    """In the steady state RQ carries 98.5 % to 100 % of what wire and interface allow."""
     with start_stock(log=True) as board:
         run_c2h(board, board.card(mps=mps))
     measured = steady_rate(board.tlps().on("RQ", "MWr"))
@@ -93,7 +93,7 @@ def test_c2h_keeps_the_limit_at_the_pins(start_stock, mps):
 
 @pytest.mark.parametrize("size,mps", [(64, 256), (128, 256), (256, 256), (512, 512)])
 def test_h2c_keeps_the_limit_at_the_pins(start_stock, size, mps):
-    """In the steady state no more passes RC than wire and interface allow."""
+    """In the steady state RC carries no more than wire and interface allow."""
     with start_stock("--completion-size", size, "--rules", "off", log=True) as board:
         run_h2c(board, board.card(mps=mps))
     limit = limits.h2c(size, mps, tags=16, mrrs=512, rtt_ns=600)

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""No rule and no fault without a test that trips it; the names are those of the board's source.
+"""Every rule and every fault of the board has a test that trips it.
 
-A rule counts as reached only where it is the only one that was broken. Cases at the pins are looked
-up in the tables that their tests run; for the others a test is named, and that test must exist and
-speak of the rule or the fault.
+The names come from the board's source. A rule counts only where it alone was broken. Rules that can
+be broken at the pins are looked up in the tables that those tests run. For the others, and for
+faults, this file names a test, which must exist and mention the rule or the fault in its text.
 """
 
 import ast
@@ -21,7 +21,7 @@ from sim.board.build import BOARD
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
 
-# Rules that only a card of its own (bench_card.sv) or a host alone can break.
+# Rules that need the bench card (bench_card.sv), or a host without a card, to be broken.
 RULES = {
     "zero-length": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
     "reserved-fields": "test_board_descriptors::test_an_illegal_request_breaks_exactly_its_rule",
@@ -60,7 +60,7 @@ FAULTS = {
 
 
 def names(file, function):
-    """The strings of the array of names in one of the model's functions."""
+    """The strings of the array `names` in one of the model's functions."""
     text = (BOARD / "pcie4" / file).read_text()
     found = re.search(re.escape(function) + r".*?names\[\] = \{(.*?)\};", text, re.S)
     return set(re.findall(r'"([a-z0-9-]+)"', found[1]))
@@ -75,13 +75,13 @@ def fault_names():
 
 
 def broken_alone():
-    """Rules that a case at the pins breaks, and no other with it."""
+    """The rules that some case at the pins breaks without another."""
     cases = [*test_board_pins.CASES.values(), *test_model_rules.CASES.values()]
     return {next(iter(rules)) for _, rules in cases if len(rules) == 1}
 
 
 def source_of(place):
-    """A test's own lines and its decorators, with the file's tables: the text it is made of."""
+    """The text of a test: its lines, its decorators, and the tables of its file that it uses."""
     module, function = place.split("::")
     text = (HERE / f"{module}.py").read_text()
     body = ast.parse(text).body
@@ -96,21 +96,21 @@ def names_of(target):
 
 
 def test_every_rule_is_broken_alone_by_some_test():
-    """Each of the board's rules, and nothing that is no rule."""
+    """RULES and the cases at the pins cover each rule of the board once, and name no other."""
     assert len(rule_names()) >= 24
     assert broken_alone() | set(RULES) == rule_names()
     assert not broken_alone() & set(RULES), "a case at the pins is there: it need not be named"
 
 
 def test_every_fault_has_a_test():
-    """Each of the board's faults and events, and nothing that is none."""
+    """FAULTS has each of the board's faults and events, and no other."""
     assert len(fault_names()) >= 24
     assert set(FAULTS) == fault_names()
 
 
 @pytest.mark.parametrize("name, place", [*RULES.items(), *FAULTS.items()])
 def test_the_named_test_speaks_of_it(name, place):
-    """The test exists, is not skipped, and its own text has the name."""
+    """The named test exists, is not skipped, and mentions the rule or fault."""
     text = source_of(place)
     assert re.search(rf"(?<![\w-]){name}(?![\w-])", text), f"{place} does not mention {name}"
     assert "mark.skip" not in text and "mark.xfail" not in text

@@ -38,7 +38,7 @@ def initiate(card):
 
 
 def test_flr_resets_what_the_specification_says(bench):
-    """COMMAND, BARs, MRRS fall back; MPS, RCB and error bits stay (base specification 6.6.2)."""
+    """An FLR resets COMMAND, BARs and MRRS; MPS, RCB and error bits stay (base spec. 6.6.2)."""
     with bench("--flr", "--rcb", "128", "--mrrs", "512") as (_, card):
         assert card.config_read(0x74) & EXPRESS_OFFER
         card.enumerate(mps=256, mrrs=128)
@@ -57,7 +57,7 @@ def test_flr_resets_what_the_specification_says(bench):
 
 
 def test_without_the_option_flr_is_not_offered(bench):
-    """Device Capabilities say no, and the bit does nothing."""
+    """Without --flr Device Capabilities do not offer an FLR, and Initiate FLR does nothing."""
     with bench() as (_, card):
         assert card.config_read(0x74) & EXPRESS_OFFER == 0
         initiate(card)
@@ -66,11 +66,11 @@ def test_without_the_option_flr_is_not_offered(bench):
 
 
 def test_reads_of_the_host_end_with_ones(bench):
-    """What the host waits for when it resets the function is not answered any more."""
+    """The host's reads that are in flight when it resets the function end as all ones."""
     with bench("--flr") as (board, card):
         card.write(CONTROL, ACK_FLR | SILENT)
         card.config_read(0)  # the write has left the socket
-        board.command("set pace 20000")  # so that their timeout, 50 us, is far away
+        board.command("set pace 20000")  # at this pace the timeout of the reads, 50 us, is far away
         numbers = [card.client.send_read(0, MEMORY0 + 4 * i, 4) for i in range(5)]
         initiate(card)
         assert [card.client.reply(n)[16:] for n in numbers] == [b"\xff" * 4] * 5
@@ -118,7 +118,7 @@ PACKETS = {SEND_RQ: [*request(HIGH_MEMORY, 1, write=True), 0xDEAD],
 
 @pytest.mark.parametrize("interface", PACKETS)
 def test_what_the_card_sends_during_the_reset_is_lost(bench, interface):
-    """A request or completion between FLR and its acknowledge reaches nobody and breaks no rule."""
+    """What the card sends between FLR and its acknowledge is dropped, and breaks no rule."""
     with bench("--flr") as (board, card):
         memory = card.memory(HIGH_MEMORY, 4096)
         card.write(CONTROL, ACK_FLR | SLOW_FLR)
@@ -136,7 +136,7 @@ def test_what_the_card_sends_during_the_reset_is_lost(bench, interface):
 
 
 def test_bus_mastering_after_the_reset_breaks_a_rule(bench):
-    """A card that goes on as if nothing had happened is found: COMMAND has bus master off."""
+    """A card that writes after an FLR, with bus master off, breaks `bus-master-off`."""
     with bench("--flr", "--rules", "warn", violations=["bus-master-off"]) as (board, card):
         initiate(card)
         card.enumerate(command=MEMORY_SPACE)
@@ -145,7 +145,7 @@ def test_bus_mastering_after_the_reset_breaks_a_rule(bench):
 
 
 def test_a_device_reset_is_a_function_level_reset(bench):
-    """vfio-user's DEVICE_RESET goes that way when the card offers it, and by power otherwise."""
+    """vfio-user's DEVICE_RESET is an FLR where the card offers it, and else a reset by power."""
     with bench("--flr") as (_, card):
         card.client.reset()
         assert card.config_read(COMMAND, 2) == 0
@@ -158,7 +158,8 @@ def test_a_device_reset_is_a_function_level_reset(bench):
 
 
 def test_a_reset_that_is_not_acknowledged_is_an_error(bench):
-    """After 100 ms of device time the client gets an error, the log names the rule."""
+    """Without an acknowledge the FLR ends after 100 ms of device time: the client gets an error,
+    and the log names the rule."""
     with bench("--flr", "--rules", "warn", violations=["flr-timeout"]) as (board, card):
         card.write(CONTROL, 0)
         card.read(CONTROL)
@@ -185,7 +186,7 @@ def test_stock_acknowledges_without_stopping(start_stock):
 
 
 def test_a_hot_reset_holds_the_card_in_reset(bench):
-    """For the time that it lasts user_reset is set and no TLP passes; then the card starts anew."""
+    """During a hot reset user_reset is set and no TLP passes; after it the card starts anew."""
     with bench(log=True) as (board, card):
         before = board.stats()["cycles"]
         board.command("fault hot-reset:200000")
@@ -199,7 +200,7 @@ def test_a_hot_reset_holds_the_card_in_reset(bench):
 
 
 def test_a_hot_reset_lasts_a_millisecond_unless_told(bench):
-    """The shortest that the specification allows."""
+    """A hot reset lasts a millisecond by default, the shortest that the specification allows."""
     with bench() as (board, card):
         before = board.stats()["cycles"]
         board.command("fault hot-reset")
@@ -208,7 +209,7 @@ def test_a_hot_reset_lasts_a_millisecond_unless_told(bench):
 
 
 def test_error_bits_survive_a_hot_reset(bench):
-    """AER's masks are sticky; only power takes them away."""
+    """AER's masks are sticky: a hot reset keeps them, only a loss of power clears them."""
     with bench() as (board, card):
         card.config_write(0x108, 1 << 14)
         board.command("fault hot-reset:1000")
@@ -219,7 +220,7 @@ def test_error_bits_survive_a_hot_reset(bench):
 
 
 def test_the_card_is_in_reset_while_the_link_is_down(bench):
-    """Nothing runs in it for the whole time: one reset, and what it was doing is forgotten."""
+    """While the link is down the card is in one long reset, and forgets what it was doing."""
     with bench("--pace", "2000000") as (board, card):
         card.write(CONTROL, BUSY | ACK_FLR | ACK_POWER)
         card.read(CONTROL)
@@ -233,7 +234,7 @@ def test_the_card_is_in_reset_while_the_link_is_down(bench):
 
 
 def test_a_card_that_was_pulled_out_sleeps(bench):
-    """No device time passes without a card; put back it starts anew."""
+    """While the card is pulled out no device time passes; when it is put back it starts anew."""
     with bench() as (board, card):
         board.command("fault remove")
         card.config_read(0)

@@ -1,15 +1,16 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interface rules: a breach ends the board, is counted, or is let pass, as --rules says.
+"""Interface rules: by --rules a breach ends the board, is counted, or is ignored.
 
-Only breaches that this gateware can be brought to commit from outside are provoked here.
+Only breaches that stock LitePCIe can be made to commit from outside are provoked here.
 """
 
 import contextlib
 import json
 
 import pytest
+from board_builds import build_executable, register_map
 from board_client import (
     C2H_GENERATE,
     CAP_EXPRESS,
@@ -20,7 +21,7 @@ from board_client import (
     MEMORY_SPACE,
     wait_until,
 )
-from board_process import TOLERATED
+from board_process import TOLERATED, tolerated
 from vfio_client import BAR0
 
 
@@ -100,7 +101,7 @@ def provoke(board, breach):
 
 @each_breach
 def test_fatal_ends_the_board_and_names_rule_and_tlp(start_stock, breach, tmp_path):
-    """By default the board ends with status 1; its last word is the rule, the TLP and the time."""
+    """By default the board ends with status 1; its last line has rule, TLP and time."""
     rule, tlp = BREACHES[breach]
     stats = tmp_path / "stats.json"
     with start_stock("--stall", 50, "--stats", stats, status=1) as board:
@@ -127,7 +128,7 @@ def test_warn_counts_and_goes_on(start_stock, breach):
 
 @each_breach
 def test_off_lets_it_pass(start_stock, breach):
-    """With --rules off nothing is counted and nothing is said."""
+    """With --rules off a breach is neither counted nor reported."""
     with start_stock("--stall", 50, "--rules", "off") as board:
         card = provoke(board, breach)
         card.read("ctrl_scratch")
@@ -138,7 +139,7 @@ def test_off_lets_it_pass(start_stock, breach):
 
 
 def test_many_breaches_are_counted_but_not_all_told(start_stock):
-    """A rule that every TLP breaks fills the count, not the terminal."""
+    """A rule that every TLP breaks is counted each time, but reported only a few times."""
     with start_stock("--rules", "warn", violations=["completion-byte-count"]) as board:
         card = board.card()
         for _ in range(50):
@@ -147,8 +148,33 @@ def test_many_breaches_are_counted_but_not_all_told(start_stock):
     assert len(board.output.splitlines()) < 10
 
 
+def reads_held_off(board):
+    card = board.card()
+    card.memory(HIGH_MEMORY, 1 << 16)
+    card.write("pattern_control", H2C_CHECK)
+    card.program("h2c", [(HIGH_MEMORY, 1 << 16)])
+    card.start("h2c")
+    assert card.h2c_check((1 << 16) // 32) > 0  # the memory is empty
+
+
+def test_only_litepcies_endpoint_may_hold_rc_off(boards_of):
+    """LitePCIe's endpoint may hold RC off in any test; a card with Lanebox's registers may not."""
+    program, csr = build_executable("litepcie"), register_map("litepcie")
+    with boards_of(program, csr)() as board:
+        reads_held_off(board)
+        assert set(board.stats()["violations"]) == TOLERATED
+    own = {**csr["csr_registers"], "pcie_endpoint_control": {}}
+    for violations in ((), None):
+        with pytest.raises(AssertionError, match="rc-backpressure"):
+            start = boards_of(program, {**csr, "csr_registers": own})
+            with start(violations=violations) as board:
+                reads_held_off(board)
+    assert tolerated(register_map()) == set()
+
+
 def test_stopping_dma_and_then_bus_master_breaks_nothing(start_stock):
-    """What a driver does when it goes: a posted stop, then COMMAND, which does not overtake."""
+    """A driver that goes stops DMA by a posted write and then clears bus master. This breaks no
+    rule, since the configuration write does not overtake the posted one."""
     for _ in range(10):
         with start_stock() as board:
             card = board.card()

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stamps of doorbell and interrupt: the card's own word against what passed the pins."""
+"""Stamps of doorbell and interrupt: the card's own times against the TLP log of its pins."""
 
 import random
 
@@ -15,9 +15,10 @@ SIZES = (64, 128, 256, 512, 1024, 2048, 4096)
 @pytest.mark.parametrize("stall", [0, 40])
 @pytest.mark.parametrize("endpoint", ["lanebox", "litepcie"])
 def test_the_stamps_are_those_of_the_pins(endpoint, stall, start_board, start_stock):
-    """Each message is stamped in the cycle of the block's answer, to the nanosecond.
+    """The interrupt's stamp is the cycle of the hard block's answer, to the nanosecond.
 
-    A doorbell always reaches its register equally late, whatever the size and the round trip.
+    A doorbell's stamp is one cycle after it reached its register, whatever the size of the transfer
+    and the round trip.
     """
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)

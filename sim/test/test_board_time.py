@@ -56,9 +56,9 @@ def test_a_slow_host_does_not_lengthen_a_read(start_board):
 
 @pytest.mark.parametrize("stock", [False, True], ids=["lanebox", "litepcie"])
 def test_time_runs_while_posted_writes_wait(stock, start_board, start_stock):
-    """The last of a burst of writes reaches its register although nobody asks for anything.
+    """The last of a burst of posted writes takes effect although the client asks for nothing more.
 
-    The register bus takes much longer for them than the pins, which are silent meanwhile.
+    The register bus takes much longer for the burst than the pins, which are silent meanwhile.
     """
     with start_stock("--rules", "warn") if stock else start_board() as board:
         card = board.card()
@@ -76,7 +76,7 @@ def test_time_stands_still_while_idle(start_board):
     with start_board() as board:
 
         def idle_cycles():
-            time.sleep(0.05)  # what is under way ends
+            time.sleep(0.05)  # for the work that is still under way
             before = board.stats()["cycles"]
             time.sleep(0.2)
             return board.stats()["cycles"] - before
@@ -122,7 +122,7 @@ def test_read_latency_is_from_last_rq_beat_to_first_rc_beat(start_board, latency
 
 
 def test_no_completion_comes_before_its_request_can_have_arrived(start_board):
-    """At --read-latency 0 what remains is the wire: both TLPs' symbols must have crossed it."""
+    """At --read-latency 0 a completion still comes no sooner than both TLPs can cross the wire."""
     with start_board("--read-latency", 0, log=True) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, 4096)

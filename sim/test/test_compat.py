@@ -48,7 +48,8 @@ def start(boards_of):
 
 
 def test_the_memories_are_where_the_seed_has_them(start):
-    """Their files' contents at 0x0000 and 0x4000, kept, and nothing else within the 32 KiB."""
+    """The memories are at 0x0000 and 0x4000 with their files' contents; nothing else is below
+    32 KiB."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     with start() as board:
@@ -65,7 +66,7 @@ def test_the_memories_are_where_the_seed_has_them(start):
 
 
 def test_driver_and_library_find_the_card(start):
-    """In a guest and on the socket: registers by the capability table, data compared."""
+    """The driver in a guest and the library on the socket find the card by its capability table."""
     headers = FOLDER / "include"
     with start() as board:
         util = [artefacts.utility(headers), "-d", f"sim:{board.socket}"]

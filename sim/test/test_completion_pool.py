@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Room for read completions as one pool, of headers and data together: model, gateware, limits."""
+"""Hosts that keep headers and data of read completions in one pool: model, gateware and limits."""
 
 import pytest
 from board_builds import build_executable, build_gateware
@@ -16,7 +16,7 @@ SHORT = 1 << 15  # cycles
 
 
 def run(board, registers, rcb):
-    """Reads over a long round trip, as many as may be outstanding, on a host that has one pool."""
+    """Measure h2c over a long round trip, with as many reads as possible, on a host with a pool."""
     at = Conditions(rcb=rcb, **AT)
     return streams.measure(board, registers, at, Job(("h2c",), window=SHORT), "--completion-pool")
 
@@ -24,7 +24,8 @@ def run(board, registers, rcb):
 @pytest.mark.soak
 @pytest.mark.parametrize("rcb", [64, 128])
 def test_a_card_built_for_a_pool_fills_it_and_no_more(rcb):
-    """Not one read more than the model's rule allows, and as many as the limit says."""
+    """A card built for a pool never has more reads out than the rule allows, and reaches 97 % of
+    the limit."""
     built = artefacts.build("lanebox", completion_pool=True)
     report, at, violations = run(built.board, built.gateware / "csr.json", rcb)
     assert violations == 0
@@ -35,14 +36,15 @@ def test_a_card_built_for_a_pool_fills_it_and_no_more(rcb):
 
 
 def test_a_card_that_was_not_built_for_a_pool_breaks_the_rule_of_one():
-    """With a boundary of 128 B the data alone takes 2048 units; the headers are too many."""
+    """A card that was not built for a pool breaks its rule: at RCB 128 the data of its reads alone
+    takes all 2048 units, and nothing is left for headers."""
     with pytest.raises(SimError, match="2048 headers and data credits together"):
         run(build_executable(), build_gateware() / "csr.json", rcb=128)
 
 
 @pytest.mark.parametrize("rcb, reads", [(64, 2048 / 40), (128, 2048 / 36)])
 def test_a_read_takes_units_for_its_data_and_its_headers(rcb, reads):
-    """A read of 512 B needs 32 units for data, and one for each header."""
+    """In the pool a read of 512 B takes 32 units for its data, and one for each header."""
     limit = limits.h2c(512, 512, 256, 512, 5000, rcb=rcb, pool=True)
     assert limit.value == pytest.approx(reads * 512 / 5000)
     small = limits.small_h2c(512, 512, 512, 512, 5000, rcb=rcb, pool=True)

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same gateware on our models and on cocotbext-pcie's: the same bytes, the same TLPs.
+"""The same gateware on our models and on cocotbext-pcie's sees the same bytes and the same TLPs.
 
-What is compared, and what cannot be, is said in sim/differential/compare.py; where the two are
-known to differ, in sim/differential/disagreements.md.
+sim/differential/compare.py says what is compared, and what cannot be. The known differences of the
+two models are listed in sim/differential/disagreements.md.
 """
 
 import shutil
@@ -23,8 +23,8 @@ from sim.differential.known import Known, judge, load
 from sim.differential.observation import CHANNELS, Observation
 from sim.endpoints import DEFAULT, ENDPOINTS
 
-# Pins that both leave to chance or that the other model alone drives (see disagreements.md); where
-# completions are cut decides how many beats have parity.
+# Pins that both models leave to chance, or that only the other model drives (see disagreements.md).
+# The number of RC beats with parity depends on where completions are cut.
 UNCOMPARED = {("CQ", "parity"), ("RC", "parity")}
 
 
@@ -53,7 +53,7 @@ def assert_agreed(endpoint, ours, theirs):
     params=[DEFAULT, *(pytest.param(e, marks=pytest.mark.soak) for e in ENDPOINTS if e != DEFAULT)],
 )
 def endpoint(request):
-    """Each of them; what is known of it stands in its rows of disagreements.md."""
+    """Each endpoint; its known disagreements are its rows of disagreements.md."""
     return request.param
 
 
@@ -74,12 +74,12 @@ def ours(gateware, theirs, tmp_path_factory):
 
 
 def test_the_models_agree_but_for_the_listed(endpoint, ours, theirs):
-    """Both run the same operations; each disagreement is listed, each listed one occurs."""
+    """After the same operations on both models exactly the listed disagreements are found."""
     assert_agreed(endpoint, ours, theirs.pins)
 
 
 def test_the_plan_exercises_what_it_claims(ours):
-    """Both directions, both request forms of address, all sizes of payload and of read."""
+    """The plan has DMA both ways, 32- and 64-bit addresses, and all sizes of payload and read."""
     writes = [packet for packet in ours.on("RQ") if packet.type == 1]
     reads = [packet for packet in ours.on("RQ") if packet.type == 0]
     for mps in (128, 256, 512):
@@ -92,9 +92,14 @@ def test_the_plan_exercises_what_it_claims(ours):
     assert len(ours.messages) == 3
 
 
+def test_the_other_model_loses_no_credit(theirs):
+    """After every read of the host is answered, the other model has all its credits back."""
+    assert theirs.outcome["credits"] == 32
+
+
 @pytest.mark.parametrize("channel", CHANNELS)
 def test_the_comparison_sees_every_field(endpoint, ours, theirs, channel):
-    """One bit of one field of one TLP: a disagreement that is not listed."""
+    """One changed bit in any field of a TLP gives a disagreement that is not listed."""
     known = load(endpoint)
     for name in _fields(ours, channel):
         if (channel, name) in UNCOMPARED:
@@ -104,7 +109,7 @@ def test_the_comparison_sees_every_field(endpoint, ours, theirs, channel):
 
 
 def test_the_comparison_sees_loss_and_repetition(endpoint, ours, theirs):
-    """A TLP that is missing, and one that comes twice, on each channel."""
+    """A TLP that is missing, or that comes twice, gives a disagreement, on each channel."""
     known = load(endpoint)
     for channel in CHANNELS:
         at = _place(ours, channel)
@@ -117,13 +122,13 @@ def test_the_comparison_sees_loss_and_repetition(endpoint, ours, theirs):
 @pytest.mark.parametrize("version,cocotb", [((5, 6), "1.9.2"), ((5, 20), "1.9.2"),
                                             ((5, 32), "2.1.0"), ((5, 48), "2.1.0")])  # fmt: skip
 def test_cocotb_goes_with_verilator(monkeypatch, version, cocotb):
-    """Verilator before 5.032 cannot compile cocotb 2."""
+    """Verilator before 5.032 gets cocotb 1.9, because it cannot compile cocotb 2."""
     monkeypatch.setattr(environment, "verilator_version", lambda: version)
     assert environment.cocotb_version() == cocotb
 
 
 def test_a_row_covers_its_values_only():
-    """`*` stands for anything, brackets for themselves; each row of the table has a reason."""
+    """In a row `*` matches anything and brackets match themselves; each row has a reason."""
     row = Known("cfg.width", "[3]", "(0*)", "both", "")
     assert row.covers(Disagreement("cfg.width", "[3]", "(0, 0)"))
     assert not row.covers(Disagreement("cfg.width", "3", "(0,)"))
@@ -137,7 +142,7 @@ def _fields(side, channel):
 
 
 def _place(side, channel):
-    """A TLP with data in the middle of the run."""
+    """The index of a TLP with data in the middle of the run."""
     places = [i for i, p in enumerate(side.packets) if p.channel == channel and p.payload]
     return places[len(places) // 2]
 
@@ -146,7 +151,7 @@ def _changed(side, channel, name):
     at = _place(side, channel)
     packet = side.packets[at]
     if name in ("payload", "keep"):
-        # The byte that is enabled may be any: all of them change.
+        # Any byte of the dword may be the enabled one, so all of them are changed.
         value = getattr(packet, name)
         packet = replace(packet, **{name: tuple(x ^ 0xFFFF_FFFF for x in value[:1]) + value[1:]})
     else:
@@ -162,7 +167,7 @@ def _with(side, packets):
     return copy
 
 
-# Short and long completions on each side; the larger gateware takes minutes for all four.
+# (ours, theirs): 1 for short completions. All four would take minutes on the larger gateware.
 SPLITS = {"litepcie": [(0, 0), (0, 1), (1, 0), (1, 1)], "lanebox": [(0, 1), (1, 0)]}
 
 
@@ -180,7 +185,8 @@ def test_the_models_agree_at_length(endpoint, gateware, tmp_path, split_ours, sp
     assert_agreed(endpoint, mine, other.pins)
 
 
-# A bug of ours that a test of ours need not see: the model's author has misread PG213.
+# Misreadings of PG213 by the model's author. Our own tests may share them, so the comparison with
+# another model must find each of them.
 MISREADINGS = {
     "CQ address dwords swapped": (
         "pcie4/descriptor.cpp",
@@ -219,7 +225,7 @@ MISREADINGS = {
 @pytest.mark.parametrize("endpoint", ["litepcie"], indirect=True)  # the smaller one to compile
 @pytest.mark.parametrize("misreading", MISREADINGS)
 def test_a_misreading_is_found(endpoint, gateware, theirs, tmp_path, monkeypatch, misreading):
-    """Built into a copy of the board, it is found where it was made."""
+    """A misreading built into a copy of the board is found, in the field where it was made."""
     file, right, wrong, place = MISREADINGS[misreading]
     board = tmp_path / "board"
     shutil.copytree(ROOT / "sim" / "board", board, ignore=shutil.ignore_patterns("__pycache__"))

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which kernels the driver is for: what it says is what it refuses, and what it uses."""
+"""The kernels that the driver is for: the README, dkms.conf and the sources name the same ones."""
 
 import re
 import subprocess
@@ -12,13 +12,13 @@ from driver_guest import kernels
 
 KERNEL = ROOT / "software" / "kernel"
 
-# Kernels of the 6.1 series and later had these for themselves, in private headers of theirs.
+# Functions that 6.1.0 has in private headers only; later kernels of the series made them public.
 PRIVATE = ("pci_dev_is_disconnected",)
 
 
 @pytest.mark.parametrize("options, refused", [((), True), (("-DCONFIG_64BIT",), False)])
 def test_a_32_bit_kernel_is_refused_with_a_sentence(options, refused):
-    """The first lines of main.c say so; what else is missing here does not matter."""
+    """main.c refuses a 32-bit kernel with a sentence; other errors of this build are ignored."""
     command = ["gcc", "-E", "-DLITEPCIE_CARD_H", *options, KERNEL / "main.c"]
     done = subprocess.run(command, capture_output=True, text=True)
     assert ("litepcie needs a 64-bit kernel" in done.stderr) == refused
@@ -32,7 +32,7 @@ def test_a_32_bit_kernel_is_refused_with_a_sentence(options, refused):
     ],
 )  # fmt: skip
 def test_dkms_builds_for_the_same_kernels(release, built):
-    """Its expression takes what compat.h takes, and nothing older."""
+    """The expression in dkms.conf accepts the kernels that compat.h accepts, and no older one."""
     script = f'. {KERNEL / "dkms.conf"}; [[ "{release}" =~ $BUILD_EXCLUSIVE_KERNEL ]]'
     assert (subprocess.run(["bash", "-c", script]).returncode == 0) == built
     script = f'. {KERNEL / "dkms.conf"}; echo $BUILD_EXCLUSIVE_CONFIG'
@@ -41,14 +41,15 @@ def test_dkms_builds_for_the_same_kernels(release, built):
 
 
 def test_nothing_private_to_the_oldest_kernel_is_used():
-    """Debian's headers are of late 6.1 kernels, which have more than 6.1.0: a build is no proof."""
+    """The driver uses no function of PRIVATE. A build does not prove this: Debian's headers are of
+    late 6.1 kernels, which make more public than 6.1.0."""
     for source in KERNEL.glob("*.[ch]"):
         for name in PRIVATE:
             assert name not in source.read_text(), f"{source.name} uses {name}"
 
 
 def test_the_readme_names_the_kernels_that_are_built():
-    """Those of the tests and no others, in its first paragraph."""
+    """The README's first paragraph names the kernels of these tests, and no others."""
     text = (KERNEL / "README.md").read_text().split("\n\n")[1].replace("\n", " ")
     named = re.search(r"is built for the kernels of Debian 12, ([\d.]+) and its backport ([\d.]+),",
         text).groups()  # fmt: skip

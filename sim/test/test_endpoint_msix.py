@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """MSI-X of the Lanebox endpoint: table and pending bits in BAR0, a vector for each cause.
 
-The plain client has the table for itself: messages are writes into its memory.
+The plain client owns the table: messages are writes into its memory.
 """
 
 import contextlib
@@ -59,10 +59,10 @@ class Vectors:
         self.card.mmio_write(self.table + 16 * vector + 12, int(masked))
 
     def message(self, vector):
-        """What has come for the vector, 0 for nothing; it is taken away."""
+        """Take the message that has come for the vector; 0 for none."""
         at = slice(4 * vector, 4 * vector + 4)
         value = int.from_bytes(self.memory.data[at], "little")
-        if value:  # nothing is not taken away: by now it might be something
+        if value:  # clearing an empty place could lose a message that comes just then
             self.memory.data[at] = bytes(4)
         return value
 
@@ -75,7 +75,7 @@ class Vectors:
 
 @contextlib.contextmanager
 def msix(start, *options, **choices):
-    """A board with MSI-X enabled, and both causes of the DMA."""
+    """A board with MSI-X and both causes of the DMA enabled."""
     with start(*options, **choices) as board:
         card = board.card(msi=False)
         vectors = Vectors(card)
@@ -85,17 +85,18 @@ def msix(start, *options, **choices):
 
 
 def move(card, total=DESCRIPTOR, interrupts="last"):
-    """`total` bytes of the pattern to the host."""
+    """Start c2h with `total` bytes of the pattern."""
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", slices(HIGH_MEMORY, total, DESCRIPTOR), interrupts)
     card.start("c2h")
 
 
-C2H = 1  # the vector, as the cause
+C2H = 1  # the vector's number, which is the cause's
 
 
 def test_a_masked_vector_stays_pending_until_it_is_not(start_msix):
-    """Masked as after reset, by its entry, and by all: pending; then the message comes, once."""
+    """A masked vector stays pending: as after reset, by its entry or by the function mask. Once
+    nothing masks it the message comes, once."""
     with msix(start_msix) as (_, card, vectors):
         assert vectors.number == 32 and vectors.pending() == 0
         assert card.mmio_read(vectors.table + 12) & MASKED
@@ -116,7 +117,7 @@ def test_a_masked_vector_stays_pending_until_it_is_not(start_msix):
 
 
 def test_each_cause_has_its_vector(start_msix):
-    """h2c and c2h raise their own, with their own data; the user's stays quiet."""
+    """h2c and c2h each raise their own vector with its own data; the user's is not raised."""
     with msix(start_msix) as (board, card, vectors):
         for vector in range(3):
             vectors.program(vector, 0x100 + vector)
@@ -137,10 +138,10 @@ def test_each_cause_has_its_vector(start_msix):
 
 @pytest.mark.parametrize("slow", [("--stall", 40), ("--link-width", 1)], ids=["stalls", "link"])
 def test_a_message_never_overtakes_its_data(start_msix, slow):
-    """On RQ every message stands behind all that its descriptor has moved.
+    """On RQ every message stands behind all the data that its descriptor has moved.
 
-    One descriptor at a time, so that it is known what a message stands for; and RQ slower than the
-    pattern, so that writes of it still wait when the cause is raised: else nothing is in the way.
+    Only one descriptor runs at a time, so that a message belongs to a known amount of data. RQ is
+    slower than the pattern, so that writes still wait when the cause is raised.
     """
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
@@ -170,7 +171,7 @@ HELD_OFF = pytest.mark.parametrize(
 
 
 def send_for_ever(card):
-    """The pattern to the host, a KiB at a time, with a message behind each."""
+    """Start c2h with the pattern in a loop of 1 KiB descriptors, with a message behind each."""
     card.memory(HIGH_MEMORY, TOTAL)
     card.write("pattern_control", C2H_GENERATE)
     card.program("c2h", slices(HIGH_MEMORY, 4096, 1024), "all")
@@ -180,7 +181,8 @@ def send_for_ever(card):
 
 @HELD_OFF
 def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, options):
-    """One that waits when its vector is masked waits on, however long RQ is held off."""
+    """Once the mask of a vector was read back, RQ shows no message of it, however long RQ was held
+    off before."""
     print(f"seed {SHIFT}")
     rng, rounds = random.Random(SHIFT), 60
     with msix(start_msix, *options, "--seed", SHIFT + 1, log=True) as (board, card, vectors):
@@ -217,7 +219,8 @@ def test_no_message_is_shown_to_rq_after_its_mask_was_read_back(start_msix, opti
 
 @HELD_OFF
 def test_no_message_is_shown_to_rq_after_the_function_was_masked(start_msix, options):
-    """With the function mask set, or MSI-X disabled: the model knows the cycle (`msi-disabled`)."""
+    """With the function masked or MSI-X disabled RQ shows no message, which would break the rule
+    `msi-disabled`."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     with msix(start_msix, *options, "--seed", SHIFT + 1) as (board, card, vectors):
@@ -239,14 +242,14 @@ def test_no_message_is_shown_to_rq_after_the_function_was_masked(start_msix, opt
 
 @pytest.mark.parametrize("stall", [0, 40])
 def test_messages_are_stamped_when_rq_takes_them(start_msix, stall):
-    """Of all writes on RQ the message's is stamped, in the cycle in which its beat was taken."""
+    """Of all writes on RQ only the message is stamped, in the cycle in which its beat was taken."""
     print(f"seed {SHIFT}")
     rng = random.Random(SHIFT)
     found = []
     with msix(start_msix, "--stall", stall, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         open_loopback(card)
-        for _ in range(40):  # more than the numbers by which a write is known
+        for _ in range(40):  # more rounds than there are numbers to tell writes apart
             transfer(card, 64 << rng.randrange(7))
             wait_until(lambda: vectors.message(C2H) == 1, "the message")
             found.append(stamps(card))
@@ -260,11 +263,11 @@ def test_messages_are_stamped_when_rq_takes_them(start_msix, stall):
 
 
 def test_messages_in_a_stream_are_stamped(start_msix):
-    """While writes and other messages go on, the stamp is that of a message behind the doorbell."""
+    """In a stream of writes and messages the first message behind a doorbell is stamped."""
     with msix(start_msix, "--stall", 40, log=True) as (board, card, vectors):
         vectors.program(C2H, 1)
         card.memory(HIGH_MEMORY, TOTAL)
-        move(card, TOTAL, "all")  # the last of its doorbells is `enable`
+        move(card, TOTAL, "all")  # the doorbell is here the write of `enable`
         vectors.wait_pending(0)
         wait_until(lambda: card.read("stamps_waiting") == 0, "a message behind the doorbell")
         found = stamps(card)
@@ -301,7 +304,8 @@ def test_the_table_keeps_whole_dwords(start_msix):
 
 
 def test_msi_stays_when_the_host_wants_that(start_msix):
-    """The same gateware sends its one MSI while MSI-X is off, and none that is old afterwards."""
+    """The same gateware sends its one MSI while MSI-X is off. A cause that MSI-X has reported
+    raises no MSI later."""
     with start_msix() as board:
         card = board.card()
         vectors = Vectors(card)
@@ -321,7 +325,7 @@ def test_msi_stays_when_the_host_wants_that(start_msix):
 
 
 def interrupts(start, *options):
-    """How often each name in /proc/interrupts came while 2 MiB went round, and the kernel's log."""
+    """Count each name in /proc/interrupts for a loopback of 2 MiB; returns counts and the log."""
     gateware = build_gateware(msix=True)
     util = (artefacts.utility(gateware / "include", static=True), "bin/litepcie_util")
     commands = [
@@ -338,7 +342,7 @@ def interrupts(start, *options):
 
 @pytest.mark.guest
 def test_the_driver_has_a_vector_for_each_source(start_msix):
-    """A real kernel takes MSI-X: both vectors count, named after the card; all data is right."""
+    """A kernel uses MSI-X: both vectors count, with names of the card, and all data is right."""
     counts, log = interrupts(start_msix)
     assert counts["litepcie0-h2c"] > 0 and counts["litepcie0-c2h"] > 0, counts
     assert ", MSI-X: 1 DMA channel" in log
@@ -346,7 +350,7 @@ def test_the_driver_has_a_vector_for_each_source(start_msix):
 
 @pytest.mark.guest
 def test_the_driver_does_with_msi_where_vectors_are_too_few(start_msix):
-    """One vector for two directions: one message for all of them instead, and all data is right."""
+    """With one vector for two directions the driver uses MSI instead, and all data is right."""
     constants = register_map(msix=True)["constants"]
     table, pending = (constants[f"pcie_msix_{name}"] for name in ("table", "pending"))
     counts, log = interrupts(start_msix, "--msix", f"1:0:{table:#x}:{pending:#x}")

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the Lanebox endpoint and its MMIO bridge reach, in the device's time: the link's limit."""
+"""Rates of the Lanebox endpoint and its MMIO bridge in device time, against the link's limits."""
 
 import pytest
 from board_builds import build_executable, build_gateware
@@ -18,13 +18,15 @@ RCB_128 = 1 << 3
 LOOP = 20  # cycles at most from a read on CQ to the credit that its answer gives back
 
 
-def set_bits(card, offset, bits):
-    card.config_write(offset, card.config_read(offset, 2) | bits, 2)
+def allow_long_completions(card):
+    """Tell the card that completions are cut at 128 bytes only, as firmware does."""
+    control = card.capabilities()[CAP_EXPRESS] + LINK_CONTROL
+    card.config_write(control, card.config_read(control, 2) | RCB_128, 2)
 
 
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_c2h_is_at_the_limit(start_board, mps):
-    """Writes of MPS leave without a bubble between them."""
+    """c2h with writes of MPS bytes reaches 99 % of the limit."""
     with start_board() as board:
         measured = bytes_per_cycle(run_c2h(board, board.card(mps=mps)), "rq") / CYCLE_NS
     assert measured >= 0.99 * limits.c2h(mps, mps).value
@@ -32,19 +34,24 @@ def test_c2h_is_at_the_limit(start_board, mps):
 
 @pytest.mark.parametrize("size,mps", [(64, 256), (128, 256), (256, 256), (512, 512)])
 def test_h2c_is_at_the_limit(start_board, size, mps):
-    """Completions of any size share beats, none of which is held off."""
+    """h2c reaches 99 % of the limit for completions of any size, and RC is never held off."""
     with start_board("--completion-size", size, "--rcb", 64) as board:
         measured = bytes_per_cycle(run_h2c(board, board.card(mps=mps)), "rc") / CYCLE_NS
         assert board.stats()["rc"]["stalls"] == 0
-    limit = limits.h2c(size, mps, tags=64, mrrs=512, rtt_ns=600, straddle=True)
+    limit = limits.h2c(size, mps, tags=256, mrrs=512, rtt_ns=600, straddle=True)
     assert measured >= 0.99 * limit.value
 
 
 def test_the_client_enables_extended_tags_as_a_kernel_does(start_board):
-    """A card that offers them has more than 32 reads in flight when the host is far away."""
-    with start_board("--read-latency", 4000, log=True) as board:
-        run_h2c(board, board.card(mrrs=128))
-    assert max(tlp.tag for tlp in board.tlps().on("RQ", "MRd")) > 31
+    """A card that offers them uses all 256 when reads are small and the host is far away.
+
+    With RCB 128 a read of 128 bytes takes one completion header, so 256 of them fit the space.
+    """
+    with start_board("--read-latency", 6000, "--rcb", 128, log=True) as board:
+        card = board.card(mrrs=128)
+        allow_long_completions(card)
+        run_h2c(board, card)
+    assert {tlp.tag for tlp in board.tlps().on("RQ", "MRd")} == set(range(256))
 
 
 @pytest.mark.parametrize(
@@ -52,25 +59,25 @@ def test_the_client_enables_extended_tags_as_a_kernel_does(start_board):
     [(1000, 64, 512), (2000, 64, 512), (5000, 64, 512), (5000, 128, 512), (2000, 64, 128)],
 )
 def test_h2c_over_long_round_trips(start_board, latency, rcb, mrrs):
-    """The link's limit, and beyond it what reads in flight allow; all of the data is right."""
+    """Over long round trips h2c reaches 97 % of what the link or the reads in flight allow."""
     with start_board("--read-latency", latency, "--rcb", rcb) as board:
         card = board.card(mrrs=mrrs)
-        express = card.capabilities()[CAP_EXPRESS]
         if rcb == 128:
-            set_bits(card, express + LINK_CONTROL, RCB_128)
+            allow_long_completions(card)
         measured = bytes_per_cycle(run_h2c(board, card), "rc") / CYCLE_NS
         assert board.stats()["rc"]["stalls"] == 0
     size = min(256, mrrs)
-    limit = limits.h2c(size, 256, tags=64, mrrs=mrrs, rtt_ns=latency, straddle=True, rcb=rcb)
-    # The way through the card and a read's own data come to the round trip: 0.2 us.
-    assert measured >= (0.99 if limit.binds == "wire" else 0.95) * limit.value, limit
+    limit = limits.h2c(size, 256, tags=256, mrrs=mrrs, rtt_ns=latency, straddle=True, rcb=rcb)
+    print(measured / limit.value, limit)
+    assert measured >= (0.98 if limit.binds == "wire" else 0.97) * limit.value, limit
 
 
 @pytest.mark.parametrize(
-    "where, most", [("memory", 6), ("capability", 6), ("card_memory", 8), ("register", 10)]
+    "where, most", [("memory", 5), ("capability", 5), ("card_memory", 7), ("register", 8)]
 )
 def test_an_idle_read_takes_few_cycles(start_board, where, most):
-    """From the request's last beat to the completion's first: block memory, ROM, UltraRAM, bus."""
+    """An idle read takes `most` cycles at most, from the request's beat to the completion's first.
+    It reads block memory, ROM, UltraRAM or a register."""
     with start_board(log=True) as board:
         card = board.card()
         card.config_write(0x18, 0xF000_0000)
@@ -81,7 +88,8 @@ def test_an_idle_read_takes_few_cycles(start_board, where, most):
                 card.read("ctrl_scratch")
             else:
                 card.mmio_read(ADDRESS[where])
-    taken = [round(tlp.latency / CYCLE_NS) - 1 for tlp in board.tlps().on("CC")]  # CQ: shown
+    # One less: the cycle in which CQ shows the request does not count.
+    taken = [round(tlp.latency / CYCLE_NS) - 1 for tlp in board.tlps().on("CC")]
     assert len(taken) == 5 and max(taken) <= most, taken
 
 
@@ -93,13 +101,13 @@ def bar():
 
 @pytest.mark.parametrize("size", [64, 128, 256])
 def test_a_peer_reads_at_the_limit(bar, size):
-    """Reads by a drive fill CC, and all of the data is right."""
+    """Reads by a drive reach 99 % of CC's limit, and all of the data is right."""
     row = bar.read_row("p2p_read", bar.memory, size, limits.cc(size, 256))
     assert row.ratio >= 0.99 and row.violations == 0
 
 
 def test_a_peer_writes_at_the_limit(bar):
-    """64 bytes, as a processor's write-combined stores, are three beats each."""
+    """Writes of 64 bytes, as from a write-combining buffer, fill CQ: three beats each."""
     row = bar.write_row("mmio_write", bar.memory, 64)
     assert row.ratio >= 0.99
     assert row.cycles == 1 << 18 and row.conditions["cq_beats"] == pytest.approx(row.cycles, 0.01)
@@ -107,7 +115,7 @@ def test_a_peer_writes_at_the_limit(bar):
 
 @pytest.mark.parametrize("size", [64, 256])
 def test_reads_go_by_their_credits(bar, size):
-    """min(interface, credits x size / loop) within 5 %, with a short loop."""
+    """Reads reach min(interface, credits x size / loop) within 5 %, and the loop is short."""
     bar.fill(bar.memory, size)
     loop = None
     for credits in (1, 2, 4, 32):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whole card fails: resets, a link that goes, a card that is pulled out, settings rewritten."""
+"""Faults of the whole card: resets, a link that goes down, a removed card, settings rewritten."""
 
 import pytest
 from board_client import (
@@ -47,7 +47,7 @@ def leave(board, card):
 
 
 def test_a_hot_reset_under_traffic(start_board):
-    """The card falls back to its state at power on; after an enumeration it works again."""
+    """After a hot reset under traffic the card is as after power on, and works once enumerated."""
     with start_board("--fault", "lose-msi:1") as board:
         card = board.card()
         start_c2h(card)
@@ -59,21 +59,22 @@ def test_a_hot_reset_under_traffic(start_board):
 
 
 def test_the_link_goes_and_comes_back(start_board):
-    """While it is down everything reads as ones; then the card is as after power on."""
+    """While the link is down all reads give ones; afterwards the card is as after power on."""
     with start_board("--pace", "1000000") as board:
         card = board.card()
         start_c2h(card)
         board.command("fault link-down:2000000")  # half a second of wall time at this pace
         assert card.config_read(0) == ONES
         assert card.mmio_read(card.address("ctrl_scratch")) == ONES
-        card.config_write(BAR0_REGISTER, BAR0_ADDRESS)  # reaches nobody
+        card.config_write(BAR0_REGISTER, BAR0_ADDRESS)  # dropped: the link is down
         wait_until(lambda: card.config_read(0) == IDENTIFIERS, "the link")
         assert card.config_read(BAR0_REGISTER) == 0
         works(card)
 
 
 def test_a_card_that_is_pulled_out(start_board):
-    """All ones from configuration space and BAR, nothing completes, and the board stays alive."""
+    """A removed card reads as all ones in configuration space and BAR, its DMA stops, and the board
+    stays alive."""
     with start_board() as board:
         card = board.card()
         memory = start_c2h(card)
@@ -94,7 +95,7 @@ def test_a_card_that_is_pulled_out(start_board):
 
 
 def test_a_card_that_is_put_back(start_board):
-    """`insert` powers it up: the next client enumerates and uses it."""
+    """`insert` powers the card up: the next client enumerates and uses it."""
     with start_board() as board:
         card = board.card()
         start_c2h(card)
@@ -105,7 +106,7 @@ def test_a_card_that_is_put_back(start_board):
 
 
 def test_reads_in_flight_end_with_ones(start_board):
-    """A host that waits for the card when it is pulled out is not left waiting."""
+    """The host's read in flight when the card is pulled out ends at once, as all ones."""
     with start_board("--mmio-rtt", "1000000", "--pace", "20000") as board:
         card = board.card()
         number = card.client.send_read(0, card.address("ctrl_scratch"), 4)
@@ -117,7 +118,7 @@ def test_reads_in_flight_end_with_ones(start_board):
 
 
 def test_a_peer_loses_its_reads_with_the_card(start_board):
-    """What another device had in flight ends as errors."""
+    """Reads of another device that are in flight when the card is pulled out end as errors."""
     with start_board() as board:
         board.card()
         board.command("peer read 0x10000 4 100000000 32")
@@ -127,7 +128,7 @@ def test_a_peer_loses_its_reads_with_the_card(start_board):
 
 
 def test_a_script_resets_in_the_middle(start_board, tmp_path):
-    """An event of a script strikes at its TLP, whatever the card is doing."""
+    """An event in a script strikes at its TLP, here a reset in the middle of DMA."""
     path = tmp_path / "faults"
     path.write_text("tlp 30 hot-reset\n")
     with start_board("--faults", path, log=True) as board:
@@ -140,7 +141,8 @@ def test_a_script_resets_in_the_middle(start_board, tmp_path):
 
 @pytest.mark.parametrize("mps,code", [(128, 0), (512, 2)])
 def test_device_control_rewritten_while_running(start_board, tmp_path, mps, code):
-    """MPS changes under a running channel: stock's new payloads obey it, every byte is right."""
+    """After MPS is rewritten under a running channel its new writes obey it, and every byte is
+    right."""
     path = tmp_path / "faults"
     path.write_text(f"tlp 30 devctl {RELAXED | code << 5 | 2 << 12:#x}\n")
     with start_board("--faults", path, "--rules", "warn", log=True, violations=None) as board:
@@ -154,13 +156,14 @@ def test_device_control_rewritten_while_running(start_board, tmp_path, mps, code
     assert sizes[:20] == [256] * 20 and sizes[-20:] == [mps] * 20
 
 
-# Requests that are on their way to the pins when the host clears bus master; the hard block
-# itself refuses them on silicon.
+# Requests that may be on their way to the pins when the host clears bus master. On silicon the hard
+# block itself refuses them.
 UNDER_WAY = 2
 
 
 def test_bus_master_cleared_while_running(start_board):
-    """No request is begun any more, nothing is lost, and with bus master set all goes on."""
+    """After bus master is cleared the card begins no request; once it is set again DMA goes on and
+    nothing is lost."""
     total = 1 << 20
     with start_board("--rules", "warn", "--pace", "400000", violations=None) as board:
         card = board.card()
@@ -180,7 +183,7 @@ def test_bus_master_cleared_while_running(start_board):
 
 
 def test_stock_goes_on_without_bus_master(start_stock):
-    """Requests after it break the rule that stock does not keep; the board goes on."""
+    """Stock LitePCIe goes on without bus master and breaks that rule; a reset brings it back."""
     with start_stock("--rules", "warn", "--pace", "400000", violations=None) as board:
         card = board.card()
         start_c2h(card, 1 << 20)

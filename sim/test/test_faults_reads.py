@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Completions that go wrong: what the root complex sends, and that the board goes on after it.
 
-What stock LitePCIe makes of them is its own affair: the card may wedge, and a reset brings it back.
+What the gateware makes of them is not tested here: it may hang until a reset.
 """
 
 import pytest
@@ -16,7 +16,7 @@ BYTE_COUNT, ATTRIBUTES, LOWER_ADDRESS, INVALID_TAG, TIMEOUT = 3, 4, 5, 6, 9  # P
 
 
 def answers(fault, *settings):
-    """Completions of two reads of 256 bytes, tags 1 and 2, in pieces of 64."""
+    """Completions of two reads of 256 bytes, tags 1 and 2, in pieces of 64 bytes."""
     asked = ["mrd 1000 64 1", "mrd 2000 64 2"]
     return run("size 64", *settings, f"fault {fault}", *asked, "run 4000").completions
 
@@ -27,7 +27,8 @@ def whole(completions, tag):
 
 @pytest.mark.parametrize("fault,status", [("ur", UR), ("ca", CA)])
 def test_a_refused_read_is_one_completion_without_data(fault, status):
-    """The second read ends with its status, byte count and tag; the first is answered."""
+    """The refused second read gets one completion with its status, byte count and tag; the first
+    is answered."""
     seen = answers(f"{fault}:2")
     [refusal] = [c for c in seen if c.status]
     assert (refusal.status, refusal.tag, refusal.dwords) == (status, 2, 0)
@@ -36,14 +37,14 @@ def test_a_refused_read_is_one_completion_without_data(fault, status):
 
 
 def test_poison_marks_one_completion():
-    """The EP bit is set on one; the hard block reports it, and the data is there."""
+    """One completion has the EP bit, which the hard block reports; its data is there as well."""
     seen = answers("poison:3")
     assert [c.poisoned for c in seen] == [i == 2 for i in range(8)]
     assert whole(seen, 1) and whole(seen, 2)
 
 
 def test_an_unexpected_completion_is_one_too_many():
-    """A tag that nobody has in use, with the hard block's word for it."""
+    """A completion with an unused tag is passed on with the hard block's error code for that."""
     seen = answers("unexpected:3")
     [stray] = [c for c in seen if c.tag not in (1, 2)]
     assert (stray.tag, stray.error, len(seen)) == (1 ^ 0x80, INVALID_TAG, 9)
@@ -51,7 +52,7 @@ def test_an_unexpected_completion_is_one_too_many():
 
 
 def test_a_duplicate_comes_after_the_original():
-    """The last completion of the first read comes again: its tag is free by then."""
+    """The last completion of the first read comes twice; the second finds its tag free."""
     seen = answers("duplicate")
     last, again = [c for c in seen if c.tag == 1][-2:]
     assert (last.error, again.error, len(seen)) == (0, INVALID_TAG, 9)
@@ -60,28 +61,28 @@ def test_a_duplicate_comes_after_the_original():
 
 
 def test_a_wrong_byte_count_is_above_what_is_left():
-    """One completion says 64 bytes more than there are."""
+    """One completion claims 64 bytes more than are left: error code 3."""
     seen = answers("byte-count:2")
     assert [c.byte_count for c in seen[:4]] == [256, 192 + 64, 128, 64]
     assert [c.error for c in seen] == [0, BYTE_COUNT, 0, 0, 0, 0, 0, 0]
 
 
 def test_wrong_attributes_are_named():
-    """One completion has not the attributes of its read: error code 4, the data is there."""
+    """One completion lacks the attributes of its read: error code 4, and its data is there."""
     seen = answers("attributes:2")
     assert [c.error for c in seen] == [0, ATTRIBUTES, 0, 0, 0, 0, 0, 0]
     assert whole(seen, 1) and whole(seen, 2)
 
 
 def test_a_wrong_lower_address_is_named():
-    """One completion says that it begins 32 bytes from where it does: error code 5."""
+    """One completion's lower address is off by 32 bytes: error code 5."""
     seen = answers("lower-address:2")
     assert [c.low % 256 for c in seen[:4]] == [0, 64 ^ 32, 128, 192]
     assert [c.error for c in seen] == [0, LOWER_ADDRESS, 0, 0, 0, 0, 0, 0]
 
 
 def test_nothing_follows_a_malformed_completion_but_the_timeout():
-    """The root sends the first completion of a read, broken; later the block ends the read."""
+    """A read with a malformed completion gets no more of them; the block's timeout ends it."""
     asked = ["config 98 1 1", "fault malformed-completion:2", "mrd 1000 64 1", "mrd 2000 64 2"]
     seen = run("size 64", *asked, "run 110000")
     assert whole(seen.of(1), 1)
@@ -91,7 +92,7 @@ def test_nothing_follows_a_malformed_completion_but_the_timeout():
 
 
 def test_a_dropped_completion_is_a_read_without_answer():
-    """Nothing comes for the second read."""
+    """A read whose completion is dropped gets nothing; the other read is answered."""
     seen = answers("drop-completion:2")
     assert {c.tag for c in seen} == {1} and whole(seen, 1)
 
@@ -111,10 +112,10 @@ def start_h2c(card):
      "drop-completion", "malformed-completion"],
 )  # fmt: skip
 def test_the_next_client_works(start_board, fault):
-    """Whatever the gateware made of it, the board serves the next client from a reset on."""
+    """After each fault, whatever the gateware made of it, a reset card serves the next client."""
     with start_board("--fault", f"{fault}:3", "--rules", "warn", violations=None) as board:
         card = board.card()
-        card.give_up_reads()  # the reset waits for the lost ones
+        card.give_up_reads()  # the reset waits for lost reads
         start_h2c(card)
         wait_until(lambda: board.stats()["faults"] == 1, "the fault")
         end = board.stats()["cycles"] + 10_000
@@ -138,7 +139,7 @@ def busy(board):
 
 @pytest.mark.parametrize("chosen,after", [(1, 100_000), (0, 50_000_000), (0x10, None)])
 def test_a_lost_completion_times_out(chosen, after):
-    """After Device Control 2's time the hard block ends the read: error code 9, no data."""
+    """After the time in Device Control 2 the hard block ends the read: error code 9, no data."""
     asked = [f"config 98 1 {chosen:x}", "fault drop-completion", "mrd 1000 64 1"]
     seen = run(*asked, f"run {(after or 200_000) + 20}").completions
     assert [(c.tag, c.error, c.done, c.data) for c in seen] == (

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fault scripts: when a line strikes, that a seed repeats, and what is refused."""
+"""Fault scripts: when a line strikes, that the same seed repeats a run, and what is refused."""
 
 import pytest
 from board_client import C2H_GENERATE, H2C_CHECK, HIGH_MEMORY, pattern, slices
@@ -18,7 +18,7 @@ def script(tmp_path, text):
 
 
 def wrong_writes(start_board, path, *options):
-    """The c2h writes in which a byte was wrong, by their place; every byte arrived."""
+    """The places of the c2h writes with a wrong byte; fails if data is missing."""
     with start_board("--faults", path, *options) as board:
         card = board.card(mps=MPS)
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -35,14 +35,14 @@ def wrong_writes(start_board, path, *options):
 
 
 def test_a_line_strikes_after_so_many_tlps(start_board, tmp_path):
-    """`tlp N` arms the fault when the card has sent N: the next opportunity is the one."""
+    """`tlp N` arms the fault once the card has sent N TLPs; it strikes at the next opportunity."""
     text = "# two of them\n\ntlp 20 flip-c2h\ntlp 60 flip-c2h 3   # the third from there\n"
     first, second = wrong_writes(start_board, script(tmp_path, text))
     assert 0 <= first <= 20 and 40 <= second <= 62 and second - first > 30
 
 
 def test_a_line_strikes_at_a_time(start_board, tmp_path):
-    """`at NS` arms the fault in device time."""
+    """`at NS` arms the fault at that device time."""
     with start_board("--faults", script(tmp_path, "at 20000 wrong-be\n"), log=True) as board:
         card = board.card()
         for i in range(60):
@@ -56,7 +56,7 @@ def test_a_line_strikes_at_a_time(start_board, tmp_path):
 
 
 def test_random_faults_repeat_with_their_seed(start_board, tmp_path):
-    """A rate strikes here and there, at the same places for the same seed."""
+    """`random` strikes at random places, the same for the same seed."""
     path = script(tmp_path, "random flip-c2h 0.1\n")
     runs = [wrong_writes(start_board, path, "--seed", seed) for seed in (1, 1, 2)]
     assert runs[0] == runs[1] != runs[2]
@@ -80,20 +80,20 @@ def test_random_faults_repeat_with_their_seed(start_board, tmp_path):
     ],
 )
 def test_a_bad_script_is_named_with_line_and_rule(executable, tmp_path, text, rule):
-    """The board does not start; the error has file, line and rule."""
+    """A board with a bad script does not start; the error has file, line and rule."""
     path = script(tmp_path, text)
     status, _, error = run_board(executable, "--socket", tmp_path / "s", "--faults", path)
     assert status == 2 and str(path) in error and rule in error
 
 
 def test_a_missing_script_is_named(executable, tmp_path):
-    """A file that is not there is no empty script."""
+    """A script that does not exist is an error."""
     status, _, error = run_board(executable, "--socket", tmp_path / "s", "--faults", "/nowhere")
     assert status == 2 and "cannot read the fault script /nowhere" in error
 
 
 def test_lost_interrupts_at_random(start_board, tmp_path):
-    """Every interrupt is either counted or lost, and the data is there all the same."""
+    """Every interrupt is either counted or lost, and all data arrives."""
     path = script(tmp_path, "random lose-msi 0.5\n")
     with start_board("--faults", path, log=True) as board:
         card = board.card()

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePCIe's front ends, unchanged, on the Lanebox endpoint: what each does there.
+"""LitePCIe's own front ends, unchanged, on the Lanebox endpoint.
 
-LitePCIeMSI is behind every default build, and so in nearly every other test of the board.
+LitePCIeMSI is in every default build, and so in nearly every other test of the board.
 """
 
 import functools
@@ -32,7 +32,7 @@ WRITE, READ = 1, 2
 
 @functools.cache
 def build():
-    """Folder and executable."""
+    """The gateware's folder and the board's executable."""
     folder = ROOT / "build" / "sim-front-ends"
     script = Path(__file__).with_name("front_ends.py")
     subprocess.run([sys.executable, script, folder], check=True)
@@ -57,7 +57,7 @@ def rng():
 
 
 def test_the_wishbone_master_reaches_registers_and_memories(start, rng):
-    """Dwords written in any order are read back, and a DMA that it programs moves its data."""
+    """Dwords written in any order read back, and DMA programmed through the master works."""
     with start() as board:
         card = board.card()
         bases = [card.memories[f"memory{n}"]["base"] for n in range(2)]
@@ -87,7 +87,7 @@ def program_vector(card, vector, data, masked):
 
 
 def test_litepcies_msix_writes_its_message(start):
-    """The vector's data comes to its address, other vectors stay quiet; masked, it is dropped."""
+    """A vector's message writes its data to its address and no other; a masked one is dropped."""
 
     def words():
         return [int.from_bytes(messages.data[4 * v : 4 * v + 4], "little") for v in range(VECTORS)]
@@ -114,7 +114,7 @@ def test_litepcies_msix_writes_its_message(start):
 
 
 class Bursts:
-    """BurstMaster by its registers."""
+    """Drives BurstMaster through its registers."""
 
     def __init__(self, card):
         self.card = card
@@ -143,7 +143,7 @@ class Bursts:
 
 @pytest.mark.parametrize("beats", [1, 5, BEATS])
 def test_the_axi_slave_reads_and_writes_the_host(start, rng, beats):
-    """A burst's data is in host memory, or comes from there, and nothing else is touched."""
+    """A burst writes its data to host memory, or reads it from there, and touches nothing else."""
     with start() as board:
         card = board.card()
         memory, bursts = card.memory(BURSTS, 8192), Bursts(card)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board in the guest: LitePCIe's stock driver binds, and the sizes are what was asked for."""
+"""The board in a guest: Lanebox's driver binds, and MPS and MRRS are those asked for."""
 
 import contextlib
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.guest
 
 
 def runs():
-    """Series and sizes: 128 as on a Thunderbolt link; 6.12 where apt has it beside the default."""
+    """Kernel series, MPS and MRRS: 128 as on Thunderbolt; 6.12 where apt has it."""
     yield None, 256, 512
     yield None, 128, 128
     with contextlib.suppress(SetupError):
@@ -30,7 +30,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize(("kernel", "mps", "mrrs"), runs())
 def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, kernel, mps, mrrs):
-    """The board sees the same sizes as the guest, and one message-signalled interrupt."""
+    """The board sees the same sizes as the guest, and the driver has one MSI."""
     guest = run.prepare(kernel, gateware / "include")
     commands = ["test -c /dev/litepcie0", "cp /proc/interrupts /out/", "sleep 1"]
     seen = set()
@@ -50,14 +50,14 @@ def test_the_driver_binds_and_the_sizes_are_negotiated(start_board, gateware, ke
 
 
 def test_a_card_that_can_less_is_given_less(start_board, gateware):
-    """The payload size is bounded by what the board's Device Capabilities say."""
+    """The guest's MPS is no larger than the board's Device Capabilities allow."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--mps", "128", "--rules", "warn") as board:
         assert run.run_guest(board.socket, guest=guest, mps=512).mps == 128
 
 
 def test_qemu_is_told_that_the_board_has_a_client(start_board, gateware):
-    """It ends before the guest starts, with the reason."""
+    """With a board that has a client QEMU ends before the guest starts, and says why."""
     guest = run.prepare(headers=gateware / "include")
     with start_board() as board:
         board.connect()
@@ -67,7 +67,7 @@ def test_qemu_is_told_that_the_board_has_a_client(start_board, gateware):
 
 
 def test_a_board_that_dies_ends_the_guest(start_board, gateware):
-    """The run does not wait for its time-out, and says why it ended."""
+    """When the board dies the run ends at once, and says why."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--rules", "warn", status=-9) as board:
 

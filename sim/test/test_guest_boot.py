@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real kernel in a real QEMU, with an empty slot: what the stand-ins cannot show."""
+"""A real kernel in a real QEMU, with an empty slot: what stand-ins for them cannot show."""
 
 import random
 
@@ -26,7 +26,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @each_seed(1)
 def test_files_go_in_and_come_back_byte_for_byte(guest, tmp_path, seed):
-    """The kernel takes the archive, a program runs, and no serial line changes a byte."""
+    """Files reach the guest and come back unchanged over the serial lines; programs run there."""
     data = bytes(range(256)) + random.Random(seed).randbytes(20_000)
     tool = tmp_path / "tool"
     tool.write_text("#!/bin/sh\necho from the tool\nmkdir /out/deep\ncp /given /out/deep/back\n")
@@ -41,13 +41,13 @@ def test_files_go_in_and_come_back_byte_for_byte(guest, tmp_path, seed):
 
 
 def test_the_first_command_that_fails_ends_the_run(guest):
-    """As in any script with `set -e`; its status is the result's."""
+    """The first command that fails ends the run with its status, as with `set -e`."""
     result = run.run_guest(None, ["false", "touch /out/never"], guest=guest)
     assert result.rc == 1
     assert "never" not in result.files
 
 
 def test_a_real_panic_is_told_from_a_time_out(guest):
-    """A fault of the kernel ends the run with its reason, long before the time-out."""
+    """A kernel panic ends the run with its reason, long before the time-out."""
     with pytest.raises(GuestPanic, match="sysrq triggered crash"):
         run.run_guest(None, "echo c >/proc/sysrq-trigger; sleep 60", guest=guest, timeout=60)

@@ -1,14 +1,27 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""On kernels of our own configuration: peer-to-peer DMA, and everything that finds mistakes.
+"""On kernels of our own configuration: peer-to-peer DMA, and the debug options that find mistakes.
 
-Building one takes minutes: only with `make soak SOAK=full` (or SOAK=kernels, these tests alone in
-full length).
+Building such a kernel takes minutes, so these tests run only with `make soak SOAK=full`, or with
+SOAK=kernels, which runs these alone at full length.
 """
 
+import re
+
 import pytest
-from driver_guest import AWAY, CARD, HELD, STOPPED, boot, needs_kernels
+import test_guest_driver_held as held
+from driver_guest import (
+    AWAY,
+    CARD,
+    HELD,
+    STOPPED,
+    boot,
+    check_text,
+    needs_kernels,
+    program,
+)  # fmt: skip
+from seeds import SHIFT
 
 from lanebox import layouts
 from sim.guest import built, driver, qemu, run
@@ -24,13 +37,13 @@ P2PMEM = [
     "[ ! -e /dev/litepcie0 ]; dmesg | grep -q 'p2pmem=1 needs a kernel with PCI_P2PDMA'",
     "rmmod litepcie; insmod /lib/modules/litepcie.ko; stress cycle /dev/litepcie0 1",
 ]
-# kmemleak looks twice: what is only young is no leak.
+# Two scans: kmemleak may report an object that is only young in the first.
 LEAKS = (
     "sleep 6; for n in 1 2; do echo scan >/sys/kernel/debug/kmemleak; sleep 1; done",
     "cat /sys/kernel/debug/kmemleak >/out/leaks; cat /sys/kernel/debug/dma-api/error_count "
     ">/out/errors",
 )
-# P of 100 allocations fail, for those who said so in /proc/self/make-it-fail.
+# `starving P` makes P of 100 allocations fail, for processes with 1 in /proc/self/make-it-fail.
 STARVING = """
 starving() (
 	for kind in failslab fail_page_alloc; do
@@ -44,16 +57,16 @@ starving() (
 
 
 def guest(name):
-    """What a run on this kernel needs."""
+    """A guest with the kernel of this configuration and the driver built for it."""
     kernel = built.ensure(name)
     return run.Guest(qemu.ensure(), kernel, driver.ensure(kernel))
 
 
 def boot_debug(board, commands, programs=("stress",)):
-    """On the kernel that finds mistakes.
+    """Boot the kernel with all debug options.
 
-    With four levels of page tables: with five KASAN once reported the kernel's own start, where an
-    interrupt had come within get_cpu_cap().
+    It has four levels of page tables: with five KASAN once reported the kernel's own start, where
+    an interrupt had come within get_cpu_cap().
     """
     return boot(board, commands, guest=guest("debug"), programs=programs, memory=1024, timeout=900,
         append=("no5lvl",))
@@ -68,9 +81,9 @@ def disk(tmp_path):
 
 
 def test_a_kernel_is_named_after_its_configuration():
-    """Two configurations are two kernels, and an unknown one ends in a sentence."""
+    """Each configuration is a kernel of its own, and an unknown one is refused with a sentence."""
     assert built.digest("p2p") != built.digest("debug")
-    with pytest.raises(run.SetupError, match="kernel rt: there are p2p, debug"):
+    with pytest.raises(run.SetupError, match="kernel rt: there are p2p, debug, races"):
         built.ensure("rt")
 
 
@@ -78,9 +91,9 @@ def test_a_kernel_is_named_after_its_configuration():
 @pytest.mark.guest
 @pytest.mark.soak
 def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
-    """64 KiB from the disk into the card and back, with no copy in the host's memory.
+    """A disk reads and writes 64 KiB of the card's memory with no copy in the host's memory.
 
-    Only what is memory is offered, and what is not keeps away from it; the driver goes and comes.
+    Only the memory of the BAR is offered to other devices. The driver can be loaded again after it.
     """
     offset, size = layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE
     commands = [
@@ -90,7 +103,7 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
         "rmmod litepcie; insmod /lib/modules/litepcie.ko p2pmem=1",
         f"peer {CARD} /dev/litepcie0 /dev/nvme0n1 {offset:#x} {size:#x}",
     ]
-    # The kernel lets devices below different ports speak on processors that it knows: AMD's Zen.
+    # The kernel allows this below different ports only on processors that it knows: AMD's Zen.
     devices = (*disk(tmp_path), "-cpu", "max,family=23")
     with start_board() as board:
         result = boot(board, commands, guest=guest("p2p"), programs=["peer"], devices=devices)
@@ -101,7 +114,8 @@ def test_a_disk_reads_and_writes_the_card_s_memory(start_board, tmp_path):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_sleep_stops_the_dma_and_the_card_goes_on(start_board):
-    """Every device suspended to idle and resumed; Debian's kernels cannot try that in a guest."""
+    """A suspend to idle stops the DMA, and the card works after it. Debian's kernels cannot try
+    this in a guest."""
     commands = [
         STOPPED,
         "echo devices >/sys/power/pm_test",
@@ -119,8 +133,8 @@ def test_sleep_stops_the_dma_and_the_card_goes_on(start_board):
 def test_the_debug_kernel_finds_nothing(start_board):
     """KASAN, lockdep, list, object and DMA API debugging are silent, and kmemleak finds nothing.
 
-    Not with O_DIRECT on a ring: one page mapped for two devices is more than DMA API debugging
-    follows, and it says so ("overlapping mappings aren't supported").
+    O_DIRECT on a ring is left out: one page is then mapped for two devices, which DMA API debugging
+    reports ("overlapping mappings aren't supported").
     """
     commands = [
         HELD + "mount -t debugfs none /sys/kernel/debug",
@@ -142,11 +156,89 @@ def test_the_debug_kernel_finds_nothing(start_board):
 @needs_kernels
 @pytest.mark.guest
 @pytest.mark.soak
-def test_where_memory_is_refused_nothing_is_lost(start_board):
-    """Calls that fail half-way, wherever that is, leave nothing, and then all is well.
+def test_held_runs_and_packets_find_nothing_there(start_board):
+    """The debug options find nothing in held runs, packets, a reset and a megabyte through cat."""
+    seed = 1 + SHIFT
+    print(f"seed {seed}")
+    commands = [
+        "mount -t debugfs none /sys/kernel/debug",
+        *held.held(600, 60, seed),
+        *[line for line in held.packets(200, seed) if "ended" not in line],  # no userfaultfd there
+        *held.poured(1 << 20),
+        *held.RESET,
+        *LEAKS,
+    ]
+    with start_board() as board:
+        files = boot_debug(board, commands, ["held", "packets", "words"]).files
+    assert files["packets"].decode().count("packets compared") == 2
+    assert files["poured"] == b"1048576 bytes right\n"
+    assert "reset: ok" in files["held"].decode() and "sync: ok" in files["held"].decode()
+    assert files["leaks"] == b"" and files["errors"].strip() == b"0"
 
-    Not probing: the kernel's own parts warn when they undo what they were refused. DMA API
-    debugging is one of those without memory, and gives up.
+
+def races(log):
+    """(KCSAN's reports that name the driver, the log without any report)."""
+    parts = re.split(r"^.*={40,}\n", log, flags=re.MULTILINE)
+    reports = [part for part in parts if "BUG: KCSAN" in part]
+    rest = "".join(part for part in parts if part not in reports)
+    return [part for part in reports if "litepcie" in part], rest
+
+
+@needs_kernels
+@pytest.mark.guest
+@pytest.mark.soak
+def test_two_processors_race_nowhere(start_board):
+    """KCSAN on two processors finds no access of the driver that races with another.
+
+    It watches one access in eight; its default is one in thousands. So it found a planted race in
+    each run. Reports that name no function of the driver are left out.
+    """
+    seed = 1 + SHIFT
+    print(f"seed {seed}")
+    commands = [
+        "[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]",
+        "stress race /dev/litepcie0 120; stress share /dev/litepcie0 200",
+        "stress cycle /dev/litepcie0 12",
+        *held.held(600, 60, seed),
+        *[line for line in held.packets(200, seed) if "ended" not in line],  # no userfaultfd there
+        *held.poured(1 << 20),
+        "rings shapes /dev/litepcie0; rings event /dev/litepcie0",
+    ]
+    programs = ("stress", "rings", "held", "packets", "words")
+    files = [(program(name), f"bin/{name}") for name in programs]
+    with start_board() as board:
+        result = run.run_guest(board.socket, commands, files, guest=guest("races"), memory=1024,
+            timeout=1800, devices=("-smp", "2"),
+            append=("kcsan.skip_watch=8", "kcsan.udelay_task=400"))
+    log = result.files["dmesg"].decode()
+    ours, rest = races(log)
+    assert not ours, "\n".join(ours)[:8000]
+    assert "kcsan: enabled" in log
+    check_text(rest)
+    assert result.rc == 0, result.console[-3000:]
+    assert result.files["packets"].decode().count("packets compared") == 2
+    assert result.files["poured"] == b"1048576 bytes right\n"
+
+
+def test_a_race_in_the_driver_is_told_from_the_kernel_s():
+    """races() tells a report with the driver in it from one of the kernel's own."""
+    line = "[    1.0] " + "=" * 66 + "\n"
+    text = "".join(f"{line}[    1.0] BUG: KCSAN: data-race in {where}\n{line}[    2.0] {text}\n"
+                   for where, text in (("mutex_lock / mutex_unlock", "one"),
+                                       ("count [litepcie] / finish [litepcie]", "two")))
+    ours, rest = races(text)
+    assert len(ours) == 1 and "finish [litepcie]" in ours[0]
+    assert rest == "[    2.0] one\n[    2.0] two\n"
+
+
+@needs_kernels
+@pytest.mark.guest
+@pytest.mark.soak
+def test_where_memory_is_refused_nothing_is_lost(start_board):
+    """With 5 % of allocations failing, calls that fail half-way leak nothing; then all works.
+
+    Probing is left out: the kernel's own code warns when it undoes what it was refused. DMA API
+    debugging itself runs out of memory, and stops.
     """
     commands = [
         STARVING + "mount -t debugfs none /sys/kernel/debug",
@@ -164,6 +256,6 @@ def test_where_memory_is_refused_nothing_is_lost(start_board):
 @pytest.mark.guest
 @pytest.mark.soak
 def test_debian_s_kernels_cannot_offer_it(start_board):
-    """The parameter ends in its own sentence, and the card works without it."""
+    """On Debian's kernels p2pmem=1 is refused with a sentence, and the card works without it."""
     with start_board() as board:
         boot(board, P2PMEM)

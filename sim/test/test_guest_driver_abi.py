@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""LitePCIe's own tools run unchanged on our driver; of ours, on LitePCIe's, all but streams."""
+"""LitePCIe's tools run unchanged on our driver. Our tools run on LitePCIe's, except for streams."""
 
 import re
 
@@ -23,7 +23,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def counts(text):
-    """Buffers received and errors of a dma_test, from its table."""
+    """(buffers received, errors) from the table that dma_test prints."""
     lines = [line.split() for line in text.splitlines()]
     rows = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     return int(rows[-1][2]) if rows else 0, sum(int(row[4]) for row in rows)
@@ -31,7 +31,10 @@ def counts(text):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_the_stock_utility_runs_unchanged(start_board, gateware, kernel):
-    """info, scratch_test and both kinds of dma_test; whether data is compared shows in soak."""
+    """info, scratch_test and both kinds of dma_test run on our driver without errors.
+
+    Whether data is compared shows only in the next test.
+    """
     stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
     commands = ["stock info >/out/info", "stock scratch_test >/out/scratch"]
     commands += [f"stock {z} -t 2 dma_test >/out/dma{z} || true" for z in ("", "-z")]
@@ -47,9 +50,10 @@ def test_the_stock_utility_runs_unchanged(start_board, gateware, kernel):
 @pytest.mark.soak
 @pytest.mark.parametrize("zero_copy", ["", "-z"])
 def test_the_stock_utility_compares_a_thousand_buffers(start_board, gateware, zero_copy):
-    """It compares nothing in its first 268 MB and always exits 0, so its ERRORS column is read.
+    """The stock utility compares a thousand buffers without an error.
 
-    Over a round trip of 2 us: more than a buffer is being read at any time.
+    It compares nothing in its first 268 MB and always exits 0, so its ERRORS column is read. The
+    read latency is 2 us, so that more than one buffer is being read at any time.
     """
     stock = (artefacts.stock_utility(gateware / "include"), "bin/stock")
     for pace in (500_000, 250_000, 125_000):
@@ -60,16 +64,16 @@ def test_the_stock_utility_compares_a_thousand_buffers(start_board, gateware, ze
             files = boot(board, commands, None, [], [stock], timeout=seconds + 120).files
         received, errors = counts(files["dma"].decode())
         print(f"pace {pace}: {received - WARM_UP} buffers compared, {errors} errors")
-        # The rings cannot be held: a busy machine loses buffers, and the driver says so.
+        # The stock rings never wait: a busy machine loses buffers, and the driver counts them.
         if not files["lost"].strip(b"0\n") and received >= WARM_UP + WANTED:
             break
     assert received >= WARM_UP + WANTED and errors == 0
 
 
 def test_our_utility_on_litepcie_s_driver(start_board, gateware):
-    """Registers and memories are there; a stream is refused with a sentence, and nothing runs.
+    """On LitePCIe's driver registers and memories work, and a stream is refused with a sentence.
 
-    Behind ours the same commands move data.
+    On ours the same commands also move data.
     """
     headers = gateware / "include"
     util = (artefacts.utility(headers, static=True), "bin/litepcie_util")

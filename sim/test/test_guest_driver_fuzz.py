@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random calls by a user without privileges reach every branch, and harm nobody."""
+"""Random calls by a user without privileges reach every branch of the driver and do no harm."""
 
 import re
 from collections import defaultdict
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 
 CALLS, SECONDS = (1_000_000, 7200) if FULL else (20_000, 600)
 
-# Every call, and each way in which it may end.
+# Every call, and each result with which it may end.
 EXPECTED = {
     "reg": {"ok", "EPERM", "EBUSY", "EFAULT", "EINVAL", "ENODEV", "EIO"},
     "loopback": {"ok", "EFAULT", "EBUSY", "ENODEV", "EIO"},
@@ -44,7 +44,7 @@ EXPECTED = {
     "poll": {"ok"},
     "open": {"ok", "ENODEV", "EIO"},
 }
-# mmap() itself refuses an offset beyond what a file may have; a reset may end a wait of fsync().
+# mmap() itself refuses an offset beyond a file's largest; a reset may end the wait of fsync().
 ALSO = {("mmap", "EOVERFLOW"), ("sync", "EIO")}
 
 
@@ -54,10 +54,11 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def storm(calls, seed):
-    """The commands: calls by a user who has no more memory than the fuzzer's group."""
+    """The commands: random calls by a user whose memory is limited to the cgroup of CONFINE."""
     return [
         *CONFINE,
-        # A file that is closed may have written more than a card that is held takes.
+        # Closing waits for data that was written. A held card may never take it, so the wait is
+        # kept short.
         "echo 20 >/sys/module/litepcie/parameters/close_timeout_ms",
         PINNED + AWAY,
         f"fuzz /dev/litepcie1 {calls} {seed} 8 9 >/out/fuzz; [ $(pinned) -eq 0 ]",
@@ -66,7 +67,7 @@ def storm(calls, seed):
 
 
 def fuzz(board, calls, seed, seconds):
-    """What the calls of storm() came to."""
+    """Run storm() in a guest; returns its outcomes and branches, as parse() does."""
     programs = ["fuzz", "stress"]
     result = boot(board, storm(calls, seed), programs=programs, timeout=seconds, live=FULL)
     text = result.files["fuzz"]
@@ -75,7 +76,7 @@ def fuzz(board, calls, seed, seconds):
 
 
 def parse(text):
-    """Outcomes of each call, and how often each of its branches was reached."""
+    """(outcomes of each call, how often each branch was reached)."""
     counts = defaultdict(dict)
     for name, outcome, number in re.findall(r"fuzz (\w+) (\w+) (\d+)", text):
         counts[name][outcome] = int(number)
@@ -84,9 +85,9 @@ def parse(text):
 
 
 def test_calls_reach_every_branch(start_board):
-    """Each call succeeds and fails in each of its ways, once in a thousand calls or oftener.
+    """Each call ends in each of its ways, at least once in a thousand calls, and in no other.
 
-    And in no other way. Half of the calls are random, half choose what was reached least.
+    Half of the calls are random; the other half choose what was reached least.
     """
     seed = 1 + SHIFT
     print(f"seed {seed}")
@@ -97,7 +98,7 @@ def test_calls_reach_every_branch(start_board):
 
 
 def check(counts, branches, calls):
-    """Every call ended in each of its ways and in no other, each once in a thousand calls."""
+    """Fail unless each call ended in all of EXPECTED and nothing else, each often enough."""
     for call, outcomes in counts.items():
         also = {outcome for name, outcome in ALSO if name == call}
         assert set(outcomes) - also == EXPECTED[call], (call, outcomes)

@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Held directions: the card has what it was handed over, and waits. Streams by read() and write().
+"""Held directions, in which the card works up to what it was given and then waits; and streams.
 
-Packets by both. What goes out comes back through the loopback of the user slot, or that of the DMA.
+Packets go both ways: by ADVANCE, and by read() and write(). What goes out comes back through the
+loopback of the user slot, or through that of the DMA.
 """
 
 import pytest
@@ -22,10 +23,10 @@ pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 RESET = [
     "held reset /dev/litepcie0 /tmp/runs >>/out/held & user=$!",
     "rm -f /tmp/runs; while [ ! -e /tmp/runs ]; do kill -0 $user; sleep 0.05; done",
-    # QEMU's root port does not report the link after a hot reset, and the kernel says so.
+    # QEMU's root port does not report the link after a hot reset, and the kernel complains of it.
     f"echo 1 >{CARD}/reset || true; wait $user",
 ]
-# `streamed N COMMAND`: the first N bytes of /tmp/in come back, whatever pieces the command writes.
+# `streamed N COMMAND`: the first N bytes of /tmp/in come back, however COMMAND splits its writes.
 STREAM = """
 run() { cat /sys/class/litepcie/litepcie0/c2h_run; }
 streamed() {
@@ -37,12 +38,13 @@ streamed() {
 	echo "$1 bytes" >>/out/streamed
 }
 """
-# One file is open over all of a pair of parentheses, whatever its writers are.
+# The redirection of a pair of parentheses keeps one file open for all programs inside.
 PIECES = [
     "dd if=/dev/urandom of=/tmp/in bs=65536 count=40 2>/dev/null",
     STREAM,
     "streamed 1048576 'head -c 1048576 /tmp/in >/dev/litepcie0'",
-    # The reader's ring is full, so that the card has data which its logic has not taken at the end.
+    # The reader is stopped, so its ring fills up. At the end the card still has data that the logic
+    # behind it has not taken.
     "streamed 2621440 'kill -STOP $reader; cat /tmp/in >/dev/litepcie0 & writer=$!; sleep 1; "
     "kill -CONT $reader; wait $writer'",
     "streamed 65536 '(dd bs=1000 count=65; dd bs=1 count=536) </tmp/in >/dev/litepcie0'",
@@ -56,27 +58,47 @@ PIECES = [
 ]
 
 
+def poured(size):
+    """The commands: `size` bytes go through the card by cat, and each word is compared.
+
+    The reader ends when it has them all, while cat still waits for the card. With splice the kernel
+    locked the pipe, and the reader could not end.
+    """
+    return [
+        STREAM,
+        "rm -f /tmp/pipe; mkfifo /tmp/pipe; cat /dev/litepcie0 >/tmp/pipe & cat=$!",
+        f"words check {size} </tmp/pipe >/out/poured & reader=$!",
+        "while [ $(run) != stream ]; do sleep 0.02; done",
+        f"words make {size} | cat >/dev/litepcie0; wait $reader; kill $cat; wait $cat || true",
+    ]
+
+
 def packets(count, seed):
-    """The commands: so many packets compared, by ADVANCE and by the node."""
+    """The commands: `count` packets compared by ADVANCE, and as many by the device node."""
     return [
         "packets refuse /dev/litepcie0 >>/out/packets",
         "packets flush /dev/litepcie0 >>/out/packets",
         "packets full /dev/litepcie0 >>/out/packets",
+        "packets bytes /dev/litepcie0 >>/out/packets",
+        "packets places /dev/litepcie0 >>/out/packets",
+        "packets late /dev/litepcie0 >>/out/packets",
+        "packets ended /dev/litepcie0 >>/out/packets",
         f"packets held /dev/litepcie0 {count} {seed} >>/out/packets",
         f"packets node /dev/litepcie0 {count} {seed} >>/out/packets",
     ]
 
 
 def check_packets(files):
-    """Both ways were compared, and the rest was as it should be."""
+    """Fail unless packets were compared both ways, and every other part said `ok`."""
     text = files["packets"].decode()
     print(text)
-    assert all(f"{part}: ok" in text for part in ("refuse", "flush", "full"))
+    for part in ("refuse", "flush", "full", "bytes", "places", "late", "ended"):
+        assert f"{part}: ok" in text
     assert text.count("packets compared") == 2
 
 
 def held(buffers, runs, seed):
-    """The commands: so many buffers compared, and so many runs that are stopped at random."""
+    """The commands: `buffers` buffers compared, and `runs` runs that are stopped at random."""
     return [
         "held refuse /dev/litepcie0 >>/out/held",
         "held ready /dev/litepcie0 >>/out/held",
@@ -87,7 +109,7 @@ def held(buffers, runs, seed):
 
 
 def held_whole(buffers, runs, seed):
-    """The same on a card without records, which knows no packets and no bytes below a beat."""
+    """As held(), for a card without records: it has no packets, and only whole beats."""
     return [line for line in held(buffers, runs, seed) if "held sync" not in line]
 
 
@@ -98,7 +120,7 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_held_direction_loses_nothing(start_board, kernel):
-    """10,000 buffers of random amounts, lengths and pauses, and 300 runs: none lost or repeated."""
+    """10,000 buffers and 300 runs, with random amounts and pauses: none is lost or repeated."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     with start_board() as board:
@@ -107,13 +129,13 @@ def test_a_held_direction_loses_nothing(start_board, kernel):
 
 
 def check_held(files):
-    """All of it was done, and some buffers were compared."""
+    """check_held_whole(), and the part that needs the end of a beat."""
     check_held_whole(files)
     assert "sync: ok" in files["held"].decode()
 
 
 def check_held_whole(files):
-    """All but the end of a beat."""
+    """Fail unless buffers were compared both ways and every part said `ok`."""
     text = files["held"].decode()
     print(text)
     assert all(f"{part}: ok" in text for part in ("refuse", "ready"))
@@ -122,20 +144,20 @@ def check_held_whole(files):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_node_is_a_stream_of_bytes(start_board, kernel):
-    """Pieces of any length, by cat, dd and head: the bytes come back as they went."""
+    """Bytes that cat, dd and head write in pieces of any length come back in order."""
     with start_board() as board:
         check_streamed(boot(board, PIECES, kernel, []).files)
 
 
 def check_streamed(files):
-    """Each transfer was compared."""
+    """Fail unless each transfer was compared."""
     lengths = [int(line.split()[0]) for line in files["streamed"].decode().splitlines()]
     assert lengths == [1048576, 2621440, 65536, 65536, 8192]
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_packets_keep_their_bytes_and_their_ends(start_board, kernel):
-    """5,000 of 1 byte to three buffers, by ADVANCE and records, and by write() and read()."""
+    """5,000 packets of 1 byte to three buffers come back, by ADVANCE and by write() and read()."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     with start_board() as board:
@@ -144,13 +166,15 @@ def test_packets_keep_their_bytes_and_their_ends(start_board, kernel):
 
 @pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
 def test_the_user_s_interrupt_is_an_event(msix):
-    """One for each write to the logic's memory; for one file, and for none that is closed."""
+    """Each write to the logic's memory is one event, for the one file that asked for it; closing
+    that file ends it."""
     built = artefacts.build(DEFAULT, AXI50, msix=msix)
     with BoardProcess(built.board, ["--bar2", str(layouts.BAR2_SIZE)]) as board:
         boot(board, ["held user /dev/litepcie0"], None, ["held"])
 
 
 def test_a_reset_ends_a_held_run_with_an_error(start_board):
-    """Until it is stopped its owner hears of it; then it runs again from the beginning."""
+    """After a reset a held run ends with an error until its owner stops it; then it can start
+    again."""
     with start_board() as board:
         assert "reset: ok" in boot(board, RESET, None, ["held"]).files["held"].decode()

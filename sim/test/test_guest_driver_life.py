@@ -26,7 +26,7 @@ USED = [
 RESET = [
     "stress reset /dev/litepcie0 /tmp/flows & user=$!",
     "while [ ! -e /tmp/flows ]; do sleep 0.05; done",
-    # QEMU's root port does not report the link after a hot reset, and the kernel says so.
+    # QEMU's root port does not report the link after a hot reset, and the kernel complains of it.
     f"echo 1 >{CARD}/reset || true; wait $user",
 ]
 TWO_CARDS = [
@@ -50,12 +50,12 @@ BEHIND_IOMMU = [
 
 
 def race(rounds):
-    """The commands: threads that race, on two processors."""
+    """The commands: threads that race on two processors."""
     return ["[ $(grep -c ^processor /proc/cpuinfo) -eq 2 ]", f"stress race /dev/litepcie0 {rounds}"]
 
 
 def share(buffers):
-    """The commands: processes that have one file."""
+    """The commands: processes that share one open file."""
     return [f"stress share /dev/litepcie0 {buffers}"]
 
 
@@ -66,10 +66,10 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_card_may_go_while_it_is_used(start_board, kernel):
-    """Unbound, removed or its module's use ended: everybody sees the end, and the card works again.
+    """When the card is unbound or removed, all users of it see the end, and it works again later.
 
-    A reader, a poller, a writer of a mapped ring and DMA both ways are busy each time; the board
-    would report a write to memory that is no longer the card's.
+    A reader, a poller, a writer of a mapped ring and DMA both ways are busy each time. The board
+    would count a write to memory that is no longer the card's as unmapped.
     """
     with start_board("--pace", "400000") as board:
         boot(board, USED, kernel)
@@ -77,17 +77,17 @@ def test_a_card_may_go_while_it_is_used(start_board, kernel):
 
 
 def test_a_card_that_vanishes_is_noticed(start_board):
-    """All ones and no completion: waiters are woken by the watchdog, then the guest removes it."""
+    """With a card that vanished the watchdog wakes all waiters, and the guest can remove it."""
     commands = [
         "stress hold /dev/litepcie0 /tmp/flows & holder=$!",
-        "wait $holder",  # nobody tells the driver: it finds out
+        "wait $holder",  # the driver is not told, and must find out by itself
         f"dmesg | grep -q 'the card answers no more'; echo 1 >{CARD}/remove",
         "[ ! -e /dev/litepcie0 ] && rmmod litepcie",
     ]
     with start_board("--pace", "400000") as board:
         struck = []
 
-        def strike():  # when the DMA is under way
+        def strike():  # strikes when DMA is under way
             if not struck and board.stats()["rc"]["tlps"] > 20000:
                 struck.append(board.command("fault remove"))
 
@@ -96,20 +96,20 @@ def test_a_card_that_vanishes_is_noticed(start_board):
 
 
 def test_a_reset_stops_the_dma_and_the_card_goes_on(start_board):
-    """Through sysfs, with DMA running: it stops with EIO, and starts again with the same file."""
+    """A reset by sysfs stops running DMA with EIO; DMA starts again on the same file."""
     with start_board("--pace", "400000") as board:
         boot(board, RESET)
 
 
 def test_two_cards_are_two_devices(start_board, executable, tmp_path):
-    """Each has its node and its data; one goes while the other works."""
+    """Two cards have their own nodes and data; one can be removed while the other works."""
     with start_board("--pace", "200000") as first, start_board("--pace", "200000") as second:
         boot(first, TWO_CARDS, devices=tuple(card_arguments(second.socket, slot=2)))
 
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_behind_an_iommu_nothing_is_written_after_the_end(start_board, kernel):
-    """Every access to memory that is no longer the card's would be one to an unmapped address."""
+    """Behind an IOMMU a removed or unbound card accesses no memory: that would be unmapped."""
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board("--pace", "400000") as board:
         boot(board, BEHIND_IOMMU, kernel, append=("intel_iommu=on",), devices=iommu)
@@ -117,9 +117,9 @@ def test_behind_an_iommu_nothing_is_written_after_the_end(start_board, kernel):
 
 
 def test_threads_that_race_do_no_harm(start_board):
-    """Six threads open, start, read, write and close as they like, on two processors.
+    """Six threads that open, start, read, write and close at random on two processors do no harm.
 
-    Behind an IOMMU, where a ring that was freed too early would be seen by the card.
+    They run behind an IOMMU, where an access by the card to a ring freed too early is noticed.
     """
     devices = ("-smp", "2", "-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board() as board:
@@ -128,6 +128,7 @@ def test_threads_that_race_do_no_harm(start_board):
 
 
 def test_who_shares_a_file_gets_data(start_board):
-    """Never 0, the end of a file, which would end a program: not even who comes second to news."""
+    """No reader of a shared file gets 0, the end of a file, which would end a program; not even one
+    whose news another reader has taken."""
     with start_board("--pace", "400000") as board:
         boot(board, share(400), devices=("-smp", "2"))

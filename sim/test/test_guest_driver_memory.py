@@ -14,8 +14,8 @@ from sim.guest import run
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 
-PACE = ("--pace", "400000")  # rings go round whether software keeps up or not
-SECONDS = 300  # on a busy machine; 40 on one that is not
+PACE = ("--pace", "400000")  # the rings run whether software keeps up or not
+SECONDS = 300  # for a busy machine; an idle one takes 40
 OWN = [PINNED, "[ $(pinned) -eq 0 ]"]
 for part in ("shapes", "refuse", "charge", "leave"):
     OWN += [f"memory {part} /dev/litepcie0 >>/out/memory", "[ $(pinned) -eq 0 ]"]
@@ -28,7 +28,7 @@ QUIET = [
     "echo 0000:01:00.0 >$driver/bind",
     f"begin hold; echo 1 >{CARD}/remove; wait $user; [ $(pinned) -eq 0 ]",
     "echo 1 >/sys/bus/pci/rescan",
-    # The program ends while the card is being reset: its memory is let go of afterwards.
+    # The program ends during the card's reset; its memory must be released after it.
     f"begin away; echo 1 >{CARD}/reset || true; wait $user; [ $(pinned) -eq 0 ]",
     "begin hold; kill -9 $user; wait $user || true; [ $(pinned) -eq 0 ]",
     "stress cycle /dev/litepcie0 4",
@@ -50,9 +50,9 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_ring_lies_in_memory_of_the_program_s_own(start_board, kernel):
-    """In small pages and huge ones, every word compared; in chunks as large as they allow.
+    """Rings in small pages, huge pages and the largest chunks have every word compared.
 
-    What cannot be is refused, each with its error; what is pinned is charged; fork(), munmap() and
+    What cannot be a ring is refused with its error. Pinned pages are charged. fork(), munmap() and
     a process that is killed while DMA runs do no harm, and nothing stays pinned.
     """
     with start_board(*PACE) as board:
@@ -61,17 +61,17 @@ def test_a_ring_lies_in_memory_of_the_program_s_own(start_board, kernel):
 
 
 def check_own(files):
-    """Rings of four shapes were compared."""
+    """Fail unless rings of four shapes were compared."""
     text = files["memory"].decode()
     print(text)
     assert len(re.findall(r"bytes compared", text)) == 4
 
 
 def test_the_memory_stays_pinned_until_the_card_is_quiet(start_board):
-    """Behind an IOMMU, where a late access would be one to an unmapped address.
+    """A program's memory stays pinned until the card has stopped, and no longer.
 
-    The card is unbound or removed, or vanishes, with DMA in a program's own memory; the program
-    lives on, or ends first, even while the card is away.
+    The card is unbound, removed or reset with DMA in that memory; the program lives on or ends
+    first. Behind an IOMMU a late access would be counted as unmapped.
     """
     iommu = ("-device", "intel-iommu,intremap=on,caching-mode=on")
     with start_board(*PACE) as board:
@@ -81,7 +81,7 @@ def test_the_memory_stays_pinned_until_the_card_is_quiet(start_board):
 
 
 def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(start_board):
-    """It may only seem so: what it could still write to is nobody else's before the removal."""
+    """A card that vanished may still write, so the memory stays pinned until it is removed."""
     with start_board(*PACE) as board:
         functions = {"remove": functools.partial(board.command, "fault remove")}
         with GuestLine(functions) as line:
@@ -90,7 +90,8 @@ def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(start_board):
 
 
 def test_memory_that_the_card_does_not_reach_is_refused(start_board):
-    """Every access is bounced on this guest, so the program would never see what came."""
+    """Where every access is bounced, memory of the program's own is refused: data would go to the
+    bounce buffers."""
     with start_board() as board:
         boot(board, ["memory bounce /dev/litepcie0"], programs=["memory"],
              append=("swiotlb=force",))  # fmt: skip

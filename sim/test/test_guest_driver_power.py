@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""With DMA running: PCIe errors, the machine's end, another kernel; and what is told."""
+"""PCIe errors, reboots and kexec with DMA running; tracepoints and counts."""
 
 import functools
 import struct
@@ -34,7 +34,8 @@ TOLD = [
 INTERRUPTS = [
     "stress hold /dev/litepcie0 /tmp/flows & user=$!",
     "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.05; done",
-    # Interrupts are counted from the probe on, and buffers from the start: time for a thousand.
+    # Interrupts are counted from the probe on, buffers from the start. A thousand buffers make the
+    # difference small.
     f"while [ $(cat {NODE}/c2h_buffers) -lt 1200 ]; do kill -0 $user; sleep 0.1; done",
     f"for way in h2c c2h; do echo $way {COUNTS}; done >/out/counts",
     f"echo 1 >{CARD}/remove; wait $user",
@@ -55,15 +56,15 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def injection(status):
-    """What aer_inject wants: bus, device, function, uncorrectable and correctable errors."""
+    """The record that aer_inject takes: bus, device, function, uncorrectable, correctable bits."""
     return struct.pack("<3Bx7I", 1, 0, 0, status, 0, 0, 0, 0, 0, 0)
 
 
 def test_a_pcie_error_ends_in_recovery(start_board):
-    """The DMA is stopped with EIO, and runs again on the same file.
+    """A PCIe error stops the DMA with EIO, and DMA runs again on the same file after recovery.
 
-    Only errors that are not fatal: for the others the kernel resets the bus, which QEMU 11.1.3 does
-    not survive; see the next.
+    The errors are not fatal ones: for those the kernel resets the bus, which QEMU 11.1.3 does not
+    survive. The next test has them.
     """
     with start_board() as board:
         files = boot(board, recovery(2), files=injector()).files
@@ -72,14 +73,14 @@ def test_a_pcie_error_ends_in_recovery(start_board):
 
 
 def injector():
-    """What recovery() needs in the guest."""
+    """The files that recovery() needs in the guest."""
     found = modules.ensure(guest_kernel.ensure(), "aer_inject")
     files = [(path, f"more/{number}-{path.name}") for number, path in enumerate(found)]
     return [*files, (injection(COMPLETION_TIMEOUT), "error")]
 
 
 def recovery(errors):
-    """The commands: so many errors, each with DMA running."""
+    """The commands: `errors` PCIe errors, each with DMA running."""
     return [
         STOPPED,
         "for module in /more/*.ko; do insmod $module; done",
@@ -95,9 +96,10 @@ def check_recovered(files, errors):
 
 
 def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_board):
-    """With DMA running; the driver is told as the kernel would, but for the reset of the bus.
+    """The driver recovers from a fatal error with DMA running; a card that cannot is given up.
 
-    Which alone this does not prove. A card that cannot be saved stays, and is refused to all.
+    The faulty build calls the driver as the kernel would, but does not reset the bus, so that part
+    is not tested. A card that was given up stays, and all calls on it are refused.
     """
     with start_board() as board:
         with GuestLine(removal(board)) as line:
@@ -108,17 +110,17 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(start_boar
 
 
 def removal(board):
-    """What the guest may ask for: the card is taken away, and put back."""
+    """Functions for the guest: take the card away, and put it back."""
     words = ("remove", "insert")
     return {word: functools.partial(board.command, f"fault {word}") for word in words}
 
 
 def fatal(errors):
-    """The commands: so many errors that are recovered from, and one that is not."""
+    """The commands: `errors` fatal errors with recovery, and one without."""
     return [
         "flows() { rm -f /tmp/flows; stress reset /dev/litepcie0 /tmp/flows 2>/dev/null & user=$!",
         "while [ ! -e /tmp/flows ]; do kill -0 $user; sleep 0.02; done; }",
-        # What the user sees depends on when it looks: ENODEV meanwhile, EIO afterwards.
+        # The user sees ENODEV during recovery and EIO afterwards, depending on when it looks.
         f"for i in $(seq {errors}); do flows; echo frozen >{FAULTS}/fatal",
         "kill $user 2>/dev/null || true; wait $user || true; stress cycle /dev/litepcie0 2; done",
         f"flows; ask remove; echo permanent >{FAULTS}/fatal; wait $user && exit 1",
@@ -135,9 +137,9 @@ def check_fatal(files, errors):
 
 
 def test_another_kernel_finds_a_quiet_card(start_board):
-    """kexec while DMA runs: nothing is written into the memory of the next, which drives the card.
+    """After kexec with DMA running the card writes nothing into the next kernel's memory.
 
-    It ends with DMA running as well: the machine's power goes off under it.
+    The next kernel drives the card. It ends with DMA running, too, when the machine powers off.
     """
     kernel = guest_kernel.ensure()
     with start_board() as board:
@@ -146,9 +148,9 @@ def test_another_kernel_finds_a_quiet_card(start_board):
 
 
 def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
-    """By itself, with DMA running and files open: the second boot finds the card as the first did.
+    """After a reboot with DMA running and files open the second boot finds the card as the first.
 
-    What tells the boots apart is on a disk, since memory is not kept.
+    A disk tells the boots apart, since memory is not kept.
     """
     disk = tmp_path / "disk"
     disk.write_bytes(bytes(1 << 20))
@@ -167,13 +169,13 @@ def test_a_restarted_machine_drives_its_card_again(start_board, tmp_path):
 
 
 def test_what_happens_is_told(start_board):
-    """Tracepoints and counts in sysfs say what a reader of them would see happen."""
+    """Tracepoints and counts in sysfs show the starts, stops and reset that were made."""
     with start_board() as board:
         check_told(boot(board, TOLD).files)
 
 
 def check_told(files):
-    """Four starts and stops each way, the reset, and every count in sysfs."""
+    """Fail unless the trace has four starts and stops each way, the reset, and every count."""
     trace, counts = files["trace"].decode(), files["counts"].decode()
     for way in ("h2c", "c2h"):
         assert trace.count(f"litepcie0 {way} start error=0") == 4
@@ -182,26 +184,29 @@ def check_told(files):
     assert "01:00.0 offline" in trace and "01:00.0 live" in trace
     told = dict(line.split(" ", 1) for line in counts.splitlines() if " " in line)
     assert told["target"] == "sim" and len(told["source"]) == 64
-    assert int(told["c2h_interrupts"]) > 0 and int(told["c2h_buffers"]) == 0  # none runs now
+    assert int(told["c2h_interrupts"]) > 0 and int(told["c2h_buffers"]) == 0  # no run is active now
     for what in ("buffers", "interrupts", "lost", "interrupts_missed"):
         assert f"h2c_{what}" in told and f"c2h_{what}" in told
 
 
 def test_each_interrupt_is_taken_once(start_board):
-    """As many as the card has reason to send: a cause that is not cleared sends none or too many.
+    """There are as many interrupts as the card has reason to send, and none is missed.
 
-    On a slow machine two may become one; none may be missed by more than the watchdog allows.
+    A cause that is not cleared would give none or too many. A slow machine may merge two.
     """
     with start_board("--pace", "400000") as board:
         check_interrupts(boot(board, INTERRUPTS).files)
 
 
 def check_interrupts(files):
-    """One for every 32 buffers, or one for two such groups; none was missed."""
+    """Fail unless there was about one interrupt for every 32 buffers, and none was missed.
+
+    Up to four groups of 32 may have been merged on a slow machine.
+    """
     text = files["counts"].decode()
     print(text)
     for line in text.splitlines():
         interrupts, buffers, missed = map(int, line.split()[1:])
-        due = buffers / 32  # LitePCIe's ring has an interrupt every so many
+        due = buffers / 32  # LitePCIe's ring interrupts every 32 buffers
         assert due > 20 and due / 4 < interrupts < due + 2 and missed == 0, line
     assert len(text.splitlines()) == 2

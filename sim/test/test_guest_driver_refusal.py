@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A card without a sound capability table is left alone, with a sentence that says why.
+"""A card without a valid capability table is refused, with a sentence that says why.
 
-The card is QEMU's bochs-display: a BAR0 of plain memory, into which the test writes tables.
+The card is QEMU's bochs-display: its BAR0 is plain memory, into which the test writes tables.
 """
 
 import struct
@@ -32,7 +32,7 @@ def dma(**changes):
 
 
 def sealed(entries, **header):
-    """A table with a right checksum, with header words changed; an entry may be bare words."""
+    """A table with a right checksum; `header` changes words of it. An entry may be bare words."""
     words = capability.table("test", DIGEST, [e for e in entries if isinstance(e, Block)])
     for raw in (e for e in entries if not isinstance(e, Block)):
         words += raw
@@ -52,7 +52,7 @@ def damaged():
     return words
 
 
-# By name: the table, and what the driver says.
+# By name: (the table, what the driver says about it).
 TABLES = {
     "none": ([0] * 40, "no capability table at BAR0"),
     "ones": ([0xFFFFFFFF] * 40, "does not answer"),
@@ -74,7 +74,7 @@ TABLES = {
     "loopback": (sealed([INTERRUPTS, dma(loopback=0x800)]), "no DMA channel that can be driven"),
     "depth": (sealed([INTERRUPTS, dma(table_depth=4)]), "no DMA channel that can be driven"),
     "no-irq": (sealed([dma()]), "no usable interrupt block"),
-    # All is well, and the display cannot interrupt: what was built is taken down again.
+    # The table is valid, but the display has no MSI: the probe must undo what it has done.
     "no-msi": (sealed([[0x103E7, 24, 0, 0, 1, 2], INTERRUPTS, dma()]), "no message-signalled"),
 }
 DISPLAY = ("-device", "bochs-display")
@@ -99,13 +99,13 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_card_without_a_sound_table_is_refused(kernel):
-    """Each table ends in its sentence, and nothing is left behind."""
+    """Each table is refused with its sentence, and the driver leaves nothing behind."""
     result = boot(None, REFUSED, kernel, files=tables(), devices=DISPLAY)
     check_refused(result.files)
 
 
 def tables():
-    """Each table as a file of the guest."""
+    """Each table as a file for the guest."""
     return [
         (struct.pack(f"<{len(words)}I", *words), f"tables/{name}")
         for name, (words, _) in TABLES.items()
@@ -113,6 +113,6 @@ def tables():
 
 
 def check_refused(files):
-    """The driver said the sentence of each."""
+    """Fail unless the driver said each table's sentence."""
     for name, (_, sentence) in TABLES.items():
         assert sentence in files[name].decode(), (name, files[name].decode())

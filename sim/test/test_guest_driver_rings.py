@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the driver has beside LitePCIe's ABI: page-backed rings of any shape, index page, BARs."""
+"""What the driver adds to LitePCIe's ABI: page-backed rings of any shape, index page, BARs."""
 
 import re
 
@@ -14,7 +14,7 @@ from sim.guest import run
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 
-PACE = ("--pace", "400000")  # rings go round whether software keeps up or not
+PACE = ("--pace", "400000")  # the rings run whether software keeps up or not
 SHAPES = [f"rings {part} /dev/litepcie0 >>/out/rings"
           for part in ("refuse", "event", "index", "shapes")]  # fmt: skip
 READ = "rings read /dev/litepcie0 {} >/out/rings"
@@ -56,17 +56,17 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_rings_have_the_shape_that_was_asked_for(start_board, kernel):
-    """Six sizes, counts and modes, every word compared; index page, eventfd and poll() agree.
+    """Rings of six shapes have every word compared; index page, eventfd and poll() agree.
 
-    The fast path of `rings index` makes no system call while data flows. Arguments that cannot be
-    are refused, each with its error.
+    `rings index` makes no system call while data flows. Impossible arguments are refused, each with
+    its error.
     """
     with start_board(*PACE) as board:
         check_compared(boot(board, SHAPES, kernel, ["rings"]).files, 7)
 
 
 def check_compared(files, times):
-    """Each part of `rings` compared some buffers."""
+    """Fail unless each part of `rings` compared some buffers."""
     text = files["rings"].decode()
     compared = [int(number) for number in re.findall(r"(\d+) buffers compared", text)]
     print(text)
@@ -75,9 +75,9 @@ def check_compared(files, times):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_read_gives_what_the_card_has_written(start_board, kernel):
-    """Every word of 400 buffers compared, and as many of them as the card has counted.
+    """read() gives every word of 400 buffers, and as many buffers as the card has counted.
 
-    The data of a buffer differs from round to round, so one that is given too early shows.
+    A buffer's data differs from round to round, so a buffer that is given too early is noticed.
     """
     with start_board(*PACE) as board:
         files = boot(board, [READ.format(400)], kernel, ["rings"]).files
@@ -86,9 +86,10 @@ def test_read_gives_what_the_card_has_written(start_board, kernel):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_a_ring_goes_to_a_disk_and_back_without_a_copy(start_board, tmp_path, kernel):
-    """O_DIRECT from and to both rings, on an NVMe disk; the disk's file holds the ring's bytes.
+    """O_DIRECT moves data between both rings and an NVMe disk, and the disk has the ring's bytes.
 
-    io_uring's fixed buffers too, and vmsplice() into a pipe: what needs pages that can be pinned.
+    io_uring's fixed buffers and vmsplice() into a pipe work too: both need pages that can be
+    pinned.
     """
     disk = tmp_path / "disk"
     with start_board(*PACE) as board:
@@ -97,34 +98,35 @@ def test_a_ring_goes_to_a_disk_and_back_without_a_copy(start_board, tmp_path, ke
 
 
 def nvme(disk):
-    """QEMU's arguments for an NVMe disk of 4 MiB, which is empty."""
+    """QEMU's arguments for an empty NVMe disk of 4 MiB."""
     disk.write_bytes(bytes(4 << 20))
     return ("-drive", f"file={disk},if=none,id=disk,format=raw",
             "-device", "nvme,drive=disk,serial=1")  # fmt: skip
 
 
 def check_disk(disk):
-    """The disk's file holds what was in the ring."""
+    """Fail unless the disk's file holds what was in the ring."""
     words = memoryview(disk.read_bytes()[: 2 << 20]).cast("I")
     assert all(words[i] == i * 2654435761 % 2**32 for i in range(0, len(words), 97))
 
 
 def test_registers_are_mapped_uncached_and_taken_away(start_board):
-    """Bounds and privileges hold; a card that goes ends in SIGBUS, not in all ones."""
+    """A mapping of registers keeps to its bounds and rights; when the card goes it gives SIGBUS,
+    not all ones."""
     with start_board() as board:
         files = boot(board, REGISTERS, programs=["rings"]).files
     assert memory_types(files, "bar0") == {"uncached-minus"}
 
 
 def memory_types(files, bar):
-    """How the kernel says the BAR is mapped, by all who map it."""
+    """The memory types with which the kernel has mapped the BAR."""
     start = int(files[bar].split()[0], 16)
     types = re.findall(r"PAT: \[mem 0x0*([0-9a-f]+)-\S+ (\S+)", files["pat"].decode())
     return {kind for address, kind in types if int(address, 16) == start}
 
 
 def test_card_memory_is_mapped_write_combining(start_board):
-    """BAR2 of the Lanebox endpoint: what seed 000 could not get; 4 KiB written and read back."""
+    """BAR2 of the Lanebox endpoint is mapped write-combining; 4 KiB written there read back."""
     board = start_board("--bar2", layouts.BAR2_SIZE, program=build_executable("lanebox"))
     with board:
         files = boot(board, CARD_MEMORY, programs=["rings"]).files
@@ -138,14 +140,14 @@ def check_card_memory(files):
 
 @pytest.mark.parametrize("kernel", kernels())
 def test_another_device_reads_the_ring_in_place(start_board, kernel):
-    """Through a dma-buf, which outlives the file, the card and the driver's interest in both."""
+    """Another device reads the ring through a dma-buf, also after file and card are gone."""
     with start_board() as board:
         files = [(importer(kernel), "root/litepcie_importer.ko")]
         check_sums(boot(board, EXPORT, kernel, ["rings"], files).files)
 
 
 def check_sums(files):
-    """The importer read what was exported, before the card's end and after it."""
+    """Fail unless the importer read the exported words, before the card's end and after it."""
     first, *later = files["sum"].decode().splitlines()
     wanted = re.search(r"2097152 bytes, sum (\d+)", first).group(1)
     assert later == [f"{wanted} {wanted}"] * 2

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `make soak` does to the driver at length, for seconds each, in one guest that stays up.
+"""The tests of `make soak` on the driver, for seconds each, in one guest that stays up.
 
-The commands and what is asserted of them are those of the long tests, with smaller counts. What
-needs an IOMMU, two processors or another card is in test_guest_driver_short_iommu.py.
+Commands and checks are those of the long tests, with smaller counts. Tests that need an IOMMU, two
+processors or another card are in test_guest_driver_short_iommu.py.
 """
 
 import pytest
@@ -30,20 +30,20 @@ from sim.guest import run
 
 pytestmark = pytest.mark.guest
 
-PROGRAMS = ("stress", "rings", "held", "packets", "pinned", "memory", "fuzz", "unwind",
-            "kexec")  # fmt: skip
+PROGRAMS = ("stress", "rings", "cost", "held", "words", "packets", "pinned", "memory", "fuzz",
+            "unwind", "kexec")  # fmt: skip
 FAULTY = "/faulty/litepcie.ko"  # the build of software/kernel/test/faults
 RESCAN = "echo 1 >/sys/bus/pci/rescan"
 WITH_FAULTS = f"rmmod litepcie; insmod {FAULTY}"
 WITHOUT = "rmmod litepcie; insmod /lib/modules/litepcie.ko"
 NO_LOCK = f"! grep -q lock {FAULTS}/held"
 UNUSED = "cd /bin; rm -rf /faulty /more /root/* " + " ".join(PROGRAMS[1:-1]) + "; cd /root"
-FUZZ_CALLS = 4000  # each branch four times or oftener
+FUZZ_CALLS = 4000  # reaches each branch four times or more
 
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory):
-    """The guest's disk, as the host sees it."""
+    """The file on the host behind the guest's disk."""
     return tmp_path_factory.mktemp("disk") / "disk"
 
 
@@ -65,7 +65,7 @@ def guest(disk, tmp_path_factory):
 
 
 def test_the_driver_stands_a_little_of_everything(guest):
-    """Opened and closed, unbound and removed under traffic, loaded again."""
+    """The driver works after opens, an unbind and a removal under traffic, and a reload."""
     guest.run([
         HELD,
         "stress cycle /dev/litepcie0 4",
@@ -79,54 +79,80 @@ def test_the_driver_stands_a_little_of_everything(guest):
 
 
 def test_rings_have_the_shape_that_was_asked_for(guest):
-    """Six sizes, counts and modes, every word compared; what cannot be is refused."""
+    """Rings of six shapes have every word compared; impossible arguments are refused."""
     rings.check_compared(guest.run(rings.SHAPES), 7)
 
 
 def test_read_gives_what_the_card_has_written(guest):
-    """Every word of 24 buffers compared, and as many of them as the card has counted."""
+    """read() gives every word of 24 buffers, and as many buffers as the card has counted."""
     rings.check_compared(guest.run([rings.READ.format(24)]), 1)
 
 
 def test_a_ring_goes_to_a_disk_and_back_without_a_copy(guest, disk):
-    """O_DIRECT from and to both rings, and vmsplice() into a pipe."""
+    """O_DIRECT from and to both rings and vmsplice() into a pipe move the right data."""
     guest.run(rings.DISK)
     rings.check_disk(disk)
 
 
 def test_registers_are_mapped_uncached_and_taken_away(guest):
-    """Bounds and privileges hold; a card that goes ends in SIGBUS, not in all ones."""
+    """A mapping of registers keeps to its bounds and rights; when the card goes it gives SIGBUS."""
     files = guest.run([*rings.REGISTERS, RESCAN])
     assert rings.memory_types(files, "bar0") == {"uncached-minus"}
 
 
 def test_card_memory_is_mapped_write_combining(guest):
-    """4 KiB of BAR2 written and read back."""
+    """4 KiB of BAR2, mapped write-combining, are written and read back."""
     rings.check_card_memory(guest.run([*rings.CARD_MEMORY, "wait $user || true"]))
 
 
 def test_another_device_reads_the_ring_in_place(guest):
-    """Through a dma-buf, which outlives the file, the card and the driver's interest in both."""
+    """Another device reads the ring through a dma-buf, also after file and card are gone."""
     rings.check_sums(guest.run([*rings.EXPORT, "insmod /lib/modules/litepcie.ko", RESCAN]))
+
+
+def test_interrupts_of_the_loop_that_come_fast_become_one(guest):
+    """With moderation_us a program that reads the index page gets a quarter of the interrupts that
+    its ring asks for, other programs get half. The driver reads it when a direction starts."""
+    generator = f"{register_map()['csr_registers']['pattern_control']['addr']:#x} 1"
+    counts = []
+    for way, microseconds in (("poll", 0), ("poll", 50_000), ("abi", 50_000)):
+        found = guest.run([
+            f"echo {microseconds} >/sys/module/litepcie/parameters/moderation_us",
+            "before=$(cat /sys/class/litepcie/litepcie0/c2h_interrupts)",
+            f"cost {way} /dev/litepcie0 {generator} 2048 >/out/cost",
+            "after=$(cat /sys/class/litepcie/litepcie0/c2h_interrupts)",
+            "echo $((after - before)) >/out/interrupts",
+            "echo 100 >/sys/module/litepcie/parameters/moderation_us",
+        ])  # fmt: skip
+        counts.append(int(found["interrupts"]))
+    print(counts)
+    each, four, two = counts
+    assert each >= 64
+    assert four == pytest.approx(each / 4, rel=0.2) and two == pytest.approx(each / 2, rel=0.2)
 
 
 # Held directions, and streams ---------------------------------------------------------------------
 
 
 def test_a_held_direction_loses_nothing(guest):
-    """2,000 buffers and 60 runs, each with its own amounts, lengths and pauses."""
+    """10,000 buffers and 60 runs, with random amounts and pauses: none is lost or repeated."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
-    held.check_held(guest.run(held.held(2000, 60, seed)))
+    held.check_held(guest.run(held.held(10_000, 60, seed)))
 
 
 def test_a_node_is_a_stream_of_bytes(guest):
-    """Pieces of any length, by cat, dd and head: the bytes come back as they went."""
+    """Bytes that cat, dd and head write in pieces of any length come back in order."""
     held.check_streamed(guest.run(held.PIECES))
 
 
+def test_many_bytes_go_through_cat(guest):
+    """64 MiB go through cat, 32 rounds of the ring each way. `make soak` sends a gigabyte."""
+    assert guest.run(held.poured(64 << 20))["poured"] == b"67108864 bytes right\n"
+
+
 def test_a_card_without_records_is_held(tmp_path, monkeypatch):
-    """LitePCIe's endpoint: whole buffers, by its own count, and no packets."""
+    """LitePCIe's endpoint has no records: it is held by its own count, in whole buffers."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     with BoardProcess(artefacts.build("litepcie").board, rings.PACE) as board:
         commands = held.held_whole(400, 20, 1 + SHIFT)
@@ -134,14 +160,14 @@ def test_a_card_without_records_is_held(tmp_path, monkeypatch):
 
 
 def test_packets_keep_their_bytes_and_their_ends(guest):
-    """500 of 1 byte to three buffers, by ADVANCE and records, and by write() and read()."""
+    """500 packets of 1 byte to three buffers come back, by ADVANCE and by write() and read()."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     held.check_packets(guest.run(held.packets(500, seed)))
 
 
 def test_what_another_has_left_on_is_off(guest):
-    """A card that still tells whoever had it before writes nothing when the driver has it."""
+    """The driver switches off notices that a former user of the card has left on."""
     control = register_map()["csr_registers"]["pcie_notices0_control"]["addr"]
     files = guest.run([
         HELD, r"rmmod litepcie; echo 1 >$card/enable; printf '\7\0\0\0' >/tmp/on",
@@ -152,14 +178,19 @@ def test_what_another_has_left_on_is_off(guest):
 
 
 def test_the_user_hears_of_a_bad_packet(guest):
-    """A read of the card that the host fails: read() and fsync() say so once, and give all data."""
+    """After a read by the card fails, read() and fsync() report it once, and give all data."""
     functions = {"fail": lambda: guest.board.command("fault ca:1")}
-    commands = ["ask fail", "packets bad /dev/litepcie0 >/out/packets"]
-    assert "bad: ok" in guest.run(commands, lambda board: functions)["packets"].decode()
+    commands = [
+        "ask fail; packets bad /dev/litepcie0 >/out/packets",
+        "ask fail; packets bad_end /dev/litepcie0 >>/out/packets",
+    ]
+    text = guest.run(commands, lambda board: functions)["packets"].decode()
+    assert "bad: ok" in text and "bad_end: ok" in text
 
 
 def test_a_reset_ends_a_held_run_with_an_error(guest):
-    """Until it is stopped its owner hears of it; then it runs again from the beginning."""
+    """After a reset a held run ends with an error until its owner stops it; then it can start
+    again."""
     assert "reset: ok" in guest.run(held.RESET)["held"].decode()
 
 
@@ -167,12 +198,12 @@ def test_a_reset_ends_a_held_run_with_an_error(guest):
 
 
 def test_a_ring_lies_in_memory_of_the_program_s_own(guest):
-    """In small pages and huge ones; charged, refused, and given back whatever becomes of it."""
+    """A ring in small or huge pages of a program's own is charged, and always given back."""
     memory.check_own(guest.run(memory.OWN))
 
 
 def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(guest):
-    """What the card could still write to is nobody else's before the removal."""
+    """A card that vanished may still write, so the memory stays pinned until it is removed."""
     guest.run([*memory.VANISHED, "ask insert; insmod /lib/modules/litepcie.ko", RESCAN],
               power.removal)  # fmt: skip
 
@@ -181,12 +212,12 @@ def test_a_card_that_vanishes_keeps_the_memory_until_it_is_removed(guest):
 
 
 def test_a_card_may_go_while_it_is_used(guest):
-    """Unbound, removed or its module's use ended: everybody sees the end, and it works again."""
+    """When the card is unbound or removed, all users see the end, and it works again later."""
     guest.run(life.USED)
 
 
 def test_a_card_that_vanishes_is_noticed(guest):
-    """All ones and no completion: waiters are woken by the watchdog, then the guest removes it."""
+    """With a card that vanished the watchdog wakes all waiters, and the guest can remove it."""
     guest.run([
         HELD,
         "held 'ask remove' \"dmesg | grep -q 'the card answers no more'; echo 1 >$card/remove\"",
@@ -195,54 +226,54 @@ def test_a_card_that_vanishes_is_noticed(guest):
 
 
 def test_a_reset_stops_the_dma_and_the_card_goes_on(guest):
-    """Through sysfs, with DMA running: it stops with EIO, and starts again with the same file."""
+    """A reset by sysfs stops running DMA with EIO; DMA starts again on the same file."""
     guest.run(life.RESET)
 
 
 def test_opening_and_closing(guest):
-    """Two rounds of ten opens lose no memory."""
+    """Ten opens, twice, lose no memory."""
     soak.check_memory(guest.run(soak.repeat(soak.OPENED, 2, warm_up=1)), 2)
 
 
 def test_loading_and_binding_under_traffic(guest):
-    """The module loaded and the card bound, with files open, twice: no memory is lost."""
+    """Loading the module and binding the card with files open, twice, loses no memory."""
     soak.check_memory(guest.run(soak.repeat(soak.LOADED, 2, HELD, warm_up=1)), 2)
 
 
 def test_surprise_removals(guest):
-    """The card vanishes with DMA running and comes back, twice: no memory is lost."""
+    """A card that vanishes with DMA running and comes back, twice, loses no memory."""
     commands = soak.repeat(soak.REMOVED, 2, HELD, warm_up=1)
     soak.check_memory(guest.run(commands, power.removal), 2)
 
 
 def test_debian_s_kernels_cannot_offer_memory_to_other_devices(guest):
-    """The parameter ends in its own sentence, and the card works without it."""
+    """On Debian's kernels p2pmem=1 is refused with a sentence, and the card works without it."""
     guest.run(P2PMEM)
 
 
-# Errors, and what is told -------------------------------------------------------------------------
+# Errors, tracepoints and counts -------------------------------------------------------------------
 
 
 def test_a_pcie_error_ends_in_recovery(guest):
-    """The DMA is stopped with EIO, and runs again on the same file."""
+    """A PCIe error stops the DMA with EIO, and DMA runs again on the same file after recovery."""
     power.check_recovered(guest.run(power.recovery(1)), 1)
 
 
 def test_what_happens_is_told(guest):
-    """Tracepoints and counts in sysfs say what a reader of them would see happen."""
+    """Tracepoints and counts in sysfs show the starts, stops and reset that were made."""
     power.check_told(guest.run(power.TOLD))
 
 
 def test_each_interrupt_is_taken_once(guest):
-    """As many as the card has reason to send, from the probe on."""
+    """There are as many interrupts as the card has reason to send, from the probe on."""
     power.check_interrupts(guest.run([WITHOUT, *power.INTERRUPTS, RESCAN]))
 
 
-# The build that may be harmed ---------------------------------------------------------------------
+# The build with faults ----------------------------------------------------------------------------
 
 
 def test_calls_reach_every_branch_and_leave_no_lock(guest):
-    """Each call in each of its ways and in no other; no lock is held by a call that came back."""
+    """Each call ends in each of its ways and in no other, and holds no lock when it returns."""
     seed = 1 + SHIFT
     print(f"seed {seed}")
     after = ["exec 8<&- 9<&-", NO_LOCK, WITHOUT]
@@ -251,17 +282,18 @@ def test_calls_reach_every_branch_and_leave_no_lock(guest):
 
 
 def test_what_is_refused_leaves_nothing_behind(guest):
-    """Each request of the driver's by itself: what was had before it is given back."""
+    """When one request of the driver is refused, everything that it had by then is given back."""
     unwind.check_refusals(guest.run([WITH_FAULTS, *unwind.refusals("sweep 1", FAULTY), WITHOUT]))
 
 
 def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(guest):
-    """An export keeps its pages, not their mapping, which would outlive the device that has it."""
+    """An export keeps the pages of a replaced ring but not their mapping, which would outlive the
+    device."""
     unwind.check_replaced(guest.run([WITH_FAULTS, *unwind.REPLACED, RESCAN, WITHOUT]))
 
 
 def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(guest):
-    """The driver is told as the kernel would; a card that cannot be saved is refused to all."""
+    """The driver recovers from a fatal error; a card that cannot is given up and refused to all."""
     commands = [WITH_FAULTS, *power.fatal(1), WITHOUT]
     power.check_fatal(guest.run(commands, power.removal), 1)
 
@@ -270,15 +302,15 @@ def test_a_fatal_error_ends_in_recovery_or_in_a_card_that_is_given_up(guest):
 
 
 def test_a_restarted_machine_drives_its_card_again(guest):
-    """By itself, with DMA running and files open: the second boot finds the card as the first."""
+    """After a reboot with DMA running and files open, the second boot finds a card that works."""
     guest.run([power.FLOWS, "reboot -f; sleep 100"], restarts=True)
     guest.run(["stress cycle /dev/litepcie0 8"])
 
 
 def test_another_kernel_finds_a_quiet_card(guest):
-    """kexec while DMA runs; the next kernel drives the card until its power goes off, DMA running.
+    """After kexec with DMA running the next kernel drives the card, until it powers off in DMA.
 
-    The last of this guest, which takes along only what it still needs.
+    This test ends the guest. It first deletes what the initramfs of the next kernel does not need.
     """
     guest.run([UNUSED, *power.KEXEC], restarts=True)
     guest.run(["[ $second = 1 ]", "stress cycle /dev/litepcie0 4", power.FLOWS], then="")

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `make soak` does to the driver at length, short, in guests that are not the usual one.
+"""The tests of `make soak` on the driver, for seconds each, in guests with unusual machines.
 
-One has an IOMMU, two processors and two cards: a late access is one to an unmapped address there.
+One has an IOMMU, two processors and two cards; a late access by a card is an unmapped one there.
 The other bounces every access.
 """
 
@@ -51,38 +51,40 @@ def guest():
 
 
 def test_memory_that_the_card_does_not_reach_is_refused(bounced):
-    """Every access is bounced on this guest, so the program would never see what came."""
-    # Nor is a ring mapped there, as the usual check of the locks does.
+    """Where every access is bounced, memory of the program's own is refused: data would go to the
+    bounce buffers."""
+    # The usual check of the locks maps a ring, which is refused here as well.
     bounced.run(["memory bounce /dev/litepcie0"], then="stress share /dev/litepcie0 4")
 
 
 def test_two_cards_are_two_devices(guest):
-    """Each has its node and its data; one goes while the other works."""
+    """Two cards have their own nodes and data; one can be removed while the other works."""
     guest.run(life.TWO_CARDS)
 
 
 def test_behind_an_iommu_nothing_is_written_after_the_end(guest):
-    """Every access to memory that is no longer the card's would be one to an unmapped address."""
+    """Behind an IOMMU a removed or unbound card accesses no memory: that would be unmapped."""
     guest.run([*life.BEHIND_IOMMU, "echo 0000:01:00.0 >$driver/bind"])
 
 
 def test_threads_that_race_do_no_harm(guest):
-    """Six threads open, start, read, write and close as they like, on two processors."""
+    """Six threads open, start, read, write and close at random on two processors, without harm."""
     guest.run(life.race(10))
 
 
 def test_who_shares_a_file_gets_data(guest):
-    """Never 0, the end of a file, which would end a program: not even who comes second to news."""
+    """No reader of a shared file gets 0, the end of a file, which would end a program; not even one
+    whose news another reader has taken."""
     guest.run(life.share(60))
 
 
 def test_the_memory_stays_pinned_until_the_card_is_quiet(guest):
-    """The card is unbound or removed, or is reset, with DMA in a program's own memory."""
+    """A program's memory stays pinned while the card is unbound, removed or reset under DMA."""
     guest.run(memory.QUIET)
 
 
 def test_orderly_ejects(guest):
-    """The slot is asked for its card while DMA runs and files are open; the last of this guest."""
+    """The slot is asked to eject its card with DMA running and files open; ends this guest."""
 
     def eject(board):
         card = json.loads(card_arguments(board.socket)[-1])

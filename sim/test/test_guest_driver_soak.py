@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same thing many times over, under traffic: nothing leaks, nothing is left, nothing breaks.
+"""The same action many times over, under traffic: nothing leaks, and the card still works.
 
-Each test has two counts: what `make soak` has time for, and what `make soak SOAK=full` does.
+Each test has two counts: one for `make soak`, and a larger one for `make soak SOAK=full`.
 """
 
 import functools
@@ -19,8 +19,8 @@ from sim.guest.machine import card_arguments
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]  # minutes, all together
 
-WARM_UP = 3  # rounds after which caches have what they will have
-# What may come and go by itself: 2 MiB of pages, and the objects in half-filled slabs.
+WARM_UP = 3  # rounds after which caches have reached their size
+# Growth that is no leak: 2 MiB of pages, and the objects in half-filled slabs.
 PAGES, OBJECTS = 512, 1500
 SECONDS = 7200 if FULL else 120
 
@@ -33,7 +33,7 @@ counts() {
 }
 """
 
-# One round each.
+# One round of each test.
 OPENED = "stress cycle /dev/litepcie0 10 >/dev/null"
 LOADED = """
 	held 'echo 0000:01:00.0 >$driver/unbind'
@@ -57,12 +57,12 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def rounds(some, all_of_them):
-    """How many this time."""
+    """The number of rounds: `some`, or with SOAK=full `all_of_them`."""
     return all_of_them if FULL else some
 
 
 def repeat(once, count, shell="", warm_up=WARM_UP):
-    """The commands: a shell function's text COUNT times, and memory before and after."""
+    """The commands: run the shell text `once` COUNT times, and count memory before and after."""
     return [
         shell + COUNTS + f"once() {{\n{once}\n}}",
         f"for i in $(seq {warm_up}); do once; done; counts >/out/before",
@@ -80,16 +80,16 @@ def soak(board, once, count, shell="", **choices):
 
 
 def check_memory(files, count):
-    """After so many rounds there is as much memory as before."""
+    """Fail if memory is missing after `count` rounds."""
     before, after = (parse(files[name].decode()) for name in ("before", "after"))
     assert before.keys() == after.keys() and len(before) > 10
     grown = {name: after[name] - before[name] for name in before}
-    # A processor keeps some of what is freed at hand, a whole ring among it.
+    # A processor keeps some freed pages for itself, up to a whole ring.
     lost = -grown["nr_free_pages"] - grown["pages_at_hand"]
     print(f"{lost} pages fewer are free")
     print("grown:", {name: number for name, number in grown.items() if number})
     assert lost < PAGES
-    # One object that is not freed each time is as many as there were rounds.
+    # One object leaked in each round gives as many objects as there were rounds.
     objects = {name: number for name, number in grown.items() if name.startswith("slab ")}
     assert not {k: v for k, v in objects.items() if v > OBJECTS + count / 2}
 
@@ -99,7 +99,8 @@ def parse(text):
 
 
 def test_opening_and_closing(start_board):
-    """Opened, started both ways, stopped, closed, every other time by close() alone."""
+    """Opening, starting both ways, stopping and closing leaks nothing; every other round only
+    closes."""
     many = rounds(40, 10_000)
     with start_board() as board:
         soak(board, OPENED, many // 10)
@@ -107,14 +108,15 @@ def test_opening_and_closing(start_board):
 
 
 def test_loading_and_binding_under_traffic(start_board):
-    """Module loaded, card unbound while DMA runs and files are open, bound, module unloaded."""
+    """Unbinding the card under DMA with open files, binding it and reloading the module leaks
+    nothing."""
     with start_board() as board:
         soak(board, LOADED, rounds(8, 1000), HELD)
         assert board.stats()["unmapped"] == 0
 
 
 def test_surprise_removals(start_board):
-    """All ones and no completion from one moment to the next, with DMA running; then back."""
+    """A card that vanishes with DMA running, and comes back, leaks nothing."""
     many = rounds(6, 500)
     with start_board() as board:
         functions = {word: functools.partial(board.command, f"fault {word}")
@@ -126,9 +128,9 @@ def test_surprise_removals(start_board):
 
 
 def test_orderly_ejects(start_board):
-    """The slot is asked for its card while DMA runs and files are open; with MSI.
+    """The slot can be asked to eject its card while DMA runs and files are open, with MSI.
 
-    A guest for each: QEMU 11.1.3 hangs now and then when the card is put back.
+    Each eject has a guest of its own: QEMU 11.1.3 sometimes hangs when the card is put back.
     """
     for _ in range(rounds(1, 20)):
         with start_board() as board, GuestLine({}) as line:

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The driver in the eyes of the kernel's own critics, checkpatch --strict and sparse.
+"""The driver's sources pass the kernel's own checkers, checkpatch --strict and sparse.
 
-And a rule that neither knows, and no x86 shows: how counts are published in the index page.
+They also keep a rule that neither checks: how counts are published in the index page.
 """
 
 import os
@@ -17,30 +17,30 @@ from driver_guest import PROGRAMS
 from sim.guest import built, driver
 from sim.guest import kernel as guest_kernel
 
-# By file: rules that cannot hold there. Only compat.h may ask for a version; the kernel's own
-# tracepoints look as ours do.
+# By file: the complaints that are accepted. Only compat.h may test the kernel's version. Tracepoint
+# headers look like the kernel's own.
 EXCUSED = {
     "compat.h": {"LINUX_VERSION_CODE", "CONSTANT_COMPARISON"},
     "trace.h": {"OPEN_ENDED_LINE", "PARENTHESIS_ALIGNMENT"},
 }
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
 LIBRARY = driver.OURS.parent / "user" / "liblitepcie"
-# Accesses to `buffers` of struct litepcie_status_way, and those that order the data before it.
+# Accesses to `buffers` of struct litepcie_status_way, and those that are ordered after the data.
 BUFFERS = re.compile(r"(?:->|\.)buffers\b")
 RELEASE = re.compile(r"smp_(?:store_release|load_acquire)\(&[^,;]*?(?:->|\.)buffers[,)]")
 ACQUIRE = re.compile(r"__atomic_load_n\(&[^,;]*(?:->|\.)buffers,\s*__ATOMIC_ACQUIRE\)")
 
 
 def unordered(text, ordered):
-    """Lines that access the count of the status page in another way."""
+    """Lines that access the status page's count without ordering."""
     return [line.strip() for line in ordered.sub("", text).splitlines() if BUFFERS.search(line)]
 
 
 def test_the_status_page_s_count_is_ordered():
-    """The driver stores it with release and loads it with acquire only, as the library does.
+    """The driver stores the count with release and loads it with acquire, as the library does.
 
-    Else a processor that reorders may show software a count before the data. An x86 does not
-    reorder so, so no test in a guest could tell: the sources are searched instead.
+    Otherwise a processor that reorders could show software a count before the data. x86 does not
+    reorder like that, so no test in a guest would notice. The sources are searched instead.
     """
     stores = loads = 0
     for path in driver.OURS.glob("*.[ch]"):
@@ -64,7 +64,7 @@ def test_the_status_page_s_count_is_ordered():
     ],
 )
 def test_an_unordered_access_is_found(text):
-    """The search sees what it is there for."""
+    """The search finds each kind of unordered access."""
     assert unordered(text, RELEASE) and unordered(text, ACQUIRE)
 
 
@@ -75,13 +75,13 @@ def test_an_unordered_access_is_found(text):
     reason="fetches a kernel's sources: make soak SOAK=kernels",
 )
 def test_checkpatch_has_nothing_to_say(tmp_path):
-    """Of its complaints only those are left that are excused, and those are there."""
+    """checkpatch complains only of what EXCUSED lists, and of all of that."""
     unpack = ["tar", "-x", "-f", built.source("6.1"), "-C", tmp_path, "--strip-components=2"]
     subprocess.run([*unpack, "--wildcards", *(f"*/scripts/{n}" for n in SCRIPTS)], check=True)
     files = [p for name, p in driver.our_inputs().items() if name != "Kbuild"]
     files.append(PROGRAMS / "importer" / "litepcie_importer.c")
     command = [tmp_path / "checkpatch.pl", "--no-tree", "--strict", "-q", "--terse", "--show-types"]
-    # It leaves a file where it runs.
+    # checkpatch leaves a file in its working directory.
     done = subprocess.run([*command, "-f", *files], cwd=tmp_path, capture_output=True, text=True)
     print(done.stdout, done.stderr)
     assert done.stdout.count(" lines checked") == len(files)
@@ -95,7 +95,7 @@ def test_checkpatch_has_nothing_to_say(tmp_path):
 @pytest.mark.soak
 @pytest.mark.skipif(not shutil.which("sparse"), reason="no sparse on this machine")
 def test_sparse_has_nothing_to_say(tmp_path):
-    """Address spaces, byte orders and locks, in every file that is compiled; gcc has no warning."""
+    """sparse has no complaint about address spaces, byte orders and locks, gcc no warning."""
     kernel = guest_kernel.ensure()
     for name, path in driver.our_inputs().items():
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -107,5 +107,5 @@ def test_sparse_has_nothing_to_say(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.count("  CHECK   ") == len(list(driver.OURS.glob("*.c")))
     complaints = [line for line in done.stderr.splitlines() if "warning" in line or "error" in line]
-    # Debian's compiler is named with its version; ours is the same one.
+    # Debian's compiler is named with its version; the one used here is the same.
     assert not [line for line in complaints if "compiler differs" not in line], done.stderr

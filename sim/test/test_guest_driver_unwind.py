@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever the driver asks the kernel for may be refused, and nothing of the rest is kept.
+"""Each request of the driver to the kernel may be refused; nothing it has by then is kept.
 
-A build of the driver for this test, from the same files: software/kernel/test/faults.
+The driver is a build for this test, from the same files: software/kernel/test/faults.
 """
 
 import re
@@ -15,8 +15,9 @@ from sim.guest import run
 
 pytestmark = [pytest.mark.guest, pytest.mark.soak]
 
-# Refuses the 1st, 2nd, ... request from binding to unbinding, $1 of them in a row, until there are
-# no more; each time nothing may be held once the card is unbound.
+# `sweep K` binds, uses and unbinds the card again and again, and refuses K requests in a row: first
+# from the 1st on, then from the 2nd, until there are no more. Nothing may be held once the card is
+# unbound.
 SWEEP = f"""
 card={CARD} driver=/sys/bus/pci/drivers/litepcie p={FAULTS}
 idle() {{
@@ -37,7 +38,7 @@ sweep() {{
 }}
 echo 0000:01:00.0 >$driver/unbind; idle "before"
 """
-WHERE = {  # what must have been refused at least once
+WHERE = {  # the requests that must have been refused at least once
     "kzalloc", "kmalloc", "kcalloc", "alloc_pages_node", "get_zeroed_page", "ida_alloc_max",
     "dev_set_name", "cdev_device_add", "pci_enable_device_mem", "pci_request_mem_regions",
     "pci_iomap", "pci_iomap_wc", "dma_set_mask_and_coherent", "pci_alloc_irq_vectors",
@@ -62,9 +63,9 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 @pytest.mark.parametrize("kernel", kernels() if FULL else [None])
 def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
-    """Each request by itself, and all from each on: while a card is bound, used and unbound.
+    """Each request is refused by itself, and with all after it, while a card is bound and used.
 
-    Then the module itself; and the driver works as before.
+    Then those of the module's own loading. Nothing is kept, and the driver works as before.
     """
     commands = refusals("sweep 1; sweep 100000", "/lib/modules/litepcie.ko")
     with start_board() as board:
@@ -77,7 +78,7 @@ def test_what_is_refused_leaves_nothing_behind(start_board, kernel):
 
 
 def refusals(sweeps, module):
-    """The commands: these sweeps, then the module's own requests."""
+    """The commands: these sweeps, then the requests that the module makes when it is loaded."""
     return [
         SWEEP,
         f"dmesg -n 1; {sweeps}",
@@ -89,7 +90,7 @@ def refusals(sweeps, module):
 
 
 def check_refusals(files):
-    """Each kind of request was refused, and in the end none."""
+    """Fail unless each kind of request was refused, and none in the end."""
     print(files["sweeps"].decode())
     refused = set(re.findall(r"fault: (\w+) is refused", files["dmesg"].decode()))
     assert refused == WHERE
@@ -97,12 +98,13 @@ def check_refusals(files):
 
 
 def test_a_ring_that_was_replaced_is_not_mapped_for_a_card_that_goes(start_board):
-    """An export keeps its pages, not their mapping, which would outlive the device that has it."""
+    """An export keeps the pages of a replaced ring but not their mapping, which would outlive the
+    device."""
     with start_board() as board:
         check_replaced(boot(board, REPLACED, programs=["unwind"], guest=faulty_guest(None)).files)
 
 
 def check_replaced(files):
-    """The ring's pages are held, their mapping is not."""
+    """Fail unless the ring's pages are held and their mapping is not."""
     held = files["held"].decode().split()
     assert "pages" in held and "mapping" not in held, held

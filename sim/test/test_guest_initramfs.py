@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/initramfs.py: the archive, read back by a reader that shares nothing with it."""
+"""sim/guest/initramfs.py: its archive is read back by a reader of this test's own."""
 
 import os
 import random
@@ -30,6 +30,22 @@ def read_newc(data):
         at = (start + size + 3) // 4 * 4
 
 
+def test_a_folder_of_the_host_goes_in_with_its_links(tmp_path):
+    """A folder keeps its permissions and links, which are not followed; the filter leaves files
+    out."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "tool").write_text("tool")
+    (tmp_path / "bin" / "tool").chmod(0o755)
+    (tmp_path / "bin" / "other").symlink_to("tool")
+    (tmp_path / "notes").touch()
+    root = Initramfs()
+    root.tree(tmp_path, "usr", lambda path: path.name != "notes")
+    entries = {path: rest for path, *rest in read_newc(root.tobytes())}
+    assert set(entries) == {"usr", "usr/bin", "usr/bin/tool", "usr/bin/other"}
+    assert entries["usr/bin/tool"][:2] == [stat.S_IFREG | 0o755, b"tool"]
+    assert entries["usr/bin/other"][:2] == [stat.S_IFLNK | 0o777, b"tool"]
+
+
 def test_every_kind_of_entry_comes_back():
     """Files, links, directories and devices keep type, permissions, content and numbers."""
     root = Initramfs()
@@ -46,7 +62,7 @@ def test_every_kind_of_entry_comes_back():
 
 @each_seed(4)
 def test_any_name_and_length_is_aligned_right(seed):
-    """Contents of every length and names of every length are found where the padding says."""
+    """Contents and names of every length are found where the padding puts them."""
     rng = random.Random(seed)
     root, expected = Initramfs(), {}
     for number in range(50):
@@ -58,14 +74,14 @@ def test_any_name_and_length_is_aligned_right(seed):
 
 
 def test_parents_stand_before_what_is_in_them():
-    """The kernel unpacks in order and makes no directory by itself."""
+    """A directory stands before its contents: the kernel unpacks in order and makes none itself."""
     root = Initramfs()
     root.file("/a/b/c/file", b"1")
     assert [path for path, *_ in read_newc(root.tobytes())] == ["a", "a/b", "a/b/c", "a/b/c/file"]
 
 
 def test_a_host_file_keeps_its_permissions(tmp_path):
-    """What can be run on the host can be run in the guest."""
+    """A file keeps its permissions, so a program can be run in the guest."""
     path = tmp_path / "tool"
     path.write_bytes(b"\x7fELF")
     path.chmod(0o750)
@@ -75,7 +91,7 @@ def test_a_host_file_keeps_its_permissions(tmp_path):
 
 
 def test_the_same_content_gives_the_same_bytes(tmp_path):
-    """Neither the clock nor a file's age is in the archive."""
+    """The same content gives the same bytes: neither clock nor file times are in the archive."""
     path = tmp_path / "data"
     path.write_bytes(b"data")
     archives = []
@@ -89,6 +105,6 @@ def test_the_same_content_gives_the_same_bytes(tmp_path):
 
 @pytest.mark.parametrize("path", ["", "/", "../etc/passwd", "a/../../b"])
 def test_a_path_outside_is_refused(path):
-    """The message names the path."""
+    """A path outside the archive's root is refused, and the message names it."""
     with pytest.raises(ValueError, match="guest path"):
         Initramfs().file(path, b"")

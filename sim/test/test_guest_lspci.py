@@ -1,12 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What lspci, a reader that others wrote, makes of the card as the guest's kernel has set it up.
+"""lspci, an independent decoder, agrees with the card as the guest's kernel has set it up.
 
-The guest hands over the raw configuration space, lspci decodes it here. The checked-in expectation
-holds the statements that must be there. Releases of lspci lay out the rest differently: 3.13 knows
-more of AER's bits than 3.9 and spreads them over several lines. The bits that only one of them
-knows must be clear.
+The guest hands over the raw configuration space, and lspci decodes it here. lspci.txt holds the
+lines that must be there. Releases of lspci lay out the rest differently: 3.13 knows more of AER's
+bits than 3.9, and spreads them over several lines. Bits that only one release knows must be clear.
 """
 
 import re
@@ -32,19 +31,19 @@ def decoded(config: bytes, tmp_path: Path) -> str:
 
 
 def registers(shown: str) -> str:
-    """The same text with each register on one line: lspci indents where it goes on with one."""
+    """The text with each register on one line; lspci indents the continuation lines."""
     return re.sub(r"\n\t{3}(?=(?:\w+[-+] ?)+$)", " ", shown, flags=re.MULTILINE)
 
 
 def stated(line: str, shown: str) -> bool:
-    """Whether lspci states this line; to a register of AER it may add flags that are clear."""
+    """Whether lspci prints this line; a register of AER may have more flags, if they are clear."""
     more = r"(?: \w+-)*$" if re.match(r"[UC]E(?:Sta|Svrt):", line) else ""
     return bool(re.search(re.escape(line) + more, shown, re.MULTILINE))
 
 
 @pytest.mark.guest
 def test_lspci_shows_what_silicon_would_show(start_board, gateware, tmp_path):
-    """A Gen3 x8 endpoint with power management, MSI and error reporting, and nothing besides."""
+    """lspci sees a Gen3 x8 endpoint with power management, MSI and AER, and nothing else."""
     guest = run.prepare(headers=gateware / "include")
     with start_board("--rules", "warn") as board:
         result = run.run_guest(board.socket, [f"cat {CARD}/config >/out/config"], guest=guest)
@@ -67,7 +66,7 @@ NEW = f"""\t\t{AER}
 
 @pytest.mark.parametrize("release", [OLD, NEW], ids=["3.9", "3.13"])
 def test_every_bit_counts_in_both_releases_of_lspci(release):
-    """A bit that is not as expected is seen, one that only the newer release knows as well."""
+    """A wrong bit is noticed in either release's layout, also one that only the newer one knows."""
     expected = f"{AER} ECRC- UnsupReq- ACSViol-"
     assert stated(expected, registers(release)) and stated("CESta:\tRxErr-", registers(release))
     for flag in re.finditer(r"\w+([-+])(?=\s)", release):

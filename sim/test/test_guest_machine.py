@@ -18,7 +18,7 @@ KERNEL = Kernel("6.1", "1", Path("vmlinuz"), Path("headers"), Path("busybox"))
 
 @pytest.fixture
 def listening(tmp_path):
-    """A socket that somebody listens on."""
+    """The path of a socket that is listened on."""
     path = tmp_path / "board.sock"
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(str(path))
@@ -36,7 +36,8 @@ def after(words, option):
 
 
 def test_the_card_sits_behind_a_root_port_with_a_long_timeout(listening):
-    """Both would fail late: no link registers, or a socket that a slow read breaks."""
+    """The card is behind a root port, which has link registers, and has a timeout that no slow read
+    reaches."""
     port, card = after(arguments(Machine(socket=listening)), "-device")[-2:]
     card = json.loads(card)
     assert port.startswith("pcie-root-port,") and f"id={card['bus']}," in port
@@ -45,7 +46,8 @@ def test_the_card_sits_behind_a_root_port_with_a_long_timeout(listening):
 
 
 def test_the_guest_s_memory_is_shared(listening):
-    """From a private copy DMA goes nowhere; only a test of that may ask for it."""
+    """The guest's memory is shared, since DMA would not reach a private copy; tests can ask for
+    one."""
     words = arguments(Machine(socket=listening))
     assert after(words, "-object") == ["memory-backend-memfd,id=ram,size=512M,share=on"]
     assert "memory-backend=ram" in after(words, "-machine")[0]
@@ -54,7 +56,7 @@ def test_the_guest_s_memory_is_shared(listening):
 
 
 def test_a_card_may_be_at_either_of_two_nodes(listening):
-    """Its root port is below a bridge of that node; both nodes have memory that the board maps."""
+    """The card's root port is below a bridge of the chosen node; both nodes' memory is shared."""
     words = arguments(Machine(socket=listening, node=1, memory=512))
     assert after(words, "-numa") == ["node,nodeid=0,cpus=0,memdev=ram", "node,nodeid=1,memdev=far"]
     assert [m.split("size=")[1] for m in after(words, "-object")] == [
@@ -64,13 +66,13 @@ def test_a_card_may_be_at_either_of_two_nodes(listening):
 
 
 def test_tcg_unless_kvm_is_asked_for():
-    """A /dev/kvm that opens is no proof that a kernel runs on it."""
+    """KVM is used only if asked for: a /dev/kvm that opens may still not run a kernel."""
     assert after(arguments(Machine()), "-accel") == ["tcg"]
     assert after(arguments(Machine(accel="kvm")), "-accel") == ["kvm"]
 
 
 def test_the_kernel_is_told_the_sizes_and_what_a_slow_board_needs(listening):
-    """init finds mps and mrrs in its environment; without a card there are none."""
+    """The kernel's command line has mps and mrrs for init, and what a slow board needs."""
     words = after(arguments(Machine(socket=listening, mps=128, mrrs=256)), "-append")[0].split()
     assert {"mps=128", "mrrs=256"} <= set(words)
     assert {"iomem=relaxed", "pci=pcie_bus_tune_off", "panic=-1", "nowatchdog"} <= set(words)
@@ -88,33 +90,33 @@ def test_the_kernel_is_told_the_sizes_and_what_a_slow_board_needs(listening):
     ],
 )
 def test_choices_that_mean_nothing_are_refused(choice, message):
-    """The message names the value and the rule."""
+    """A choice that makes no sense is refused with its value and the rule."""
     with pytest.raises(SetupError, match=message):
         Machine(**choice)
 
 
 def test_a_missing_socket_is_refused(tmp_path):
-    """The message says that the board must come first."""
+    """A missing socket is refused, and the message says that the board must be started first."""
     with pytest.raises(SetupError, match=r"No such file.*listening on"):
         Machine(socket=tmp_path / "none.sock")
 
 
 def test_a_file_that_is_no_socket_is_refused(tmp_path):
-    """A log given by mistake, for example."""
+    """A regular file, such as a log given by mistake, is refused as a socket."""
     (tmp_path / "board.log").touch()
     with pytest.raises(SetupError, match="this is no socket"):
         Machine(socket=tmp_path / "board.log")
 
 
 def test_a_socket_path_that_is_too_long_is_refused(tmp_path):
-    """Linux would say only that the argument is invalid; the limit is in bytes."""
+    """A socket path of more than 107 bytes is refused with that limit; Linux would not name it."""
     path = tmp_path / ("é" * 60)
     with pytest.raises(SetupError, match=r"bytes, and Linux allows 107"):
         Machine(socket=path)
 
 
 def test_the_board_s_one_client_is_not_used_up(listening):
-    """The check must not connect."""
+    """The check of the socket does not connect, since the board takes only one client."""
     with socket.socket(socket.AF_UNIX) as server:
         path = listening.with_name("own.sock")
         server.bind(str(path))
@@ -126,6 +128,6 @@ def test_the_board_s_one_client_is_not_used_up(listening):
 
 
 def test_a_comma_in_a_path_does_not_end_it():
-    """QEMU reads two commas as one."""
+    """A comma in a path is doubled, which QEMU reads as one comma."""
     words = Machine().arguments(KERNEL, Path("initrd"), Path("/a,b/results"))
     assert "file,id=results,path=/a,,b/results" in words

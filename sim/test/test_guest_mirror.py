@@ -21,7 +21,7 @@ def no_overrides(monkeypatch):
 
 
 def test_main_comes_first_and_security_is_found():
-    """The order in the configuration does not matter, and what is not Debian's is left out."""
+    """Debian's main source comes first, then security, then updates; other sources are left out."""
     assert mirror.choose([OTHER, SECURITY, VENDOR, UPDATES, MAIN], "bookworm") == [
         MAIN, SECURITY, UPDATES,
     ]  # fmt: skip
@@ -34,13 +34,13 @@ def test_a_cloud_image_s_mirror_list_is_a_mirror():
 
 
 def test_a_configuration_that_says_stable_counts():
-    """A machine may follow `stable` by that name."""
+    """A source that follows `stable` by that name is Debian's."""
     pair = ("http://mirror.example/debian", "stable")
     assert mirror.choose([pair], "trixie") == [pair]
 
 
 def test_the_machine_s_own_configuration_is_read(monkeypatch, tmp_path):
-    """What apt would update from is found without lists, whatever the format of the sources."""
+    """The machine's sources are read through apt-get, whatever their format."""
     fake = tmp_path / "apt-get"
     fake.write_text(
         "#!/bin/sh\ncat <<E\n"
@@ -71,7 +71,7 @@ def test_a_named_mirror_overrides(monkeypatch):
 
 
 def test_without_apt_the_error_says_so(monkeypatch, tmp_path):
-    """The guest needs apt's help; the rest of the project does not."""
+    """Without apt-get the error names it, and says how to go on without a guest."""
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SetupError, match=r"no apt-get.*VM=0"):
         mirror.configured()

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/packages.py: what is unpacked is signed and whole, or is not there at all."""
+"""sim/guest/packages.py: packages are unpacked only if signed and complete."""
 
 import hashlib
 import json
@@ -38,7 +38,7 @@ def package(tmp_path):
 
 @pytest.fixture
 def local_archive(monkeypatch, package):
-    """An Archive whose update and fetch need no network; `fail` in it makes fetch fail."""
+    """An Archive whose update and fetch need no network; with `fail` set, fetch fails."""
 
     class Local(Archive):
         fail = False
@@ -65,7 +65,7 @@ SOURCES = [("http://mirror.example/debian", "bookworm")]
 
 
 def test_the_manifest_says_what_is_there(local_archive, package, tmp_path):
-    """File name, size and SHA-256 of every package, and what the caller adds."""
+    """The manifest has file name, size and SHA-256 of every package, and what the caller adds."""
     place = tmp_path / "build" / "thing"
     content = unpack(place, "thing", SOURCES, choose, lambda tree: {"release": "6.1"})
     assert (place / "root" / "usr" / "file").read_text() == "content"
@@ -81,14 +81,14 @@ def test_the_manifest_says_what_is_there(local_archive, package, tmp_path):
 
 
 def test_what_is_there_is_not_fetched_again(local_archive, tmp_path):
-    """The second call reads the manifest and nothing else."""
+    """The second call reads the manifest and fetches nothing."""
     for _ in range(2):
         unpack(tmp_path / "build" / "thing", "thing", SOURCES, choose)
     assert local_archive.fetches == 1
 
 
 def test_a_failed_fetch_leaves_nothing(local_archive, tmp_path):
-    """Neither a half-made directory nor apt's state stays, and the next call starts afresh."""
+    """A failed fetch leaves neither a directory nor apt's state, and the next call starts anew."""
     place = tmp_path / "build" / "thing"
     local_archive.fail = True
     with pytest.raises(StepError, match="went away"):
@@ -100,7 +100,7 @@ def test_a_failed_fetch_leaves_nothing(local_archive, tmp_path):
 
 
 def test_a_directory_without_manifest_is_made_anew(local_archive, tmp_path):
-    """What a killed run left is not trusted, whatever is in it."""
+    """A directory without a manifest, which a killed run left, is made anew."""
     place = tmp_path / "build" / "thing"
     (place / "root").mkdir(parents=True)
     (place / "root" / "half").touch()
@@ -111,7 +111,7 @@ def test_a_directory_without_manifest_is_made_anew(local_archive, tmp_path):
 
 
 def test_an_archive_that_debian_did_not_sign_is_refused(package, tmp_path):
-    """apt takes no index without a signature by Debian's key, whatever the machine allows."""
+    """apt refuses an index without a signature by Debian's key, whatever the machine allows."""
     mirror = tmp_path / "mirror"
     index = mirror / "dists/bookworm/main/binary-amd64"
     index.mkdir(parents=True)
@@ -123,14 +123,31 @@ def test_an_archive_that_debian_did_not_sign_is_refused(package, tmp_path):
 
 
 def test_without_debian_s_keyring_nothing_is_tried(monkeypatch, tmp_path):
-    """The error names the package that brings the keys."""
+    """Without Debian's keyring the error names the package that has it."""
     monkeypatch.setenv("DEBIAN_KEYRING", str(tmp_path / "none.gpg"))
     with pytest.raises(SetupError, match="debian-archive-keyring"):
         Archive(tmp_path / "apt", SOURCES)
 
 
+def test_a_mirror_that_cannot_be_reached_is_one_sentence(monkeypatch, tmp_path):
+    """A mirror that cannot be reached gives one sentence; other failures give apt's last lines."""
+    words = "Temporary failure resolving 'm.example'"
+
+    def fail(*_, **__):
+        raise StepError(f"package indexes: exit status 100\nErr:1 {words}")
+
+    monkeypatch.setattr(packages, "run", fail)
+    archive = Archive(tmp_path / "apt", [("http://m.example", "bookworm")])
+    with pytest.raises(SetupError, match="reaches none of http.*online.*same command") as caught:
+        archive.update("fio")
+    assert words not in str(caught.value)
+    words = "the file has an unexpected size"
+    with pytest.raises(SetupError, match=words):
+        archive.update("fio")
+
+
 def test_another_processor_is_refused(monkeypatch, tmp_path):
-    """The guest's driver is built with the machine's own compiler."""
+    """Another processor than amd64 is refused: the machine's own compiler builds the driver."""
     monkeypatch.setattr(packages.platform, "machine", lambda: "aarch64")
     with pytest.raises(SetupError, match="aarch64"):
         unpack(tmp_path / "build" / "thing", "thing", SOURCES, choose)

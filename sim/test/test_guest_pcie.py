@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/pcie.sh: Device Control is found and written, on made-up configuration spaces."""
+"""sim/guest/pcie.sh finds and writes Device Control; tried on made-up configuration spaces."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from seeds import each_seed
 
 from sim.guest import kernel
 
-pytestmark = pytest.mark.guest  # not for a boot, but for the guest's busybox, which is fetched
+pytestmark = pytest.mark.guest  # nothing is booted, but the guest's busybox is fetched
 
 SCRIPT = Path(kernel.__file__).with_name("pcie.sh")
 SIZES = [128, 256, 512, 1024, 2048, 4096]
@@ -64,7 +64,7 @@ def control_of(path, at):
 
 @each_seed(3)
 def test_both_sizes_are_set_and_no_other_bit(call, tmp_path, seed):
-    """Wherever the capability lies, and whatever else stands in the register and around it."""
+    """MPS and MRRS are set, and no other bit changes, wherever the capability lies."""
     rng = random.Random(seed)
     for _ in range(5):
         offsets = rng.sample(range(0x40, 0xE8, 4), 3)
@@ -91,14 +91,14 @@ def _distances(offsets):
 
 @pytest.mark.parametrize(("can", "asked", "set_to"), [(128, 512, 128), (512, 256, 256)])
 def test_no_more_than_the_card_can(call, tmp_path, can, asked, set_to):
-    """Device Capabilities bound Max_Payload_Size; Max_Read_Request_Size has no such bound."""
+    """MPS is bounded by Device Capabilities; MRRS has no such bound."""
     path = space(tmp_path / "config", [(EXPRESS, 0x70)], can)
     assert call("program_sizes", path, asked, 4096)[0] == 0
     assert call("sizes", path)[1] == f"{set_to} 4096"
 
 
 def test_a_device_without_the_capability_is_refused(call, tmp_path):
-    """Nothing is written to it."""
+    """A device without the PCI Express capability is refused, and nothing is written to it."""
     path = space(tmp_path / "config", [(PM, 0x40)])
     old = path.read_bytes()
     status, _, errors = call("program_sizes", path, 256, 512)
@@ -107,7 +107,7 @@ def test_a_device_without_the_capability_is_refused(call, tmp_path):
 
 
 def test_a_list_that_runs_in_a_circle_ends(call, tmp_path):
-    """A broken card must not hang the boot."""
+    """A capability list with a loop ends in an error: a broken card must not hang the boot."""
     path = space(tmp_path / "config", [(PM, 0x40), (MSI, 0x48)])
     data = bytearray(path.read_bytes())
     data[0x49] = 0x40
@@ -116,14 +116,14 @@ def test_a_list_that_runs_in_a_circle_ends(call, tmp_path):
 
 
 def test_a_device_that_is_gone_is_refused(call, tmp_path):
-    """All ones are no capability list."""
+    """A device that reads as all ones is refused."""
     path = tmp_path / "config"
     path.write_bytes(b"\xff" * 256)
     assert call("program_sizes", path, 256, 512)[0] != 0
 
 
 def test_an_odd_size_is_refused(call, tmp_path):
-    """The message names it."""
+    """A size that is no power of two is refused, and the message names it."""
     path = space(tmp_path / "config", [(EXPRESS, 0x70)])
     status, _, errors = call("program_sizes", path, 300, 512)
     assert status != 0 and "300" in errors

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/qemu.py: the QEMU that can do it is found, and one that cannot is refused in words."""
+"""sim/guest/qemu.py: a QEMU with vfio-user-pci is found, others are refused with a reason."""
 
 import pytest
 from fake_guest import fake_qemu, program
@@ -11,7 +11,7 @@ from sim.guest import SetupError, qemu
 
 @pytest.fixture(autouse=True)
 def nothing_there(monkeypatch, tmp_path):
-    """No QEMU in PATH, none fetched, none named."""
+    """A machine with no QEMU in PATH, none fetched and none named."""
     monkeypatch.delenv("QEMU", raising=False)
     monkeypatch.setenv("PATH", f"{tmp_path / 'path'}:/bin:/usr/bin")
     monkeypatch.setattr(qemu, "BUILD", tmp_path / "build")
@@ -23,14 +23,14 @@ def nothing_there(monkeypatch, tmp_path):
 
 
 def test_the_machine_s_own_is_taken_when_it_has_the_device(tmp_path):
-    """The device list decides, not a version."""
+    """The machine's own QEMU is used if it has the device; its version does not matter."""
     own = fake_qemu(tmp_path / "path" / qemu.PROGRAM, "exit 1")
     fake_qemu(tmp_path / "build" / "qemu" / qemu.PROGRAM, "exit 1")
     assert qemu.find() == own
 
 
 def test_one_that_is_too_old_is_passed_over(tmp_path):
-    """Then the fetched one is taken; without it, nothing is found and one must be fetched."""
+    """A QEMU without the device is ignored: the fetched one is used, or must be fetched."""
     fake_qemu(tmp_path / "path" / qemu.PROGRAM, "exit 1", devices='name "vfio-pci", bus PCI')
     assert qemu.find() is None
     fetched = fake_qemu(tmp_path / "build" / "qemu" / qemu.PROGRAM, "exit 1")
@@ -38,14 +38,14 @@ def test_one_that_is_too_old_is_passed_over(tmp_path):
 
 
 def test_a_named_one_that_is_missing_is_an_error(monkeypatch):
-    """Nobody's choice is replaced silently."""
+    """If QEMU= names a missing program, no other is used instead."""
     monkeypatch.setenv("QEMU", "/nowhere/qemu")
     with pytest.raises(SetupError, match=r"QEMU=/nowhere/qemu cannot be used: there is no such"):
         qemu.find()
 
 
 def test_a_named_one_that_is_too_old_is_an_error(monkeypatch, tmp_path):
-    """The message names the device and the version that has it."""
+    """If QEMU= names a program without the device, the message names device and version."""
     old = fake_qemu(tmp_path / "old", "exit 1", devices='name "vfio-pci", bus PCI')
     monkeypatch.setenv("QEMU", str(old))
     with pytest.raises(SetupError, match=r"no device vfio-user-pci.*10\.1"):
@@ -53,7 +53,7 @@ def test_a_named_one_that_is_too_old_is_an_error(monkeypatch, tmp_path):
 
 
 def test_a_named_one_that_does_not_run_is_an_error(monkeypatch, tmp_path):
-    """Its own last words are in the message."""
+    """If QEMU= names a program that does not run, the message has its last words."""
     broken = program(tmp_path / "broken", "echo 'libfoo.so: cannot open' >&2; exit 127")
     monkeypatch.setenv("QEMU", str(broken))
     with pytest.raises(SetupError, match=r"status 127: libfoo\.so: cannot open"):
@@ -61,7 +61,7 @@ def test_a_named_one_that_does_not_run_is_an_error(monkeypatch, tmp_path):
 
 
 def test_a_fetched_one_that_does_not_run_is_not_kept(monkeypatch, tmp_path):
-    """Without its manifest the next run fetches it again."""
+    """A fetched QEMU that does not run loses its manifest, so that it is fetched again."""
     place = tmp_path / "build" / "qemu"
 
     def unpack(directory, what, sources, choose, finish):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/guest/supervise.py and run.py: however a guest ends, it is said, and nothing stays behind."""
+"""sim/guest/supervise.py, run.py: however a guest ends, the user is told, and nothing is left."""
 
 import io
 import signal
@@ -36,7 +36,7 @@ def results(path, files):
 
 
 def test_the_results_come_back_byte_for_byte(tmp_path):
-    """Facts, status and files; line ends of the console are the host's."""
+    """Facts, status and files come back unchanged; the console's line ends become the host's."""
     data = bytes(range(256)) * 3
     facts = b"kernel=6.1\nid=0x10ee:0x9038\nmps=256\nmrrs=512\nrc=3\n"
     text = results(tmp_path / "results", {"guest": facts, "info.json": data})
@@ -48,7 +48,7 @@ def test_the_results_come_back_byte_for_byte(tmp_path):
 
 
 def test_a_panic_is_seen_at_once(tmp_path):
-    """Long before the time-out, with the reason first and the last lines below it."""
+    """A panic ends the run long before the time-out, with the reason first and the last lines."""
     guest = fake_guest(
         tmp_path, "echo starting; echo '[1.0] Kernel panic - not syncing: No init'; sleep 60"
     )
@@ -68,7 +68,7 @@ def test_a_panic_that_ends_qemu_is_a_panic(tmp_path):
 
 
 def test_a_time_out_shows_the_last_lines_of_both_logs(tmp_path):
-    """The console's and the board's; and QEMU is gone, with what it started."""
+    """A time-out shows the last lines of console and board, and ends QEMU and its children."""
     board = tmp_path / "board.log"
     board.write_text("board: listening\nboard: waiting for a completion\n")
     guest = fake_guest(tmp_path, 'echo last words; sleep 60 & echo $! > "$0.child"; wait')
@@ -83,7 +83,8 @@ def test_a_time_out_shows_the_last_lines_of_both_logs(tmp_path):
 
 @pytest.mark.parametrize("icount", [None, 0])
 def test_a_guest_that_does_not_power_off(tmp_path, monkeypatch, icount):
-    """Where instructions are counted it is ended once all is handed over, else it timed out."""
+    """A guest that does not power off after it handed over its results: with -icount it is ended
+    and the results count, otherwise it times out."""
     monkeypatch.setattr(supervise, "OFF", 0.5)
     text = results(tmp_path / "results", {"guest": b"kernel=6.1\nrc=0\n", "info": b"whole"})
     guest = fake_guest(tmp_path, rf"{text}; printf 'GUEST-DONE rc=0\r\n'; sleep 60")
@@ -97,20 +98,20 @@ def test_a_guest_that_does_not_power_off(tmp_path, monkeypatch, icount):
 
 
 def test_qemu_s_own_complaint_is_shown(tmp_path):
-    """A refused option or socket: its status and its words."""
+    """If QEMU refuses an option or socket, the error has its status and its message."""
     guest = fake_guest(tmp_path, "echo 'Failed to connect: Connection refused' >&2; exit 1")
     with pytest.raises(GuestError, match=r"status 1(.|\n)*Connection refused"):
         run.run_guest(None, guest=guest)
 
 
 def test_an_end_without_results_is_an_error(tmp_path):
-    """A guest that powers off early must not pass for a success."""
+    """A guest that powers off without results is an error, not a success."""
     with pytest.raises(GuestError, match="without handing over"):
         run.run_guest(None, guest=fake_guest(tmp_path, "echo GUEST-DONE rc=0"))
 
 
 def test_half_an_archive_is_an_error(tmp_path):
-    """QEMU killed while the guest handed over."""
+    """Half an archive, as from a QEMU killed meanwhile, is an error."""
     whole = tmp_path / "results"
     text = results(whole, {"guest": b"rc=0\n"})
     whole.write_bytes(whole.read_bytes()[:300])
@@ -119,7 +120,7 @@ def test_half_an_archive_is_an_error(tmp_path):
 
 
 def test_a_lost_board_ends_the_run(tmp_path):
-    """Its reason is the error's."""
+    """When the board is lost the run ends at once with the board's reason."""
     guest = fake_guest(tmp_path, "sleep 60")
     started = time.monotonic()
     with pytest.raises(GuestError, match="the board ended with status 1"):
@@ -129,7 +130,7 @@ def test_a_lost_board_ends_the_run(tmp_path):
 
 
 def test_the_last_failure_is_kept_and_a_success_leaves_nothing(tmp_path):
-    """Console and QEMU's messages, to be looked at afterwards."""
+    """Console and QEMU's messages of the last failure are kept; a success leaves nothing."""
     with pytest.raises(GuestError):
         run.run_guest(None, guest=fake_guest(tmp_path, "echo hello; exit 1"))
     assert (tmp_path / "guest" / "failed" / "console.log").read_text() == "hello\n"
@@ -138,7 +139,7 @@ def test_the_last_failure_is_kept_and_a_success_leaves_nothing(tmp_path):
 
 
 def test_a_missing_file_is_refused_before_the_start(tmp_path):
-    """The message names it."""
+    """A missing file is refused by name before QEMU starts."""
     guest = fake_guest(tmp_path, "exit 0")
     with pytest.raises(SetupError, match="litepcie_util: there is no such file"):
         run.run_guest(None, "", [(tmp_path / "litepcie_util", "bin/litepcie_util")], guest=guest)
@@ -165,7 +166,7 @@ def launcher(tmp_path):
     [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)],
 )
 def test_however_the_launcher_ends_qemu_ends(tmp_path, number, status):
-    """Ctrl-C, a polite end and a kill leave no process."""
+    """QEMU ends with its launcher, also by Ctrl-C, SIGTERM and SIGKILL."""
     process, guest = launcher(tmp_path)
     pid = pid_of(guest)
     assert process.stdout.readline() == b"up\n"
@@ -176,7 +177,7 @@ def test_however_the_launcher_ends_qemu_ends(tmp_path, number, status):
 
 
 def test_ctrl_c_leaves_no_work_directory(tmp_path):
-    """And it is said that the guest is stopped."""
+    """Ctrl-C leaves no work directory, and says that the run was interrupted."""
     process, _ = launcher(tmp_path)
     process.stdout.readline()
     process.send_signal(signal.SIGINT)

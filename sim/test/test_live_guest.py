@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""live_guest.py: a test that goes wrong ends its guest, says why, and the next has a new one."""
+"""live_guest.py: a test that goes wrong ends its guest with a reason; the next gets a new one."""
 
 import live_guest
 import pytest
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.guest, pytest.mark.soak]  # a boot for each thing that
 
 
 def test_what_goes_wrong_ends_the_guest(monkeypatch, tmp_path):
-    """Commands that hang or fail, and a card that is not there for the next test any more."""
+    """Commands that hang or fail, and a card that is missing afterwards, each end the guest."""
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
     with LiveGuest() as guest:
         assert guest.run(["echo this >/out/that"])["that"] == b"this\n"

@@ -8,7 +8,7 @@ from model_probe import MEMORY, RUN, completion, request, run
 
 EXTENDED_TAGS = "config 78 2 2910"
 LONG = 100_000  # ns, longer than a test runs
-BUSY = f"busy {LONG:x}"  # the host takes a write, and then none, nor what is behind it
+BUSY = f"busy {LONG:x}"  # the host takes one write, and then nothing for LONG
 ONE = request(True, MEMORY, 1)
 HOST = {"ph": 128, "pd": 1024, "nph": 128, "npd": 128, "cplh": 0, "cpld": 0}
 BLOCK = {"ph": 64, "pd": 1024, "nph": 64, "npd": 64, "cplh": 0, "cpld": 0}
@@ -31,19 +31,20 @@ def fc(commands, select):
 
 @pytest.mark.parametrize("count, free", [(0, 15), (17, 15), (18, 14), (31, 1), (32, 0)])
 def test_free_tags(count, free):
-    """pcie_rq_tag_av counts the 32 tags down and says 15 for 15 or more."""
+    """pcie_rq_tag_av falls with each of the 32 tags in use, and shows 15 for 15 or more."""
     assert state(reads(count))["tag_av"] == free
 
 
 def test_free_tags_with_extended_tags():
-    """There are 256 tags when Device Control allows them, and a completion frees its own."""
+    """With extended tags 256 are available, and a completion frees its tag."""
     assert state([EXTENDED_TAGS, *reads(100)])["tag_av"] == 15
     assert state([*reads(32), f"run {RUN}"])["tag_av"] == 15
 
 
 @pytest.mark.parametrize("count, left", [(0, 15), (100, 15), (120, 8), (127, 1), (128, 0)])
 def test_non_posted_credits_towards_the_host(count, left):
-    """pcie_tfc_nph_av falls with each read that a busy host has not taken; reads carry no data."""
+    """pcie_tfc_nph_av falls with each read that a busy host has not taken. Reads carry no data, so
+    npd_av stays."""
     pins = state([EXTENDED_TAGS, BUSY, *ONE, "run 20", *ONE, *reads(count), f"run {RUN}"])
     assert (pins["nph_av"], pins["npd_av"]) == (left, 15)
 
@@ -55,9 +56,9 @@ def test_credits_come_back():
 
 
 def test_writes_stop_when_the_host_has_no_room():
-    """A busy host's 128 posted headers go out; what follows waits, and arrives when it goes on."""
+    """A busy host's 128 posted headers go out; later writes wait, and arrive once it goes on."""
     writes = [c for i in range(200) for c in request(True, MEMORY + 4 * i, 1)]
-    # Offered, not held until taken: the block refuses what finds no room.
+    # Each is offered for one cycle: the block refuses those that find no room.
     offers = [c.replace("rq ", "offer ") for c in writes]
     pins = fc(["busy 7d0", *offers, f"run {RUN}"], TRANSMIT + AVAILABLE)
     assert pins["ph"] == 0 and pins["nph"] == 128
@@ -66,7 +67,7 @@ def test_writes_stop_when_the_host_has_no_room():
 
 
 def test_completions_pass_requests_that_wait_for_credits():
-    """CC is taken while RQ is stuck for want of credits, and the host's read is answered."""
+    """CC is taken while RQ waits for credits, and the host's read is answered."""
     stuck = [c.replace("rq ", "offer ") for c in reads(170)]
     answer = completion(0, 4, [0x12345678], low=0x10)
     before = [EXTENDED_TAGS, "read 10 4", f"run {RUN}", "busy 7d0", *ONE, "run 20", *ONE]
@@ -77,18 +78,18 @@ def test_completions_pass_requests_that_wait_for_credits():
 
 @pytest.mark.parametrize("grants, left", [(1, 3), (29, 31), (30, 32), (100, 32)])
 def test_np_req_count_saturates_at_32(grants, left):
-    """pcie_cq_np_req_count: one more for each granted cycle (two in the set-up), 32 at most."""
+    """pcie_cq_np_req_count rises with each granted cycle (two are in the set-up), up to 32."""
     assert state([f"run {grants}", "grant 0"])["np_req_count"] == left
 
 
 def test_np_req_count_falls_with_each_read():
-    """A read that is shown costs one; a write costs none."""
+    """A read on CQ costs one of np_req_count, a write none."""
     pins = state(["run 8", "grant 0", "read 0 4", "read 4 4", "write 8 4 1", f"run {RUN}"])
     assert pins["np_req_count"] == 8
 
 
 def test_sequence_numbers_in_order():
-    """pcie_rq_seq_num0/1 tell each request's number once, when it has gone out, in order."""
+    """pcie_rq_seq_num0/1 show each request's number once, after it has gone out, in order."""
     numbers = [1, 0x3F, 0, 0x20, 7, 7]
     commands = []
     for number in numbers:
@@ -98,7 +99,7 @@ def test_sequence_numbers_in_order():
 
 
 def test_sequence_numbers_wait_for_credits():
-    """A request that waits for a credit is not told as sent."""
+    """The number of a request that waits for a credit is not shown yet."""
     commands = ["busy 7d0"]
     for i in range(140):
         commands += [f"seq {i % 64:x}", *ONE]
@@ -107,10 +108,10 @@ def test_sequence_numbers_wait_for_credits():
 
 
 def test_receive_credits():
-    """cfg_fc_sel 0 to 3: the block's own buffers, completions infinite and told as 0."""
+    """cfg_fc_sel 0 to 3 show the block's own buffers; infinite completion credits show as 0."""
     assert fc([], AVAILABLE) == fc([], LIMIT) == fc([], SPACE) == BLOCK
     assert set(fc([], CONSUMED).values()) == {0}
-    # Three reads wait, without a credit of the user's, in the receive buffer; a write has left it.
+    # The user has granted no credit, so three reads wait in the receive buffer; a write left it.
     waiting = ["grant 0", *["read 0 4"] * 5, "write 8 8 1", f"run {RUN}"]
     assert fc(waiting, CONSUMED) == {**dict.fromkeys(HOST, 0), "nph": 5, "ph": 1, "pd": 1}
     assert fc(waiting, SPACE) == {**BLOCK, "nph": 61}
@@ -119,7 +120,7 @@ def test_receive_credits():
 
 
 def test_transmit_credits():
-    """cfg_fc_sel 4 to 6: what the host has granted, and what the card has used; 7 is reserved."""
+    """cfg_fc_sel 4 to 6 show what the host has granted and the card has used; 7 is reserved."""
     assert fc([], TRANSMIT + AVAILABLE) == fc([], TRANSMIT + LIMIT) == HOST
     sent = [BUSY, *ONE, "run 60", *request(True, MEMORY, 13), *reads(3)]
     sent += [f"run {RUN}"]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model between ideal users and an ideal host: it allows what the link does, and no more."""
+"""The model between ideal users and an ideal host carries what the link does, and no more."""
 
 import subprocess
 
@@ -29,7 +29,7 @@ def rows():
 
 @pytest.mark.parametrize("stream, size", CELLS)
 def test_each_cell_is_reached_and_not_exceeded(rows, stream, size):
-    """Every stream carries what design and limits.py say, within half a percent, at every size."""
+    """Every stream carries what DESIGN and limits.py say at each size, within half a percent."""
     row = rows[f"model/{stream}/{size}"]
     assert row.value == pytest.approx(DESIGN[stream][size], rel=0.005)
     assert row.value == pytest.approx(row.limit, rel=0.005)
@@ -43,7 +43,7 @@ def test_every_cell_has_a_row(rows):
 
 
 def test_a_rate_does_not_depend_on_how_long_it_is_measured(rows):
-    """Buffers are full or empty before the window begins: twice the time, the same rate."""
+    """A window twice as long has the same rate: buffers are settled before it begins."""
     longer = build.rates(200_000)
     for (stream, size), row in zip(CELLS, rows.values()):
         assert longer[stream][str(size)]["gb_per_s"] == pytest.approx(row.value, rel=0.001)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time on the wire at every rate and width, against numbers that others wrote down."""
+"""Time on the wire at every rate and width, against numbers from other sources."""
 
 import pytest
 from board_client import C2H_GENERATE, CAP_EXPRESS, H2C_CHECK, HIGH_MEMORY, pattern, slices
@@ -14,7 +14,7 @@ from sim.errors import BoardFailed
 WIDTHS = [1, 2, 4, 8]
 GENERATIONS = [1, 2, 3]
 
-# Nanoseconds of one TLP on the wire as cocotbext-pcie 0.2.16 has it: (header + payload + 8 bytes) *
+# Nanoseconds of one TLP on the wire in cocotbext-pcie 0.2.16: (header + payload + 8 bytes) *
 # 8 bits / (lanes * rate), rate = 2.5e9 * 8/10, 5e9 * 8/10, 8e9 * 128/130 (core/port.py, tlp.py).
 # (type, payload): {generation: [x1, x2, x4, x8]}
 COCOTBEXT = {
@@ -38,7 +38,7 @@ ACKNOWLEDGE = {
     2: {1: [288, 467, 610], 2: [179, 268, 340], 4: [124, 169, 205], 8: [118, 158, 137]},
     3: {1: [333, 512, 655], 2: [224, 313, 385], 4: [169, 214, 250], 8: [163, 203, 182]},
 }
-SKIP = {1: 4 / 1538, 2: 4 / 1538, 3: 16 / (370 * 16)}  # of the time, section 4.2.7
+SKIP = {1: 4 / 1538, 2: 4 / 1538, 3: 16 / (370 * 16)}  # share of time for skips, section 4.2.7
 RAW_PER_LANE = {1: 0.25, 2: 0.5, 3: 128 / 130}  # GB/s
 
 each_rate = pytest.mark.parametrize("generation", GENERATIONS)
@@ -46,14 +46,14 @@ each_width = pytest.mark.parametrize("width", WIDTHS)
 
 
 # cocotbext-pcie 0.2.16, core/port.py: get_update_factor and get_max_update_latency.
-COCOTBEXT_FACTOR = {1: 1.4, 2: 1.4, 4: 1.4, 8: 2.5}  # to an MPS of 256, 1.0 above
+COCOTBEXT_FACTOR = {1: 1.4, 2: 1.4, 4: 1.4, 8: 2.5}  # up to an MPS of 256, 1.0 above
 COCOTBEXT_OVERHEAD = 28  # bytes
 
-INTERNAL_DELAY = {1: 19, 2: 70, 3: 115}  # symbol times, of the same tables
+INTERNAL_DELAY = {1: 19, 2: 70, 3: 115}  # symbol times, from the same tables
 
 
 def link(kind, payload, mps, generation, width):
-    """GB/s of a saturated direction, nanoseconds of one TLP, and those that a replay adds."""
+    """(GB/s of a saturated direction, ns of one TLP, ns that a replay adds)."""
     seen = run([f"link {kind} {payload} {mps} 0 {generation} {width}"])
     return seen.rates[0], seen.wire_ps[0] / 1000, seen.replay_ps[0] / 1000
 
@@ -62,7 +62,7 @@ def link(kind, payload, mps, generation, width):
 @each_width
 @pytest.mark.parametrize("kind, payload", COCOTBEXT)
 def test_serialisation_is_that_of_another_model(kind, payload, generation, width):
-    """One TLP takes as long as in cocotbext-pcie, to a picosecond and a bit."""
+    """One TLP takes as long as in cocotbext-pcie, within 1.5 ps."""
     wanted = COCOTBEXT[kind, payload][generation][WIDTHS.index(width)]
     assert link(kind, payload, 512, generation, width)[1] == pytest.approx(wanted, abs=0.0015)
 
@@ -71,7 +71,7 @@ def test_serialisation_is_that_of_another_model(kind, payload, generation, width
 @each_width
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_dllps_and_skips_take_their_share(generation, width, mps):
-    """A saturated link loses two DLLPs of 8 bytes per acknowledge limit, and the skips."""
+    """A saturated link loses two DLLPs of 8 bytes per acknowledge limit, and the time of skips."""
     limit = ACKNOWLEDGE[generation][width][[128, 256, 512].index(mps)]
     tax = 2 * 8 / width / limit + SKIP[generation]
     raw = RAW_PER_LANE[generation] * width
@@ -83,7 +83,7 @@ def test_dllps_and_skips_take_their_share(generation, width, mps):
 @each_width
 @pytest.mark.parametrize("mps", [128, 256, 512])
 def test_the_acknowledge_limit_is_that_of_others(generation, width, mps):
-    """In whole symbol times, as the specification's tables, Linux and cocotbext-pcie have it."""
+    """The limit in whole symbol times is that of the specification, Linux and cocotbext-pcie."""
     [limit_ps] = run([f"link write {mps} {mps} 0 {generation} {width}"]).limit_ps
     symbols = limit_ps / 1000 * RAW_PER_LANE[generation]
     limit = ACKNOWLEDGE[generation][width][[128, 256, 512].index(mps)]
@@ -103,7 +103,7 @@ def test_a_replay_takes_a_nak_and_the_tlp_again(generation, width):
 
 
 def test_a_replayed_completion_is_only_late(start_board):
-    """A corrupted completion: every byte arrives, and the stream of completions has one gap."""
+    """After a corrupted completion every byte arrives, and the completions have one gap."""
     total = 16384
     with start_board(log=True) as board:
         card = board.card(mps=512)
@@ -122,7 +122,7 @@ def test_a_replayed_completion_is_only_late(start_board):
 
 
 def test_a_replayed_request_is_only_late(start_board):
-    """A corrupted request: the memory holds the same, and the host has counted the fault."""
+    """After a corrupted request host memory is the same, and the fault is counted."""
     total = 16384
     with start_board("--fault", "replay-up:9") as board:
         card = board.card(mps=256)
@@ -137,7 +137,7 @@ def test_a_replayed_request_is_only_late(start_board):
 @pytest.mark.parametrize("generation, width, lnksta", [(1, 1, 0x1011), (2, 4, 0x1042),
                                                        (3, 8, 0x1083)])  # fmt: skip
 def test_software_and_gateware_see_the_link(start_board, generation, width, lnksta):
-    """Link Status in configuration space, and the negotiated pins in LitePCIe's register."""
+    """Link Status and LitePCIe's register, from the negotiated pins, show rate and width."""
     with start_board("--link-gen", generation, "--link-width", width) as board:
         card = board.card()
         express = card.capabilities()[CAP_EXPRESS]
@@ -148,7 +148,7 @@ def test_software_and_gateware_see_the_link(start_board, generation, width, lnks
 
 
 def test_writes_run_at_the_trained_rate(start_board):
-    """c2h on Gen1 x4 is what that wire carries, and not the interface's seven times as much."""
+    """c2h on Gen1 x4 reaches the wire's rate, a seventh of what the interface could carry."""
     with start_board("--link-gen", 1, "--link-width", 4) as board:
         measured = bytes_per_cycle(run_c2h(board, board.card(mps=256)), "rq") / limits.CYCLE_NS
     # The counters see what goes into the transmit buffer, 2 KiB of 1 MiB.
@@ -157,7 +157,7 @@ def test_writes_run_at_the_trained_rate(start_board):
 
 
 def test_the_link_trains_down_while_data_moves(start_board):
-    """`set link-width` in the middle: everything arrives, later writes at the new rate."""
+    """After `set link-width` during DMA all data arrives, and later writes go at the new rate."""
     total = 1 << 20
     with start_board(log=True) as board:
         card = board.card(mps=256)
@@ -175,7 +175,7 @@ def test_the_link_trains_down_while_data_moves(start_board):
 
 
 def test_the_link_options_are_checked(start_board):
-    """A rate or a width that there is not is refused with the list."""
+    """A rate or width that does not exist is refused with the list."""
     with start_board() as board:
         with pytest.raises(BoardFailed, match="link-width 3: must be one of 1, 2, 4, 8"):
             board.set("link-width", 3)

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The differential proof's reader of straddled completions, on beats of the model.
 
-The same reads with and without the option are the same packets to it, and places that PG213 does
-not allow are refused.
+The same reads must give it the same packets with and without straddle. It must refuse starts and
+ends where PG213 has none.
 """
 
 import random
@@ -19,7 +19,7 @@ EXTENDED_TAGS = "config 78 2 2910"
 
 
 def recorded(tmp_path, beats):
-    """Beats as pin_recorder.sv writes them, read back as packets."""
+    """Write beats as pin_recorder.sv does, and read them back as packets."""
     lines = []
     for cycle, beat in enumerate(beats):
         user = beat.enables << 32 | beat.byte_en
@@ -39,11 +39,11 @@ def reads(sizes):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_straddled_completions_read_like_others(tmp_path, seed):
-    """Descriptors, payload, byte enables, first and last beat, whatever shares a beat."""
+    """Straddled or not, completions have the same descriptors, payload and byte enables."""
     print(f"seed {seed + SHIFT}")
     rng = random.Random(seed + SHIFT)
     sizes = [rng.randint(1, 40) for _ in range(24)]
-    # Held back for a while they come without a gap.
+    # RC is held for a while, so that completions then come without a gap.
     wait = ["hold", f"run {2 * RUN}", "take", f"run {2 * RUN}"]
     commands = [EXTENDED_TAGS, *reads(sizes), *wait]
     plain, shared = (run(commands, straddle).rc for straddle in (False, True))
@@ -70,7 +70,7 @@ def test_straddled_completions_read_like_others(tmp_path, seed):
     ],
 )
 def test_what_cannot_be_is_refused(tmp_path, enables):
-    """A model that puts a start or an end where PG213 has none is found by the reader itself."""
+    """The reader refuses a start or an end where PG213 allows none."""
     (beat, *_) = run([*reads([1]), f"run {RUN}"], straddle=True).rc
     wrong = type(beat)(False, beat.keep, beat.byte_en, enables, beat.data)
     with pytest.raises(ValueError, match="straddle"):
@@ -79,7 +79,8 @@ def test_what_cannot_be_is_refused(tmp_path, enables):
 
 @pytest.mark.parametrize("keep", [0xFF, 0x7F])
 def test_tkeep_is_recorded_as_it_is(tmp_path, keep):
-    """Starts and ends say what is in a shared beat, so that a wrong tkeep is one disagreement."""
+    """A wrong tkeep in a shared beat is recorded, and does not change the packet: starts and ends
+    alone delimit it."""
     (beat, *_) = run([*reads([5]), f"run {RUN}"], straddle=True).rc
     seen = recorded(tmp_path, [type(beat)(False, keep, beat.byte_en, beat.enables, beat.data)])
     [packet] = seen.on("RC")

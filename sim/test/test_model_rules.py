@@ -15,7 +15,7 @@ READY = "stall 0"
 
 
 def offered(commands):
-    """The same beats, each for one cycle, taken or not."""
+    """The same beats, each offered for one cycle, taken or not."""
     return [command.replace("rq ", "offer ") for command in commands]
 
 
@@ -66,13 +66,13 @@ CASES = {
 
 @pytest.mark.parametrize("case", CASES)
 def test_each_rule_can_be_broken_and_kept(case):
-    """What is illegal breaks exactly the rule that names it; what is legal breaks none."""
+    """Each case breaks exactly the rule of its row; a legal case breaks none."""
     commands, rules = CASES[case]
     assert run([*commands, f"run {4 * RUN}"], straddle=True).broken == rules
 
 
 def test_held_completions_are_flagged():
-    """RC back-pressure is counted and named; the completions come, only later."""
+    """Holding RC off breaks `rc-backpressure`; the completions come later, unchanged."""
     held = run([*reads(1, 16), "hold", f"run {RUN}", "take", f"run {RUN}"])
     assert held.broken == {"rc-backpressure"}
     assert [packet[3:] for packet in packets(held.rc)] == [
@@ -81,7 +81,7 @@ def test_held_completions_are_flagged():
 
 
 def test_a_read_without_credit_does_not_block_writes():
-    """Posted writes pass a read that waits for a credit; before it they stay before it."""
+    """Posted writes pass a read that waits for a credit; writes ahead of it stay ahead."""
     # The set-up's two cycles granted two credits.
     accesses = ["write 0 4 1", "read 4 4", "read 8 4", "read c 4", "write 10 4 1", "write 14 4 1"]
     seen = run(["grant 0", *accesses, f"run {RUN}"])

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""RC with straddle, read from PG213 "Straddle Option for 256-Bit Interface", beat by beat.
+"""RC with straddle, by PG213 "Straddle Option for 256-Bit Interface", beat by beat.
 
-The ideal reader of test_model_ideal.py takes every completion by the same signals, at full rate.
+The ideal reader of test_model_ideal.py uses the same signals at full rate.
 """
 
 import random
@@ -18,7 +18,7 @@ BEAT_BYTES = 32
 
 
 def delineate(beats):
-    """Completions as [dwords], with the checks that a receiver can make of sof and eof."""
+    """Completions as lists of dwords; fails where sof and eof contradict PG213."""
     packets, current = [], None
     for beat in beats:
         sof = beat.enables & 3
@@ -50,12 +50,12 @@ def delineate(beats):
 
 
 def byte_enables(packets, beats):
-    """Bytes that tuser calls payload, in all beats."""
+    """The number of bytes that tuser marks as payload in all beats."""
     return sum(bin(beat.byte_en).count("1") for beat in beats)
 
 
 def reads(sizes):
-    """Reads of so many dwords, one tag each, from one 4 KiB page each."""
+    """Reads of `sizes` dwords, each with its own tag."""
     return [
         command
         for tag, dwords in enumerate(sizes)
@@ -64,8 +64,8 @@ def reads(sizes):
 
 
 def straddled(sizes):
-    """Run them; the beats, and the completions' fields in order."""
-    # Held while they arrive: completions then wait, and share beats wherever they may.
+    """Run these reads; returns (beats, completions, their fields)."""
+    # RC is held while completions arrive, so they wait, and then share beats wherever they may.
     commands = [MPS_128_EXTENDED_TAGS, "hold", *reads(sizes), f"run {2 * RUN}", "take"]
     seen = run([*commands, f"run {4 * RUN}"], straddle=True)
     assert seen.broken <= {"rc-backpressure"}
@@ -90,7 +90,7 @@ def test_random_completions_come_whole_and_in_place(seed):
 
 
 def test_two_short_completions_share_a_beat():
-    """One dword each: descriptor and data end in lane 3, the second begins in lane 4."""
+    """Two completions of one dword share a beat: one ends in lane 3, the other begins in lane 4."""
     beats, packets, _ = straddled([1, 1, 1, 1, 1])
     assert beats[0].enables == 1 | (1 | 3 << 1) << 2, "shown before the second one had come"
     assert [beat.enables & 3 for beat in beats[1:]] == [3, 3]
@@ -101,7 +101,7 @@ def test_two_short_completions_share_a_beat():
 
 
 def test_a_completion_that_ends_in_lane_4_ends_its_beat():
-    """Two dwords end in lane 4: the next one begins in the next beat."""
+    """After a completion that ends in lane 4 the next one begins in the next beat."""
     beats, _, _ = straddled([2, 2])
     assert [beat.enables & 3 for beat in beats] == [1, 1]
     assert [beat.enables >> 2 & 0xF for beat in beats] == [1 | 4 << 1] * 2
@@ -114,7 +114,7 @@ def test_a_start_behind_the_end_of_a_longer_one():
 
 
 def test_straddle_saves_beats():
-    """64-byte completions take 80 bytes of the interface each, not 96."""
+    """With straddle a 64-byte completion takes 80 bytes of the interface, without it 96."""
     sizes = [16] * 30
     together, _, _ = straddled(sizes)
     apart = run([MPS_128_EXTENDED_TAGS, *reads(sizes), f"run {4 * RUN}"]).rc
@@ -123,13 +123,13 @@ def test_straddle_saves_beats():
 
 
 def test_off_tkeep_and_tlast_delimit():
-    """Without straddle each completion begins in lane 0, with sof_0 and no eof."""
+    """Without straddle each completion begins in lane 0 with sof_0, and has no eof."""
     beats = run([*reads([9, 1]), f"run {RUN}"]).rc
     assert [beat.enables for beat in beats] == [1, 0, 1]
     assert [(beat.keep, beat.last) for beat in beats] == [(0xFF, False), (0xF, True), (0xF, True)]
 
 
 def test_the_board_takes_the_option(start_board):
-    """--straddle changes RC alone: registers are read as before."""
+    """--straddle changes only RC: the host reads registers as before."""
     with start_board("--straddle") as board:
         assert board.card().read("ctrl_scratch") == 0x12345678

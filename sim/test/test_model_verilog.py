@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The way from C++ through pcie_usp.sv to the pins: every bit lies where PG213 has it.
+"""From C++ through pcie_usp.sv to the pins every bit lies where PG213 has it.
 
-The model's own probe sees its C++ side; here a few lines of Verilog stand in the gateware's place.
+model_probe.py sees only the C++ side. Here pins_bench.sv stands in the gateware's place.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 def build():
-    """The bench, verilated and compiled once for the same sources."""
+    """The bench, compiled once for the same sources."""
     verilog = [HERE / "pins_bench.sv", BOARD / "pcie4" / "pcie_usp.sv"]
     sources = [HERE / "pins_bench.cpp", BOARD / "gateware.cpp", *sorted(BOARD.glob("pcie4/*.cpp"))]
     headers = [BOARD / "gateware.hpp", *sorted(BOARD.glob("pcie4/*.hpp"))]
@@ -46,7 +46,7 @@ def build():
 
 @pytest.fixture(scope="module")
 def lines():
-    """What the bench printed, by its first word."""
+    """The lines that the bench printed, by their first word."""
     done = subprocess.run([build()], capture_output=True, text=True, check=True)
     found = {}
     for line in done.stdout.splitlines():
@@ -56,12 +56,12 @@ def lines():
 
 
 def test_sequence_numbers_there_and_back(lines):
-    """s_axis_rq_tuser[61:60,27:24] comes back on pcie_rq_seq_num0/1, all six bits."""
+    """s_axis_rq_tuser[61:60,27:24] comes back on pcie_rq_seq_num0/1 with all six bits."""
     assert [int(word, 16) for [word] in lines["seq"]] == [0x15, 0x2A, 0x3F]
 
 
 def test_straddled_completions(lines):
-    """tuser: sof at 33:32, eof at 37:34 and 41:38, byte enables below; three reads come whole."""
+    """RC's tuser has sof at 33:32, eof at 37:34 and 41:38, and byte enables below them."""
     beats = []
     for last, keep, user, data in lines["rc"]:
         user, data = int(user, 16), int(data, 16)
@@ -77,7 +77,7 @@ def test_straddled_completions(lines):
 
 
 def test_counts_and_link(lines):
-    """Tags, non-posted credits, the user's own credits, width and speed, during and after reads."""
+    """The pins of tags, credits, width and speed show the right values during and after reads."""
     names = ("tag_av", "nph_av", "npd_av", "np_req_count", "width", "speed")
     during, after = (dict(zip(names, map(int, words))) for words in lines["state"])
     assert during["tag_av"] == 15 and during["np_req_count"] >= 15
@@ -86,7 +86,7 @@ def test_counts_and_link(lines):
 
 
 def test_every_selection_of_the_credit_pins(lines):
-    """cfg_fc_sel reaches the model, and each of the six outputs its own pins."""
+    """cfg_fc_sel reaches the model, and each of the six outputs has its own pins."""
     seen = {}
     for select, *values in lines["fc"]:
         seen[int(select)] = dict(zip(("ph", "pd", "nph", "npd", "cplh", "cpld"), map(int, values)))

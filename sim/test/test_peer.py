@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/peer.py: what becomes a row and what does not; test_endpoint_rates.py makes real ones."""
+"""sim/peer.py: which measurements become rows. test_endpoint_rates.py makes real ones."""
 
 from copy import deepcopy
 
@@ -24,7 +24,7 @@ DONE = {
 
 
 class Board:
-    """Notes the commands, and answers with the next of its statistics; the last stays."""
+    """Records the commands; answers with its list of statistics in turn, and repeats the last."""
 
     def __init__(self, *answers):
         self.answers, self.commands = [deepcopy(answer) for answer in answers], []
@@ -37,7 +37,7 @@ class Board:
 
 
 class Bar(peer.Bar):
-    """A card whose board is the one above, with a memory and the register of credits."""
+    """A card with the board above, a memory and the register of credits."""
 
     def __init__(self, board):
         self.at, self.board, self.registers = Conditions(), board, []
@@ -51,7 +51,7 @@ class Bar(peer.Bar):
 
 
 def done(**changes):
-    """Statistics after a job; `changes` of the peer's own, or of all of them."""
+    """Statistics after a job, with `changes` to the peer's own or to all of them."""
     stats = deepcopy(DONE)
     for name, value in changes.items():
         (stats["peer"] if name in stats["peer"] else stats)[name] = value
@@ -85,12 +85,13 @@ def test_broken_rules_are_in_the_row_whichever_they_are():
 
 @pytest.mark.parametrize("under_way", [{"busy": True}, {"planned": 1}])
 def test_a_job_is_over_when_nothing_runs_and_nothing_is_planned(under_way):
-    """Between filling and reading the peer is idle: that is not the end."""
+    """A job is over only when nothing is planned, too: between filling and reading the peer is
+    idle."""
     assert read_row(done(bytes=SIZE, ticks=1, **under_way), done()).cycles == 1_000_000
 
 
 def test_what_is_read_was_written_before():
-    """The peer compares with what it wrote itself: without that nothing would be compared."""
+    """The page is written before it is read: the peer compares with what it wrote itself."""
     bar = Bar(Board(done()))
     bar.read(bar.memory, SIZE)
     job = f"bar0 65536 {SIZE}"
@@ -102,7 +103,7 @@ def test_what_is_read_was_written_before():
 
 
 def test_a_row_of_writes_counts_what_passed_between_the_marks():
-    """What passed before the first of them was faster than the card, or nothing."""
+    """A row of writes counts what passed between the marks; before them the buffers fill."""
     marks = {
         "0": {"cycle": 1000, "cq": {"payload_bytes": 90_000, "beats": 4000}},
         "1": {"cycle": 5000, "cq": {"payload_bytes": 150_000, "beats": 7000}},
@@ -116,14 +117,15 @@ def test_a_row_of_writes_counts_what_passed_between_the_marks():
 
 
 def test_the_limit_by_credits_is_the_least_of_both():
-    """Few credits bind until the link does."""
+    """The limit by credits is that of few credits until the link binds."""
     few, many = (peer.with_credits(SIZE, 256, credits, 20) for credits in (1, 32))
     assert (few.value, few.binds) == (SIZE / (20 * limits.CYCLE_NS), "credits x size / loop")
     assert many == limits.cc(SIZE, 256)
 
 
 def test_the_loop_is_that_of_a_single_credit(monkeypatch):
-    """A limit that followed each measurement would always be reached."""
+    """The loop is measured with one credit. A loop taken from each measurement would always make
+    the limit look reached."""
     bars = []
 
     class Enumerated(Bar):
@@ -138,7 +140,7 @@ def test_the_loop_is_that_of_a_single_credit(monkeypatch):
             pass
 
         def read(self, at, size):
-            """Two credits bring nothing more than one."""
+            """With this board two credits are no faster than one."""
             return 0.8, done(bytes=size * peer.COUNT)
 
     monkeypatch.setattr(peer, "Bar", Enumerated)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which of the planned commands come in which cycle, to the cycle (plan_probe.cpp)."""
+"""Planned commands come in their cycle and in order (plan_probe.cpp)."""
 
 import subprocess
 from pathlib import Path
@@ -15,7 +15,7 @@ PROBE = Path(__file__).with_name("plan_probe.cpp")
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
-    """A function that gives a new plan the lines and returns its answers."""
+    """A function that gives lines to a new plan and returns the answers."""
     program = tmp_path_factory.mktemp("plan") / "plan_probe"
     sources = [PROBE, BOARD / "plan.cpp"]
     command = ["g++", *CXX_FLAGS.split(), f"-I{BOARD}", *sources, "-o", program]
@@ -45,7 +45,8 @@ def test_commands_that_are_due_at_a_time_come_in_the_order_of_cycles(plan):
 
 
 def test_the_cycle_that_it_is_and_those_before_are_refused(plan):
-    """Whether the command of this cycle would still come depends on when the client said it."""
+    """The present cycle is refused, too: whether its commands come would depend on the client's
+    timing."""
     refusal = "cycle {} is not ahead: it is 100"
     answers = plan(*(f"add 100 {cycle} mark" for cycle in (99, 100, 101)), "take 100", "take 101")
     assert answers == [refusal.format(99), refusal.format(100), "added", ".", "mark", "."]

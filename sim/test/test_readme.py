@@ -1,18 +1,16 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every command in README.md, as it stands there."""
+"""Every command in README.md, and in those of the user software, works as it stands."""
 
 import os
-import pty
 import re
-import select
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
+from guest_terminal import shell
 
 from sim.guest import driver
 from sim.guest import kernel as guest_kernel
@@ -20,17 +18,21 @@ from sim.guest import kernel as guest_kernel
 ROOT = Path(__file__).resolve().parents[2]
 SECONDS = 900
 
-# Run here only by `make soak` and CI: too long for `make test`, or `make test` itself.
+# Run only by `make soak` and CI, because they are too long for `make test`.
 LONG = {
     "make sim", "make bench", "make sim MPS=128", "make sim KERNEL=6.12",
     "make sim ENDPOINT=litepcie", "make sim DRIVER=stock", "make sim MSIX=1",
 }  # fmt: skip
-ELSEWHERE = {"make test"}  # this is it
-INTERACTIVE = {"make shell"}
-# What the text around the blocks says to run, and the test that runs it, or what it is made of.
+ELSEWHERE = {"make test"}  # this very run
+# test_serve.py has the second. test_guest_example.py makes what is in the third one's guest.
+INTERACTIVE = {"make shell", "make board", "make shell EXAMPLE=scale GUEST=debian"}
+# Commands in the text around the blocks, each with the test that runs it or its parts.
 IN_THE_TEXT = {
     "DEBIAN_MIRROR=... make sim": "sim/test/test_guest_mirror.py::test_a_named_mirror_overrides",
+    "make shell EXAMPLE=~/my_block":
+        "sim/test/test_guest_example.py::test_the_user_s_things_are_in_the_guest_and_come_back",
     "make bench VM=1": "sim/test/test_host.py::test_the_driver_costs_less_than_litepcie_s",
+    "make new NAME=crc": "test/test_new.py::test_a_bare_name_is_a_folder_of_the_home",
     "make soak": "test/test_campaigns.py::test_every_soak_test_is_in_one_campaign",
     "make soak SOAK=full": "sim/test/test_guest_driver_soak.py::test_surprise_removals",
     "make soak SOAK=kernels": "sim/test/test_user_iommufd.py::test_iommufd_passes_the_same_suite",
@@ -52,15 +54,19 @@ SPOKEN = r"`((?:DEBIAN_MIRROR=\S+ )?(?:make|man|pip|python3?|sudo) [^`]+|(?:\./)
 SPOKEN += r"|tools/[^`\s]+ [^`]+|lanebox-live)`"
 
 
+# software/examples/README.md has a test of its own.
+PAGES = ("README.md", "software/user/README.md", "software/python/README.md")
+
+
 def commands() -> list[str]:
-    """The lines of README's sh blocks, without their comments."""
-    blocks = re.findall(r"```sh\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    lines = "".join(blocks).splitlines()
-    return [line.partition("#")[0].strip() for line in lines if line.strip()]
+    """The lines of the pages' sh blocks, without their comments, each once."""
+    text = "".join((ROOT / page).read_text() for page in PAGES)
+    lines = "".join(re.findall(r"```sh\n(.*?)```", text, re.DOTALL)).splitlines()
+    return list(dict.fromkeys(line.partition("#")[0].strip() for line in lines if line.strip()))
 
 
 def plain() -> list:
-    """Those that need no terminal, the long ones marked."""
+    """The commands that need no terminal; long ones are marked."""
     return [
         pytest.param(line, marks=pytest.mark.soak if line in LONG else ())
         for line in commands()
@@ -70,7 +76,7 @@ def plain() -> list:
 
 @pytest.mark.parametrize("command", plain())
 def test_a_command_of_the_readme_works(command, results_kept):
-    """It ends with status 0, in a shell, from the repository's root."""
+    """A command ends with status 0, in a shell, from the repository's root."""
     done = subprocess.run(
         command, shell=True, cwd=ROOT, capture_output=True, text=True, timeout=SECONDS
     )
@@ -78,13 +84,14 @@ def test_a_command_of_the_readme_works(command, results_kept):
 
 
 def test_the_lists_above_are_the_readmes():
-    """A command that leaves the README leaves these lists as well."""
+    """The lists above name only commands that the README has."""
     assert LONG | ELSEWHERE | INTERACTIVE <= set(commands())
 
 
 def test_a_command_in_the_text_is_run_somewhere():
-    """Between backquotes, outside the blocks: in a block as well, or by the test that is named."""
-    text = re.sub(r"```.*?```", "", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    """A command in the text is also in a block, or is in IN_THE_TEXT with an existing test."""
+    text = "".join((ROOT / page).read_text() for page in PAGES)
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
     spoken = set(re.findall(SPOKEN, text))
     assert spoken - set(commands()) == IN_THE_TEXT.keys()
     for place in IN_THE_TEXT.values():
@@ -92,9 +99,29 @@ def test_a_command_in_the_text_is_run_somewhere():
         assert f"def {name}(" in (ROOT / file).read_text(), place
 
 
+def test_a_link_leads_somewhere():
+    """A relative link leads to a file or folder, and its anchor to a heading there."""
+    for page in PAGES:
+        text = (ROOT / page).read_text()
+        for place, anchor in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text):
+            target = (ROOT / page).parent / place if place else ROOT / page
+            assert target.exists(), f"{page}: {place}"
+            if anchor:
+                heads = re.findall(r"^#+ (.*)$", target.read_text(), re.MULTILINE)
+                names = [re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads]
+                assert anchor in names, f"{page}: {place}#{anchor}"
+
+
+def test_the_first_screen_has_the_two_commands_and_what_comes_out():
+    """The first 40 lines have the purpose, the audience, both commands and the table's head."""
+    first = "\n".join((ROOT / "README.md").read_text().splitlines()[:40])
+    words = ("board in a box", "It is for people who", "make sim", "make test", "measured  unit")
+    assert all(word in first for word in words)
+
+
 @pytest.mark.guest
 def test_the_driver_is_built_by_its_makefile(tmp_path):
-    """As on a machine whose kernel's headers are installed, but for where these are."""
+    """The driver's Makefile builds it against the guest kernel's headers."""
     kernel = guest_kernel.ensure()
     place = shutil.copytree(ROOT / "software" / "kernel", tmp_path / "kernel")
     command = ["make", "-C", place, f"KDIR={kernel.headers}", f"CC={driver.compiler(kernel)}",
@@ -106,21 +133,5 @@ def test_the_driver_is_built_by_its_makefile(tmp_path):
 @pytest.mark.guest
 def test_make_shell_gives_a_guest_to_a_person():
     """On a terminal: a prompt, the driver loaded, the utility in the path; exit powers off."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(ROOT)
-        os.execvp("make", ["make", "shell"])
-    text, typed, deadline = b"", False, time.monotonic() + 120
-    while time.monotonic() < deadline:
-        if not select.select([terminal], [], [], 1)[0]:
-            continue
-        try:
-            text += os.read(terminal, 4096)
-        except OSError:  # the terminal's other end is closed
-            break
-        if not typed and b"Leave with" in text and text.rstrip().endswith(b"# \x1b[6n"):
-            os.write(terminal, b"litepcie_util scratch_test\nexit\n")
-            typed = True
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 0, text[-2000:]
-    assert b"38 patterns, 0 errors" in text
+    text = shell(["make", "shell"], "litepcie_util scratch_test\nexit\n", ROOT, {**os.environ})
+    assert "38 patterns, 0 errors" in text

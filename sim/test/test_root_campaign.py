@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random campaigns: the real gateware under a host that answers late, in pieces and out of order.
 
-Every round draws the host's behaviour and the descriptors from the seed in the test's name, which
-LANEBOX_SEED shifts; all bytes of host memory are compared with an image of what they must be.
+Every round draws the host's behaviour and the descriptors from the test's seed, which LANEBOX_SEED
+shifts. All bytes of host memory are compared with an image of what they must be.
 """
 
 import random
@@ -17,18 +17,15 @@ from seeds import each_seed
 PAGE = 4096
 WORD = 32
 TOTAL = 2 << 20  # each of source and sink
-SETTLED = 100_000  # cycles: the host has taken all that passed the pins, however it stalled
-LONGEST = 10_000_000  # cycles of a round: 40 ms, twenty times what the slowest host makes of one
-WALL = 170  # seconds: only the device's clock says that a round takes too long
-SECONDS = 25
-SOAK_TLPS = 1_000_000
-SOAK_SECONDS = 180
-# Stock LitePCIe holds RC off and asks for more than the block can hold: test_stock_defects.py.
-KNOWN = {"rc-completions", "rc-backpressure", "completion-space"}
+SETTLED = 100_000  # cycles after which a host that stalls has taken all that passed the pins
+LONGEST = 10_000_000  # cycles of a round: 40 ms, twenty times as long as the slowest host needs
+WALL = 170  # seconds; generous, since only device time decides that a round takes too long
+TLPS, SOAK_TLPS = 50_000, 1_000_000
+PATIENCE = 1200  # seconds
 
 
 def host(rng):
-    """One host: [(live option, value)]."""
+    """Settings of one host: [(live option, value)]."""
     low = rng.choice([0, 100, 600])
     latency = rng.choice([str(low), f"uniform:{low}:{low + rng.choice([50, 500, 3000])}"])
     return [
@@ -52,11 +49,11 @@ def pieces(rng, address, total):
 
 
 class Campaign:
-    """A board, its card and an image of the sink; a round moves random bytes through the card."""
+    """A board, its card and an image of the sink. A round moves random bytes through the card."""
 
     def __init__(self, board, rng, mps, mrrs):
         self.board, self.rng = board, rng
-        # Of its own: when a job is over depends on wall time, what the rounds do must not.
+        # A generator of its own: the peer's jobs end by wall time, and must not change the rounds.
         self.peer_rng = random.Random(0)
         self.card = board.card(mps=mps, mrrs=mrrs)
         self.source = self.card.memory(HIGH_MEMORY, TOTAL)
@@ -65,7 +62,7 @@ class Campaign:
         self.moved = 0
 
     def peer(self):
-        """Another device reads the card's memory meanwhile, and finds what it wrote there."""
+        """Let another device read the card's memory and compare it with what it wrote there."""
         counts = self.board.stats()["peer"]
         wrong = [counts[name] for name in ("errors", "mismatches", "timeouts")]
         assert wrong == [0, 0, 0], f"the peer: {counts}"
@@ -78,7 +75,7 @@ class Campaign:
         self.board.command(f"peer {verb} 0x10000 4 {count} {tags} {gap}")
 
     def wait(self, before, total, settings):
-        """Until so many bytes have left the card."""
+        """Wait until `total` bytes have left the card."""
 
         def moved():
             stats = self.board.stats()
@@ -119,23 +116,26 @@ class Campaign:
         self.moved += total
 
 
-def campaign(start_board, seed, seconds, tlps=None, **sizes):
-    """Rounds until `seconds` are over, or as many TLPs have passed RQ and RC; (writes, answers)."""
+def campaign(start_board, seed, tlps, **sizes):
+    """Rounds until `tlps` TLPs have passed RQ and as many RC. Returns both counts.
+
+    PATIENCE ends a campaign that gets nowhere; a busy machine does not shorten one.
+    """
     rng = random.Random(seed)
     mps = sizes.get("mps") or rng.choice([128, 256, 512])
     mrrs = sizes.get("mrrs") or rng.choice([128, 256, 512])
     options = ["--seed", seed, "--rules", "warn", *sizes.get("options", [])]
     print(f"seed {seed}, mps {mps}, mrrs {mrrs}", *options)
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE
     with start_board(*options, violations=None) as board:
         run = Campaign(board, rng, mps, mrrs)
         while time.monotonic() < deadline:
             run.round(rng.randrange(64 * 1024, TOTAL + 1, PAGE))
             stats = board.stats()
             sent, answered = stats["rq"]["tlps"], stats["rc"]["tlps"]
-            if tlps and min(sent, answered) >= tlps:
+            if min(sent, answered) >= tlps:
                 break
-        assert set(stats["violations"]) <= KNOWN, stats["violations"]
+        assert stats["violations"] == {}
         assert stats["unmapped"] == 0
     print(f"{run.moved >> 20} MiB, {sent} TLPs on RQ, {answered} on RC, {stats['cycles']} cycles")
     return sent, answered
@@ -143,28 +143,28 @@ def campaign(start_board, seed, seconds, tlps=None, **sizes):
 
 @each_seed(1)
 def test_everything_at_random(start_board, seed):
-    """25 s of random latencies, splits and stalls: every byte of the sink is right every round."""
-    sent, answered = campaign(start_board, seed, SECONDS)
-    assert min(sent, answered) > 10_000
+    """Random latencies, splits and stalls: every byte of the sink is right in every round."""
+    sent, answered = campaign(start_board, seed, TLPS)
+    assert min(sent, answered) >= TLPS
 
 
 @pytest.mark.soak
 @each_seed(1)
 def test_a_million_tlps_each_way(start_board, seed):
-    """A million TLPs each way, within three minutes."""
-    sent, answered = campaign(start_board, seed, SOAK_SECONDS, SOAK_TLPS, mps=128, mrrs=128)
+    """The same, a million TLPs each way."""
+    sent, answered = campaign(start_board, seed, SOAK_TLPS, mps=128, mrrs=128)
     assert min(sent, answered) >= SOAK_TLPS
 
 
 def test_the_campaign_notices_one_bit(start_board):
-    """One flipped bit of one completion, somewhere in the first rounds, ends the campaign."""
+    """One flipped bit in a completion makes the campaign fail."""
     with pytest.raises(AssertionError, match="1 of .* bytes differ"):
-        campaign(start_board, 1, SECONDS, options=["--fault", "flip-h2c:5000"])
+        campaign(start_board, 1, TLPS, options=["--fault", "flip-h2c:5000"])
 
 
 @each_seed(2)
 def test_answers_out_of_order_are_put_in_order(start_board, seed):
-    """Completions overtake each other and interleave; stock LitePCIe's channel is in order."""
+    """Completions overtake each other and interleave, and the channel's data is still in order."""
     options = ["--seed", seed, "--read-latency", "uniform:200:3000", "--split", "rcb"]
     with start_board(*options, "--rules", "warn", log=True, violations=None) as board:
         rng = random.Random(seed)

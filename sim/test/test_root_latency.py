@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Read latency is a distribution: what is drawn, in which order answers come, what is refused."""
+"""Read latency as a distribution: what is drawn, the order of answers, and what is refused."""
 
 from collections import Counter
 
@@ -15,7 +15,7 @@ SLACK = 16  # ns: the next clock, and DLLPs or a skip ordered set in the way
 
 
 def reads(*settings, count=READS, seed=1, gap=400, tags=32):
-    """`count` reads of one dword, `gap` ns apart; (what came, the latencies by read)."""
+    """Run `count` reads of one dword, `gap` ns apart."""
     commands = [f"seed {seed}", *settings]
     for i in range(count):
         commands += [f"mrd {0x1000 + 4 * i:x} 1 {i % tags}", f"run {gap}"]
@@ -24,7 +24,7 @@ def reads(*settings, count=READS, seed=1, gap=400, tags=32):
 
 
 def latencies(seen, gap=400, tags=32):
-    """From the pins to the last byte at the block, in the order of the reads."""
+    """ns from the pins to the last byte at the block, in the order of the reads."""
     turn, found = Counter(), {}
     for c in seen.completions:
         index = c.tag + tags * turn[c.tag]
@@ -34,14 +34,14 @@ def latencies(seen, gap=400, tags=32):
 
 
 def test_a_fixed_latency_is_the_same_for_every_read():
-    """Each answer is there 600 ns after its read, but for clock and link."""
+    """Each answer comes 600 ns after its read, plus clock and link."""
     values = latencies(reads(f"latency {FIXED}"))
     assert len(values) == READS
     assert all(FIXED <= v <= FIXED + SLACK for v in values)
 
 
 def test_a_uniform_latency_fills_its_range():
-    """All draws lie in the range, a third of them in each third of it."""
+    """All draws are in the range, about a third of them in each third of it."""
     values = latencies(reads("latency uniform:300:900"))
     assert all(300 <= v <= 900 + SLACK for v in values)
     thirds = Counter(min((v - 300) // 200, 2) for v in values)
@@ -49,7 +49,7 @@ def test_a_uniform_latency_fills_its_range():
 
 
 def test_a_histogram_is_drawn_by_its_weights(tmp_path):
-    """Values of a file come as often as their weights say; comments and blank lines are nothing."""
+    """Values of a file come as often as their weights say; comments and blank lines are ignored."""
     path = tmp_path / "latencies"
     path.write_text("# ns weight\n\n400 3\n800 1   # rarely\n")
     values = latencies(reads(f"latency file:{path}", gap=500), gap=500)
@@ -59,7 +59,7 @@ def test_a_histogram_is_drawn_by_its_weights(tmp_path):
 
 
 def test_the_iommu_misses_now_and_then():
-    """A tenth of the reads takes 5 us more, and no other takes any."""
+    """About a tenth of the reads takes 5 us more, the others take no longer than without."""
     values = latencies(reads(f"latency {FIXED}", "miss 10:5000", tags=64), tags=64)
     misses = sum(v >= FIXED + 5000 for v in values)
     assert all(0 <= v - FIXED <= SLACK or 0 <= v - FIXED - 5000 <= SLACK for v in values)
@@ -68,7 +68,7 @@ def test_the_iommu_misses_now_and_then():
 
 @pytest.mark.parametrize("setting", ["latency uniform:100:5000", "miss 20:3000"])
 def test_the_same_seed_repeats_and_another_does_not(setting):
-    """What a seed drew, it draws again."""
+    """The same seed gives the same latencies, another seed gives others."""
     first = reads(setting, seed=5).completions
     assert reads(setting, seed=5).completions == first
     assert reads(setting, seed=6).completions != first
@@ -79,7 +79,7 @@ def order(seen):
 
 
 def many_reads(*settings):
-    """32 reads of 512 bytes at once, in completions of 64."""
+    """Run 32 reads of 512 bytes at once, answered in completions of 64."""
     asked = [f"mrd {0x1000 * (tag + 1):x} 128 {tag}" for tag in range(32)]
     return run("seed 3", "size 64", *settings, *asked, "run 40000")
 
@@ -102,7 +102,7 @@ def test_with_reorder_off_reads_are_answered_as_they_were_asked():
 
 
 def test_a_fixed_latency_keeps_the_order():
-    """Nothing is reordered for its own sake."""
+    """With a fixed latency answers come in the order of the reads."""
     assert order(many_reads("latency 600")) == [tag for tag in range(32) for _ in range(8)]
 
 
@@ -117,7 +117,7 @@ def test_a_fixed_latency_keeps_the_order():
     ],
 )
 def test_a_bad_latency_is_named_with_its_rule(executable, tmp_path, spec, rule):
-    """The board does not start; status 2 and a line that has option, value and rule."""
+    """A bad --read-latency is status 2 and a line with option, value and rule."""
     socket = tmp_path / "board.sock"
     status, _, error = run_board(executable, "--socket", socket, "--read-latency", spec)
     assert status == 2 and f"--read-latency {spec}" in error and rule in error
@@ -134,7 +134,7 @@ def test_a_bad_latency_is_named_with_its_rule(executable, tmp_path, spec, rule):
     ],
 )
 def test_a_bad_file_is_named_with_line_and_rule(tmp_path, text, rule):
-    """An error in a file of latencies names file, line, what is there and what may be."""
+    """An error in a file of latencies names the file, the line and the rule."""
     path = tmp_path / "latencies"
     path.write_text(text)
     error = run(f"latency file:{path}", refused=True)
@@ -155,7 +155,7 @@ def test_a_bad_file_is_named_with_line_and_rule(tmp_path, text, rule):
 def test_a_bad_setting_of_the_host_is_named_with_its_rule(
     executable, tmp_path, option, value, rule
 ):
-    """The other settings of the root complex refuse what they do not understand."""
+    """A bad value of another host option is status 2 and a line with option, value and rule."""
     socket = tmp_path / "board.sock"
     status, _, error = run_board(executable, "--socket", socket, option, value)
     assert status == 2 and f"{option} {value}" in error and rule in error

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Posted writes: in order unless relaxed, never passed by reads and completions, or stalled."""
+"""Posted writes stay in order unless relaxed; reads, completions and stalls do not pass them."""
 
 import pytest
 from board_client import C2H_GENERATE, HIGH_MEMORY, pattern, slices
@@ -16,7 +16,7 @@ BYTES = 256
 
 
 def writes(attributes, count=WRITES, first=0):
-    """Writes of 64 dwords each, one page apart; `attributes` of the i-th is what it says of i."""
+    """Writes of 64 dwords, one page apart; `attributes(i)` gives those of the i-th."""
     return [f"mwr {0x1000 * (first + i):x} 64 {attributes(i)}" for i in range(count)]
 
 
@@ -26,14 +26,14 @@ def pages(seen):
 
 @pytest.mark.parametrize("attribute", [0, NO_SNOOP, 4])
 def test_writes_without_relaxed_ordering_stay_in_order(attribute):
-    """No other attribute lets a write overtake."""
+    """Without relaxed ordering no write overtakes another, whatever other attribute it has."""
     seen = run(*writes(lambda i: attribute), "run 4000")
     assert pages(seen) == list(range(WRITES))
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_only_relaxed_writes_overtake(seed):
-    """Each write without the attribute comes behind all that were sent before it."""
+    """A write without the attribute becomes visible after all writes that were sent before it."""
     relaxed = lambda i: RELAXED if i % 3 == 0 else 0  # noqa: E731
     seen = pages(run(f"seed {seed}", *writes(relaxed), "run 4000"))
     assert sorted(seen) == list(range(WRITES)) and seen != sorted(seen)
@@ -53,7 +53,7 @@ def test_relaxed_ordering_must_be_allowed(setting):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_completion_pushes_every_write_before_it(seed):
-    """When the host's read is answered, all that was written before the answer is visible."""
+    """When the host's read is answered, all writes sent before the answer are visible."""
     host = ["host 0", "run 1000"]
     seen = run(f"seed {seed}", *host, *writes(lambda i: RELAXED), "cpl 0 4 7", "run 9000")
     [(answered, ok)] = seen.answers
@@ -70,7 +70,7 @@ def test_a_read_pushes_every_write_before_it():
 
 
 def test_a_stall_holds_up_writes_for_its_time():
-    """After every write nothing is accepted for 10 us."""
+    """After every write the host accepts nothing for 10 us."""
     seen = run("stall 100:10000", *writes(lambda i: 0, 8), "run 100000")
     times = [ns for ns, _, _ in seen.stored]
     assert len(times) == 8
@@ -78,7 +78,7 @@ def test_a_stall_holds_up_writes_for_its_time():
 
 
 def test_a_stall_fills_the_transmit_buffer():
-    """Once the host's buffer and the block's are full the user is held off, and later no more."""
+    """RQ is held off when the host's buffer and the block's are full, and taken again later."""
     before = ["stall 100:20000", *writes(lambda i: 0, 1), "run 1000", "full"]
     during = [*writes(lambda i: 0, 90, 1), "run 1000", "full"]
     seen = run(*before, *during, "stall 0:0", "run 30000", "full")
@@ -87,7 +87,7 @@ def test_a_stall_fills_the_transmit_buffer():
 
 
 def test_stalls_reach_the_pins(start_board):
-    """A host that stalls shows as stalls at RQ, and every byte still arrives."""
+    """A host that stalls causes stalls at RQ, and every byte still arrives."""
     total = 256 * 1024
 
     def stalls(*options):
@@ -108,7 +108,7 @@ def test_stalls_reach_the_pins(start_board):
 
 
 def pins(write, address, dwords, attributes):
-    """A request at the pins with its attributes, PG213's descriptor bits 126:124."""
+    """A request at the pins, with its attributes in bits 126:124 of PG213's descriptor."""
     descriptor = [address & 0xFFFF_FFFC, address >> 32, dwords | write << 11, attributes << 28]
     data = [0] * dwords if write else []
     return beats("rq", descriptor + data, (0xF, 0xF if dwords > 1 else 0))
@@ -116,7 +116,7 @@ def pins(write, address, dwords, attributes):
 
 @pytest.mark.parametrize("attributes", range(8))
 def test_a_completion_repeats_the_attributes_of_its_read(attributes):
-    """Attributes are taken from RQ and come back on RC, bits 94:92 (base specification 2.2.9)."""
+    """A completion on RC (bits 94:92) has the attributes of its read (base spec. 2.2.9)."""
     [packet] = packets(at_pins([*pins(0, MEMORY, 4, attributes), "run 400"]).rc)
     assert packet[2] >> 28 & 7 == attributes
 
@@ -131,7 +131,8 @@ def test_the_attribute_at_the_pins_lets_writes_overtake(attributes):
 
 
 def test_an_answer_after_the_hosts_timeout_is_dropped():
-    """The read has ended with all ones by then; what comes late is nobody's mistake, but once."""
+    """An answer after the host's timeout is dropped, since the read has ended as all ones. A second
+    answer breaks `unexpected-completion`."""
     late = ["host 0", "run 60000", "cpl 0 4 7", "run 1000"]
     seen = run(*late)
     assert len(seen.answers) == 1 and not seen.answers[0][1]

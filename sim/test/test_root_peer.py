@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A peer requester reads and writes the card's BAR, and finds every completion that is wrong."""
+"""A peer requester reads and writes the card's BAR, and notices every wrong completion."""
 
 import pytest
 from board_client import wait_until
@@ -15,7 +15,7 @@ MPS_512 = "config 78 1 50"  # Device Control
 
 
 def peer_pattern(offset, count=4):
-    """What the peer writes to `count` bytes from `offset` of the BAR."""
+    """The bytes that the peer writes to `count` bytes of the BAR from `offset` on."""
     dwords = ((at // 4 + 1) * 0x9E3779B1 & 0xFFFF_FFFF for at in range(offset, offset + count, 4))
     return b"".join(dword.to_bytes(4, "little") for dword in dwords)
 
@@ -25,7 +25,7 @@ def peer_pattern(offset, count=4):
 
 @pytest.mark.parametrize("size", [4, 64, 128, 512])
 def test_writes_walk_through_their_page(size):
-    """Requests of the size asked for follow each other, and begin again at the page's end."""
+    """Requests of the given size follow each other, and begin again at the page's end."""
     count = 2 * PAGE // size + 1
     seen = run(
         MPS_512, f"peer write {MEMORY0:x} {size} {count} 1", f"run {count * 400}", "peer-stats"
@@ -39,21 +39,21 @@ def test_writes_walk_through_their_page(size):
 
 
 def test_flat_out_is_the_link():
-    """Writes of 512 bytes leave back to back: 7.4 GB/s of payload."""
+    """Without a gap writes of 512 bytes leave back to back, at the link's 7.4 GB/s of payload."""
     seen = run(MPS_512, f"peer write {MEMORY0:x} 512 200 1", "run 40000")
     first, last = seen.requests[60][0], seen.requests[-1][0]
     assert (199 - 60) * 512 / (last - first) == pytest.approx(7.42, rel=0.02)
 
 
 def test_a_gap_paces():
-    """Requests are at least as far apart as asked for."""
+    """With a gap requests are at least that far apart."""
     times = [r[0] for r in run(f"peer read {MEMORY0:x} 4 20 32 1000", "run 30000").requests]
     assert len(times) == 20 and all(1000 <= b - a <= 1016 for a, b in zip(times[1:], times[2:]))
 
 
 @pytest.mark.parametrize("tags", [1, 7, 256])
 def test_no_more_reads_than_tags(tags):
-    """So many reads are in flight, each with a tag of its own, and no more."""
+    """As many reads as tags are in flight, each with its own tag, and no more."""
     seen = run(f"peer read {MEMORY0:x} 4 1000 {tags}", "run 20000")
     arrived = len(seen.requests)
     assert arrived == tags and {r[4] for r in seen.requests} == set(range(tags))
@@ -70,7 +70,7 @@ def one_read(size, *completions, offset=MEMORY0, refused=False):
     "offset,pieces", [(0, [512]), (0, [128] * 4), (4, [124, 256, 128]), (64, [64, 384, 60])]
 )
 def test_right_completions_are_taken(offset, pieces):
-    """Any split at 128-byte boundaries is right."""
+    """Completions split at any 128-byte boundaries are accepted."""
     at, size, parts = MEMORY0 + offset, sum(pieces), []
     for piece in pieces:
         parts.append((at & 0x7F, size - (at - MEMORY0 - offset), piece // 4, at))
@@ -89,33 +89,34 @@ def test_right_completions_are_taken(offset, pieces):
     ],
 )
 def test_a_wrong_completion_breaks_a_rule(size, completion, rule):
-    """Byte count, lower address, split and length: the report says which, and what was right."""
+    """A wrong byte count, lower address, split or length breaks a rule; the report has the right
+    value."""
     error = one_read(size, completion, refused=True)
     assert "rule completion-byte-count broken" in error and rule in error
 
 
 def test_a_completion_above_mps_breaks_a_rule():
-    """The card may not send more than Device Control allows."""
+    """A completion with more payload than the programmed MPS breaks a rule."""
     asked = ["config 78 1 10", f"peer read {MEMORY0:x} 256 1 1", "run 1000"]
     error = run(*asked, f"pcpl 0 0 256 64 {MEMORY0:x}", "run 1000", refused=True)
     assert "payload above MPS" in error
 
 
 def test_an_unasked_completion_breaks_a_rule():
-    """A tag that is not in flight is named."""
+    """A completion for a tag that is not in flight breaks a rule, and the tag is named."""
     error = run(f"pcpl 9 0 4 1 {MEMORY0:x}", "run 1000", refused=True)
     assert "rule unexpected-completion broken" in error and "tag 9" in error
 
 
 def test_data_in_the_wrong_order_is_seen():
-    """Two halves of a read that were exchanged are 64 dwords that differ."""
+    """If the two halves of a read are exchanged, 64 dwords are counted as mismatches."""
     parts = [(0, 256, 32, MEMORY0 + 128), (0, 128, 32, MEMORY0)]
     counts = one_read(256, *parts).peer_counts()
     assert (counts["completed"], counts["mismatches"]) == (1, 64)
 
 
 def test_a_read_without_an_answer_ends():
-    """After a millisecond it is counted, and the next one takes its tag."""
+    """A read without an answer is a timeout after a millisecond, and its tag is used again."""
     asked = f"peer read {MEMORY0:x} 4 2 1"
     counts = run(asked, "run 1100000", f"pcpl 0 4 4 1 {MEMORY0 + 4:x}", "run 1000", "peer-stats")
     counts = counts.peer_counts()
@@ -126,7 +127,7 @@ def test_a_read_without_an_answer_ends():
 
 
 def peer(board, command):
-    """Run a job to its end; its counts."""
+    """Run a job to its end; returns the peer's counts."""
     board.command(f"peer {command}")
     wait_until(lambda: not board.stats()["peer"]["busy"], f"the end of peer {command}")
     return board.stats()["peer"]
@@ -134,7 +135,7 @@ def peer(board, command):
 
 @pytest.mark.parametrize("tags", [1, 8, 32, 256])
 def test_dwords_come_back_as_written(start_board, tags):
-    """What the peer wrote, the CPU and the peer read; reads in flight change nothing."""
+    """The CPU and the peer read what the peer wrote, whatever the number of reads in flight."""
     with start_board() as board:
         card = board.card()
         assert peer(board, f"write {MEMORY0} 4 1024 1")["bytes"] == PAGE
@@ -147,7 +148,7 @@ def test_dwords_come_back_as_written(start_board, tags):
 
 
 def test_a_mismatch_is_seen(start_board):
-    """A dword that the CPU changed is the one that differs."""
+    """A dword that the CPU changed is counted as the one mismatch."""
     with start_board() as board:
         card = board.card()
         peer(board, f"write {MEMORY0} 4 1024 1")
@@ -157,7 +158,7 @@ def test_a_mismatch_is_seen(start_board):
 
 
 def test_the_cpu_gets_its_answers_beside_the_peer(start_board):
-    """Two requesters with the same tags are told apart by their ids."""
+    """The CPU and the peer use the same tags, and are told apart by their requester ids."""
     with start_board() as board:
         card = board.card()
         board.command(f"peer read {MEMORY0} 4 20000 32")
@@ -169,7 +170,7 @@ def test_the_cpu_gets_its_answers_beside_the_peer(start_board):
 
 @pytest.mark.parametrize("size", [8, 64, 512])
 def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_stock, size):
-    """LitePCIe 2024.12 answers every read with one dword: an error each, and the board goes on."""
+    """LitePCIe 2024.12 answers larger reads with one dword: each is an error, and nothing hangs."""
     with start_stock("--rules", "warn", violations=["completion-byte-count"]) as board:
         card = board.card()
         counts = peer(board, f"read {MEMORY0} {size} 200 16")
@@ -194,7 +195,7 @@ def test_stock_answers_larger_reads_wrongly_and_nothing_hangs(start_stock, size)
     ],
 )
 def test_a_job_that_cannot_be_is_refused(start_stock, command, rule):
-    """The answer names the rule, and nothing was sent."""
+    """A job that breaks a rule is refused with that rule, and sends nothing."""
     with start_stock() as board:
         board.card(mps=256)
         with pytest.raises(BoardFailed) as refusal:

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the root complex ends a completion (base specification 2.3.1.1), for any read."""
+"""Where the root complex ends its completions (base specification 2.3.1.1), for any read."""
 
 import random
 
@@ -35,7 +35,7 @@ def any_read(rng):
 
 
 def ask(seed, mps, rcb, *settings):
-    """[(read, its completions)] of random reads."""
+    """Run random reads; returns [(read, its completions)]."""
     rng = random.Random(seed)
     wanted = [any_read(rng) for _ in range(READS)]
     commands = [*configure(mps, rcb), f"seed {seed}", *settings]
@@ -46,7 +46,7 @@ def ask(seed, mps, rcb, *settings):
 
 
 def check(read, parts, mps, rcb):
-    """Every field of every completion is what the specification says."""
+    """Fail unless every field of every completion is what the specification says."""
     address, dwords, first, last = read
     skip = next((i for i in range(4) if first >> i & 1), 0)
     top = last if dwords > 1 else first
@@ -68,7 +68,7 @@ def check(read, parts, mps, rcb):
 @pytest.mark.parametrize("split", ["size", "rcb", "mps", "random"])
 @each_seed(2)
 def test_every_completion_is_legal(mps, rcb, split, seed):
-    """Whatever the read and the way of splitting, completions cover it, legally and in order."""
+    """Whatever the read and the kind of split, legal completions cover it in order."""
     for read, parts in ask(seed, mps, rcb, f"split {split}"):
         check(read, parts, mps, rcb)
 
@@ -76,7 +76,7 @@ def test_every_completion_is_legal(mps, rcb, split, seed):
 @pytest.mark.parametrize("mps,rcb", SETTINGS)
 @each_seed(1)
 def test_split_at_rcb_ends_at_every_boundary(mps, rcb, seed):
-    """No completion goes across a read completion boundary."""
+    """With `split rcb` no completion crosses a read completion boundary."""
     for _, parts in ask(seed, mps, rcb, "split rcb", "size 512"):
         assert all(p.low // rcb == ((p.low & ~3) + 4 * p.dwords - 1) // rcb for p in parts)
 
@@ -84,13 +84,13 @@ def test_split_at_rcb_ends_at_every_boundary(mps, rcb, seed):
 @pytest.mark.parametrize("mps,rcb", SETTINGS)
 @each_seed(1)
 def test_split_at_mps_makes_the_fewest(mps, rcb, seed):
-    """Completions end at multiples of MPS, whatever --completion-size says."""
+    """With `split mps` completions end at multiples of MPS, whatever --completion-size is."""
     for (address, dwords, _, _), parts in ask(seed, mps, rcb, "split mps", "size 64"):
         assert len(parts) == (address + 4 * dwords - 1) // mps - address // mps + 1
 
 
 def test_random_splits_reach_every_legal_point():
-    """512 bytes at MPS 512 and RCB 64 end their first completion at each of the 8 boundaries."""
+    """Random splits of 512 bytes at RCB 64 end the first completion at each of 8 boundaries."""
     asked = [f"mrd 1000 128 {tag % 256}" for tag in range(200)]
     seen = run(*configure(512, 64), "split random", "seed 4", *asked, "run 90000")
     firsts = {c.dwords * 4 for c in seen.completions if c.byte_count == 512}
@@ -98,14 +98,14 @@ def test_random_splits_reach_every_legal_point():
 
 
 def test_random_splits_repeat_with_their_seed():
-    """The same seed splits in the same places, another one does not."""
+    """The same seed gives the same splits, another seed gives others."""
     parts = [ask(seed, 256, 64, "split random") for seed in (1, 1, 2)]
     assert parts[0] == parts[1] != parts[2]
 
 
 @pytest.mark.parametrize("split", ["rcb", "mps", "random"])
 def test_the_gateware_gets_its_data(start_board, split):
-    """The option reaches the board, and so do the bytes."""
+    """--split reaches the board, and the gateware gets the right data."""
     total = 64 * 1024
     with start_board("--split", split, "--rules", "off", log=True) as board:
         card = board.card(mps=512)

@@ -1,8 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which rows of make bench may differ from run to run: the list in sim/results.py is exact."""
+"""Which rows of make bench may differ from run to run, and which ones fail it.
 
+BY_CLIENT in sim/results.py must list exactly the rows that may differ.
+"""
+
+import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,7 +21,7 @@ ENDPOINTS = ("lanebox", "litepcie")
 
 
 class Software:
-    """What stands for the utility: it notes that it was asked, and answers as the utility does."""
+    """Stands for the utility and the board: counts how often it was asked, and answers."""
 
     asked = 0
 
@@ -56,7 +61,7 @@ def streams_of(_board, _csr, at, job, *_):
 
 
 def by_software(name):
-    """A stand-in for rows that a program or a clock of the machine makes."""
+    """A stand-in for rows that are made by a program or by a clock of the machine."""
 
     def rows(*_):
         Software.asked += 1
@@ -82,7 +87,7 @@ def faked(monkeypatch):
 
 
 def measured():
-    """(row, whether software was asked since the row before) of the whole of make bench."""
+    """(row, whether software was asked since the row before it) for all rows of make bench."""
     found, before = [], Software.asked
     for entry in bench.everything(1, list(ENDPOINTS)):
         found.append((entry.id, Software.asked > before))
@@ -91,7 +96,7 @@ def measured():
 
 
 def test_the_list_of_rows_that_may_differ_is_exact(faked):
-    """A row is in it if and only if software or the machine's own time made it."""
+    """A row is listed if and only if software or the machine's own time made it."""
     asked, last, last_asked = {}, None, False
     for name, fresh in measured():
         # The rows of one report follow each other and begin with the same word.
@@ -104,8 +109,30 @@ def test_the_list_of_rows_that_may_differ_is_exact(faked):
 
 
 def test_no_entry_of_the_list_is_idle(faked):
-    """Each of them stands for a row that there is."""
+    """Each entry of the list stands for a row that exists."""
     names = [name.removeprefix("stock/") for name, _ in measured()]
     names += [name for _, _, name in host.O_DIRECT]  # of `make bench VM=1`
     for begins in results.BY_CLIENT:
         assert any(name.startswith(begins) for name in names), begins
+
+
+def status(monkeypatch, *rows):
+    """The exit status of a make bench that measures these rows."""
+    monkeypatch.setattr(sys, "argv", ["bench"])
+    monkeypatch.setattr(bench, "everything", lambda *_: iter(rows))
+    monkeypatch.setattr(bench, "recorded", lambda *_: None)
+    monkeypatch.setattr(bench, "merge", lambda _: None)
+    monkeypatch.setattr(bench.page, "write", lambda _: bench.RESULTS)
+    return bench.main()
+
+
+def test_a_row_that_must_not_be_ends_make_bench_with_status_1(monkeypatch, capsys):
+    """A row beyond its limit, or with a broken rule, is named and gives status 1. LitePCIe's
+    endpoint may break rules."""
+    good = Row("a", 7.0, "GB/s", 7.1, "wire", 0.99, violations=0)
+    fast, rude = replace(good, id="fast", ratio=1.1), replace(good, id="rude", violations=3)
+    assert status(monkeypatch, good, replace(rude, id="stock/a")) == 0
+    assert capsys.readouterr().err.count("bench:") == 0
+    for wrong, words in ((fast, "fast is beyond its limit"), (rude, "rude broke 3 rules")):
+        assert status(monkeypatch, good, wrong) == 1
+        assert f"bench: {words}" in capsys.readouterr().err

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make sim`: a real kernel, LitePCIe's real driver, and data compared from end to end."""
+"""`make sim`: a real kernel with Lanebox's driver, or LitePCIe's, and data compared end to end."""
 
 import json
 import subprocess
@@ -31,7 +31,7 @@ def sim(*arguments):
 
 
 def test_the_driver_moves_the_same_data_both_ways():
-    """16 MiB each way through LitePCIe's driver, every byte compared, at c2h's limit."""
+    """16 MiB each way through Lanebox's driver are compared, and c2h reaches its limit."""
     done, rows = sim()
     assert done.returncode == 0, done.stdout + done.stderr
     for name in ("c2h/mps256", "h2c/cpl256", "duplex/mps256"):
@@ -44,7 +44,7 @@ def test_the_driver_moves_the_same_data_both_ways():
 
 
 def test_a_thunderbolt_link_has_128_byte_payloads():
-    """MPS=128 is what the guest negotiates, what the card uses, and what the table shows."""
+    """With MPS=128 the guest negotiates 128 bytes, the card uses them, and the table shows them."""
     done, rows = sim("--mps", "128")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "MPS 128" in done.stdout
@@ -53,7 +53,7 @@ def test_a_thunderbolt_link_has_128_byte_payloads():
 
 
 def test_a_flipped_bit_fails_the_guest_run():
-    """One wrong payload bit among 65,536 TLPs ends in exit status 1 and no table."""
+    """One flipped payload bit in 65,536 TLPs gives exit status 1 and no row."""
     done, rows = sim("--fault", "flip-c2h:40000")
     assert done.returncode == 1, done.stdout
     assert rows == {}
@@ -68,12 +68,13 @@ WARM_UP = 128 * 256  # buffers of 8 KiB in which the stock utility compares noth
 
 
 def stock_dma_test(pace):
-    """LitePCIe's own utility in a guest: buffers compared, errors, and whether it fell behind."""
+    """Run LitePCIe's utility in a guest; returns (buffers compared, errors, fell behind)."""
     built = artefacts.build(DEFAULT)
     stock = artefacts.stock_utility(built.headers)
     guest = guest_run.prepare(None, built.headers, choice="stock")
     plan = Plan(built, Conditions(read_latency_ns=2000), [], guest)
-    seconds = int((WARM_UP + 3000) * 8192 / (pace * 23.2)) + 40  # boot, and a board that lags
+    # The 40 seconds are for the boot, and for a board that lags behind its pace.
+    seconds = int((WARM_UP + 3000) * 8192 / (pace * 23.2)) + 40
     with plan.board("--pace", str(pace)) as board:
         files = [(stock, "bin/litepcie_util_stock")]
         commands = STOCK.format(seconds=seconds)
@@ -87,14 +88,15 @@ def stock_dma_test(pace):
 
 @pytest.mark.soak
 def test_the_stock_utility_compares_a_thousand_buffers():
-    """LitePCIe's own utility and driver pass a dma_test past its warm-up, over long round trips.
+    """LitePCIe's own utility and driver compare a thousand buffers, over long round trips.
 
-    It compares nothing in its first 268 MB and always exits 0, so its ERRORS column is read.
+    The utility compares nothing in its first 268 MB and always exits 0, so its ERRORS column is
+    read.
     """
     for pace in (400_000, 200_000):
         compared, errors, fell_behind = stock_dma_test(pace)
         print(json.dumps({"pace": pace, "buffers compared": compared, "errors": errors}))
-        if not fell_behind:  # the driver's rings cannot be held: a busy machine loses buffers
+        if not fell_behind:  # the driver's rings never wait: a busy machine loses buffers
             break
     assert compared >= 1000
     assert errors == 0

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make sim VM=0`: the whole way from sources to the table, and that planted faults end it."""
+"""`make sim VM=0`: from the sources to the table of results; planted faults make it fail."""
 
 import json
 import os
@@ -58,7 +58,7 @@ def test_the_short_set_ends_in_the_table_and_in_the_file():
 
 
 def test_the_stock_endpoint_has_rows_of_its_own():
-    """The same set with its prefix, and a reason where it cannot do what is asked."""
+    """LitePCIe's endpoint gives the same rows with a prefix; what it cannot do has a reason."""
     done = sim("--endpoint", "litepcie")
     assert done.returncode == 0, done.stderr
     recorded = {entry["id"]: entry for entry in results.load()}
@@ -91,10 +91,16 @@ def test_an_example_runs_in_the_user_slot(example):
     done = sim("--example", example)
     assert done.returncode == 0, done.stderr
     assert "shift 31: 16 buffers right" in done.stdout
+    recorded = {entry["id"]: entry for entry in results.load()}
+    assert set(recorded) == SHORT_SET | {"user/c2h", "user/h2c", "user/duplex"}
+    for name, binds in (("user/h2c", "wire"), ("user/duplex", "interface")):
+        assert recorded[name]["ratio"] > 0.98 and recorded[name]["binds"] == binds
+        assert recorded[name]["conditions"]["user"] == example
+    assert "user/c2h: the logic sends nothing by itself" in done.stdout
 
 
 def test_waves_are_written_with_their_layout():
-    """--waves leaves a wave file of the chosen window, and beside it the layout for it."""
+    """--waves writes a wave file of the chosen window, and its layout beside it."""
     waves = ROOT / "build" / "waves.fst"
     waves.unlink(missing_ok=True)
     done = sim("--waves", "--waves-to", "100000")
@@ -125,27 +131,27 @@ def test_the_wave_layout_names_pins_that_exist():
     ],
 )
 def test_bad_arguments_name_what_there_is(arguments, status, words):
-    """A wrong value ends before anything runs, and the message lists the right ones."""
+    """A wrong value ends the run before anything starts, with a list of the right ones."""
     done = sim(*arguments)
     assert done.returncode == status
     assert words in done.stderr
 
 
 def boards(session: int) -> set[str]:
-    """Command lines of this session's boards; other runs on the machine do not count."""
+    """Command lines of the boards in this session; boards of other runs do not count."""
     found = set()
     for entry in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = entry.read_bytes().split(b"\0")
             if line[0].endswith(b"/board") and os.getsid(int(entry.parent.name)) == session:
                 found.add(f"{entry.parent.name} {line[2].decode(errors='replace')}")
-        except OSError:  # it ended while we looked
+        except OSError:  # the process ended meanwhile
             continue
     return found
 
 
 def test_an_interrupt_leaves_no_board_behind():
-    """Ctrl-C in the middle ends with 130, records nothing and stops the board."""
+    """Ctrl-C during a run ends it with status 130, records nothing and stops the board."""
     command = [sys.executable, "-m", "sim.run", "--vm", "0"]
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What an endpoint must do and stock LitePCIe 2024.12 does not.
 
-Each test asserts the right behaviour and is an expected failure of the stock endpoint alone. A
-defect must show in the way that is known: anything else, right apart, is a plain failure. An
-endpoint added to ENDPOINTS has to pass them all.
+Each test asserts the right behaviour, and is an expected failure (xfail) for the stock endpoint
+only. The defect must show in the known way; any other wrong behaviour is a plain failure. Every
+other endpoint in ENDPOINTS has to pass all tests.
 """
 
 import random
@@ -29,7 +29,7 @@ TOTAL = 64 * 1024
 DESCRIPTOR = 8192
 DEVICE_CONTROL_2 = 0x28
 TIMEOUT_50_TO_100_US = 1
-RECOVERY_CYCLES = 250_000  # 1 ms: ten times the longest completion timeout that was chosen
+RECOVERY_CYCLES = 250_000  # 1 ms: ten times the longest completion timeout that can occur here
 
 
 class Defect(AssertionError):
@@ -37,14 +37,14 @@ class Defect(AssertionError):
 
 
 def stock_defect(reason):
-    """Run for every endpoint; the stock one is known to fail with a Defect, for `reason`."""
+    """Run for every endpoint; the stock one is expected to raise Defect, for `reason`."""
     known = pytest.mark.xfail(raises=Defect, strict=True, reason=reason)
     params = [pytest.param(e, marks=[known] if e == "litepcie" else []) for e in ENDPOINTS]
     return pytest.mark.parametrize("endpoint", params, indirect=True)
 
 
 def judge(seen, right, known):
-    """Pass when `seen` is `right`, raise Defect when it is the `known` wrong, fail otherwise."""
+    """Pass if `seen` is `right`, raise Defect if it is the `known` wrong value, fail otherwise."""
     if seen == right:
         return
     assert known(seen) if callable(known) else seen == known, f"neither right nor known: {seen}"
@@ -53,7 +53,7 @@ def judge(seen, right, known):
 
 @pytest.fixture
 def endpoint(request, tmp_path):
-    """Starts boards whose gateware has the endpoint under test; no rule ends them."""
+    """Start boards whose gateware has the endpoint under test; broken rules do not end them."""
     program, csr = build_executable(request.param), register_map(request.param)
 
     def start(*options):
@@ -82,7 +82,7 @@ def run_h2c(card, descriptors, interrupts="none"):
 @pytest.mark.parametrize("mps", [128, 256, 512])
 @pytest.mark.parametrize("stall", [0, 20, 60])
 def test_a_c2h_interrupt_never_overtakes_its_data(endpoint, mps, stall):
-    """When the interrupt of a descriptor passes the pins, so has every byte of the descriptor."""
+    """When a descriptor's interrupt passes the pins, so have all bytes of the descriptor."""
     with endpoint("--stall", stall) as board:
         card = board.card(mps=mps)
         memory = card.memory(HIGH_MEMORY, TOTAL)
@@ -105,7 +105,7 @@ def test_a_c2h_interrupt_never_overtakes_its_data(endpoint, mps, stall):
 @stock_defect("the h2c interrupt is raised when the last read request is issued")
 @pytest.mark.parametrize("latency", [600, 5000])
 def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint, latency):
-    """When the interrupt of a descriptor passes the pins, all of its completions have."""
+    """When a descriptor's interrupt passes the pins, all of its completions have arrived."""
     with endpoint("--read-latency", latency) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)
@@ -128,8 +128,8 @@ def test_an_h2c_interrupt_means_that_the_data_is_there(endpoint, latency):
 
 
 def reads_after_a_failure(endpoint, fault):
-    """Start h2c with its third read failing; at rest (reads issued, reads of the whole run,
-    beats that were handed on and wrong)."""
+    """Start h2c with its third read failing, and wait until the card is at rest. Returns (reads
+    issued, reads of the whole run, wrong beats that were handed on)."""
     with endpoint("--fault", f"{fault}:3") as board:
         card = board.card()
         control = card.capabilities()[CAP_EXPRESS] + DEVICE_CONTROL_2
@@ -143,23 +143,23 @@ def reads_after_a_failure(endpoint, fault):
 
 @stock_defect("a UR completion frees no tag, and nothing behind it is handed on")
 def test_a_refused_read_does_not_stop_the_others(endpoint):
-    """After one read was answered with Unsupported Request all others are issued."""
+    """After one read ends in Unsupported Request, all other reads are still issued."""
     issued, whole, _ = reads_after_a_failure(endpoint, "ur")
     judge(issued, whole, 3 + 16)  # as many behind the failed one as there are tags
 
 
 @pytest.mark.parametrize("endpoint", ENDPOINTS, indirect=True)
 def test_a_lost_completion_does_not_stop_the_others(endpoint):
-    """When a completion never comes, the others are issued, at the latest after the time-out."""
+    """After a completion is lost, all other reads are issued, at the latest after the time-out."""
     issued, whole, _ = reads_after_a_failure(endpoint, "drop-completion")
     assert issued == whole
 
 
 @stock_defect("RC's error codes are ignored: after a time-out the data behind moves up unnoticed")
 def test_a_lost_completion_moves_no_data(endpoint):
-    """What is handed on behind a completion timeout (error code 9 on RC) is in its place.
+    """Data behind a completion timeout (error code 9 on RC) is handed on in its own place.
 
-    The DMA asks nobody whether a read failed: the 16 beats of the failed one itself are wrong.
+    The DMA does not ask whether a read failed, so the 16 beats of the failed read are wrong.
     """
     _, _, wrong = reads_after_a_failure(endpoint, "drop-completion")
     judge(wrong, 16, lambda beats: beats >= TOTAL // 32 - 48)  # all but the first two reads' 32
@@ -194,7 +194,7 @@ def test_a_short_write_leaves_its_neighbours_alone(endpoint, offset, count):
 
 @stock_defect("an 8-byte write stores its first dword only")
 def test_an_8_byte_write_stores_both_dwords(endpoint):
-    """A write of two dwords reaches both."""
+    """An 8-byte write stores both of its dwords."""
     with endpoint() as board:
         card = board.card()
         card.mmio_write(0x10000, 0x1111_2222_3333_4444, 8)
@@ -203,7 +203,7 @@ def test_an_8_byte_write_stores_both_dwords(endpoint):
 
 
 def completion_of_a_read(endpoint, offset, count):
-    """The completion of one read of a word that holds 0x44332211 44332211, and what was read."""
+    """Read from words that hold 0x44332211 each; returns the completion and the value read."""
     with endpoint() as board:
         card = board.card()
         for at in (0x10000, 0x10004):
@@ -227,7 +227,7 @@ def test_an_8_byte_read_is_answered_with_two_dwords(endpoint):
 @stock_defect("a short read is answered with byte count 4 and the dword's address")
 @pytest.mark.parametrize("offset,count", [(0, 1), (1, 1), (2, 1), (3, 1), (0, 2), (2, 2)])
 def test_a_short_read_is_answered_with_its_byte_count(endpoint, offset, count):
-    """Byte count is what was asked for, lower address the first byte's (base spec 2.2.9)."""
+    """Byte count is the bytes asked for, lower address that of the first byte (base spec 2.2.9)."""
     completion, seen = completion_of_a_read(endpoint, offset, count)
     data = int.from_bytes(bytes.fromhex("11223344")[offset : offset + count], "little")
     judge(
@@ -240,7 +240,7 @@ def test_a_short_read_is_answered_with_its_byte_count(endpoint, offset, count):
 @stock_defect("a read where nothing is mapped is answered with data and status 0")
 @pytest.mark.parametrize("offset", [0x11000, 0x1C000, 0x1EFFC])
 def test_an_unmapped_read_is_unsupported(endpoint, offset):
-    """A read of an address in the BAR where nothing is ends in Unsupported Request."""
+    """A read of an address in the BAR where nothing is mapped ends in Unsupported Request."""
     with endpoint() as board:
         seen = board.card().mmio_read(offset)
     [completion] = board.tlps().on("CC")
@@ -252,9 +252,9 @@ def test_an_unmapped_read_is_unsupported(endpoint, offset):
 
 
 def moved(endpoint, address_offset, length, direction):
-    """Loop `length` random bytes back with one side of it at `address_offset` into a page.
+    """Loop `length` random bytes back, with one side at `address_offset` into a page.
 
-    Returns (every byte right, no TLP across 4 KiB).
+    Returns (every byte is right, no TLP crosses 4 KiB).
     """
     data = random.Random(length).randbytes(length)
     at = {"h2c": 0, "c2h": 0, direction: address_offset}
@@ -296,7 +296,7 @@ def test_a_length_of_any_dwords(endpoint, length):
 @stock_defect("a length is cut to whole 32-byte words")
 @pytest.mark.parametrize("length", [4100, 8200])
 def test_a_length_of_more_than_a_page(endpoint, length):
-    """The same for several requests, the last of which is short."""
+    """A length of several requests, the last of which is short, is moved whole."""
     judge(moved(endpoint, 0, length, "c2h"), (True, True), (False, True))
 
 
@@ -306,7 +306,7 @@ def test_a_length_of_more_than_a_page(endpoint, length):
 @stock_defect("each completion costs two idle cycles, in which RC is held off")
 @pytest.mark.parametrize("size", [64, 128, 256])
 def test_completions_are_never_held_off(endpoint, size):
-    """RC is taken in every cycle: what a read brings has its place before it is issued."""
+    """RC is never held off: the data of a read has its place before the read is issued."""
     with endpoint("--completion-size", size) as board:
         card = board.card()
         card.memory(HIGH_MEMORY, TOTAL).data[:] = pattern(TOTAL)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's trace writer given TLPs that our boards do not send (trace_probe.cpp)."""
+"""The board's trace writer with TLPs that our boards do not send (trace_probe.cpp)."""
 
 import subprocess
 from pathlib import Path
@@ -27,7 +27,7 @@ TEXT = """\
       28.000 ns RQ MWr 0xfffffffc 1024 dw be e/7 tag 255
       32.000 ns RQ other 0x0 0 dw be e/0 tag 1
 """
-PACKETS = [  # header's dwords, dwords of payload
+PACKETS = [  # (interface, dwords of the header, dwords of payload)
     ("RQ", (0x2000_0002, CARD << 16 | 0x077E, 1, 0), 0),
     ("CQ", (0x0000_0001, 0x0000_070E, 0xE000_0000), 0),
     ("RC", (0x4A00_0001, 6, CARD << 16 | 0x0701), 1),
@@ -41,7 +41,7 @@ PACKETS = [  # header's dwords, dwords of payload
 
 @pytest.fixture(scope="module")
 def write(tmp_path_factory):
-    """Runs the probe on a file of this name."""
+    """Run the probe on a file of this name; returns its path."""
     folder = tmp_path_factory.mktemp("probe")
     flags = [*CXX_FLAGS.split(), "-Werror", f"-I{BOARD}", "-o", folder / "probe"]
     subprocess.run(["g++", *flags, PROBE, *SOURCES], check=True)
@@ -54,12 +54,12 @@ def write(tmp_path_factory):
 
 
 def test_text(write):
-    """Latencies by side and tag, none for a duplicate; a refusal at the pins has its 5 dwords."""
+    """The text has latencies by side and tag, none for a duplicate, and a refusal's 5 dwords."""
     assert write("trace.log").read_text() == TEXT
 
 
 def test_pcapng(write):
-    """Every header as the wire has it: form, attributes, poison, IDs, no data in a refusal."""
+    """Each header is as on the wire: form, attributes, poison, IDs, and no data in a refusal."""
     _, packets = pcapng_file.read(write("trace.pcapng").read_bytes())
     expected = []
     for i, (interface, header, count) in enumerate(PACKETS):
@@ -70,7 +70,7 @@ def test_pcapng(write):
 
 
 def test_no_file_costs_nothing(write):
-    """Without a name nothing is written."""
+    """Without a file name nothing is written."""
     probe = write("unused").with_name("probe")
     folder = probe.parent / "empty"
     folder.mkdir()
@@ -79,7 +79,7 @@ def test_no_file_costs_nothing(write):
 
 
 def test_both_decoders_match_by_side_and_tag(write):
-    """Python and Wireshark: the latencies that the text has, the duplicate without one."""
+    """Python and Wireshark find the text's latencies, and none for the duplicate."""
     path = write("trace.pcapng")
     latencies = [tlp.latency for tlp, _ in matched(load(path))]
     assert latencies == [None, None, 8, 8, 16, None, None, None]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The recorded TLPs are those that the run was made of, byte for byte as the wire has them."""
+"""The recorded TLPs are those of the run, byte for byte as on the wire."""
 
 import struct
 import subprocess
@@ -38,7 +38,7 @@ def on(packets, name, *first_bytes):
 
 
 def test_interfaces_and_times(read):
-    """Five interfaces of link type USER0 with nanoseconds; TLPs on the clock's edges, in order."""
+    """Five interfaces of link type USER0 count in ns; TLPs are in order, on the clock's edges."""
     _, interfaces, packets = read
     assert list(interfaces) == ["CQ", "CC", "RQ", "RC", "MSI"]
     assert {(each["link"], each[9]) for each in interfaces.values()} == {(147, b"\x09")}
@@ -50,7 +50,7 @@ def test_interfaces_and_times(read):
 
 
 def test_host_accesses(read):
-    """A write's and a read's header and data, and the completion, have every field in its place."""
+    """The host's write and read, and the card's completion, have every field in its place."""
     run, _, packets = read
     writes = [(h, data) for h, data in on(packets, "CQ", 0x40) if h[2] == run.scratch]
     [(header, data)] = writes
@@ -66,7 +66,7 @@ def test_host_accesses(read):
 
 
 def test_reads_of_the_card(read):
-    """Reads below 4 GiB have three dwords, above four; completions carry the memory's bytes."""
+    """Reads below 4 GiB have three header dwords, above it four; completions have the data."""
     run, _, packets = read
     low, high = on(packets, "RQ", 0x00), on(packets, "RQ", 0x20)
     assert [h[2] for h, _ in low] == list(range(run.sources[0], run.sources[0] + PAGE, 512))
@@ -80,7 +80,7 @@ def test_reads_of_the_card(read):
 
 
 def test_writes_of_the_card(read):
-    """Writes carry the data to where it belongs, in three or four dwords of header."""
+    """Writes carry the right data and address, in three or four dwords of header."""
     run, _, packets = read
     for kind, sink, data in ((0x60, run.sinks[0], run.data[0]), (0x40, run.sinks[1], run.data[1])):
         writes = on(packets, "RQ", kind)
@@ -90,7 +90,7 @@ def test_writes_of_the_card(read):
 
 
 def test_a_refusal_has_no_data(read):
-    """A completion with Unsupported Request is a Cpl: header only, length 0, all bytes left."""
+    """An Unsupported Request is a Cpl: header only, length 0, byte count of the whole read."""
     _, _, packets = read
     [(header, data)] = on(packets, "RC", 0x0A)
     assert data == b"" and header[0] == 0x0A00_0000
@@ -98,7 +98,7 @@ def test_a_refusal_has_no_data(read):
 
 
 def test_interrupts_have_an_interface_of_their_own(read):
-    """The hard block's own writes are not among the gateware's."""
+    """The hard block's own MSI writes are on their own interface, not among the gateware's."""
     _, _, packets = read
     assert [h[0] for h, _ in on(packets, "MSI", 0x40)] == [0x4000_0001] * 2
 
@@ -119,14 +119,14 @@ ANSWER = dwords(0x4A00_0001, 0x0000_0004, 0x0100_0700, payload=b"\x01\x02\x03\x0
 @pytest.mark.parametrize("order", ["<", ">"])
 @pytest.mark.parametrize(("resolution", "ticks"), [(9, 5_000), (12, 5_000_000), (6, 5)])
 def test_either_byte_order_and_any_resolution(tmp_path, order, resolution, ticks):
-    """What another tool saved again reads the same."""
+    """A file in either byte order, with any time resolution, reads the same."""
     path = tmp_path / "trace.pcapng"
     path.write_bytes(pcapng_file.write([("RQ", ticks, READ)], order, resolution=resolution))
     assert list(pcapng.packets(path)) == [("RQ", 5_000, READ, None)]
 
 
 def test_a_cut_off_file_yields_what_was_written(tmp_path, capsys):
-    """A trace of a board that was killed ends inside a block: the packets before it count."""
+    """Of a trace that ends inside a block, as after a kill, the packets before it are read."""
     path = tmp_path / "trace.pcapng"
     whole = pcapng_file.write([("RQ", 4, READ), ("RC", 8, ANSWER)])
     for missing in (1, 10, 40):
@@ -136,7 +136,7 @@ def test_a_cut_off_file_yields_what_was_written(tmp_path, capsys):
 
 
 def test_what_is_no_trace_is_refused(tmp_path):
-    """A text log, an empty header and an Ethernet capture are named as what they are not."""
+    """A text log, another link type and a packet shorter than a header are refused by name."""
     path = tmp_path / "trace"
     path.write_text("     864.000 ns CQ MWr 0xe0002020 1 dw be f/0 tag 0\n")
     with pytest.raises(pcapng.TraceError, match="TLP_LOG=NAME.pcapng"):
@@ -150,7 +150,7 @@ def test_what_is_no_trace_is_refused(tmp_path):
 
 
 def test_lengths_that_are_written_as_zero():
-    """1024 dwords and 4096 bytes are 0 on the wire; a Cpl's 0 dwords are none."""
+    """A length field of 0 means 1024 dwords, a byte count of 0 4096; a Cpl has 0 dwords."""
     write = decode("RQ", 0, dwords(0x6000_0000, 0x0100_00FF, 1, 0, payload=bytes(4096)))
     assert (write.kind, write.dwords, write.address) == ("MWr", 1024, 1 << 32)
     assert (write.payload, write.poisoned) == (bytes(4096), False)
@@ -159,7 +159,8 @@ def test_lengths_that_are_written_as_zero():
 
 
 def test_completions_find_their_request():
-    """By side and tag: the last one frees the tag, an unasked one has no latency."""
+    """A completion finds its request by side and tag. The last one frees the tag; a completion
+    without a request has no latency."""
     part = dwords(0x4A00_0001, 0x0000_0008, 0x0100_0700, payload=bytes(4))
     trace = [("CQ", 2, READ), ("RQ", 4, READ), ("RC", 10, part), ("RC", 14, ANSWER),
              ("RC", 18, ANSWER), ("CC", 22, ANSWER)]  # fmt: skip
@@ -175,7 +176,7 @@ def convert(*arguments):
 
 
 def test_summary():
-    """The counts of the run, and that every read but none of the completions is left over."""
+    """The summary has the run's counts, and every read has ended."""
     run = recording()
     result = convert(run.path)
     lines = {tuple(line.split()[:4]) for line in result.stdout.splitlines()}
@@ -185,7 +186,7 @@ def test_summary():
 
 
 def test_a_converter_that_fails_leaves_nothing(tmp_path):
-    """Exit status 1, one line, no output file."""
+    """A failed conversion is status 1 and one line, and leaves no output file."""
     bad, out = tmp_path / "bad", tmp_path / "out"
     bad.write_bytes(b"no trace at all")
     result = convert(bad, "--text", "-o", out)

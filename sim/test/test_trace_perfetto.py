@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The timeline has the fields that the Trace Event format asks for, and the trace's TLPs in it."""
+"""The timeline keeps to the Trace Event format, and has the trace's TLPs in it."""
 
 import json
 import subprocess
@@ -17,7 +17,7 @@ from trace_run import recording
 from sim.trace import perfetto
 from sim.trace.tlp import decode, load
 
-# Phase -> fields that must be there, beyond ph, pid and name.
+# Fields that each phase must have, besides ph, pid and name.
 FIELDS = {
     "M": {"args"}, "X": {"ts", "dur", "tid", "cat", "args"}, "C": {"ts", "args"},
     "b": {"ts", "cat", "id"}, "e": {"ts", "cat", "id"},
@@ -25,7 +25,7 @@ FIELDS = {
     "f": {"ts", "tid", "cat", "id", "bp"},
 }  # fmt: skip
 TRACKS = ["CQ", "CC", "RQ", "RC", "MSI"]
-BEATS = {256: 9, 4: 1, 0: 1}  # RQ's and CQ's of a write of 256 bytes: 16 B of descriptor before it
+BEATS = {256: 9, 4: 1, 0: 1}  # of a CQ or RQ write by payload: 16 B of descriptor come first
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def ns(event, field="ts"):
 
 
 def test_every_event_is_as_documented(timeline):
-    """Known phases with all their fields; times are numbers and not negative."""
+    """Every event has a known phase with all its fields; times are numbers and not negative."""
     for event in timeline:
         assert FIELDS[event["ph"]] | {"pid", "name"} <= set(event), event
         for field in {"ts", "dur"} & set(event):
@@ -57,14 +57,14 @@ def test_every_event_is_as_documented(timeline):
 
 
 def test_a_track_for_each_interface(timeline):
-    """Named, in the order of the data path."""
+    """Each interface has a named track, in the order of the data path."""
     names = {e["tid"]: e["args"]["name"] for e in timeline if e["name"] == "thread_name"}
     assert [names[tid] for tid in sorted(names)] == TRACKS
     assert {e["tid"] for e in of(timeline, "X")} == set(names)
 
 
 def test_a_slice_for_each_tlp(timeline):
-    """As many, in order, ending (RQ, CC) or beginning (CQ, RC) at the TLP's time."""
+    """Each TLP has a slice, in order, that ends (RQ, CC) or begins (CQ, RC) at the TLP's time."""
     tlps = list(load(recording().path))
     slices = of(timeline, "X")
     assert len(slices) == len(tlps)
@@ -72,7 +72,7 @@ def test_a_slice_for_each_tlp(timeline):
         assert TRACKS[event["tid"] - 1] == tlp.interface
         assert (event["cat"], event["args"]["tag"]) == (tlp.kind, tlp.tag)
         begin, duration = ns(event), ns(event, "dur")
-        if tlp.interface == "RC":  # a slice waits for the end of one that it shares a beat with
+        if tlp.interface == "RC":  # it begins later if the completion before shares its beat
             assert 0 <= begin - tlp.ns <= 4
         else:
             assert tlp.ns == (begin if tlp.interface == "CQ" else begin + duration)
@@ -81,7 +81,7 @@ def test_a_slice_for_each_tlp(timeline):
 
 
 def test_slices_on_a_track_do_not_overlap(timeline):
-    """Overlapping slices that are not nested are what the format forbids."""
+    """Slices on one track do not overlap: the format allows only nested ones."""
     ends = defaultdict(int)
     for event in of(timeline, "X"):
         assert ns(event) >= ends[event["tid"]], event
@@ -89,7 +89,7 @@ def test_slices_on_a_track_do_not_overlap(timeline):
 
 
 def test_flows_and_spans_join_request_and_completions(timeline):
-    """Each read has one start and one end of both, in between a step for all other completions."""
+    """Each read has one flow and one span, with a step for each completion but the last."""
     flows = defaultdict(list)
     for event in of(timeline, "s", "t", "f"):
         flows[event["id"]].append(event)
@@ -106,7 +106,7 @@ def test_flows_and_spans_join_request_and_completions(timeline):
 
 
 def test_the_spans_are_as_long_as_the_reads(timeline):
-    """From the request's time to that of the last completion."""
+    """A span lasts from the request to the last completion."""
     tlps, begun = list(load(recording().path)), {}
     last = {(t.side, t.tag, t.ns) for t in tlps if t.is_completion}
     for event in of(timeline, "b", "e"):
@@ -120,7 +120,7 @@ def test_the_spans_are_as_long_as_the_reads(timeline):
 
 
 def test_counters_return_to_zero(timeline):
-    """Outstanding reads go up and down by one, to eight for a page, and end at none."""
+    """Outstanding reads change by one, reach eight for a page, and end at none."""
     counts = defaultdict(lambda: [0])
     for event in of(timeline, "C"):
         counts[event["name"]].append(event["args"]["reads"])
@@ -131,7 +131,8 @@ def test_counters_return_to_zero(timeline):
 
 
 def test_a_read_that_is_never_answered():
-    """It lasts until the trace's end, or until its tag is used again, and says so."""
+    """A read without an answer lasts until its tag is used again or the trace ends, and is marked
+    incomplete."""
     read = dwords(0x0000_0001, 0x0100_070F, 0x1000)
     trace = [("RQ", 40, read), ("RQ", 80, read), ("CQ", 120, pcapng_file.dwords(*[0] * 3))]
     events = list(perfetto.events(decode(*packet) for packet in trace))
@@ -140,7 +141,7 @@ def test_a_read_that_is_never_answered():
 
 
 def test_completions_that_share_a_beat():
-    """With straddle two TLPs have one time: the second slice begins where the first one ends."""
+    """Of two completions in one beat the second one's slice begins where the first one's ends."""
     part = dwords(0x4A00_0008, 0x0000_0020, 0x0100_0700, payload=bytes(32))
     write = dwords(0x4000_0005, 0x0100_00FF, 0x1000, payload=bytes(20))
     trace = [("RC", 40, part), ("RC", 40, part), ("RQ", 60, write), ("RQ", 64, write),

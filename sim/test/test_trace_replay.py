@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A recorded host side, played again, meets the same card; a changed recording is noticed."""
+"""The host side of a recording is replayed to the card; any difference is reported."""
 
 import subprocess
 import sys
@@ -27,14 +27,14 @@ def replay(path, *options):
 
 @pytest.mark.parametrize("options", [[], ["--read-latency", "3000"]], ids=["same", "slower"])
 def test_the_card_does_the_same_again(options):
-    """Every completion, read, write with its data and interrupt, whatever the host's latency."""
+    """The card repeats every completion, read, write and interrupt, whatever the host's latency."""
     status, out, err = replay(recording().path, *options)
     assert (status, err) == (0, "")
     assert "compared 1 completions, 2 interrupts, 17 reads, 32 writes\ndifferences: 0" in out
 
 
 def changed(tmp_path, interface, edit, which=0):
-    """The recording with one of an interface's packets edited."""
+    """Write the recording with one packet of an interface edited; returns the path."""
     packets = [packet[:3] for packet in pcapng.packets(recording().path)]
     index = [i for i, packet in enumerate(packets) if packet[0] == interface][which]
     data = bytearray(packets[index][2])
@@ -68,13 +68,13 @@ def test_a_changed_recording_is_noticed(tmp_path, interface, edit, what):
 
 
 def test_another_host_request_is_another_run(tmp_path):
-    """A changed value of the first write (the scratch register) comes back in the completion."""
+    """Another value in the host's first write (the scratch register) changes its completion."""
     status, out, _ = replay(changed(tmp_path, "CQ", flip(-1)))
     assert status == 1 and "completion 0: recorded" in out
 
 
 def test_values_that_depend_on_time_are_left_out(tmp_path):
-    """--ignore takes a register's data out of the comparison, and refuses a name that is none."""
+    """--ignore leaves a register's data out of the comparison; an unknown name is refused."""
     path = changed(tmp_path, "CC", flip(-1))
     assert replay(path, "--ignore", "ctrl_")[0] == 0
     status, _, err = replay(path, "--ignore", "nothing_like_it")
@@ -82,7 +82,7 @@ def test_values_that_depend_on_time_are_left_out(tmp_path):
 
 
 def test_a_request_that_no_client_can_make(tmp_path):
-    """Byte enables with a hole cannot be asked of the board, and the trace is refused."""
+    """Byte enables with a hole are refused, since no client can make them."""
 
     def hole(data):
         data[7] = 0x05
@@ -107,7 +107,7 @@ def answer(count, *values):
 
 
 def test_memory_is_what_the_card_read_first():
-    """In pieces as they came; what the card wrote before it read is no part of it."""
+    """Memory starts with what the card read before it wrote there, in whatever pieces."""
     memory = memory_of(
         ("RQ", READ), ("RC", answer(8, 1)), ("RC", answer(4, 2)),
         ("RQ", dwords(*WRITE, payload=bytes([3] * 8))), ("RQ", READ),
@@ -118,7 +118,7 @@ def test_memory_is_what_the_card_read_first():
 
 
 def test_byte_enables_of_a_write_count():
-    """A byte that was not written keeps what the host had put there."""
+    """A byte that a write did not enable keeps the host's value."""
     write = dwords(0x4000_0002, 0x0100_007E, 0x1FF8, payload=bytes([3] * 8))
     memory = memory_of(("RQ", write), ("RQ", READ), ("RC", answer(8, 0x03030305, 0x06030303)))
     [(_, data)] = memory.regions()
@@ -126,13 +126,13 @@ def test_byte_enables_of_a_write_count():
 
 
 def test_adjacent_pages_are_one_region():
-    """And a gap begins another one."""
+    """Adjacent pages are one region; a gap begins another one."""
     pages = [dwords(0x4000_0001, 0x0100_000F, page, payload=bytes(4)) for page in (0x3000, 0, 4096)]
     memory = memory_of(*(("RQ", page) for page in pages))
     assert [(a, len(d)) for a, d in memory.regions()] == [(0, 8192), (0x3000, 4096)]
 
 
 def test_a_host_that_rewrote_its_memory_is_refused():
-    """The time at which it did is not in the trace."""
+    """A trace in which the host rewrote its memory is refused: it does not say when."""
     with pytest.raises(pcapng.TraceError, match="rewrote its memory"):
         memory_of(("RQ", READ), ("RC", answer(8, 1, 2)), ("RQ", READ), ("RC", answer(8, 1, 3)))

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""First and last beat: a trace has every cycle that a TLP was at the pins, stalls and all."""
+"""A trace has the time of each TLP at the pins, from first to last beat, stalls included."""
 
 import pcapng_file
 import pytest
@@ -15,12 +15,12 @@ from sim.trace import perfetto
 from sim.trace.tlp import decode, load
 
 TOTAL = 16384
-HEAD = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12}  # bytes of descriptor
+HEAD = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12}  # bytes of the descriptor before the data
 CYCLE_NS, BEAT = 4, 32
 
 
 def loopback(card):
-    """As much each way as there are pages, and a few host accesses beside it."""
+    """Loop TOTAL bytes through the card, with some register reads beside it."""
     source, sink = card.memory(HIGH_MEMORY, TOTAL), card.memory(HIGH_MEMORY + TOTAL, TOTAL)
     source.data[:] = data = bytes(i * 7 & 0xFF for i in range(TOTAL))
     card.write("pcie_dma0_loopback_enable", 1)
@@ -36,9 +36,9 @@ def loopback(card):
 
 @pytest.fixture(scope="module")
 def stalled(tmp_path_factory):
-    """A run in which the block holds RQ and CC off and stock LitePCIe RC; the counters beside it.
+    """A run with stalls on RQ, CC and RC; returns its TLPs and the board's counters.
 
-    Without straddle no beat is shared, so that the counters say what the spans must add up to.
+    Straddle is off, so no beat is shared and the spans must add up to the counters.
     """
     path = tmp_path_factory.mktemp("span") / "trace.pcapng"
     options = ["--stall", "40", "--seed", str(1 + SHIFT), "--rules", "warn"]
@@ -56,7 +56,7 @@ def beats(tlp):
 
 @pytest.mark.parametrize("interface", ["CQ", "CC", "RQ", "RC"])
 def test_spans_add_up_to_beats_and_stalls(stalled, interface):
-    """What the counters saw, cycle by cycle: beats that passed and beats that had to wait."""
+    """The spans add up to the beats that passed and the cycles in which they had to wait."""
     tlps, stats = stalled
     seen, counted = [t for t in tlps if t.interface == interface], stats[interface.lower()]
     assert len(seen) == counted["tlps"] > 16
@@ -69,7 +69,7 @@ def test_spans_add_up_to_beats_and_stalls(stalled, interface):
 
 
 def test_slices_are_drawn_as_long_as_they_were(stalled):
-    """The timeline has the spans, and TLPs on one interface follow each other."""
+    """The timeline's slices are as long as the spans, and do not overlap on an interface."""
     tlps, _ = stalled
     slices = [e for e in perfetto.events(tlps) if e["ph"] == "X"]
     ends = {}
@@ -82,13 +82,13 @@ def test_slices_are_drawn_as_long_as_they_were(stalled):
 
 
 def test_requests_that_the_card_holds_up(start_board, tmp_path):
-    """More writes to registers than the bridge can keep, long ones behind them: CQ stalls."""
+    """Where writes come faster than the bridge takes them CQ stalls, and the spans add up."""
     path = tmp_path / "trace.pcapng"
     with start_board("--tlp-log", path) as board:
         card = board.card(mps=256)
         board.command("clear")
         scratch = card.address("ctrl_scratch")
-        # Two registers each: the bus takes twice as long as the link.
+        # Each write has two registers, so the bus takes twice as long as the link.
         card.client.write_multi([(scratch, i.to_bytes(8, "little")) for i in range(400)])
         for i in range(8):
             card.client.write(BAR0, 0x10000 + 256 * i, bytes(256), posted=True)
@@ -102,7 +102,7 @@ def test_requests_that_the_card_holds_up(start_board, tmp_path):
 
 
 def test_completions_in_shared_beats(start_board, tmp_path):
-    """With straddle a completion of 64 bytes has three beats, and may share the first and last."""
+    """With straddle a 64-byte completion takes up to three beats, the outer ones perhaps shared."""
     path = tmp_path / "trace.log"
     with start_board("--completion-size", 64, "--tlp-log", path) as board:
         loopback(board.card(mps=256))
@@ -115,7 +115,7 @@ def test_completions_in_shared_beats(start_board, tmp_path):
 
 
 def test_a_span_that_another_tool_kept():
-    """The comment of a packet in either byte order; one that says something else is none."""
+    """A span decoded from a packet's comment is in the text and in the timeline."""
     write = pcapng_file.dwords(0x4000_0001, 0x0100_000F, 0x1000, payload=bytes(4))
     tlp = decode("RQ", 100, write, 24)
     assert str(tlp).endswith("tag 0 pins 24.000 ns")

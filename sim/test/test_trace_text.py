@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The text of a trace: the board's own, and the converter's from pcapng."""
+"""The text of a trace: the board's own, and the one that sim.trace makes from pcapng."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ from trace_run import recording
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    """The same run twice, once as text and once through pcapng: [the board's, the converter's]."""
+    """The same run as text, once by the board and once by the converter from pcapng."""
     path = tmp_path_factory.mktemp("trace") / "converted.txt"
     command = [sys.executable, "-m", "sim.trace", recording().path, "--text", "-o", path]
     subprocess.run(command, check=True, cwd=ROOT)
@@ -23,8 +23,8 @@ def logs(tmp_path_factory):
 
 
 def sequences(log):
-    """What was on each interface, by kind and in order: when is the host's affair, which is not
-    the same twice. The wire has seven bits of a completion's address."""
+    """The TLPs on each interface by kind, in order. Times are left out: they depend on the host,
+    and differ between runs. The wire has only seven bits of a completion's address."""
     found = defaultdict(list)
     for t in log.tlps:
         address = t.address & 0x7F if t.kind.startswith("Cpl") else t.address
@@ -35,7 +35,7 @@ def sequences(log):
 
 
 def test_both_ways_to_a_text_agree(logs):
-    """Every TLP of the run has the same line, whoever wrote it."""
+    """Board and converter write the same line for each TLP of the run."""
     board, converter = map(sequences, logs)
     assert len(board) == 8 and sum(map(len, board.values())) > 120
     assert board == converter
@@ -43,7 +43,7 @@ def test_both_ways_to_a_text_agree(logs):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["board", "converter"])
 def test_latency_of_every_completion(logs, which):
-    """On RC and CC: the time since the request with the same tag; nowhere else."""
+    """Completions on RC and CC have the time since the request with their tag; others have none."""
     requests, checked = {}, 0
     for t in logs[which].tlps:
         side = t.interface in ("CQ", "CC")
@@ -59,13 +59,13 @@ def test_latency_of_every_completion(logs, which):
 
 @pytest.mark.parametrize("which", [0, 1], ids=["board", "converter"])
 def test_the_least_latency_is_the_hosts(logs, which):
-    """A read on an idle link is answered after --read-latency: 600 ns from last to first beat."""
+    """The least latency is --read-latency: 600 ns from a read's last beat to the first answer."""
     latencies = [t.latency for t in logs[which].on("RC")]
     assert 600 <= min(latencies) <= 604
 
 
 def test_a_window_of_time(logs, tmp_path):
-    """--from and --to leave out what was before and after."""
+    """--from and --to leave out the TLPs before and after."""
     middle = logs[1].tlps[len(logs[1].tlps) // 2].ns
     command = [sys.executable, "-m", "sim.trace", recording().path, "--text"]
     result = subprocess.run(
@@ -77,7 +77,7 @@ def test_a_window_of_time(logs, tmp_path):
 
 
 def test_make_sim_says_what_to_do_with_a_trace(results_kept):
-    """`make sim VM=0 TLP_LOG=...` writes it and ends with the command that reads it."""
+    """`make sim VM=0 TLP_LOG=...` writes the trace, and prints a command that reads it."""
     path = "build/tests/trace/sim.pcapng"
     (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "sim.run", "--vm", "0", "--tlp-log", path]

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wireshark, with the project's dissector, sees the TLPs that the board's text has."""
+"""Wireshark with the project's dissector shows the TLPs of the board's text."""
 
 import json
 import shutil
@@ -46,7 +46,7 @@ def numbers(fields, *names):
 
 
 def as_text(name, ns, fields):
-    """A packet in the words of the board's text."""
+    """A dissected packet as a line of the board's text."""
     dwords, tag = numbers(fields, "length", "tag")
     interface = "RQ MSI" if name == "MSI" else name
     if fields["kind"].startswith("Cpl"):
@@ -60,7 +60,7 @@ def as_text(name, ns, fields):
 
 
 def test_tshark_sees_what_the_text_says():
-    """Time, interface, type, address, tag, length, enables, latency: the same for every TLP."""
+    """Time, interface, type, address, tag, length, enables and latency agree for every TLP."""
     command = [ROOT / ".venv/bin/python", "-m", "sim.trace", recording().path, "--text"]
     text = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     assert [as_text(*packet) for packet in dissected(recording().path)] == text.splitlines()
@@ -74,7 +74,7 @@ def test_tshark_sees_the_data():
 
 
 def test_filters_on_what_an_engineer_looks_for():
-    """Refusals and slow completions are a display filter away; nothing is malformed."""
+    """Display filters find refusals and slow completions; no packet is malformed."""
     show = ["-T", "fields", "-e", "lanebox_tlp.tag"]
     refused = tshark(recording().path, "-Y", "lanebox_tlp.status == 1", *show).split()
     assert len(refused) == 1
@@ -100,7 +100,8 @@ def crafted(tmp_path):
 
 
 def test_what_the_board_does_not_send(crafted):
-    """4 KiB, poisoned, aborted, I/O and message TLPs are decoded, an unasked one has no latency."""
+    """4 KiB, poisoned, aborted, I/O and message TLPs are decoded; a completion without a request
+    has no latency."""
     packets = [fields for _, _, fields in dissected(crafted)]
     assert [f["kind"] for f in packets] == ["MWr", "Cpl", "IORd", "Msg", "CplD"]
     write, abort = packets[:2]
@@ -112,7 +113,7 @@ def test_what_the_board_does_not_send(crafted):
 
 
 def test_the_packet_list(crafted):
-    """What a line of Wireshark's list says, without a look into the packet."""
+    """Each line of Wireshark's packet list names the TLP and its main fields."""
     lines = [line.split("TLP ")[1].split(maxsplit=2) for line in tshark(crafted).splitlines()]
     assert [(interface, size) for interface, size, _ in lines] == [
         (interface, str(len(data))) for interface, _, data in CRAFTED
@@ -127,7 +128,7 @@ def test_the_packet_list(crafted):
 
 
 def test_the_python_decoder_agrees(crafted):
-    """Two decoders, written apart: the same fields of the crafted packets."""
+    """The Python decoder, written separately, finds the same fields in the crafted packets."""
     tlps = [tlp for tlp, _ in matched(decode(*packet) for packet in CRAFTED)]
     for tlp, (_, _, fields) in zip(tlps, dissected(crafted)):
         assert numbers(fields, "length", "tag") == (tlp.dwords, tlp.tag)

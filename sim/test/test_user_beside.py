@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie behind Lanebox's driver in a guest: waits without an end, and other programs."""
+"""liblitepcie behind Lanebox's driver: waits without a time limit, and several programs."""
 
 import re
 
@@ -14,7 +14,7 @@ from sim.guest import run
 
 pytestmark = pytest.mark.guest
 
-# A program that runs c2h, and a shell that goes on once it does.
+# Starts a program that runs c2h, and waits until it does.
 BUSY = (
     "streams /dev/litepcie0 1000000 >/dev/null 2>&1 & user=$!; "
     f"until {interrupted('litepcie')}; do kill -0 $user; sleep 0.1; done"
@@ -28,27 +28,33 @@ def place_below_tmp(monkeypatch, tmp_path):
 
 
 def test_a_wait_ends_and_a_look_works_beside_a_stream(start_board):
-    """Each wait for ever ends by a stop, a signal or data; then, beside somebody's stream, root and
-    an ordinary user look at the card, and only a start is refused, with that program's name.
+    """A wait for ever ends by a stop, a signal or data, and other programs can use the card.
+
+    Beside another program's stream, root and an ordinary user read the card and its counters. Only
+    starting a stream is refused, with the name of the program that has one.
     """
-    look = "litepcie_util info >/dev/null && litepcie_util peek ctrl_scratch"
+    look = (
+        "litepcie_util info >/dev/null && litepcie_util peek ctrl_scratch && looks /dev/litepcie0"
+    )
     commands = [
-        "waits /dev/litepcie0 >/out/waits", USER, BUSY, f"{look} >/out/root",
+        "waits /dev/litepcie0 >/out/waits", USER, BUSY, f"( {look} ) >/out/root",
         f"su member -c '{look}' >/out/member",
         "litepcie_util dma_test --direction c2h --size 1M 2>/out/why && false || [ $? = 1 ]",
         "kill -9 $user; wait $user || true",
     ]  # fmt: skip
     util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)
-    with start_board("--pace", "400000", "--rules", "warn", violations=None) as board:
-        result = boot(board, commands, ("waits", "streams"), vfio=False,
+    with start_board("--pace", "400000", "--rules", "warn") as board:
+        result = boot(board, commands, ("waits", "streams", "looks"), vfio=False,
             files=[(util, "bin/litepcie_util")])
     assert result.files["waits"].decode().count("waits: ") == 7
-    assert result.files["root"] == result.files["member"] != b""
+    assert result.files["root"] == result.files["member"]
+    assert result.files["root"].endswith(b"looks: ok\n")
     assert re.search(r"c2h is in use; the device is open in streams \(process \d+\)",
         result.files["why"].decode())
 
 
 def test_a_reset_by_somebody_else_ends_a_stream(start_board):
-    """Its user gets an error and a sentence, in each direction, and may start again."""
-    with start_board("--rules", "warn", violations=None) as board:
+    """A reset by another program ends a stream with an error and a sentence, in each direction;
+    then it can start again."""
+    with start_board("--rules", "warn") as board:
         boot(board, ["resets /dev/litepcie0"], ("resets",), vfio=False)

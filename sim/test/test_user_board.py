@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie's test programs (software/user/test) on the real gateware, without a machine."""
+"""liblitepcie's test programs (software/user/test) on the board, without a guest."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def built():
 
 
 def run(built, board, name, *arguments):
-    """One of the test programs on this board, with checks of addresses and behaviour."""
+    """Run a test program, built with sanitizers, on this board; returns its output."""
     command = [built.out / "test" / name, f"sim:{board.socket}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
     assert done.returncode == 0, done.stdout + done.stderr + board.tail()
@@ -33,26 +33,59 @@ def run(built, board, name, *arguments):
 
 
 def test_the_library_on_the_board(start_board, built):
-    """Every call; the csr.json of the build is accepted as that of this card."""
+    """Every call of the library works, and the build's csr.json is accepted for this card."""
     program = build_executable("lanebox")
     with start_board("--bar2", layouts.BAR2_SIZE, program=program) as board:
         run(built, board, "library", built.csr_json)
 
 
 def test_two_threads_move_every_word(start_board, built):
-    """Rings of four shapes, batches, a third thread, an event and a reset, on the real gateware."""
+    """Two threads move every word through rings of four shapes, with batches, event and reset."""
     with start_board() as board:
         text = run(built, board, "streams", "96")
     assert text.count("96 buffers") == 5
 
 
+def test_what_hangs_in_the_user_slot_is_named(start_board, built):
+    """The library says that the loopback holds h2c up while c2h has no buffer, and recovers.
+
+    Board and card have the same counts. The card's time runs while the slot stalls.
+    """
+    with start_board() as board:
+        text = run(built, board, "slot", "loopback")
+        slot = board.stats()["slot"]
+    lines = dict(line.split(": ", 1) for line in text.splitlines())
+    idle = "h2c: the user slot has taken all that came (0 beats so far); nothing was sent. "
+    assert lines["nothing"].startswith(idle + "c2h: the user slot has held source.valid low for ")
+    assert lines["nothing"].endswith(" (0 beats so far); 16 buffers wait")
+    held = re.fullmatch(r"h2c: the user slot has held sink.ready low for ([\d.]+) (us|ms) "
+        r"\((\d+) beats so far\); 16 buffers wait\. c2h: the user slot offers data, and "
+        r"source.ready has been low for [\d.]+ \w+ \((\d+) beats so far\); the card has no "
+        r"buffer, the program has not given one back", lines["hung"])  # fmt: skip
+    assert held and float(held[1]) > 0, lines["hung"]
+    # The ring is full, and more data is inside the card.
+    assert int(held[3]) > int(held[4]) >= 16 * 4096 // 32
+    assert "sink.ready low" in lines["drain"]
+    assert "has taken all that came" in lines["done"] and "the card has all" in lines["done"]
+    beats = [int(word) for word in re.findall(r"[hc]2[hc] \d \d \d+ (\d+)", lines["slot"])]
+    assert beats == [slot["sink"]["beats"], slot["source"]["beats"]] and beats[0] == beats[1]
+    assert slot["sink"]["stalls"] > 0
+
+
+@pytest.mark.parametrize("name", ["places", "modes"])
+def test_rings_lie_where_and_news_come_as_a_program_says(start_board, built, name):
+    """No word is lost with rings in own or shared memory, and with interrupts or polling."""
+    with start_board() as board:
+        run(built, board, name)
+
+
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_stream_is_watched_without_a_register(start_board, built, direction):
-    """The card's completions say it: how many buffers move has no part in the number of reads.
+    """The number of register reads does not grow with the number of buffers that a stream moves.
 
-    Each buffer raises an interrupt, and its user sleeps for it: a card that is asked would be asked
-    512 times more. The library does ask after a fifth of a second without one, which a busy machine
-    may bring, and in each millisecond of the wait for the end of h2c.
+    Each buffer raises an interrupt, and its user sleeps for it. Asking the card for each buffer
+    would take 512 more reads. The library does ask after a fifth of a second without an interrupt,
+    which a busy machine may cause, and every millisecond while it waits for the end of h2c.
     """
     reads = {}
     with start_board() as board:
@@ -64,7 +97,7 @@ def test_a_stream_is_watched_without_a_register(start_board, built, direction):
 
 
 def test_threads_do_not_race(start_board):
-    """The same under a checker of data races, which ends with another status when it finds one."""
+    """The streams program has no data race under ThreadSanitizer."""
     program = build_unchecked("SANITIZE=thread") / "test" / "streams"
     with start_board() as board:
         done = subprocess.run([program, f"sim:{board.socket}", "48"], capture_output=True,
@@ -74,20 +107,20 @@ def test_threads_do_not_race(start_board):
 
 @pytest.mark.soak
 def test_the_user_s_logic_calls(built):
-    """Interrupts of real user logic, one for each write to its memory, beside a running DMA."""
+    """Each write to the user logic's memory is one interrupt, also while DMA runs."""
     board = artefacts.build(DEFAULT, AXI50).board
     with BoardProcess(board, ["--bar2", str(layouts.BAR2_SIZE)]) as running:
         run(built, running, "user_events", "2", hex(layouts.AXI_BASE))
 
 
 def test_a_program_written_for_litepcies_library_runs(start_board, built):
-    """Its own calls, on a card that its library could not have reached; every word compared."""
+    """A program written for LitePCIe's library runs on ours, and every word is compared."""
     with start_board() as board:
         assert "300 buffers compared, 0 words wrong" in run(built, board, "stock_style", "300")
 
 
 def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path):
-    """The default user slot shifts nothing: the card answers, and what it answers is wrong."""
+    """The scale client reports wrong logic: the default user slot answers, but shifts nothing."""
     (tmp_path / "csr.h").write_text("#define CSR_USER_SHIFT_ADDR 4 /* the scratch register */\n")
     client = tmp_path / "client"
     subprocess.run(["gcc", "-Wall", "-Werror", f"-I{tmp_path}",
@@ -103,14 +136,14 @@ def test_the_scale_client_says_that_logic_is_wrong(start_board, built, tmp_path)
 
 
 def test_a_card_is_opened_a_hundred_times(start_board, built):
-    """No descriptor, mapping or byte is left behind, whatever was under way; resets between."""
+    """A hundred opens leave no descriptor, mapping or byte, whatever ran, with resets between."""
     with start_board() as board:
         run(built, board, "cycles", "100")
 
 
 @pytest.mark.soak
 def test_a_card_is_opened_ten_thousand_times(start_board):
-    """The same, as users have the library."""
+    """Ten thousand opens of the library as users have it leave nothing either."""
     program = build_unchecked() / "test" / "cycles"
     with start_board() as board:
         command = [program, f"sim:{board.socket}", "10000"]
@@ -119,13 +152,13 @@ def test_a_card_is_opened_ten_thousand_times(start_board):
 
 
 def test_another_user_is_told_whose_socket_it_is(start_board):
-    """Without the right to write to it there is no card, and the sentence says what to do."""
+    """A user who may not write to the board's socket is told whose it is."""
     program = build_unchecked() / "test" / "cycles"
     other = {"user": 65534} if os.getuid() == 0 else {}
     with start_board() as board:
         os.chmod(board.socket, 0o400)
         folder = os.path.dirname(board.socket)
-        os.chmod(folder, 0o711)  # where the other user finds the program, too
+        os.chmod(folder, 0o711)  # the other user must find the program there
         command = [shutil.copy(program, folder), f"sim:{board.socket}", "1"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, **other)
         os.remove(command[0])
@@ -133,7 +166,7 @@ def test_another_user_is_told_whose_socket_it_is(start_board):
 
 
 def test_a_second_program_is_told_that_the_board_has_a_client(start_board):
-    """At once, in a sentence, and not by a time-out; when the first has left it gets the card."""
+    """A second program is told at once that the board has a client; later it gets the card."""
     program = build_unchecked() / "test" / "cycles"
     with start_board() as board:
         command = [program, f"sim:{board.socket},timeout=600", "1"]

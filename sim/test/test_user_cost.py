@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What a buffer costs a program in C: user instructions, system calls, allocations, copies.
 
-The same loop runs for two numbers of buffers, and the difference is what a buffer costs, waits and
-messages to the board included. The clock plays no part.
+The same loop runs for two numbers of buffers. The difference is the cost of a buffer, with waits
+and messages to the board included. No clock is used.
 """
 
 import re
@@ -18,15 +18,15 @@ from sim.endpoints import DEFAULT, ENDPOINTS
 
 pytestmark = pytest.mark.soak
 
-FEW, MANY = 512, 2560  # buffers; twice and ten times round the ring
-BATCH = 64  # given back together, and from one interrupt to the next: a quarter of the ring
-INSTRUCTIONS = 300  # of a buffer of 8 KiB
-CALLS = 32  # of a batch at most: half a dozen, and more while a slow board lets waits time out
-VECTOR = 32  # bytes of the widest load that valgrind knows
+FEW, MANY = 512, 2560  # buffers: twice and ten times round the ring
+BATCH = 64  # buffers given back together, and per interrupt: a quarter of the ring
+INSTRUCTIONS = 150  # for a buffer of 8 KiB
+CALLS = 32  # for a batch: half a dozen, and more while a slow board lets waits time out
+VECTOR = 32  # bytes of the widest load that valgrind supports
 
 
 def run(board, direction, buffers, *prefix):
-    """The loop of steady.c; returns its own report and what the tool said."""
+    """Run steady.c's loop; returns its own report and the output of the tool in `prefix`."""
     program = build_unchecked() / "test" / "steady"
     command = [*prefix, program, f"sim:{board.socket}", direction, str(buffers), str(BATCH)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -35,7 +35,7 @@ def run(board, direction, buffers, *prefix):
 
 
 def per_buffer(board, direction, pattern, *prefix):
-    """How many more `pattern` finds in the tool's output, for each buffer more."""
+    """How much the number that `pattern` finds grows with each buffer."""
     counts = []
     for buffers in (FEW, MANY):
         _, text = run(board, direction, buffers, *prefix)
@@ -45,7 +45,7 @@ def per_buffer(board, direction, pattern, *prefix):
 
 @pytest.mark.parametrize("direction", ["c2h", "h2c"])
 def test_a_buffer_costs_few_instructions(start_board, tmp_path, direction):
-    """At most 300; to copy it would take more than that with the widest loads and stores."""
+    """A buffer costs at most 150 instructions, fewer than a copy with the widest loads would."""
     tool = ("valgrind", "--tool=callgrind", f"--callgrind-out-file={tmp_path / 'profile'}")
     with start_board() as board:
         cost = per_buffer(board, direction, r"Collected : (\d+)", *tool)
@@ -54,7 +54,7 @@ def test_a_buffer_costs_few_instructions(start_board, tmp_path, direction):
 
 
 def test_no_buffer_allocates_memory(start_board):
-    """What is allocated is allocated at open and start, however much is moved."""
+    """Memory is allocated at open and start only, however much is moved."""
     with start_board() as board:
         assert per_buffer(board, "c2h", r"total heap usage: ([\d,]+) allocs", "valgrind") == 0
 
@@ -63,7 +63,7 @@ def test_no_buffer_allocates_memory(start_board):
 def test_system_calls_are_shared_by_a_batch(start_board, direction):
     """Only a wait and a full batch talk to the board; between them no call enters the kernel.
 
-    So the buffers of a batch share one message out, one sleep and one look at the card.
+    The buffers of a batch therefore share one message, one sleep and one look at the card.
     """
     with start_board() as board:
         calls = per_buffer(board, direction, r"^\S+\s+\S+\s+(?:\S+\s+)?(\d+)\s+(?:\d+\s+)?total$",
@@ -76,7 +76,7 @@ def test_system_calls_are_shared_by_a_batch(start_board, direction):
 
 @pytest.mark.parametrize("direction, least", [("c2h", 0.99), ("h2c", 0.98)])
 def test_the_ring_never_runs_dry(start_board, direction, least):
-    """At MPS 512 the stream is as fast as link and pins allow."""
+    """At MPS 512 the stream reaches the limit of link and pins, so the ring never runs dry."""
     ours = ENDPOINTS[DEFAULT]
     limit = {
         "c2h": limits.c2h(512, mps=512),

@@ -24,7 +24,7 @@ def place_below_tmp(monkeypatch, tmp_path):
     monkeypatch.setattr(run, "PLACE", tmp_path / "guest")
 
 
-# How a guest has a card: its name, what comes before, and how the guest is booted.
+# For each way to a card: (device name, commands before, arguments of boot()).
 WAYS = {
     "vfio": ("vfio:0000:01:00.0", [BIND], {"append": ("intel_iommu=on",), "devices": IOMMU}),
     "driver": ("/dev/litepcie0", [], {"vfio": False}),
@@ -32,15 +32,17 @@ WAYS = {
 SUITE = (
     "library {} /root/csr.json", "streams {} 64 >/out/streams",
     "steady {} c2h 600 32 >/out/c2h", "steady {} h2c 600 32 >/out/h2c",
-    "stock_style {} 300 >/out/stock", "waits {} >/out/waits",
+    "stock_style {} 300 >/out/stock", "waits {} >/out/waits", "places {} >/out/places",
+    "modes {} >/out/modes",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
-    """Registers, wide accesses, loopback in four shapes, event, reset, streams, waits for ever.
+    """The same programs pass through VFIO, without a module of ours, and behind Lanebox's driver.
 
-    Without a module of ours, and behind Lanebox's driver: the same programs, and nothing is lost.
+    They use registers, wide accesses, loopback in four shapes, event, reset, streams and waits for
+    ever, and lose nothing.
     """
     device, commands, choices = WAYS[way]
     names = [command.split()[0] for command in SUITE]
@@ -51,15 +53,28 @@ def test_every_way_to_a_card_passes_the_same_suite(start_board, way):
     assert files["streams"].decode().count("64 buffers") == 5
     assert files["stock"].decode() == "stock style: 300 buffers compared, 0 words wrong\n"
     assert files["waits"].decode().count("waits: ") == 7
+    assert files["places"].decode().count("places: ") == 2
+    assert files["modes"].decode().count("modes: ") == 4
     for direction in ("c2h", "h2c"):
         report = dict(re.findall(r"(\w+) (\d+)", files[direction].decode()))
         moved = 600 * 8192
-        # In RQ there is also what the card tells of its buffers.
+        # RQ also carries the records and status lines of the buffers.
         assert moved <= int(report["bytes"]) <= (1.01 if direction == "c2h" else 1) * moved
 
 
+def test_rings_through_vfio_lie_in_huge_pages(start_board):
+    """Rings through VFIO lie in huge pages also in this guest, which sets none aside and does not
+    hand them out by itself."""
+    reserved = "awk '/^HugePages_Total/ {exit $2}' /proc/meminfo"
+    both = "awk '/^ShmemPmdMapped/ {n += $2} END {exit n != 2 * 2048}' /proc/$user/smaps"
+    user = when("streams vfio:01:00.0 400", both)
+    with start_board() as board:
+        boot(board, [BIND, reserved, user], ("streams",), append=("intel_iommu=on",),
+            devices=IOMMU)
+
+
 def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):
-    """With MSI-X: the same suite, each message at its own vector and behind its data."""
+    """With MSI-X each cause has its own vector, and its message comes behind its data."""
     user = when("streams vfio:01:00.0 400", "grep vfio-msix /proc/interrupts >/out/messages")
     commands = [BIND, "library vfio:01:00.0 /root/csr.json", user]
     with start_msix() as board:
@@ -70,7 +85,7 @@ def test_every_cause_has_its_own_message_where_the_card_offers_that(start_msix):
 
 
 def test_a_card_is_opened_many_times_through_vfio(start_board):
-    """No descriptor or mapping is left behind, with DMA and resets between."""
+    """Many opens through VFIO, with DMA and resets between, leave no descriptor or mapping."""
     with start_board() as board:
         result = boot(board, [BIND, "cycles vfio:01:00.0 66 >/out/text"], ("cycles",),
             append=("intel_iommu=on",), devices=IOMMU)
@@ -78,7 +93,8 @@ def test_a_card_is_opened_many_times_through_vfio(start_board):
 
 
 def user_events(device, commands, lines, least, msix, **choices):
-    """Run user_events until `least` of these lines of /proc/interrupts count; which did."""
+    """Run user_events until `least` of the matching lines of /proc/interrupts count; returns which
+    ones do."""
     built = artefacts.build(DEFAULT, AXI50, msix=msix)
     events = f"user_events {device} 2 {layouts.AXI_BASE:#x}"
     counts = f"awk '/{lines}/ {{ print ($2 > 0); n += ($2 > 0) }} END {{ exit n < {least} }}'"
@@ -92,10 +108,10 @@ def user_events(device, commands, lines, least, msix, **choices):
 @pytest.mark.parametrize("msix", [False, True], ids=["msi", "msix"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_user_s_logic_calls(way, msix):
-    """Its interrupts, alone and beside the DMA's, as messages that the guest's kernel counts.
+    """The user logic's interrupts, alone and beside the DMA's, are messages that the kernel counts.
 
-    With MSI-X on a vector of its own: those of h2c, which does not run here, stay at 0. MSI has one
-    line for all.
+    With MSI-X they have a vector of their own, and that of h2c, which does not run, stays at 0. MSI
+    has one line for all.
     """
     device, commands, choices = WAYS[way]
     lines = {"vfio": "vfio-msi", "driver": "litepcie0"}[way]
@@ -103,7 +119,7 @@ def test_the_user_s_logic_calls(way, msix):
     assert found == (["0", "1", "1"] if msix else ["1"])
 
 
-# dma_test without an end, begun; and that it ended by itself, with a sentence.
+# BEGIN starts dma_test without an end; END checks that it ended by itself with an error.
 BEGIN = (
     "litepcie_util -d vfio:01:00.0 dma_test --size 100G >/dev/null 2>>/out/why & user=$!; "
     f"until {interrupted('vfio-msi')}; do kill -0 $user; sleep 0.1; done"
@@ -112,16 +128,17 @@ END = "wait $user && false || [ $? = 1 ]"
 
 
 def boot_with_tool(board, commands, **choices):
-    """With VFIO behind an IOMMU, and litepcie_util."""
+    """Boot with VFIO behind an IOMMU, and with litepcie_util."""
     util = artefacts.utility(artefacts.build(DEFAULT).headers, static=True)
     return boot(board, commands, files=[(util, "bin/litepcie_util")], append=("intel_iommu=on",),
         devices=IOMMU, **choices)
 
 
 def test_who_takes_a_card_from_vfio_waits_for_its_program(start_board):
-    """Unbound or removed while DMA runs: the program hears of it, and leaves a quiet card.
+    """If a card is unbound or removed from VFIO while DMA runs, its program ends, and DMA stops.
 
-    The tool's own unbind names the program instead. Nothing is written into memory afterwards.
+    The utility's own unbind refuses instead, and names the program. Nothing is written into memory
+    afterwards.
     """
     commands = [
         BIND, BEGIN, "litepcie_util vfio unbind 01:00.0 2>>/out/why && false || [ $? = 1 ]",
@@ -138,12 +155,12 @@ def test_who_takes_a_card_from_vfio_waits_for_its_program(start_board):
 
 
 def test_a_card_that_vanishes_from_vfio_is_noticed(start_board):
-    """All ones and no completion: the program says so and ends, and the guest removes the card."""
+    """A program on VFIO notices that its card vanished and ends; the card can be removed."""
     commands = [BIND, BEGIN, END, f"echo 1 >{CARD}/remove"]
     with start_board() as board:
         struck = []
 
-        def strike():  # when the DMA is under way
+        def strike():  # strikes when the DMA is under way
             if not struck and board.stats()["rc"]["tlps"] > 20000:
                 struck.append(board.command("fault remove"))
 
@@ -152,7 +169,8 @@ def test_a_card_that_vanishes_from_vfio_is_noticed(start_board):
 
 
 def test_a_direction_that_somebody_uses_has_a_sentence(start_board):
-    """Behind the driver two programs may have the card open, but not run one direction of it."""
+    """Two programs may have the card open behind the driver, but only one can run a direction; the
+    other gets a sentence."""
     program = "streams /dev/litepcie0 100000 >/dev/null 2>&1 & user=$!"
     begun = f"until {interrupted('litepcie')}; do kill -0 $user; sleep 0.1; done"
     test = "litepcie_util dma_test --direction c2h --size 1M 2>>/out/why && false || true"
@@ -167,10 +185,10 @@ def test_a_direction_that_somebody_uses_has_a_sentence(start_board):
 
 
 def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
-    """Not there, not bound, not permitted, taken, of another kind: each says what to do.
+    """What keeps VFIO from a card (missing, not bound, not permitted, taken) has a sentence each.
 
-    A program is killed on the way, its DMA running: the next finds a card that works. The kernel
-    takes bus mastering away from it in mid-flight, which the board must be told to forgive.
+    One program is killed while its DMA runs, and the next finds a card that works. The kernel then
+    clears bus master in mid-flight, which the board must be told to forgive.
     """
     ask = "library {} /root/csr.json 2>>/out/why && false || true"
     card = ask.format("vfio:0000:01:00.0")
@@ -202,7 +220,8 @@ def test_what_is_in_the_way_of_vfio_has_a_sentence(start_board):
 
 
 def test_without_an_iommu_vfio_says_what_to_switch_on(start_board):
-    """A guest without one; vfio-pci would refuse the binding, so that is not what is asked for."""
+    """Without an IOMMU the message names the kernel option. The card is not bound to vfio-pci here,
+    which would refuse it."""
     commands = ["library vfio:01:00.0 /root/csr.json 2>/out/why || true"]
     with start_board() as board:
         found = sentences(boot(board, commands, ("library",)))

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""VFIO by iommufd, which Debian's kernels are built without: on one that is built with it."""
+"""VFIO by iommufd, on a kernel of our own: Debian's are built without it."""
 
 import json
 
@@ -26,7 +26,7 @@ def guest():
 
 
 def test_iommufd_passes_the_same_suite(start_board):
-    """The whole suite by either interface of one kernel; the newer one is taken unasked."""
+    """The suite passes by iommufd and by type1 on one kernel; by default iommufd is used."""
     held = "[ $(ls -l /proc/$user/fd | grep -c -e ' /dev/iommu$' -e ' {}$') = 2 ]"
     commands = [
         BIND, "library vfio:01:00.0,iommufd /root/csr.json",
@@ -44,7 +44,8 @@ def test_iommufd_passes_the_same_suite(start_board):
 
 
 def test_what_is_in_the_way_of_iommufd_has_a_sentence(start_board):
-    """Not permitted, or taken, by this interface or the other; who may not open it gets type1."""
+    """A missing right and a card in use have a sentence by either interface; a user who may not
+    open iommufd gets type1."""
     ask = "library {} /root/csr.json 2>>/out/why && false || true"
     nobody = "su nobody -c '{}' 2>>/out/why && false || true"
     named, plain = "vfio:01:00.0,iommufd", "vfio:01:00.0"
@@ -77,7 +78,7 @@ def test_what_is_in_the_way_of_iommufd_has_a_sentence(start_board):
 
 
 def test_the_utility_names_the_interface_that_is_open_to_its_user(start_board):
-    """Another user may open neither at first, then type1, then the newer one; root may at once."""
+    """`vfio status` names the interface that its user may open: none, then type1, then iommufd."""
     util = artefacts.utility(artefacts.build("lanebox").headers, static=True)
     status = "su nobody -c 'litepcie_util --json vfio status 01:00.0' >/out/{}"
     commands = [

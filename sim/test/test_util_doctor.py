@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""litepcie_util dma_bench and doctor name the limit that was planted, on the board or around it."""
+"""litepcie_util dma_bench and doctor name a planted limit, on the board or in the machine."""
 
 import json
 import os
@@ -61,7 +61,8 @@ def finding(report, key):
 
 
 def test_a_whole_link_reaches_its_own_limits(card):
-    """Nothing binds but wire and interface; the round trip is the board's; ratios are near 1."""
+    """On a full link only wire and interface limit; ratios are near 1, and the round trip is the
+    board's."""
     report = card(["dma_bench", "--size", "4M"])
     assert report["round_trip_ns"] == pytest.approx(600, abs=20)
     assert report["completion_bytes"] == 256
@@ -95,7 +96,7 @@ def test_a_whole_link_reaches_its_own_limits(card):
     ids=["mps", "width", "generation", "latency", "completions", "stalls"],
 )  # fmt: skip
 def test_what_was_planted_is_what_binds(card, options, key, words, bound):
-    """The one limit, in words with its numbers, with something to do about it, and no other."""
+    """doctor names exactly the planted limit, with its numbers and a remedy."""
     report = card(["doctor"], *options)
     assert keys(report, "binds") == {key}
     assert words in finding(report, key)["what"] and finding(report, key)["lift"]
@@ -110,7 +111,7 @@ def test_what_was_planted_is_what_binds(card, options, key, words, bound):
 
 
 def build_machine(root, card=None, port=None, group="identity", **files):
-    """A desktop in which nothing costs anything, but for what is given."""
+    """A desktop in which nothing limits the card, except what the arguments change."""
     machine = Machine(root)
     machine.add(PORT, vendor=0x8086, device=1, driver="pcieport", config=config_space(
         **{"mrrs": 128, **(port or {})}))  # fmt: skip
@@ -136,7 +137,8 @@ def look(card, root, *options):
 
 
 def test_a_machine_that_costs_nothing_has_no_findings(card, tmp_path):
-    """And its facts are reported: the path from the card to the root, driver, IOMMU."""
+    """A good machine has no findings; its path from the card to the root, driver and IOMMU are
+    reported."""
     build_machine(tmp_path)
     report = look(card, tmp_path)
     assert keys(report, "binds", "costs") == set()
@@ -163,7 +165,7 @@ PLANTED = {
 
 @pytest.mark.parametrize("key", PLANTED)
 def test_what_was_planted_around_the_card_is_named(card, tmp_path, key):
-    """That one and no other, with a way to lift it."""
+    """doctor names exactly what was planted in the machine, with a remedy."""
     plant, words = PLANTED[key]
     build_machine(tmp_path, **plant)
     report = look(card, tmp_path)
@@ -171,12 +173,29 @@ def test_what_was_planted_around_the_card_is_named(card, tmp_path, key):
     assert words in finding(report, key)["what"] and finding(report, key)["lift"]
 
 
+def test_a_port_that_qemu_makes_up_is_not_blamed(card, tmp_path):
+    """QEMU's port is not blamed for its MPS of 128 and its link: no TLP passes it, and nobody could
+    change them."""
+    build_machine(tmp_path, port={"mps": 128, "mps_supported": 128, "possible": (1, 1)})
+    (tmp_path / "sys/bus/pci/devices" / PORT / "vendor").write_text("0x1b36\n")
+    report = look(card, tmp_path)
+    assert keys(report, "binds", "costs") == set()
+    assert PORT not in finding(report, "mps")["lift"]
+
+
+def test_a_simulated_card_is_told_nothing_that_only_a_machine_has(card):
+    """For a simulated card doctor suggests how to start the board, and nothing of a machine."""
+    report = card(["doctor", "--look"])
+    assert [f["key"] for f in report["findings"]] == ["mps"]
+    assert finding(report, "mps")["lift"] == "start the board with MPS=512"
+
+
 @pytest.mark.parametrize("rcb, words", [
     (64, "boundary is 64 bytes: if the host cuts its answers there, h2c gets at most 5.93"),
     (128, "boundary is 128 bytes: if the host cuts its answers there, h2c gets at most 6.73"),
 ])
 def test_where_the_host_may_cut_its_answers_is_noted(card, tmp_path, rcb, words):
-    """By the root port's Link Control; the card's own may say something else."""
+    """The read completion boundary is that of the root port's Link Control, not the card's."""
     build_machine(tmp_path, port={"rcb": rcb}, card={"rcb": 192 - rcb})
     report = look(card, tmp_path)
     assert [step["rcb_bytes"] for step in report["path"]] == [192 - rcb, rcb]
@@ -184,14 +203,14 @@ def test_where_the_host_may_cut_its_answers_is_noted(card, tmp_path, rcb, words)
 
 
 def test_a_card_for_four_lanes_misses_nothing_in_a_slot_of_four(card, tmp_path):
-    """What it can do itself is what counts."""
+    """A card with four lanes in a slot of four is not reported: its own width is what counts."""
     narrow = {"possible": (3, 4), "lanes": 4}
     build_machine(tmp_path, port=narrow, card=narrow)
     assert keys(look(card, tmp_path, "--link-width", "4"), "binds", "costs") == set()
 
 
 def test_the_card_of_another_node_is_named(card, tmp_path):
-    """The node of the CPU that runs the utility, wherever that is, is not the card's."""
+    """A card at another NUMA node than the CPU that runs the utility is named."""
     build_machine(tmp_path)
     for cpu in os.sched_getaffinity(0):
         (tmp_path / f"sys/devices/system/node/node0/cpu{cpu}").mkdir(parents=True)
@@ -202,7 +221,7 @@ def test_the_card_of_another_node_is_named(card, tmp_path):
 
 
 def test_the_slot_that_narrows_the_link_is_named(card, tmp_path):
-    """A bridge that can do less is what to replace, and so is one with a small payload."""
+    """A bridge that narrows the link, or supports only a small payload, is named."""
     build_machine(tmp_path, port={"possible": (3, 4), "mps_supported": 128, "mps": 128},
                   card={"mps": 128, "lanes": 4})  # fmt: skip
     report = look(card, tmp_path, "--link-width", "4", "--mps", "128")
@@ -212,7 +231,7 @@ def test_the_slot_that_narrows_the_link_is_named(card, tmp_path):
 
 
 def test_a_disabled_idle_state_does_not_cost(card, tmp_path):
-    """Only what is allowed counts, and no huge pages are only worth a note."""
+    """A disabled idle state is no finding, and missing huge pages are only a note."""
     files = {**DEEP, f"{CPU}/cpuidle/state1/disable": "1",
              "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages": "0"}  # fmt: skip
     build_machine(tmp_path, **files)
@@ -225,17 +244,17 @@ def test_a_disabled_idle_state_does_not_cost(card, tmp_path):
 
 
 def test_a_board_is_reset_and_answers_again(card):
-    """It has no PCI function here: the library's own reset, and then its identifier."""
+    """`reset` of a simulated card, which has no PCI function, uses the library's reset."""
     report = card(["reset"])
     assert report["address"] is None and "anebox" in report["identifier"]
 
 
 @pytest.mark.parametrize("writes", [0, 1, 2])
 def test_refused_writes_of_registers_are_named(card, writes):
-    """Bytes written to a register are lost: doctor says how many dwords, and what would do.
+    """doctor counts register writes of less than a dword, which the card refuses, and says why.
 
-    A client of its own would not do here: the board resets the card between two clients. So some of
-    the utility's own writes reach the card without their last byte.
+    The writes must be the utility's own, because the board resets the card between two clients.
+    Faults therefore strike the last byte of some of them.
     """
     faults = ["--fault=wrong-be:1", "--fault=hole-be:2"][:writes]
     report = card(["doctor"], *faults)
@@ -249,7 +268,7 @@ def test_refused_writes_of_registers_are_named(card, writes):
 
 
 def test_info_says_what_the_build_has(card):
-    """Out of the card's own table, and the same as in the build's csr.json."""
+    """`info` has from the card's own table what the build's csr.json says."""
     found = card(["info"])["endpoint"]
     csr = json.loads((ROOT / "build" / "sim" / "csr.json").read_text())
     memories = csr["memories"]

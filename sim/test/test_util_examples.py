@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every example of litepcie_util's manual page and of its --help, run as it stands there."""
+"""Every example in litepcie_util's manual page and --help runs as it stands there."""
 
 import os
 import re
@@ -21,18 +21,18 @@ from sysfs_standin import Machine  # noqa: E402
 
 USER = ROOT / "software" / "user"
 CARD = "0000:22:00.0"
-# Where an example names no device, the card is the board; a -d behind that one wins.
+# An example without a device gets the board as its card; a later -d overrides that.
 UTILITY = '#!/bin/sh\nexec {util} -d sim:build/board.sock "$@"\n'
 
 
 def of_the_page():
-    """The lines that the section EXAMPLES shows."""
+    """The command lines in the manual page's section EXAMPLES."""
     section = (USER / "litepcie_util.1").read_text().split(".Sh EXAMPLES")[1].split("\n.Sh")[0]
     return re.findall(r"^\.Dl (.+)$", section, re.MULTILINE)
 
 
 def of_the_help():
-    """What stands behind "example:" in the texts of the program."""
+    """The command lines behind "example:" in the program's help texts."""
     texts = [path.read_text() for path in sorted((USER / "litepcie_util").glob("*.c"))]
     endings = [end for text in texts for end in re.split(r'"examples?:\\n"', text)[1:]]
     return [line for end in endings for line in re.findall(
@@ -41,7 +41,7 @@ def of_the_help():
 
 @pytest.fixture
 def place(tmp_path):
-    """A folder with build/board.sock, a machine with a card, and the programs that they name."""
+    """A folder with build/board.sock, a stand-in for a machine with a card, and the programs."""
     built = artefacts.build("lanebox")
     machine = Machine(tmp_path / "machine")
     machine.add(CARD, driver="litepcie", group=16)
@@ -58,26 +58,27 @@ def place(tmp_path):
 
 
 def examples():
-    """Each once; those that take their time are for `make soak`."""
-    return [pytest.param(line, marks=pytest.mark.soak if re.search("64M|latency", line) else ())
+    """Each example once; slow ones are for `make soak`."""
+    long = re.compile("64M|latency|interval|sweep")
+    return [pytest.param(line, marks=pytest.mark.soak if long.search(line) else ())
             for line in dict.fromkeys([*of_the_page(), *of_the_help()])]  # fmt: skip
 
 
 @pytest.mark.parametrize("command", examples())
 def test_an_example_does_what_it_says(place, command):
-    """It ends with status 0 in every part of a pipe, and has something to say but for poke."""
+    """An example ends with status 0 in every part of a pipe, and prints something, except poke."""
     environment = {**os.environ, "PATH": f"{place / 'bin'}:{os.environ['PATH']}",
                    "LITEPCIE_ROOT": str(place / "machine")}  # fmt: skip
     done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=place, env=environment,
         capture_output=True, text=True, timeout=600)  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() != "null"  # a key that is not in the report
+    assert done.stdout.strip() != "null"  # the key that jq asks for is missing in the report
     written = [path for path in place.glob("*.json") if path.stat().st_size]
     assert "poke" in command or done.stdout or written
 
 
 def test_there_is_an_example_of_each_command():
-    """And none that this file did not see."""
+    """Each command has an example in its help text."""
     names = {path.stem[4:] for path in (USER / "litepcie_util").glob("cmd_*.c")}
     names = {"scratch_test" if name == "scratch" else name for name in names}
     helped = " ".join(of_the_help())

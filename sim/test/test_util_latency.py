@@ -15,8 +15,8 @@ from sim.measure import Conditions
 from sim.trace.tlp import load
 
 SIZES = [64, 128, 256, 512, 1024, 2048, 4096]
-NOTICES = 0x2_0000_0000  # from here on: software/user/liblitepcie/sim.h
-DOORBELL = 3  # writes; the board may put a few cycles between them, as messages come in
+NOTICES = 0x3_0000_0000  # first address of notices, from software/user/liblitepcie/sim.h
+DOORBELL = 3  # writes; the board may leave a few cycles between them
 
 
 def measured(count, *options, endpoint="lanebox"):
@@ -30,7 +30,7 @@ def measured(count, *options, endpoint="lanebox"):
 
 
 def test_the_times_are_those_of_the_trace(tmp_path):
-    """For every size, doorbell to the end of the last write, as the TLPs passed the pins."""
+    """For every size the time from doorbell to the last write is that of the trace."""
     trace = tmp_path / "trace.pcapng"
     rows = measured(4, "--tlp-log", str(trace))
     found = {size: [] for size in SIZES}
@@ -42,7 +42,7 @@ def test_the_times_are_those_of_the_trace(tmp_path):
             if wanted == back:  # the first read of a transfer
                 rung, wanted, back = writes[-DOORBELL], 0, 0
             wanted += 4 * tlp.dwords
-        # What the library's own run was told of lies apart from the rings.
+        # Notices of the library's own run are at NOTICES, apart from the rings.
         if (tlp.interface, tlp.kind) == ("RQ", "MWr") and tlp.address < NOTICES:
             back += len(tlp.payload)
             if back == wanted and back in found:
@@ -56,13 +56,13 @@ def test_the_times_are_those_of_the_trace(tmp_path):
 
 @pytest.mark.parametrize("endpoint", ["lanebox", "litepcie"])
 def test_the_times_to_the_interrupt_are_those_of_the_trace(tmp_path, endpoint):
-    """For every size, from h2c's doorbell in its register to the message as it passed the pins."""
+    """For every size the time from h2c's doorbell in its register to the MSI is the trace's."""
     trace = tmp_path / "trace.pcapng"
     rows = measured(4, "--tlp-log", str(trace), endpoint=endpoint)
     found = {size: [] for size in SIZES}
     tlps = list(load(trace))
     writes = [tlp for tlp in tlps if (tlp.interface, tlp.kind) == ("CQ", "MWr")]
-    # The stamps of doorbell and message both come a cycle after what is seen here.
+    # The stamps of doorbell and message are both a cycle later than the times here.
     reached = {tlp.ns: at for tlp, at in arrivals(writes, endpoint)}
     rung, wanted = 0, 0
     for tlp in tlps:
@@ -81,7 +81,8 @@ def test_the_times_to_the_interrupt_are_those_of_the_trace(tmp_path, endpoint):
 
 
 def test_percentiles_are_in_order_and_the_histogram_is_whole():
-    """Longer transfers take longer; nothing is quoted of the host's clock."""
+    """Percentiles are in order, histograms are complete, longer transfers take longer, and no row
+    has the host's clock."""
     rows = measured(20)
     for end in ("interrupt", "dma"):
         medians = [rows[f"{end}/{size}"]["value"] for size in SIZES]
@@ -96,7 +97,7 @@ def test_percentiles_are_in_order_and_the_histogram_is_whole():
 
 
 def test_slower_memory_shows_in_full():
-    """Two microseconds more for a read are two more for each transfer."""
+    """A read latency of two microseconds more makes each transfer that much longer."""
     near, far = measured(3), measured(3, "--read-latency", "2600")
     for name in ("interrupt/64", "interrupt/512", "dma/64", "dma/512"):
         delta = far[name]["value"] - near[name]["value"]

@@ -33,7 +33,7 @@ def rows():
 
 
 def test_a_read_brings_its_size_in_each_round_trip(rows):
-    """From 4 to 64 bytes as one TLP: sixteen times the rate; the limit is size over round trip."""
+    """A read of 4 to 64 bytes is one TLP, and its rate is its size per round trip."""
     for size in READS:
         row = rows[f"read_access/{size}"]
         assert row["binds"] == "one read in flight"
@@ -43,14 +43,14 @@ def test_a_read_brings_its_size_in_each_round_trip(rows):
 
 
 def test_a_call_for_each_word_is_as_slow_as_its_words(rows):
-    """The article's first experiment: whatever is asked for at once, 4 bytes travel at a time."""
+    """With a call for each word the rate is that of 4 bytes per round trip, whatever the size."""
     rates = [rows[f"read_call/{size}"]["value"] for size in (8, 64, 128, 512, 1024, 4096)]
     assert rates == pytest.approx([rows["read_access/4"]["value"]] * 6, rel=0.03)
     assert all(rows[f"read_call/{size}"]["ratio"] <= 1.01 for size in (8, 4096))
 
 
 def test_what_this_host_cannot_do_says_why_in_place_of_a_number(rows):
-    """Nothing of a simulated board is mapped: no number, a sentence, and all rows are there."""
+    """A simulated board cannot be mapped: those rows have a sentence in place of a number."""
     refused = {name for name, row in rows.items() if row["value"] is None}
     assert refused == {
         "read_mapped/4", "read_mapped/8", "write_mapped/4", "write_mapped/8", "write_combined/64",
@@ -61,17 +61,18 @@ def test_what_this_host_cannot_do_says_why_in_place_of_a_number(rows):
 
 
 def test_what_binds_is_not_the_limit_when_it_is_far(rows):
-    """Single stores of this host, and threads that it serves one by one, are far from theirs."""
+    """Where the limit is far away the row names what limits instead: this host's single stores, or
+    its serving one thread at a time."""
     for size in READS:
         row = rows[f"write_access/{size}"]
         assert row["ratio"] < 0.5 and row["binds"] == "the host's own stores"
     assert rows["write_access/64"]["limit"] == pytest.approx(5333.33, abs=0.01)
     assert rows["read_threads/8"]["limit"] == pytest.approx(8 * rows["read_access/8"]["limit"])
-    assert rows["read_threads/8"]["binds"] == "the host, which makes one access at a time"
+    assert rows["read_threads/8"]["binds"] == "one access at a time"
 
 
 def test_a_longer_round_trip_halves_the_rates():
-    """Measured, not assumed: rate and limit both follow the host."""
+    """With twice the round trip a read's rate and its limit both halve, so neither is assumed."""
     row = bench("--mmio-rtt", "1450")["read_access/64"]
     assert row["access_ns"] == pytest.approx(1500, abs=40)
     assert 0.95 < row["ratio"] <= 1.01

@@ -31,7 +31,7 @@ class Tlp:
     ns: float
     interface: str  # CQ, CC, RQ or RC
     kind: str  # MRd, MWr, MSI, Cpl, CplD
-    address: int  # the low bits of it for completions
+    address: int  # of a completion only the low bits
     dwords: int
     tag: int
     first_be: int = 0
@@ -39,7 +39,7 @@ class Tlp:
     byte_count: int = 0
     status: int = 0
     latency: float | None = None  # of a completion: ns since its request
-    span: float | None = None  # ns at the pins, where that is more than the beats take
+    span: float | None = None  # ns at the pins, if more than its beats take
 
     @property
     def enables(self):

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Writes TLPs that no board of ours sends to the trace named on the command line (test_trace_file).
+// Writes TLPs that no board of ours sends to the trace file named on the command line
+// (test_trace_file.py).
 
 #include "pcie4/tlp_log.hpp"
 
@@ -44,7 +45,7 @@ int main(int argc, char **argv) {
         at += 4;
         log.write(interface, at * kNanosecond, at * kNanosecond, tlp);  // no span was seen
     };
-    // One tag for both sides: a completion finds the request of its own.
+    // Both sides use the same tag: a completion must find the request of its own side.
     write("RQ", request(TlpType::MemRead, 0x1'0000'0000, 2, 7));
     write("CQ", request(TlpType::MemRead, 0xe000'0000, 1, 7));
     write("RC", completion(1, 6, 7));     // 3 of 6 bytes: the address ends in 1

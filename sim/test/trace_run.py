@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A short run of the board whose every TLP is known, recorded as text and as pcapng.
+"""A short run of the board whose every TLP is known, recorded as text or as pcapng.
 
-Host accesses, a page each way below and above 4 GiB with an interrupt, and a read that is refused.
+It has host accesses, a page each way below and above 4 GiB with an interrupt, and a read that is
+refused.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from board_builds import ROOT, build_executable, register_map
 from board_client import BAR0_ADDRESS, HIGH_MEMORY, slices, wait_until
 from board_process import WatchedBoard
 
-# Each of pytest's workers records its own: another may be reading.
+# Each of pytest's workers has its own folder, because another may be reading its file.
 FOLDER = ROOT / "build" / "tests" / "trace" / os.environ.get("PYTEST_XDIST_WORKER", "alone")
 LOW_MEMORY = 0x1000_0000
 NOWHERE = 0x7_0000_0000
@@ -29,7 +30,7 @@ SCRATCH = 0x1234_5678, 0xCAFE_F00D
 @dataclass(frozen=True)
 class Recording:
     path: Path
-    data: list[bytes]  # through the DMA's loopback, by page
+    data: list[bytes]  # the pages that went through the DMA's loopback
     sources: list[int]
     sinks: list[int]
     scratch: int  # the bus address of the register that the host wrote and read
@@ -37,7 +38,7 @@ class Recording:
 
 @functools.cache
 def recording(suffix: str = "pcapng") -> Recording:
-    """Recorded once a session; the file's suffix is what the board goes by."""
+    """Make the recording, once a session; the suffix of the file decides its format."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     path = FOLDER / f"run.{suffix}"
     rng = random.Random(3)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests of liblitepcie in a guest share: its test programs, and a machine with VFIO."""
+"""Shared by the tests of liblitepcie in a guest: its test programs, and a machine with VFIO."""
 
 import functools
 import subprocess
@@ -17,13 +17,13 @@ from sim.guest import modules, run
 CARD = "/sys/bus/pci/devices/0000:01:00.0"
 IOMMU = ("-device", "intel-iommu,intremap=on,caching-mode=on")
 
-# Bind as `litepcie_util vfio bind` does, but without a test of that in the way.
+# Binds the card as `litepcie_util vfio bind` does, without depending on that command.
 BIND = f"echo vfio-pci >{CARD}/driver_override; echo 0000:01:00.0 >/sys/bus/pci/drivers_probe"
 
 
 @functools.cache
 def programs():
-    """The folder of the test programs, without shared libraries."""
+    """Build the test programs statically; returns their folder."""
     out = ROOT / "build" / "test-software-static"
     command = ["make", "-s", "-C", ROOT / "software" / "user", "STATIC=1", f"OUT={out}", "tests"]
     with locked(out.with_suffix(".lock")):
@@ -33,9 +33,9 @@ def programs():
 
 
 def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, **choices):
-    """Run commands in a guest with these programs, and with VFIO's modules if that is wanted.
+    """Run commands in a guest with these programs, and with VFIO's modules if `vfio`.
 
-    guest  one of the caller's own, in place of Debian's kernel with or without the driver
+    guest  a guest of the caller's own, in place of Debian's kernel with or without the driver
     csr    csr.json of the gateware, if it is not the default
     """
     files = [(programs() / name, f"bin/{name}") for name in names] + list(files)
@@ -53,16 +53,16 @@ def boot(board, commands, names=(), files=(), vfio=True, guest=None, csr=None, *
 
 
 def when(program, command):
-    """Run the program, and the command until it succeeds while the program runs."""
+    """Shell text: run the program, and the command again and again until it succeeds meanwhile."""
     return (f"{program} >/dev/null & user=$!; until {command}; do kill -0 $user; sleep 0.1; done; "
         "wait $user")  # fmt: skip
 
 
 def interrupted(name):
-    """A command that succeeds once an interrupt of this name has come to the one processor."""
+    """Shell text that succeeds once an interrupt of this name has occurred (on one processor)."""
     return f"awk '/{name}/ {{ n += $2 }} END {{ exit !n }}' /proc/interrupts"
 
 
 def sentences(result):
-    """What programs wrote to /out/why."""
+    """The lines that programs wrote to /out/why."""
     return result.files["why"].decode().splitlines()

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A vfio-user client in the standard library, strict enough to test a server with.
 
-Every reply is matched by its message number, since a BAR read is answered later than the message
-behind it. Requests from the server are served whenever the client waits. Not made for speed.
+Every reply is matched by its message number, because the reply to a BAR read may come after that to
+a later message. Requests from the server are served whenever the client waits. The client is not
+made for speed.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ TIMEOUT = 20  # seconds of wall time after which a board that does not answer is
 
 
 class VfioClient:
-    """One connection. `memory_of(address, count)` answers the server's DMA_READ; without it the
+    """One connection. `memory_of(address, count)` answers the server's DMA_READ. Without it the
     client does not announce that it can be asked."""
 
     def __init__(self, path, memory_of=None, greet=True):
@@ -54,7 +55,7 @@ class VfioClient:
     # Messages ----------------------------------------------------------------------------------
 
     def send(self, command, body=b"", fds=(), flags=0, size=None):
-        """Send a request and return its number; `size` overrides the header's honest one."""
+        """Send a request; returns its number. `size` overrides the size in the header."""
         self._number = (self._number + 1) & 0x7FFF
         size = HEADER.size + len(body) if size is None else size
         message = HEADER.pack(self._number, command, size, flags, 0) + body
@@ -65,7 +66,7 @@ class VfioClient:
         return self._number
 
     def reply(self, number):
-        """Wait for the reply to request `number`; its error becomes an OSError."""
+        """Wait for the reply to request `number`; an error in it becomes an OSError."""
         while number not in self._replies:
             self._receive()
         flags, error, body = self._replies.pop(number)
@@ -108,7 +109,7 @@ class VfioClient:
             self._receive()
 
     def closed_within(self, seconds):
-        """Has the board ended the connection? Replies that are still there are read first."""
+        """Whether the board ends the connection in time; replies still there are read first."""
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if not select.select([self.socket], [], [], 0.05)[0]:
@@ -131,11 +132,11 @@ class VfioClient:
         self.capabilities = json.loads(body[4:].rstrip(b"\0"))["capabilities"]
 
     def device_info(self):
-        """flags, number of regions, number of interrupt kinds."""
+        """(flags, number of regions, number of interrupt kinds)."""
         return struct.unpack("<IIII", self.call(DEVICE_INFO, struct.pack("<IIII", 16, 0, 0, 0)))[1:]
 
     def region_info(self, index):
-        """flags and size."""
+        """(flags, size) of a region."""
         body = self.call(REGION_INFO, struct.pack("<IIIIQQ", 32, 0, index, 0, 0, 0))
         _, flags, _, _, size, _ = struct.unpack("<IIIIQQ", body)
         return flags, size
@@ -148,14 +149,14 @@ class VfioClient:
         return self.reply(self.send_read(region, offset, count))[ACCESS.size :]
 
     def send_read(self, region, offset, count):
-        """A read without waiting for its reply, which `reply` then yields."""
+        """Send a read without waiting; returns the number for `reply`."""
         return self.send(REGION_READ, ACCESS.pack(offset, region, count))
 
     def read_many(self, region, offsets, count):
-        """Reads in flight together, sent as fast as the board takes them; their data in order."""
+        """Send reads as fast as the board takes them; returns their data in order."""
         numbers = []
         for offset in offsets:
-            while select.select([self.socket], [], [], 0)[0]:  # or the board could not answer
+            while select.select([self.socket], [], [], 0)[0]:  # make room for its replies
                 self._receive()
             numbers.append(self.send_read(region, offset, count))
         return [self.reply(number)[ACCESS.size :] for number in numbers]

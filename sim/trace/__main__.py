@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads a trace of TLPs that the board has recorded (`--tlp-log FILE.pcapng`).
 
-python -m sim.trace FILE                          what was in it: counts, rates, latencies
+python -m sim.trace FILE                          what was in it: counts, times, latencies
 python -m sim.trace FILE --text                   a line for each TLP
 python -m sim.trace FILE --perfetto -o FILE.json  a timeline for ui.perfetto.dev
 """
@@ -48,7 +48,7 @@ def window(tlps: Iterator[Tlp], first: int, last: int | None) -> Iterator[Tlp]:
 
 @contextlib.contextmanager
 def opened(path: Path | None) -> Iterator[TextIO]:
-    """The output; a file that was begun is not left behind by a failure."""
+    """The output: a file, or standard output without a path. A failure leaves no partial file."""
     if path is None:
         yield sys.stdout
         return
@@ -67,7 +67,7 @@ def main() -> int:
         with opened(args.output) as out:
             FORMS[args.form](window(load(args.file), args.first, args.last), out)
     except BrokenPipeError:
-        sys.stderr.close()  # or the interpreter complains about the pipe once more
+        sys.stderr.close()  # else the interpreter prints a second error about the pipe
         return 0
     except (SimError, OSError) as error:
         print(f"trace: {error}", file=sys.stderr)

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the host's memory held when a trace began, from what the card read and wrote.
+"""The contents of host memory when a trace began, derived from the card's reads and writes.
 
-Promises: every byte that the card read before writing it, in pages; everything else is zero. A
-trace in which the host rewrote such a byte is refused: when it did so is not on the link.
+Promises: the contents, in pages, have every byte that the card read before it wrote that byte; all
+others are zero. A trace in which the host changed such a byte later is refused, since the time of a
+host's own write to memory cannot be seen on the link.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ PAGE = 4096
 
 
 class Page:
-    """`initial` at the trace's begin, `now` as of the TLP looked at; `known` marks its bytes."""
+    """A page: its contents `initial` when the trace began, and `now` at the present TLP.
+
+    `known` is 1 for each byte that the card has read or written.
+    """
 
     def __init__(self) -> None:
         self.initial, self.now, self.known = bytearray(PAGE), bytearray(PAGE), bytearray(PAGE)
@@ -34,7 +38,7 @@ class HostMemory:
                 self._read(tlp, read)
 
     def _pieces(self, address: int, data: bytes) -> Iterable[tuple[Page, int, bytes]]:
-        """The data by page, for a TLP may cross one where a rule was broken."""
+        """(page, offset in it, bytes) of the data: a TLP that breaks a rule may cross pages."""
         while data:
             at = address % PAGE
             part, data = data[: PAGE - at], data[PAGE - at :]
@@ -70,7 +74,7 @@ class HostMemory:
                 )
 
     def regions(self) -> Iterable[tuple[int, bytes]]:
-        """(address, contents) of stretches of adjacent pages."""
+        """(bus address, initial contents) of each stretch of adjacent pages."""
         stretch: list[int] = []
         for address in [*sorted(self.pages), None]:
             if stretch and address != stretch[-1] + PAGE:

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packets of a pcapng file, as the board writes it and as Wireshark saves it again.
+"""Reads packets from a pcapng file that the board has written or that Wireshark has saved again.
 
-Promises: both byte orders, any time resolution in powers of ten; a file whose end was cut off (a
-board that was killed) yields the packets before the cut. Does not read compressed files.
+Promises: both byte orders and any time resolution in powers of ten are read. A file whose end is
+cut off (the board was killed) yields the packets before the cut. Compressed files are not read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ BYTE_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 LINK_TYPE_USER0 = 147
 OPTION_COMMENT, OPTION_NAME, OPTION_RESOLUTION = 1, 2, 9
 SPAN = re.compile(rb"pins (\d+) ns")
-MICROSECONDS = 6  # what a file without the option means
+MICROSECONDS = 6  # resolution of an interface without the option: 10^-6 s
 
 
 class TraceError(SimError):
@@ -40,7 +40,7 @@ class Interface:
 def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
     """(interface's name, nanoseconds, bytes, span) of every packet, in the order of the file.
 
-    The span is the time at the pins, None where it is no longer than the beats take.
+    `span` is the TLP's time at the pins in ns; None if it was no longer than its beats take.
     """
     interfaces: list[Interface] = []
     for kind, order, body in _blocks(path):
@@ -60,7 +60,7 @@ def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, str, bytes]]:
-    """(type, byte order, what stands between the two lengths) of every block."""
+    """(type, byte order, the bytes between the two length fields) of every block."""
     order = ""
     with open(path, "rb") as file:
         while head := file.read(12):

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A trace as a timeline: Trace Event JSON, which Perfetto and chrome://tracing open.
 
-One track for each interface with a slice for each TLP, one for each tag with a slice from request
-to last completion, flows between the two, and counters of outstanding reads.
+Each interface has a track with a slice for each TLP. Each tag has a track with a slice from request
+to last completion. Flows connect requests and completions; counters show outstanding reads.
 
-A slice begins when the first beat is shown and ends when the last one is taken, stalls and all.
-Only on RC two completions may share a beat: the second one's slice waits for the first one's end.
+A slice begins when the first beat is shown and ends when the last one is taken, stalls included. On
+RC two completions may share a beat: the second one's slice then begins at the first one's end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ CYCLE_NS = 4  # user_clk
 BEAT_BYTES = 32
 DESCRIPTOR_BYTES = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12, "MSI": 0}
 TRACKS = {"CQ": 1, "CC": 2, "RQ": 3, "RC": 4, "MSI": 5}
-LAST_BEAT = {"RQ", "CC", "MSI"}  # the time is that of the last beat
+LAST_BEAT = {"RQ", "CC", "MSI"}  # interfaces whose TLPs have the time of their last beat
 PID = 1
 
 Event = dict[str, object]
@@ -78,7 +78,7 @@ def _tracks() -> Iterator[Event]:
 
 
 def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
-    """First and end of the TLP's beats, in ns."""
+    """Begin and end of the TLP's beats in ns; `free_from`: end of the TLP before it."""
     length = DESCRIPTOR_BYTES[tlp.interface] + len(tlp.payload)
     took = tlp.span or max(1, -(-length // BEAT_BYTES)) * CYCLE_NS
     if tlp.interface in LAST_BEAT:
@@ -88,7 +88,7 @@ def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
 
 
 def _at(ns: int) -> float:
-    """The format counts in microseconds."""
+    """A time in the format's unit, microseconds."""
     return ns / 1000
 
 

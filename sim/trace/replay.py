@@ -5,12 +5,13 @@
 
     python -m sim.trace.replay FILE.pcapng [--mps 256] [--mrrs 512] [--ignore device_time]
 
-The host's requests (CQ) are made again in their order, each after the card has made as many
-requests as it had made before it in the trace; memory holds what the card read (RC). Compared:
-every completion (CC), the card's reads and its writes with their data, each in order, and the
-number of interrupts. Not compared: times, and how reads, writes and completions interleave; nor is
-a free-running ring, which the host's software refills unseen. `--ignore` names registers whose
-values depend on time, by the beginnings of their names. Exit status: 0 the same, 1 not.
+The host's requests (CQ) are made again in their order. Each waits until the card has made as many
+requests as it had made before this one in the trace. Memory holds the data that the card read (RC).
+Compared: every completion (CC), the card's reads and its writes with their data, each in order, and
+the number of interrupts. Not compared: times, and how reads, writes and completions interleave. A
+free-running ring cannot be replayed: the host's software refills it, which no TLP shows. `--ignore`
+names registers whose values depend on time, by prefixes of their names. Exit status: 0 the same, 1
+not.
 """
 
 from __future__ import annotations
@@ -38,13 +39,16 @@ from sim.trace.tlp import Tlp, load, matched
 BAR0_BYTES = 0x20000
 BAR0_REGISTER, COMMAND, CAPABILITIES = 0x10, 0x04, 0x34
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
-PATIENCE = 5  # seconds of wall time for what the card did in the trace
-SHOWN = 5  # differences
+PATIENCE = 5  # seconds of wall time that the card may take until its next request or interrupt
+SHOWN = 5  # differences that are printed
 
 
 @dataclass(frozen=True)
 class Access:
-    """A host request as bytes: `data` is None for a read. `before`: RQ TLPs that came earlier."""
+    """A host request: `offset` in BAR0 and `size` in bytes, `data` None for a read.
+
+    `before`: how many TLPs the card had sent on RQ before it.
+    """
 
     offset: int
     size: int
@@ -93,7 +97,7 @@ class Host:
     def __init__(self, board: BoardProcess, recorded: Recorded, mps: int, mrrs: int):
         self.board, self.recorded = board, recorded
         self.client = VfioClient(board.socket)
-        self.seen = 0  # RQ TLPs when we looked last
+        self.seen = 0  # TLPs on RQ, by the board's latest statistics
         for address, contents in recorded.memory.regions():
             self._map(address, contents)
         self._enumerate(mps, mrrs)
@@ -135,11 +139,14 @@ class Host:
                 self.client.read(BAR0, access.offset, access.size)
             else:
                 self.client.write(BAR0, access.offset, access.data, posted=True)
-        self.client.read(CONFIG, 0, 4)  # what was posted has been taken
+        self.client.read(CONFIG, 0, 4)  # answered: the board has taken all posted writes
         self.wait_for(self.recorded.card_requests, self.recorded.interrupts)
 
     def wait_for(self, requests: int, interrupts: int = 0) -> None:
-        """Until the card has made so many; one that does not is found by the comparison."""
+        """Wait until the card has made so many requests and interrupts.
+
+        Returns after PATIENCE, too: the comparison then finds what is missing.
+        """
         deadline = time.monotonic() + PATIENCE
         while self.seen < requests or interrupts:
             stats = self.board.stats()
@@ -152,7 +159,7 @@ class Host:
 
 
 def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: list[str]):
-    """The TLPs of a board that was played to."""
+    """Replay the trace to a new board; returns the TLPs that the board recorded."""
     with tempfile.TemporaryDirectory(prefix="lanebox-replay-") as directory:
         path = Path(directory) / "replay.pcapng"
         options = ["--rules", "warn", "--tlp-log", str(path), *options]
@@ -169,7 +176,7 @@ def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: lis
 
 
 def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
-    """What is compared, by kind. `ignored`: bus addresses whose completions' data is not."""
+    """The values to compare, by kind. `ignored`: bus addresses whose read data is left out."""
     found = defaultdict(list)
     for tlp, read in matched(tlps):
         if tlp.interface == "CC":
@@ -185,7 +192,7 @@ def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
 
 
 def differences(recorded: dict[str, list[tuple]], played: dict[str, list[tuple]]) -> list[str]:
-    """A sentence for each."""
+    """A sentence for each difference."""
     found = []
     for kind in sorted({*recorded, *played}):
         old, new = recorded.get(kind, []), played.get(kind, [])
@@ -203,7 +210,7 @@ def _show(fields: tuple) -> str:
 
 
 def addresses(gateware: Path, prefixes: list[str], bar0: int) -> set[int]:
-    """Bus addresses of the registers whose names begin so."""
+    """Bus addresses of all registers whose names begin with one of `prefixes`."""
     registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
     found = set()
     for prefix in prefixes:

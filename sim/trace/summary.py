@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was in a trace: TLPs, payload and rate by interface and kind, and how long reads took."""
+"""A summary of a trace: TLPs, payload and times by interface and kind, and how long reads took."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim.trace.tlp import Read, Tlp, matched
 
 @dataclass
 class Tally:
-    """TLPs of one kind on one interface."""
+    """TLPs of one kind on one interface: number, payload bytes, ns of the first and the last."""
 
     first: int
     last: int = 0
@@ -28,7 +28,7 @@ class Tally:
 
 
 def write(tlps: Iterable[Tlp], out: TextIO) -> None:
-    """Two tables."""
+    """Write the table of TLPs, the latencies of reads by each side, and the count of errors."""
     tallies: dict[tuple[str, str], Tally] = {}
     reads: dict[str, list[Read]] = {"card": [], "host": []}
     refused = poisoned = unasked = 0
@@ -58,7 +58,7 @@ def _write_tallies(tallies: dict[tuple[str, str], Tally], out: TextIO) -> None:
 
 
 def _write_reads(side: str, reads: list[Read], out: TextIO) -> None:
-    """Request to first completion, and to the last one."""
+    """Write the times from request to first completion, and to the last one."""
     ended = [read for read in reads if read.done]
     if not reads:
         return

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trace as the board's own text: time, interface, packet, for completions their latency."""
+"""A trace in the form of the board's text log: time, interface, packet, latency of completions."""
 
 from __future__ import annotations
 

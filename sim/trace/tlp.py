@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A TLP decoded from its bytes on the wire, and the reads of a trace with their completions.
 
-Promises: fields as PCI Express Base Specification 2.2 places them, kinds as the board's text names
-them. Prefixes, digests and the fields of messages are not decoded.
+Promises: fields are decoded by PCI Express Base Specification 2.2, and kinds are named as in the
+board's text log. Prefixes, digests and the fields of messages are not decoded.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from sim.trace import pcapng
 
 MEM_READ, MEM_WRITE, COMPLETION = {0x00, 0x20}, {0x40, 0x60}, {0x0A, 0x4A}
 FOUR_DWORDS, WITH_DATA, MESSAGE = 0x20, 0x40, 0x30
-SIDES = {"CQ": "host", "CC": "host", "RQ": "card", "RC": "card", "MSI": "card"}  # who asked
+# The requester of the TLPs on each interface.
+SIDES = {"CQ": "host", "CC": "host", "RQ": "card", "RC": "card", "MSI": "card"}
 
 
 @dataclass(frozen=True)
 class Tlp:
-    """One packet; what a kind does not have is 0."""
+    """One packet; fields that its kind does not have are 0."""
 
     ns: int
     interface: str  # CQ, CC, RQ, RC or MSI
@@ -39,12 +40,12 @@ class Tlp:
     byte_count: int = 0
     poisoned: bool = False
     payload: bytes = b""
-    latency: int | None = None  # of a completion: ns since its request
-    span: int | None = None  # ns from the first beat to the last one taken, if beats need less
+    latency: int | None = None  # of a completion matched with its request: ns since that
+    span: int | None = None  # ns from first to last beat; None if no longer than the beats take
 
     @property
     def side(self) -> str:
-        """Whose request it is or answers: "host" or "card"."""
+        """The side that made this request, or the request that it answers: "host" or "card"."""
         return SIDES[self.interface]
 
     @property
@@ -52,7 +53,7 @@ class Tlp:
         return self.kind.startswith("Cpl")
 
     def __str__(self) -> str:
-        """As the board's text has it."""
+        """The packet in the form of the board's text log."""
         span = "" if self.span is None else f" pins {self.span:.3f} ns"
         if self.is_completion:
             latency = "" if self.latency is None else f" latency {self.latency:.3f} ns"
@@ -68,7 +69,7 @@ class Tlp:
 
 
 def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp:
-    """The TLP of one packet."""
+    """Decode the TLP of one packet: `data` is its header and payload. TraceError if too short."""
     dwords = struct.unpack_from(f">{min(len(data) // 4, 4)}I", data)
     if len(dwords) < 3 or len(dwords) < 3 + bool(data[0] & FOUR_DWORDS):
         raise pcapng.TraceError(f"a packet on {interface} at {ns} ns is shorter than a header")
@@ -96,7 +97,7 @@ def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp
 
 @dataclass
 class Read:
-    """A read and what answered it, in order. `done`: the last completion is there."""
+    """A read and its completions, in order. `done`: the last completion has come."""
 
     request: Tlp
     completions: list[Tlp] = field(default_factory=list)
@@ -104,7 +105,7 @@ class Read:
 
 
 def matched(tlps: Iterable[Tlp]) -> Iterator[tuple[Tlp, Read | None]]:
-    """Every TLP with the read that it is, or answers; completions get their latency.
+    """Every TLP with the read that it requests or answers, else None; completions get a latency.
 
     A tag that is used again before its read has ended leaves that read unfinished.
     """

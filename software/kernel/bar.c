@@ -4,10 +4,10 @@
  * Copyright (c) 2026 Lanebox contributors
  *
  * mmap() of the BARs: registers uncached, memory write-combining.  Everybody may
- * read all of them; rights.c says what may be written to.
+ * map all of them to read; rights.c says what may be written to.
  *
- * Page by page, on the first access: when the card is reset or goes, the pages
- * are taken away, and an access ends in SIGBUS instead of all ones.
+ * A page is mapped at its first access.  When the card is reset or goes, all pages are
+ * unmapped, and an access then ends in SIGBUS instead of reading all ones.
  */
 
 #include <linux/capability.h>
@@ -25,7 +25,10 @@ static bool is_memory(struct litepcie *card, unsigned int bar)
 	return flags & IORESOURCE_MEM && flags & IORESOURCE_PREFETCH;
 }
 
-/* The kernel's own mapping decides how everybody maps these pages. */
+/*
+ * Map memory BARs write-combining in the kernel.  The memory type of this mapping then
+ * also holds for user mappings of the same pages.
+ */
 void litepcie_bar_map_memory(struct litepcie *card)
 {
 	for (unsigned int bar = 1; bar < PCI_STD_NUM_BARS; bar++)
@@ -40,7 +43,7 @@ void litepcie_bar_unmap_memory(struct litepcie *card)
 			pci_iounmap(card->pdev, card->memory[bar]);
 }
 
-/* Between enter and exit, as the next. */
+/* Fill in @bar for BAR number bar->bar.  Between enter and exit. */
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar)
 {
 	u32 n;
@@ -103,7 +106,10 @@ int litepcie_bar_mmap(struct litepcie *card, unsigned int bar, u64 offset,
 	return 0;
 }
 
-/* Nobody reaches a BAR when this returns; nobody may enter any more. */
+/*
+ * Unmap the BARs from all processes.  The caller has made sure that litepcie_enter()
+ * fails, so no page is mapped again.
+ */
 void litepcie_bar_zap(struct litepcie *card)
 {
 	loff_t start = (u64)LITEPCIE_REGION_BAR << LITEPCIE_MMAP_SHIFT;

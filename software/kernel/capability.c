@@ -3,13 +3,14 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The capability table in BAR0: what the gateware has, and where.
+ * The capability table in BAR0, which lists the gateware's blocks and their places.
  *
- * Nothing in it is believed before its checksum is right, and no block that
- * does not lie in its BAR.  Unknown types of block are skipped.
+ * The driver refuses a card if the table's checksum is wrong, or if a block does not
+ * lie within its BAR.  Blocks of unknown types are skipped.
  */
 
 #include <linux/crc32.h>
+#include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -22,7 +23,7 @@ static u32 header(struct litepcie *card, unsigned int word)
 	return readl(card->bar0 + CAP(word));
 }
 
-/* Is this one of ours, and a table that this driver understands? */
+/* Is there a capability table, of a version that this driver knows? */
 static int check_header(struct litepcie *card, u32 *bytes)
 {
 	struct device *dev = &card->pdev->dev;
@@ -69,7 +70,7 @@ static u32 checksum(const u32 *words, u32 bytes)
 	return ~crc;
 }
 
-/* Text is packed into words, first character lowest. */
+/* Four characters a word, the first one in the lowest byte. */
 static void unpack_text(char *text, const u32 *words, unsigned int count)
 {
 	for (unsigned int i = 0; i < 4 * count; i++)
@@ -87,7 +88,7 @@ static void unpack_identity(struct litepcie *card)
 		sprintf(card->digest + 8 * i, "%08x", swab32(digest[i]));
 }
 
-/* The block at @word of the table; returns the words it takes, or 0. */
+/* Decode the block at @word of the table.  Returns its length in words; 0: not valid. */
 static unsigned int unpack_block(struct litepcie_block *block, const u32 *table,
 				 unsigned int word, unsigned int words)
 {
@@ -117,7 +118,7 @@ static bool in_its_bar(struct litepcie *card, const struct litepcie_block *block
 	if (block->bar >= PCI_STD_NUM_BARS)
 		return false;
 	size = pci_resource_len(card->pdev, block->bar);
-	/* A BAR that found no room: the card is of use without it. */
+	/* The host found no address space for this BAR.  The card works without it. */
 	if (!size && block->bar) {
 		dev_warn(&card->pdev->dev, "BAR%u has no address: what lies there cannot be reached\n",
 			 block->bar);
@@ -175,7 +176,7 @@ int litepcie_capability_read(struct litepcie *card)
 	return err;
 }
 
-/* Is it still the gateware that was probed? */
+/* Does the card still have the gateware that was probed?  The header has its digest. */
 bool litepcie_capability_same(struct litepcie *card)
 {
 	for (unsigned int i = 0; i < LITEPCIE_CAP_HEADER_WORDS; i++)
@@ -193,8 +194,17 @@ const struct litepcie_block *litepcie_block_find(struct litepcie *card, u16 type
 	return NULL;
 }
 
-/* 0 for what an older table does not have. */
+/* Parameter @n of the block, or 0 if the table is older than this parameter. */
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n)
 {
 	return n < block->parameters ? block->parameter[n] : 0;
+}
+
+/* @microseconds in cycles of the card's clock; 0: the table does not give the frequency. */
+u64 litepcie_cycles(struct litepcie *card, u32 microseconds)
+{
+	const struct litepcie_block *endpoint = litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0);
+	u32 hz = endpoint ? litepcie_parameter(endpoint, LITEPCIE_ENDPOINT_CLOCK_HZ) : 0;
+
+	return div_u64((u64)microseconds * hz, USEC_PER_SEC);
 }

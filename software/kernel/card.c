@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A card's life: alive, offline for a while, gone; and who may touch it.
+ * The state of a card (live, offline, gone), and entering it to use the hardware.
  */
 
 #include <linux/module.h>
@@ -49,8 +49,9 @@ void litepcie_card_put(struct litepcie *card)
 }
 
 /*
- * The hardware is there until litepcie_exit(), and is neither reset nor taken
- * away meanwhile.  -ENODEV: it has gone.  -EIO: it is being reset.
+ * Enter the card: until litepcie_exit() the hardware may be used, and is neither
+ * reset nor removed.  -ENODEV: the card has gone or answers no more.  -EIO: it is
+ * being reset, or sleeps.
  */
 int litepcie_enter(struct litepcie *card)
 {
@@ -79,7 +80,7 @@ static void wake_everybody(struct litepcie *card)
 		wake_up_all(&way->wait);
 }
 
-/* Nobody is between enter and exit when this returns. */
+/* Waits until nobody is between litepcie_enter() and litepcie_exit(), then sets @state. */
 void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 {
 	down_write(&card->live);
@@ -90,8 +91,9 @@ void litepcie_set_state(struct litepcie *card, enum litepcie_state state)
 }
 
 /*
- * A register read as all ones: has the card gone?  The capability table cannot
- * be all ones, so it tells.  Any context.
+ * To be called when a register reads as all ones.  True if the card answers no more.
+ * The first word of the capability table is never all ones, so it tells a lost
+ * card from a register with that value.  May be called in any context.
  */
 bool litepcie_check_lost(struct litepcie *card)
 {

@@ -3,25 +3,26 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The objects of the driver and who may touch them when.
+ * The objects of the driver, and the locks that protect them.
  *
  * A card (struct litepcie) is one PCI function, a channel one DMA channel with
  * its device node, a way one direction of a channel.  Card and channels live
- * until the last open file is closed, which may be long after the function has
- * gone: whoever touches hardware does so between litepcie_enter() and
+ * until the last open file is closed, which may be long after the PCI function has
+ * gone.  So code may touch the hardware only between litepcie_enter() and
  * litepcie_exit(), or in the interrupt handler.
  *
- * Locks, outermost first; mmap_lock stands above card->live, so user memory is
- * never touched with one of them held:
- *   way->io		read() and write() among themselves, copies included
- *   (mmap_lock)
- *   card->live		held for reading by whoever needs the hardware
+ * Locks, outermost first.  A copy from or to user memory may take mmap_lock, so no
+ * such copy is made with a lock held that stands below mmap_lock in the list:
+ *   way->io		one read() or write() of the way at a time, with its copies
+ *   (mmap_lock)	the kernel's
+ *   card->live		held for reading between litepcie_enter() and litepcie_exit()
  *   way->mutex		owner, rings, start and stop; h2c's before c2h's
  *   card->master_lock	bus mastering
- *   notices.lock	which notices are on
+ *   notices.lock	which notices (see notices.c) are on
  *   way->wait.lock	counts
- *   card->irq_lock	which causes are enabled
- * card->files_lock, card->user.lock and ring->lock stand for themselves.
+ *   card->irq_lock	which interrupt causes are enabled
+ * card->files_lock, card->user.lock and ring->lock are not nested in a fixed order
+ * with these.
  */
 #ifndef LITEPCIE_CARD_H
 #define LITEPCIE_CARD_H
@@ -59,8 +60,8 @@ enum litepcie_direction {
 
 enum litepcie_state {
 	LITEPCIE_LIVE,
-	LITEPCIE_OFFLINE,	/* reset or asleep; will come back */
-	LITEPCIE_GONE		/* unplugged or unbound; will not */
+	LITEPCIE_OFFLINE,	/* reset or asleep; may become LIVE again */
+	LITEPCIE_GONE		/* unplugged or unbound; final */
 };
 
 struct litepcie;
@@ -68,80 +69,85 @@ struct litepcie_chan;
 struct litepcie_file;
 
 /*
- * A run in which the card has what it was handed over: descriptors, each a buffer
- * or a part of one.  Counts are from the start, and never wrap.
+ * A held run: the card uses only the descriptors that it was handed.  A descriptor is
+ * a buffer or a part of one.  The counts begin with the run, and never wrap.
  */
 struct litepcie_held {
 	u64	advanced;	/* descriptors handed over */
-	u64	done;		/* of these, by the card's count */
-	u64	bytes;		/* in those handed over */
-	u64	*end;		/* @bytes with each of the last descriptors */
-	u64	mask;		/* of the places in @end */
+	u64	done;		/* descriptors that the card has counted as done */
+	u64	bytes;		/* in all descriptors handed over */
+	u64	*end;		/* ring: the value of @bytes after each recent descriptor */
+	u64	mask;		/* entries of @end, less one; a power of two less one */
 };
 
-/* Packets of a file's runs in one direction: LITEPCIE_IOCTL_PACKETS. */
+/* What LITEPCIE_IOCTL_PACKETS has set for one direction of a file. */
 struct litepcie_ends {
 	bool	packets;
 	u32	flush_us;
 };
 
-/* A run of read() or write().  Changed with way->io held, too. */
+/* A run of read() or write().  Changed with both way->io and way->wait.lock held. */
 struct litepcie_stream {
-	u64	at;		/* bytes of the ring that were read, or written */
-	u64	warned;		/* errors that the user knows of; c2h: the last such buffer, from 1 */
+	u64	at;		/* bytes that were read, or written; modulo the ring: the place */
+	u64	warned;		/* h2c: errors that fsync() has returned EIO for;
+				 * c2h: 1 + number of the last buffer read() failed on
+				 */
 };
 
 struct litepcie_way {
 	struct litepcie_chan	*chan;
 	enum litepcie_direction	id;
-	void __iomem		*regs;		/* register group */
-	u32			cause;
-	u32			depth;		/* of the descriptor table */
-	u32			in_flight;	/* bytes that may lack of what is done: h2c, stock */
-	bool			tells_taken;	/* h2c: that the user's logic has taken all */
+	void __iomem		*regs;		/* register group, LITEPCIE_DMA_GROUP_ */
+	u32			cause;		/* number of its interrupt cause */
+	u32			depth;		/* descriptors that the card's table takes */
+	u32			in_flight;	/* h2c of LitePCIe's endpoint: bytes that the card
+						 * may count as done before they arrive; else 0
+						 */
+	bool			tells_taken;	/* h2c: the card has the bit ENABLE_TAKEN */
 	bool			told;		/* this run: the card writes the status line */
+	void __iomem		*moderation;	/* register, or NULL: the card has none */
 
 	struct mutex		io;		/* one read() or write() at a time */
-	struct mutex		mutex;		/* owner, rings, start and stop */
+	struct mutex		mutex;		/* protects owner, rings, start and stop */
 	struct litepcie_file	*owner;
 	struct litepcie_ring	*ring;		/* the owner's, mapped for the card; or NULL */
-	struct litepcie_allowance *allowance;	/* LitePCIe's ring, for one file at a time */
+	struct litepcie_allowance *allowance;	/* frees one ring of LitePCIe's shape of charge */
 	char			irq_name[24];
 
 	/*
-	 * Its lock protects what follows, so that whoever changes that wakes
-	 * those who wait for it while holding it: one lock for an interrupt.
+	 * wait.lock protects the fields from here to @event.  Code that changes one
+	 * wakes the waiters with the same lock held, so an interrupt takes one lock.
 	 */
 	wait_queue_head_t	wait;
 	struct litepcie_status_way *status;	/* in the channel's page */
 	u32			run;		/* LITEPCIE_RUN_ */
-	int			error;		/* why it was stopped, or 0 */
-	unsigned int		generation;	/* counts starts and stops */
-	u32			count, mode, interval_us;	/* of the ring that runs, or ran */
-	struct litepcie_ends	ends;		/* of the run */
-	bool			indexed;	/* runs by the index page */
-	u64			position;	/* loop: last loop status, in buffers */
-	s64			hw_count, sw_count;
+	int			error;		/* -errno that stopped the last run, or 0 */
+	unsigned int		generation;	/* incremented by each start and stop */
+	u32			count, mode, interval_us;	/* of the last run's ring */
+	struct litepcie_ends	ends;		/* of the last run */
+	bool			indexed;	/* poll() goes by the index page */
+	u64			position;	/* loop: the loop status last read, in buffers */
+	s64			hw_count, sw_count;	/* buffers, or a held run's descriptors */
 	struct litepcie_held	held;
-	u32			margin;		/* half the ring */
+	u32			margin;		/* half the ring's count of buffers */
 	u64			interrupts, lost, missed;	/* since the probe */
-	u64			unsent;		/* bytes that close() gave up, since the probe */
+	u64			unsent;		/* bytes dropped by close(), since the probe */
 	struct litepcie_stream	stream;
-	struct eventfd_ctx	*event;		/* signalled with wait, or NULL */
+	struct eventfd_ctx	*event;		/* signalled when @wait is woken, or NULL */
 
-	struct hrtimer		timer;		/* looks for news, see moderation.c */
+	struct hrtimer		timer;		/* asks the card for progress, see moderation.c */
 	struct delayed_work	flusher;	/* h2c: sends an incomplete beat */
-	struct delayed_work	watchdog;	/* while running; the rest is its own */
-	s64			watched;
-	u64			watched_interrupts;
+	struct delayed_work	watchdog;	/* queued while the direction runs */
+	s64			watched;	/* hw_count when the watchdog last ran */
+	u64			watched_interrupts;	/* interrupts when the watchdog last ran */
 };
 
-/* What the card tells in memory, see notices.c. */
+/* The status lines and records that the card writes to host memory, see notices.c. */
 struct litepcie_notices {
 	const struct litepcie_block	*block;
 	void __iomem		*regs;
-	bool			able;		/* the card can, and the memory is right for it */
-	bool			mapped;		/* for the card */
+	bool			able;		/* the card can write them to this memory */
+	bool			mapped;		/* the memory is mapped for the card */
 	struct litepcie_record	*records;	/* a ring of @entries, in 2^@order pages */
 	u32			entries;
 	unsigned int		order;
@@ -152,7 +158,7 @@ struct litepcie_notices {
 
 struct litepcie_chan {
 	struct litepcie		*card;
-	struct litepcie_status	*status;	/* a page that all may map, read only */
+	struct litepcie_status	*status;	/* a page that every file may map read-only */
 	struct device		dev;
 	struct cdev		cdev;
 	void __iomem		*loopback;
@@ -162,10 +168,10 @@ struct litepcie_chan {
 
 /* The interrupt of the logic in the user slot. */
 struct litepcie_user {
-	u32			cause;		/* LITEPCIE_CAUSES_MAX: it has none */
-	spinlock_t		lock;		/* protects what follows */
-	struct eventfd_ctx	*event;		/* signalled, or NULL */
-	struct litepcie_file	*file;		/* whose that is */
+	u32			cause;		/* LITEPCIE_CAUSES_MAX: the logic has none */
+	spinlock_t		lock;		/* protects event and file */
+	struct eventfd_ctx	*event;		/* signalled by the interrupt, or NULL */
+	struct litepcie_file	*file;		/* that has set @event, or NULL */
 	char			irq_name[24];
 };
 
@@ -180,8 +186,8 @@ struct litepcie_block {
 
 struct litepcie {
 	struct kref		kref;
-	struct pci_dev		*pdev;		/* until GONE */
-	void __iomem		*bar0;		/* until GONE */
+	struct pci_dev		*pdev;		/* invalid once @state is GONE */
+	void __iomem		*bar0;		/* invalid once @state is GONE */
 	resource_size_t		bar0_size;
 
 	u32			*table;		/* the capability table */
@@ -190,20 +196,20 @@ struct litepcie {
 	char			target[4 * LITEPCIE_CAP_TARGET_WORDS];
 	char			digest[8 * LITEPCIE_CAP_DIGEST_WORDS + 1];
 
-	bool			lost;		/* answers all ones; set in any context */
+	bool			lost;		/* the card answers all ones; set in any context */
 	struct rw_semaphore	live;		/* protects state */
 	enum litepcie_state	state;
 
 	spinlock_t		irq_lock;	/* protects irq_enabled */
 	u32			irq_enabled;
 	void __iomem		*irq_enable, *irq_clear, *irq_vector;
-	bool			msix;		/* the card has it */
-	unsigned int		messages;	/* that are requested, from vector 0 on */
+	bool			msix;		/* the card has MSI-X */
+	unsigned int		messages;	/* vectors 0 to messages - 1 are requested */
 	struct litepcie_way	*cause[LITEPCIE_CAUSES_MAX];
 	struct litepcie_user	user;
 
-	struct mutex		master_lock;	/* protects unquiet, and bus mastering with it */
-	u32			unquiet;	/* causes of directions that do not stop */
+	struct mutex		master_lock;	/* protects unquiet and the bus master bit */
+	u32			unquiet;	/* bit way->cause: that direction does not stop */
 
 	struct mutex		files_lock;	/* protects files */
 	struct list_head	files;
@@ -218,12 +224,12 @@ struct litepcie_file {
 	struct litepcie_chan	*chan;
 	struct file		*filp;
 	struct list_head	node;		/* in card->files */
-	struct litepcie_index	*index;		/* a page that its mappings share */
-	struct litepcie_ring	*ring[LITEPCIE_WAYS];	/* LitePCIe's; under way->mutex */
+	struct litepcie_index	*index;		/* a page that all mappings of the file share */
+	struct litepcie_ring	*ring[LITEPCIE_WAYS];	/* of LitePCIe's shape; under way->mutex */
 	struct litepcie_ends	ends[LITEPCIE_WAYS];	/* under way->mutex */
 };
 
-/* Way @n of all channels, or NULL. */
+/* Way @n of the card, counted through all its channels, or NULL if there are fewer. */
 static inline struct litepcie_way *litepcie_nth_way(struct litepcie *card, unsigned int n)
 {
 	if (n >= card->channels * LITEPCIE_WAYS)
@@ -271,11 +277,12 @@ bool litepcie_capability_same(struct litepcie *card);
 const struct litepcie_block *litepcie_block_find(struct litepcie *card,
 						 u16 type, unsigned int nth);
 u32 litepcie_parameter(const struct litepcie_block *block, unsigned int n);
+u64 litepcie_cycles(struct litepcie *card, u32 microseconds);
 
 /* rights.c */
 enum litepcie_right {
 	LITEPCIE_RIGHT_NONE,
-	LITEPCIE_RIGHT_STEER,		/* through litepcie_owner_steer() only */
+	LITEPCIE_RIGHT_STEER,		/* write through litepcie_owner_steer() only */
 	LITEPCIE_RIGHT_WRITE
 };
 
@@ -354,6 +361,10 @@ void litepcie_dma_ask(struct litepcie_way *way);
 void litepcie_dma_interrupt(struct litepcie_way *way);
 void litepcie_dma_news(struct litepcie_way *way);
 
+/* throttle.c */
+void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int nth);
+void litepcie_throttle_start(struct litepcie_way *way);
+
 /* moderation.c */
 void litepcie_moderation_init(struct litepcie_way *way);
 void litepcie_moderation_start(struct litepcie_way *way);
@@ -361,15 +372,15 @@ void litepcie_moderation_stop(struct litepcie_way *way);
 void litepcie_moderation_interrupt(struct litepcie_way *way);
 
 /* bar.c */
-#define LITEPCIE_MMAP_SHIFT	40	/* above it: what is mapped */
+#define LITEPCIE_MMAP_SHIFT	40	/* an mmap() offset from this bit up is a region */
 enum litepcie_region {
-	LITEPCIE_REGION_RINGS,		/* LitePCIe's layout */
+	LITEPCIE_REGION_RINGS,		/* both rings, as LITEPCIE_IOCTL_MMAP_DMA_INFO says */
 	LITEPCIE_REGION_H2C,
 	LITEPCIE_REGION_C2H,
 	LITEPCIE_REGION_STATUS,
 	LITEPCIE_REGION_INDEX,
 	LITEPCIE_REGION_RECORDS,
-	LITEPCIE_REGION_BAR		/* and one for each BAR from here on */
+	LITEPCIE_REGION_BAR		/* BAR n is region LITEPCIE_REGION_BAR + n */
 };
 
 int litepcie_bar_info(struct litepcie *card, struct litepcie_bar *bar);
@@ -413,6 +424,7 @@ ssize_t litepcie_read_iter(struct kiocb *iocb, struct iov_iter *to);
 ssize_t litepcie_write_iter(struct kiocb *iocb, struct iov_iter *from);
 int litepcie_fsync(struct file *filp, loff_t start, loff_t end, int datasync);
 int litepcie_mmap(struct file *file, struct vm_area_struct *vma);
+int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first);
 extern const struct attribute_group *litepcie_groups[];
 
 /* pci.c */

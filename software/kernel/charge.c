@@ -3,12 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Who pays for the memory of a ring, and how much one user may have.
+ * Accounting of ring memory: the process and the user that are charged for it, and the
+ * limit of a user.
  *
- * Memory that cannot be swapped is charged as io_uring's and RDMA's is: to the
- * process, which shows it as VmPin, and to the user, whose processes together
- * stay within RLIMIT_MEMLOCK.  A process that hands its descriptors on and ends
- * so gains nothing.  The charge lasts as long as the memory.
+ * Memory that cannot be swapped is charged as that of io_uring and RDMA is.  The process
+ * shows it as VmPin.  All processes of a user together stay within RLIMIT_MEMLOCK.  The
+ * user is charged as long as the memory exists, so a process cannot evade the limit by
+ * passing its descriptors on and exiting.
  */
 
 #define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
@@ -25,7 +26,10 @@
 
 #include "charge.h"
 
-/* For one ring at a time nobody pays.  It lives as long as the ring that has it. */
+/*
+ * Makes one ring at a time free of charge.  The ring that has taken it holds a reference,
+ * since the ring may outlive the card.
+ */
 struct litepcie_allowance {
 	struct kref	kref;
 	atomic_t	taken;
@@ -65,7 +69,7 @@ static int charge_user(struct litepcie_charge *charge, u64 limit)
 	return over_limit(atomic_long_add_return(charge->pages, &charge->user->locked_vm), limit);
 }
 
-/* Beside what others, as RDMA, have pinned of the same process. */
+/* pinned_vm also has what other drivers, such as RDMA's, have pinned of the process. */
 static int charge_process(struct litepcie_charge *charge, u64 limit)
 {
 	charge->mm = current->mm;
@@ -73,7 +77,10 @@ static int charge_process(struct litepcie_charge *charge, u64 limit)
 	return over_limit(atomic64_add_return(charge->pages, &charge->mm->pinned_vm), limit);
 }
 
-/* To the caller, unless the memory may have @allowance, which may be NULL. */
+/*
+ * Charge @pages to the calling process and its user, unless @allowance is free.
+ * @allowance may be NULL.  -ENOMEM: over RLIMIT_MEMLOCK, without CAP_IPC_LOCK.
+ */
 int litepcie_charge(struct litepcie_charge *charge, unsigned long pages,
 		    struct litepcie_allowance *allowance)
 {

@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Who pays for the memory of a ring, and how much one user may have.
+ * Accounting of ring memory: the process and the user that are charged for it, and
+ * the limit of a user.
  */
 #ifndef LITEPCIE_CHARGE_H
 #define LITEPCIE_CHARGE_H
@@ -14,11 +15,11 @@ struct litepcie_allowance;
 struct mm_struct;
 struct user_struct;
 
-/* All zero: nobody pays. */
+/* Where some locked memory is accounted.  All zero: nowhere. */
 struct litepcie_charge {
-	struct mm_struct		*mm;
-	struct user_struct		*user;		/* NULL: may lock as much as it likes */
-	struct litepcie_allowance	*allowance;	/* instead of both */
+	struct mm_struct		*mm;		/* whose pinned_vm has @pages, or NULL */
+	struct user_struct		*user;		/* whose locked_vm has @pages, or NULL */
+	struct litepcie_allowance	*allowance;	/* used instead of @mm and @user, or NULL */
 	unsigned long			pages;
 };
 

@@ -15,7 +15,7 @@
 #include "compat.h"
 
 #define MINORS		256
-#define READ_FLUSH_US	100	/* read() hears of a part of a buffer, unless the user says */
+#define READ_FLUSH_US	100	/* c2h flush time of a file that has made no PACKETS call */
 
 static dev_t first_number;
 static struct class *litepcie_class;
@@ -77,7 +77,7 @@ static int litepcie_release(struct inode *inode, struct file *filp)
 	return 0;
 }
 
-/* There is news that the user has not seen: it said so in the index page. */
+/* RING_INDEXED: is the card further than the count that the user wrote to the index page? */
 static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 		     enum litepcie_direction id)
 {
@@ -88,13 +88,13 @@ static bool has_news(struct litepcie_way *way, const struct litepcie_file *file,
 				    software < hardware + READ_ONCE(way->count) - 1;
 }
 
-/* The user has buffers of a held run that it has not handed over. */
+/* Held run: has the user buffers that it could hand over? */
 static bool has_buffers(struct litepcie_way *way)
 {
 	return READ_ONCE(way->held.advanced) - READ_ONCE(way->hw_count) < READ_ONCE(way->count);
 }
 
-/* LitePCIe's conditions, its programs count on them. */
+/* The loop: the same conditions as LitePCIe's driver has, since its programs rely on them. */
 static bool has_enough(struct litepcie_way *way, enum litepcie_direction id)
 {
 	s64 ahead = READ_ONCE(way->hw_count) - READ_ONCE(way->sw_count);
@@ -111,13 +111,13 @@ static __always_inline bool is_ready(struct litepcie_way *way, const struct lite
 		return has_buffers(way);
 	if (READ_ONCE(way->run) == LITEPCIE_RUN_STREAM)
 		return litepcie_stream_ready(way);
-	/* Nobody's and at rest: read() and write() start it. */
+	/* At rest and nobody's: read() and write() would start it, so they may be called. */
 	if (READ_ONCE(way->run) == LITEPCIE_RUN_REST && !READ_ONCE(way->owner))
 		return true;
 	return has_enough(way, id);
 }
 
-/* Without the lock: whoever changes what is looked at here wakes us afterwards. */
+/* Takes no lock: code that changes one of these fields wakes way->wait afterwards. */
 static __always_inline __poll_t poll_way(struct litepcie_file *file, struct file *filp,
 					 poll_table *table, enum litepcie_direction id)
 {
@@ -149,6 +149,11 @@ static __poll_t litepcie_poll(struct file *filp, struct poll_table_struct *table
 	return litepcie_is_gone(file->chan->card) ? EPOLLHUP | EPOLLERR : mask;
 }
 
+/*
+ * There is no splice: the kernel calls it with the pipe locked.  While it waits for
+ * the card, the program at the other end of the pipe could neither read what has
+ * come nor exit.  cat and pv try it first, and then read() and write().
+ */
 static const struct file_operations litepcie_fops = {
 	.owner		= THIS_MODULE,
 	.open		= litepcie_open,
@@ -159,8 +164,6 @@ static const struct file_operations litepcie_fops = {
 #endif
 	.read_iter	= litepcie_read_iter,
 	.write_iter	= litepcie_write_iter,
-	.splice_read	= copy_splice_read,
-	.splice_write	= iter_file_splice_write,
 	.fsync		= litepcie_fsync,
 	.poll		= litepcie_poll,
 	.mmap		= litepcie_mmap,
@@ -186,7 +189,7 @@ static int make_allowances(struct litepcie_chan *chan)
 	return 0;
 }
 
-/* The last user has gone: nobody but us knows the channel. */
+/* Frees the channel, with its last reference. */
 static void chan_release(struct device *dev)
 {
 	struct litepcie_chan *chan = container_of(dev, struct litepcie_chan, dev);
@@ -213,13 +216,13 @@ static void way_init(struct litepcie_chan *chan, enum litepcie_direction id)
 	mutex_init(&way->mutex);
 	init_waitqueue_head(&way->wait);
 	way->status = &chan->status->way[id];
-	/* A file may write before it has a ring: it will be LitePCIe's. */
+	/* write() may wait before there is a ring, which will then have LitePCIe's shape. */
 	way->margin = LITEPCIE_GEOMETRY_DEFAULT.count / 2;
 	litepcie_dma_init(way);
 	litepcie_stream_init(way);
 }
 
-/* Its device holds it: put_device(&chan->dev) frees it. */
+/* The channel is freed by put_device(&chan->dev). */
 struct litepcie_chan *litepcie_chan_alloc(struct litepcie *card)
 {
 	struct litepcie_chan *chan = kzalloc(sizeof(*chan), GFP_KERNEL);

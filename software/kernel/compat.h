@@ -3,7 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Where kernels from 6.1 on differ: the only place that asks for a version.
+ * The differences between kernels from 6.1 on.  No other file of the driver looks at
+ * the kernel's version.
  */
 #ifndef LITEPCIE_COMPAT_H
 #define LITEPCIE_COMPAT_H
@@ -38,9 +39,10 @@ static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
 #endif
 
 /*
- * Must the processor and the device be told of each other's writes?  Kernels
- * before 6.10 say so of every device behind an IOMMU, which bounces nothing
- * that is whole pages, as rings are.
+ * Must dma_sync_*() be called before the processor or the device sees the other's
+ * writes?  Before 6.10 dma_need_sync() says yes for every device behind an IOMMU.
+ * The IOMMU's DMA code bounces parts of pages at most, and rings are whole pages, so
+ * there only a device that is not cache-coherent needs the calls.
  */
 static inline bool litepcie_needs_sync(struct device *dev, dma_addr_t dma)
 {
@@ -59,10 +61,6 @@ static inline struct class *litepcie_class_create(const char *name)
 	return class_create(name);
 #endif
 }
-
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
-#define copy_splice_read	generic_file_splice_read
-#endif
 
 static inline void litepcie_eventfd_signal(struct eventfd_ctx *event)
 {

@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * One direction of a channel: start and stop.  Whose it is, owner.c says.
+ * Start and stop of one direction of a channel.  owner.c has its ownership and its
+ * ring, progress.c follows how far the card is.
  *
- * The card goes round a table of descriptors, one for each buffer, until it is
- * stopped; progress.c says how far it is.
+ * In LitePCIe's loop the card goes round a table with a descriptor for each buffer,
+ * until it is stopped.  In a held run each descriptor runs once (held.c).
  */
 
 #include <linux/iopoll.h>
@@ -17,17 +18,17 @@
 #include "trace.h"
 
 #define ENABLE_RUN		BIT(0)
-#define ENABLE_IDLE		BIT(1)	/* no request half made */
-#define ENABLE_TAKEN		BIT(2)	/* h2c: and nothing waits for the user's logic */
+#define ENABLE_IDLE		BIT(1)	/* read: the engine has no request half made */
+#define ENABLE_TAKEN		BIT(2)	/* h2c, read: the user's logic has taken all data */
 
-#define DESCRIPTOR_IRQ_OFF	BIT(24)
-#define DESCRIPTOR_LAST_OFF	BIT(25)	/* it has nothing to do with the ends of packets */
+#define DESCRIPTOR_IRQ_OFF	BIT(24)	/* no interrupt when the descriptor is done */
+#define DESCRIPTOR_LAST_OFF	BIT(25)	/* ends no packet (h2c), ends with none (c2h) */
 
 #define WATCH_INTERVAL		HZ
 #define IDLE_POLL_US		10
 #define IDLE_TIMEOUT_US		(40 * LITEPCIE_LONGEST_READ_US)
-#define STREAM_INTERVAL_US	100	/* between looks while data flows */
-#define SETTLE_READS		64	/* each a round trip: together longer than any read */
+#define STREAM_INTERVAL_US	100	/* timer of a stream, while data flows */
+#define SETTLE_READS		64	/* register reads: together longer than any DMA read */
 
 const char *litepcie_way_name(const struct litepcie_way *way)
 {
@@ -47,10 +48,11 @@ static u32 way_read(struct litepcie_way *way, unsigned int reg)
 /* Hardware ---------------------------------------------------------------- */
 
 /*
- * A direction that does not stop may write to its ring for ever: the card loses
- * the right to make any request.  What it has sent so far arrives before its
- * answer to this access, so the memory is nobody's but ours when this returns.
- * It takes a reset, as a rule: the other direction cannot finish what it was at.
+ * A direction that does not stop could write to its ring for ever, so bus mastering
+ * is taken from the whole card.  Posted writes that the card has sent arrive before
+ * its completion of this configuration access: once this returns, the card writes to
+ * no memory.  As a rule only a reset helps now, since the requests of the card's
+ * other directions cannot finish, either.
  */
 static void master_off(struct litepcie_way *way)
 {
@@ -62,7 +64,7 @@ static void master_off(struct litepcie_way *way)
 	mutex_unlock(&card->master_lock);
 }
 
-/* It has stopped after all. */
+/* The direction has stopped.  If no other one is unquiet, the card may make requests again. */
 static void master_on(struct litepcie_way *way)
 {
 	struct litepcie *card = litepcie_of(way);
@@ -77,8 +79,8 @@ static void master_on(struct litepcie_way *way)
 }
 
 /*
- * A stop loses nothing of h2c: what the card has fetched, the user's logic has
- * taken.  Between enter and exit.
+ * h2c: has the user's logic taken all that the card has fetched?  If not, a stop would
+ * drop the rest.  True also of a card that cannot tell.  Between enter and exit.
  */
 bool litepcie_dma_taken(struct litepcie_way *way)
 {
@@ -86,8 +88,9 @@ bool litepcie_dma_taken(struct litepcie_way *way)
 }
 
 /*
- * The stock endpoint's engine is idle when it has asked for all data.  What it
- * asked for would be taken for data of the next run, and of another's memory.
+ * LitePCIe's h2c engine is idle once it has requested all data.  Completions that
+ * come after a restart would be taken for data of the next run, which may be another
+ * file's.  So wait until they have come.
  */
 static void let_reads_settle(struct litepcie_way *way)
 {
@@ -96,8 +99,9 @@ static void let_reads_settle(struct litepcie_way *way)
 }
 
 /*
- * Whatever the direction is doing, it makes no request when this returns: it has
- * stopped (0), or the card may make none (-EIO), or the card is lost (-ENODEV).
+ * Stop the direction, whatever its state.  It makes no request when this returns:
+ * 0: it has stopped.  -EIO: it has not, so bus mastering is off.  -ENODEV: the card is
+ * lost.
  */
 int litepcie_dma_halt(struct litepcie_way *way)
 {
@@ -121,7 +125,10 @@ int litepcie_dma_halt(struct litepcie_way *way)
 	return 0;
 }
 
-/* Put a descriptor into the card's table: these bytes of the ring, in one buffer. */
+/*
+ * Put a descriptor into the card's table: @bytes at @offset of the ring, within one
+ * buffer.  @irq: the card interrupts when it is done.  @last: see litepcie_held_append().
+ */
 void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
 	u32 size = way->ring->geometry.size;
@@ -134,7 +141,7 @@ void litepcie_dma_describe(struct litepcie_way *way, u64 offset, u32 bytes, bool
 	way_write(way, LITEPCIE_DMA_GROUP_TABLE_WE, upper_32_bits(dma));
 }
 
-/* For the loop: a descriptor for each buffer. */
+/* For the loop: a descriptor for each buffer of the ring. */
 static int fill_table(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -145,7 +152,7 @@ static int fill_table(struct litepcie_way *way)
 		litepcie_dma_describe(way, (u64)buffer * geometry->size, geometry->size,
 				      geometry->mode != LITEPCIE_MODE_POLL &&
 				      buffer % geometry->per_interrupt == 0, false);
-	/* Also waits until the card has them all. */
+	/* The read also waits until all descriptors have arrived at the card. */
 	level = way_read(way, LITEPCIE_DMA_GROUP_TABLE_LEVEL);
 	if (level == count)
 		return 0;
@@ -158,7 +165,7 @@ static int fill_table(struct litepcie_way *way)
 
 /* Watchdog ---------------------------------------------------------------- */
 
-/* The card has gone on for two interrupts and more, of which none has come. */
+/* Has the card done the buffers of two interrupts since the last look, and none has come? */
 static bool interrupts_are_missing(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -177,8 +184,8 @@ static bool interrupts_are_missing(struct litepcie_way *way)
 }
 
 /*
- * While a direction runs: notices interrupts that were lost and cards that are
- * gone, for those who only wait.
+ * Runs once a second while the direction runs.  It wakes programs that wait for an
+ * interrupt that was lost, or on a card that has gone.
  */
 static void watch(struct work_struct *work)
 {
@@ -197,7 +204,10 @@ void litepcie_dma_init(struct litepcie_way *way)
 	litepcie_moderation_init(way);
 }
 
-/* In the page that everybody reads.  Why it ended is there before that it did. */
+/*
+ * Publish the run in the status page.  @error is stored before @run, so a reader that
+ * sees the end of a run also sees its reason.
+ */
 static void show_run(struct litepcie_way *way)
 {
 	struct litepcie_status_way *status = way->status;
@@ -224,7 +234,10 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 		way->count = geometry->count;
 		way->mode = geometry->mode;
 		way->interval_us = geometry->interval_us;
-		/* read() and write() wait for each buffer, and want one interrupt for many. */
+		/*
+		 * Every descriptor of a stream asks for an interrupt.  In adaptive mode
+		 * one interrupt serves all the descriptors that closely follow.
+		 */
 		if (run == LITEPCIE_RUN_STREAM && way->mode == LITEPCIE_MODE_INTERRUPT) {
 			way->mode = LITEPCIE_MODE_ADAPTIVE;
 			way->interval_us = STREAM_INTERVAL_US;
@@ -245,7 +258,7 @@ static void set_run(struct litepcie_way *way, u32 run, int error)
 
 /* Start and stop ---------------------------------------------------------- */
 
-/* It counts as stopped even when this fails, and makes no request. */
+/* Even if this fails, the direction counts as stopped and makes no request. */
 int litepcie_dma_stop(struct litepcie_way *way)
 {
 	int err;
@@ -263,12 +276,12 @@ int litepcie_dma_stop(struct litepcie_way *way)
 	return err;
 }
 
-/* What the file has asked for of its packets, and a card that tells of them. */
+/* Apply what the owner has set with LITEPCIE_IOCTL_PACKETS, and switch the notices on. */
 static void begin_notices(struct litepcie_way *way, u32 run)
 {
 	struct litepcie_ends ends = way->owner->ends[way->id];
 
-	/* A buffer ends early only where a packet may end it. */
+	/* Without packets each buffer of a held run is full when it ends, so there is no flush. */
 	if (run != LITEPCIE_RUN_STREAM && !ends.packets)
 		ends.flush_us = 0;
 	if (run == LITEPCIE_RUN_LOOP)
@@ -278,14 +291,14 @@ static void begin_notices(struct litepcie_way *way, u32 run)
 		litepcie_notices_start(way, ends.flush_us);
 }
 
-/* For its owner.  Between enter and exit. */
+/* Start the direction for way->owner.  Between enter and exit. */
 static int start_locked(struct litepcie_way *way, u32 run)
 {
 	int err = litepcie_owner_ring(way);
 
 	if (!err)
 		err = litepcie_dma_halt(way);
-	/* The other direction does not stop, and the card may make no request. */
+	/* Another direction of the card does not stop, so bus mastering is off. */
 	if (!err && READ_ONCE(litepcie_of(way)->unquiet))
 		err = -EIO;
 	if (!err && run == LITEPCIE_RUN_LOOP)
@@ -304,9 +317,10 @@ static int start_locked(struct litepcie_way *way, u32 run)
 }
 
 /*
- * Make the direction run like this for @file, which becomes its owner by starting
- * it.  To ask for the loop that runs already is free to everybody.  What ended a
- * held run must be heard of before the next.  Between enter and exit.
+ * Start a @run of this kind for @file, which becomes the owner if there is none.  If the
+ * direction runs so already, this does nothing; for the loop, any file may ask.  After
+ * an error a held run or a stream starts only once litepcie_dma_end() has cleared the
+ * error.  Between enter and exit.
  */
 int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32 run)
 {
@@ -328,7 +342,10 @@ int litepcie_dma_start(struct litepcie_way *way, struct litepcie_file *file, u32
 	return err;
 }
 
-/* Stop it for @file; to ask that of one at rest is free to everybody.  Between enter and exit. */
+/*
+ * Stop the direction for its owner @file, and clear the error of its last run.  Any file
+ * may ask this of a direction at rest, which does nothing.  Between enter and exit.
+ */
 int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 {
 	lockdep_assert_held(&way->mutex);
@@ -343,8 +360,8 @@ int litepcie_dma_end(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * The hardware is about to go, or has gone: whoever waits gets @error.  The
- * caller has made sure that nobody enters any more.
+ * The hardware is about to go, or has gone: end the run with @error, and wake those who
+ * wait.  The caller has made sure that litepcie_enter() fails.
  */
 void litepcie_dma_abort(struct litepcie_way *way, int error)
 {
@@ -360,8 +377,8 @@ void litepcie_dma_abort(struct litepcie_way *way, int error)
 }
 
 /*
- * The card is back, and nobody has entered yet: whatever it does, it ends here,
- * or the card is of no use.
+ * The card is back after a reset or sleep, and litepcie_enter() still fails: stop the
+ * direction, whatever it does.  If that fails, the card cannot be used.
  */
 int litepcie_dma_settle(struct litepcie_way *way)
 {

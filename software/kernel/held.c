@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Held runs: the card has the descriptors that it was handed, and then waits.
+ * Held runs: the card uses the descriptors that it was handed, then waits for more.
  *
- * The card's table is in its programmed mode, in which each descriptor runs once
- * and the loop status counts those that have: modulo 2^32, since the index in its
- * lower half carries into the rounds in its upper half.
+ * The card's table is in its programmed mode, in which each descriptor runs once.
+ * The register loop status then counts the descriptors that have run, modulo 2^32:
+ * the index in its lower half carries into the rounds in its upper half.
  */
 
 #include <linux/math64.h>
@@ -16,7 +16,10 @@
 #include "card.h"
 #include "trace.h"
 
-/* Bytes handed over with the first @count descriptors: from those that are done on. */
+/*
+ * Bytes in the first @count descriptors of the run.  @count must be at least hw_count:
+ * entries of older descriptors are overwritten.
+ */
 static u64 end_of(const struct litepcie_way *way, u64 count)
 {
 	return count ? way->held.end[(count - 1) & way->held.mask] : 0;
@@ -29,8 +32,9 @@ u64 litepcie_held_position(const struct litepcie_way *way)
 }
 
 /*
- * The descriptors that are the user's: all that the card counts.  A card whose
- * h2c counts what it has asked for may lack so many bytes of the last ones.
+ * The number of descriptors whose data is known to have arrived.  That is all that
+ * the card counts, except for h2c of LitePCIe's endpoint.  That counts a descriptor once
+ * its data is requested, so up to in_flight bytes of the last ones may be missing.
  */
 static u64 settled(const struct litepcie_way *way)
 {
@@ -43,7 +47,10 @@ static u64 settled(const struct litepcie_way *way)
 	return count;
 }
 
-/* It counts what it never had, and may have gone. */
+/*
+ * The card counts more descriptors than it was handed.  The run fails with -EIO, and
+ * *@lost asks the caller to check whether the card has gone.
+ */
 static bool lose(struct litepcie_way *way, bool *lost)
 {
 	way->error = -EIO;
@@ -52,14 +59,14 @@ static bool lose(struct litepcie_way *way, bool *lost)
 	return true;
 }
 
-/* By its status line, which comes behind all that it counts. */
+/* Progress by the status line, which the card writes after the data that it counts. */
 static bool look_at_line(struct litepcie_way *way, bool *lost)
 {
 	u64 done = smp_load_acquire(&way->status->buffers);
 
 	if (unlikely(done > way->held.advanced))
 		return lose(way, lost);
-	/* Records may have told of more. */
+	/* litepcie_held_look() may have counted more, from the records. */
 	if (done <= way->held.done)
 		return false;
 	way->held.done = done;
@@ -69,8 +76,8 @@ static bool look_at_line(struct litepcie_way *way, bool *lost)
 }
 
 /*
- * How far is the card?  true: there is news.  @lost: it counts what it never had,
- * and may have gone.
+ * Bring the counts of a held run up to date.  True if they have changed.  @lost: set if
+ * the card counts descriptors that it never had, and so may have gone.
  */
 bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 {
@@ -86,8 +93,8 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	if (unlikely(news > held->advanced - held->done))
 		return lose(way, lost);
 	/*
-	 * The endpoint may still have the end of what it has counted.  The answer
-	 * to a read that is made now comes behind it.
+	 * The endpoint may still hold posted writes of data that it has counted.  The
+	 * completion of a second read comes behind them.
 	 */
 	if (news && way->id == LITEPCIE_C2H)
 		readl(status);
@@ -98,14 +105,15 @@ bool litepcie_held_update(struct litepcie_way *way, bool *lost)
 	way->hw_count = count;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
 	way->status->position = end_of(way, count);
-	/* For those who look instead of asking; c2h: the data was there before. */
+	/* Programs poll this word: c2h data must be visible before it. */
 	smp_store_release(&way->status->buffers, count);
 	return true;
 }
 
 /*
- * The user may know more than the last interrupt did: it sees the line, and of c2h
- * the records, for which the line waits while there is more to come.
+ * Bring hw_count up to what the user may have seen already without an interrupt: the
+ * status line, and the c2h records.  The card writes a record before the status line,
+ * and delays the line while more data comes.
  */
 void litepcie_held_look(struct litepcie_way *way)
 {
@@ -125,8 +133,8 @@ void litepcie_held_look(struct litepcie_way *way)
 }
 
 /*
- * One descriptor more, of bytes that do not cross the end of a buffer.  @last: h2c:
- * the packet ends with it; c2h: the end of a packet ends it.
+ * Hand over one descriptor, which must not cross the end of a buffer.  @last: the packet
+ * ends with the descriptor (h2c), or the end of a packet ends the descriptor (c2h).
  */
 void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool irq, bool last)
 {
@@ -140,7 +148,7 @@ void litepcie_held_append(struct litepcie_way *way, u64 offset, u32 bytes, bool 
 	litepcie_dma_describe(way, offset, bytes, irq, last);
 }
 
-/* Descriptors that the card has, or may have. */
+/* Descriptors that were handed over and are not known to be done. */
 u64 litepcie_held_outstanding(struct litepcie_way *way)
 {
 	u64 outstanding;
@@ -202,7 +210,7 @@ static int advance_locked(struct litepcie_way *way, struct litepcie_file *file,
 	return err;
 }
 
-/* @lengths: of each buffer, or NULL: all of each.  Between enter and exit. */
+/* LITEPCIE_IOCTL_ADVANCE.  @lengths: NULL: all buffers are full.  Between enter and exit. */
 int litepcie_held_advance(struct litepcie_file *file, struct litepcie_advance *advance,
 			  const u32 *lengths)
 {

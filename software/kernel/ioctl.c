@@ -3,10 +3,10 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * ioctl(): LitePCIe's numbers, and ours.
+ * ioctl(): LitePCIe's numbers, and Lanebox's own.
  *
- * Arguments are copied before the hardware is entered and after it is left, so
- * that a user page that takes its time holds up nobody.
+ * Arguments are copied before litepcie_enter() or after litepcie_exit().  A page fault
+ * may take long, and a reset of the card must not wait for it.
  */
 
 #include <linux/capability.h>
@@ -21,7 +21,10 @@
 
 /* Registers --------------------------------------------------------------- */
 
-/* The pattern lies between the user slot and the first channel's DMA. */
+/*
+ * A register that steers belongs to the pattern block.  That lies between the user slot
+ * and the DMA of channel 0, so the owners of that channel count.
+ */
 static int write_register(struct litepcie_file *file, u32 addr, u32 value,
 			  enum litepcie_right right)
 {
@@ -113,7 +116,7 @@ static int ioctl_reader(struct litepcie_file *file, struct litepcie_ioctl_dma_re
 	return run(file, LITEPCIE_H2C, reader->enable, &reader->hw_count, &reader->sw_count);
 }
 
-/* Of the rings that the file would map. */
+/* Places and shapes of the rings that the file would map at these offsets. */
 static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mmap_dma_info *info)
 {
 	struct litepcie_geometry h2c, c2h;
@@ -129,7 +132,7 @@ static int ioctl_mmap_info(struct litepcie_file *file, struct litepcie_ioctl_mma
 	return 0;
 }
 
-/* 1: granted or not asked for, 0: somebody else has it. */
+/* Returns 1 if the request was granted or there was none, 0 if the direction has an owner. */
 static u8 lock_way(struct litepcie_file *file, enum litepcie_direction id, bool request,
 		   bool release, bool live)
 {
@@ -158,8 +161,8 @@ static int ioctl_lock(struct litepcie_file *file, struct litepcie_ioctl_lock *lo
 }
 
 /*
- * Programs of LitePCIe move the count as they like, backwards as well.  That of a
- * direction that is nobody's stays 0, for whoever has it next.
+ * Set the software count.  It may go backwards, as LitePCIe's programs do that.  Without
+ * an owner the call does nothing, so that the next owner begins with 0.
  */
 static int update(struct litepcie_file *file, enum litepcie_direction id, s64 sw_count)
 {
@@ -196,7 +199,10 @@ static int ioctl_reader_update(struct litepcie_file *file,
 
 /* Ours -------------------------------------------------------------------- */
 
-/* Of a direction, which need not be reached for that, or of the user's logic (@way NULL). */
+/*
+ * @way: the direction, for which no register is accessed; NULL: the interrupt of the
+ * user's logic, whose cause is switched in the card.
+ */
 static int set_event(struct litepcie_file *file, struct litepcie_way *way,
 		     struct eventfd_ctx *context)
 {
@@ -231,7 +237,7 @@ static int ioctl_event(struct litepcie_file *file, struct litepcie_event *event)
 	return err;
 }
 
-/* The user's lengths, copied; NULL: there are none. */
+/* A copy of the lengths that the user passes, or NULL if there are none. */
 static u32 *copy_lengths(const struct litepcie_advance *advance)
 {
 	if (!advance->lengths || !advance->count)
@@ -278,7 +284,7 @@ static int ioctl_counts(struct litepcie_file *file, struct litepcie_counts *coun
 		.way		= counts->way,
 		.hardware	= way->hw_count,
 		.advanced	= way->status->advanced,
-		.position	= way->status->position,
+		.position	= READ_ONCE(way->status->position),	/* the card may write it */
 		.run		= way->run,
 		.error		= way->error,
 	};
@@ -297,7 +303,7 @@ static int ioctl_bar(struct litepcie_file *file, struct litepcie_bar *bar)
 	return err;
 }
 
-/* The process has the descriptor once it knows the number. */
+/* Install the descriptor last: once the number has been copied to the user nothing fails. */
 static int tell_descriptor(struct litepcie_export *export, struct litepcie_export __user *user,
 			   struct file *file)
 {
@@ -357,7 +363,7 @@ union argument {
 	struct litepcie_packets			packets;
 };
 
-/* Programs were compiled with these. */
+/* The ABI: compiled programs rely on these sizes. */
 static_assert(sizeof(struct litepcie_ioctl_reg) == 12);
 static_assert(sizeof(struct litepcie_ioctl_dma) == 1);
 static_assert(sizeof(struct litepcie_ioctl_lock) == 6);
@@ -416,7 +422,7 @@ static int dispatch(struct litepcie_file *file, unsigned int cmd, union argument
 	}
 }
 
-/* The size is part of the number, so a wrong size is an unknown number. */
+/* The ioctl number includes the size, so a wrong size is an unknown number: -ENOTTY. */
 long litepcie_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)
 {
 	void __user *user = (void __user *)arg;

@@ -3,11 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * MSI-X: a message for each cause.  MSI: one for all, and a register tells which.
+ * Interrupts.  MSI-X has a message for each cause.  MSI has one message for all
+ * causes, and a register tells which are set.
  *
- * There a cause is cleared before its count is read: what happens in between
- * raises the next message.  A count that the card tells in memory may be read before
- * the cause is cleared, so a message without a cause looks for more.
+ * With MSI the handler clears a cause before it reads the count from the card's
+ * register, so progress in between raises another message.  In a run in which the card
+ * writes the count to memory, the handler reads no register, and its load may
+ * happen before the posted write has cleared the cause.  Progress between the two
+ * finds the cause still set, so it raises a message whose cause is then cleared.  A
+ * message without a cause therefore looks at these counts again.
  */
 
 #include <linux/interrupt.h>
@@ -16,8 +20,8 @@
 #include "card.h"
 
 /*
- * The cause of this message was cleared with one before, but only after the count
- * was looked at that the card had told in memory: no register was read after it.
+ * For a message without a cause: the handler of an earlier message has cleared the
+ * cause, but may have looked at the count in memory before that write arrived.
  */
 static void look_at_lines(struct litepcie *card)
 {
@@ -33,14 +37,14 @@ static irqreturn_t litepcie_interrupt(int irq, void *data)
 	struct litepcie *card = data;
 	u32 causes;
 
-	/* A message from before a reset must not be taken for a lost card. */
+	/* A message from before a reset: the register may read as all ones meanwhile. */
 	if (READ_ONCE(card->state) != LITEPCIE_LIVE)
 		return IRQ_HANDLED;
 	causes = readl(card->irq_vector);
 	if (causes == ~0u && litepcie_check_lost(card))
 		return IRQ_HANDLED;
 	causes &= READ_ONCE(card->irq_enabled);
-	/* Handled, though none is set: two messages may have become one. */
+	/* Not IRQ_NONE: the handler of an earlier message may have cleared the cause. */
 	if (!causes) {
 		look_at_lines(card);
 		return IRQ_HANDLED;
@@ -89,13 +93,13 @@ void litepcie_cause_enable(struct litepcie *card, u32 cause, bool enable)
 	spin_unlock_irqrestore(&card->irq_lock, flags);
 }
 
-/* The card has what was written of causes: the answer to a read comes behind it. */
+/* Wait until writes of causes have arrived: a read's completion comes behind them. */
 void litepcie_cause_settle(struct litepcie *card)
 {
 	readl(card->irq_enable);
 }
 
-/* No cause is enabled, and no handler runs, when this returns. */
+/* When this returns, no cause is enabled and no interrupt handler runs. */
 void litepcie_irq_silence(struct litepcie *card)
 {
 	unsigned long flags;
@@ -129,7 +133,7 @@ static int find_registers(struct litepcie *card)
 	return 0;
 }
 
-/* Messages with MSI-X: as many as the causes reach. */
+/* MSI-X vectors that are needed: vector n is cause n, so up to the highest cause in use. */
 static int count_vectors(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -155,7 +159,7 @@ static void free_messages(struct litepcie *card)
 	pci_free_irq_vectors(card->pdev);
 }
 
-/* All of them, or none.  Their names in /proc/interrupts tell cards apart. */
+/* Request all @count interrupts, or none.  Names in /proc/interrupts tell cards apart. */
 static int request_messages(struct litepcie *card, unsigned int count)
 {
 	struct pci_dev *pdev = card->pdev;

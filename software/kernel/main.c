@@ -10,7 +10,10 @@
 
 #include "card.h"
 
-/* Counts of 64 bits are published at once, and mmap() has places above 1 TiB. */
+/*
+ * A 64-bit count must reach the status page in one store, and mmap() offsets lie
+ * above 1 TiB (LITEPCIE_MMAP_SHIFT).  A 32-bit kernel can do neither.
+ */
 #ifndef CONFIG_64BIT
 #error "litepcie needs a 64-bit kernel; 32-bit programs on it are supported"
 #endif

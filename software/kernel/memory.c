@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A user's own memory for a ring: pinned, and charged to the user.
+ * A process's own memory as a ring: pinned, and charged to the process and its user.
  *
- * Pinned pages stay what and where they are until they are unpinned, whatever
- * becomes of the mapping and the process: so nothing that the card writes goes
- * to somebody else.  Anonymous memory and hugetlbfs only: a file's pages may be
+ * Pinned pages are neither moved nor reused until they are unpinned, whatever happens
+ * to the mapping and the process.  So the card's writes never reach memory of somebody
+ * else.  Only anonymous memory and hugetlbfs are accepted: a file's pages may be
  * written back or truncated while the card writes to them.
  */
 
@@ -22,7 +22,7 @@
 #include "charge.h"
 #include "memory.h"
 
-#define PIN_MOST	SZ_64K	/* pages at a time; others want the processor too */
+#define PIN_MOST	SZ_64K	/* pages pinned between two cond_resched() */
 
 struct litepcie_memory {
 	struct litepcie_charge	charge;
@@ -35,7 +35,7 @@ struct page *litepcie_memory_page(const struct litepcie_memory *memory, unsigned
 	return memory->page[n];
 }
 
-/* All of it, or none. */
+/* Pin all pages from @address on, or none. */
 static int pin(struct litepcie_memory *memory, unsigned long address)
 {
 	unsigned long done = 0;
@@ -74,8 +74,9 @@ static int check_kind(const struct litepcie_memory *memory)
 }
 
 /*
- * The caller's memory, to be written to, or an error.  @address: that of a page.
- * With none of our locks held, since pages may have to be read from a disk.
+ * Pin memory of the calling process for writing, and charge it.  @address and @bytes are
+ * multiples of the page size.  The caller holds no lock of the driver, since pages may
+ * have to be read from a disk.
  */
 struct litepcie_memory *litepcie_memory_pin(unsigned long address, size_t bytes)
 {
@@ -110,7 +111,7 @@ free:
 	return ERR_PTR(err);
 }
 
-/* The card can reach it no more, but may have written to it; so may write(), to h2c. */
+/* Unpin memory that is unmapped from the card.  It is dirty: the card or write() wrote it. */
 void litepcie_memory_unpin(struct litepcie_memory *memory)
 {
 	unpin_user_pages_dirty_lock(memory->page, memory->pages, true);
@@ -119,8 +120,8 @@ void litepcie_memory_unpin(struct litepcie_memory *memory)
 }
 
 /*
- * Does each block of 2^order pages lie within one page, huge or not?  Then it is
- * contiguous, stays so, and may be copied at once.
+ * Does each block of 2^order pages lie within one folio (a huge page, or a small one)?
+ * Then the block is contiguous in the kernel's mapping, too, and can be copied at once.
  */
 bool litepcie_memory_fits(const struct litepcie_memory *memory, unsigned int order)
 {

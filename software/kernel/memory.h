@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * A user's own memory for a ring: pinned, and charged to the user.
+ * A process's own memory as a ring: pinned, and charged to the process and its user.
  */
 #ifndef LITEPCIE_MEMORY_H
 #define LITEPCIE_MEMORY_H

@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * mmap(): what lies where, and the rings, page by page.
+ * mmap(): the regions of the offset (enum litepcie_region), and mappings of the rings.
  *
- * Real pages with reference counts, not bare frame numbers: they can be pinned
- * (O_DIRECT, io_uring, vmsplice), and a mapping outlives file and card.
+ * Rings are mapped as struct pages with reference counts, not as bare frame numbers.  So
+ * their pages can be pinned (O_DIRECT, io_uring, vmsplice), and a mapping outlives the
+ * file and the card.
  */
 
 #include <linux/mm.h>
@@ -15,7 +16,7 @@
 #include "card.h"
 #include "compat.h"
 
-/* A mapping keeps the ring, and so the charge for its memory. */
+/* Each mapping holds a reference to the ring, and so keeps the charge for its memory. */
 static void ring_vm_open(struct vm_area_struct *vma)
 {
 	litepcie_ring_get(vma->vm_private_data);
@@ -31,14 +32,16 @@ static const struct vm_operations_struct ring_vm_ops = {
 	.close	= ring_vm_close,
 };
 
-static int insert_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
+/* Fill the mapping with the ring's pages from byte @first on.  The caller checks bounds. */
+int litepcie_mmap_pages(struct vm_area_struct *vma, struct litepcie_ring *ring, size_t first)
 {
-	for (size_t at = 0; at < litepcie_ring_bytes(ring); at += PAGE_SIZE) {
-		int err = vm_insert_page(vma, vma->vm_start + at, litepcie_ring_page(ring, at));
+	for (size_t at = 0; at < vma->vm_end - vma->vm_start; at += PAGE_SIZE) {
+		int err = vm_insert_page(vma, vma->vm_start + at,
+					 litepcie_ring_page(ring, first + at));
 
 		if (err)
 			return err;
-		/* A ring may have a gigabyte. */
+		/* A ring may have a gigabyte: let other tasks run. */
 		if (!(at % SZ_2M))
 			cond_resched();
 	}
@@ -49,19 +52,19 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 {
 	int err;
 
-	/* The pages belong to the process, which has them mapped. */
+	/* The ring lies in the process's own memory, which it has mapped already. */
 	if (ring->memory)
 		return -EADDRINUSE;
 	if (vma->vm_end - vma->vm_start != litepcie_ring_bytes(ring))
 		return -EINVAL;
-	/* A private copy would never see what the card does. */
+	/* A private mapping is a copy, which would not show what the card writes. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EINVAL;
-	/* Elsewhere the processor and the card do not see the same memory. */
+	/* Without dma_sync_*() the process and the card would not see each other's data. */
 	if (ring->needs_sync)
 		return -EOPNOTSUPP;
 	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
-	err = insert_ring(vma, ring);
+	err = litepcie_mmap_pages(vma, ring, 0);
 	if (err)
 		return err;
 	vma->vm_private_data = ring;
@@ -70,7 +73,7 @@ static int map_ring(struct vm_area_struct *vma, struct litepcie_ring *ring)
 	return 0;
 }
 
-/* h2c lies at 0, c2h behind it: LITEPCIE_IOCTL_MMAP_DMA_INFO. */
+/* LitePCIe's layout: the h2c ring at offset 0, the c2h ring behind it; NULL: neither. */
 static struct litepcie_way *way_at(struct litepcie_file *file, u64 offset)
 {
 	struct litepcie_way *h2c = &file->chan->way[LITEPCIE_H2C];
@@ -97,7 +100,7 @@ static int mmap_way(struct litepcie_way *way, struct litepcie_file *file,
 	return err;
 }
 
-/* What the driver and the card write: everybody may read it, and nobody write it. */
+/* The status page, which the driver and the card write.  It can be mapped to read only. */
 static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
 {
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))
@@ -109,7 +112,7 @@ static int mmap_status(struct litepcie_chan *chan, struct vm_area_struct *vma)
 	return vm_insert_page(vma, vma->vm_start, virt_to_page(chan->status));
 }
 
-/* The records of c2h buffers, which the card writes. */
+/* The records of c2h buffers, which the card writes.  They can be mapped to read only. */
 static int mmap_records(struct litepcie_chan *chan, struct vm_area_struct *vma)
 {
 	size_t bytes = PAGE_ALIGN(litepcie_notices_bytes(&chan->notices));
@@ -128,7 +131,7 @@ static int mmap_records(struct litepcie_chan *chan, struct vm_area_struct *vma)
 	return err;
 }
 
-/* The file's own page, so that nobody else writes to it. */
+/* The index page, of which each file has its own: no other file can write to it. */
 static int mmap_index(struct litepcie_file *file, struct vm_area_struct *vma)
 {
 	if (vma->vm_end - vma->vm_start != PAGE_SIZE || !(vma->vm_flags & VM_SHARED))

@@ -3,10 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * When to look how far the card is: by interrupt, by timer, or by both.
+ * When the driver asks the card for progress: at interrupts, by timer, or both.
  *
- * Adaptive: an interrupt switches its cause off and a timer on, which looks at
- * intervals and, when it finds nothing new, switches the cause on again.
+ * In adaptive mode an interrupt switches its cause off and a timer on.  The timer asks
+ * the card each interval_us.  When nothing is new, it ends and switches the cause on
+ * again.
  */
 
 #include <linux/module.h>
@@ -19,7 +20,7 @@ static ktime_t interval(const struct litepcie_way *way)
 	return ns_to_ktime((u64)way->interval_us * NSEC_PER_USEC);
 }
 
-/* Not once it is stopped: nobody would switch it off again. */
+/* Enable the cause, unless the direction has been stopped: then it would stay enabled. */
 static void cause_on(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -31,9 +32,9 @@ static void cause_on(struct litepcie_way *way)
 }
 
 /*
- * Look again after the interval, unless the direction is stopped.  Only under the
- * lock: an interrupt on another processor starts the same timer, even while its
- * callback runs.
+ * Start the timer, unless the direction has been stopped.  With the lock held, since an
+ * interrupt on another processor may start the same timer, even while its callback
+ * runs.
  */
 static void look_later(struct litepcie_way *way)
 {
@@ -45,7 +46,7 @@ static void look_later(struct litepcie_way *way)
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
-/* Never HRTIMER_RESTART, which is for timers that nobody else starts. */
+/* Never returns HRTIMER_RESTART: that requires that only the callback starts the timer. */
 static enum hrtimer_restart look(struct hrtimer *timer)
 {
 	struct litepcie_way *way = container_of(timer, struct litepcie_way, timer);
@@ -53,7 +54,10 @@ static enum hrtimer_restart look(struct hrtimer *timer)
 
 	if (!news && way->mode == LITEPCIE_MODE_ADAPTIVE) {
 		cause_on(way);
-		/* What came between looking and switching raises no interrupt: it is on by now. */
+		/*
+		 * Progress made before the cause was on raises no interrupt, so ask again.
+		 * With a status line that reads no register: wait until the cause is on.
+		 */
 		if (way->told)
 			litepcie_cause_settle(litepcie_of(way));
 		news = litepcie_dma_progress(way);
@@ -72,23 +76,24 @@ void litepcie_moderation_init(struct litepcie_way *way)
 	hrtimer_setup(&way->timer, look, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 }
 
-/* The direction is about to run, and is marked so. */
+/* Called when way->run is set, before the engine is enabled. */
 void litepcie_moderation_start(struct litepcie_way *way)
 {
+	litepcie_throttle_start(way);
 	if (way->mode == LITEPCIE_MODE_POLL)
 		hrtimer_start(&way->timer, interval(way), HRTIMER_MODE_REL);
 	else
 		cause_on(way);
 }
 
-/* The direction is marked as stopped; nobody looks when this returns. */
+/* Called when way->run is cleared.  When this returns, the timer and the cause are off. */
 void litepcie_moderation_stop(struct litepcie_way *way)
 {
 	hrtimer_cancel(&way->timer);
 	litepcie_cause_enable(litepcie_of(way), way->cause, false);
 }
 
-/* In the interrupt handler of an adaptive direction, before the card is asked. */
+/* Called by the interrupt handler in adaptive mode, before it asks the card. */
 void litepcie_moderation_interrupt(struct litepcie_way *way)
 {
 	unsigned long flags;

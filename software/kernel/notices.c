@@ -3,12 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What the card tells the host in memory: a status line for each direction, in
- * the channel's status page, and a record for each c2h buffer that has ended.
+ * Notices: what the card writes to host memory about its progress.  They are a status
+ * line for each direction, in the channel's status page, and a record for each c2h
+ * buffer that has ended.
  *
- * The pages are ordinary ones, so that user mappings outlive the card.  Where the
- * processor does not see what the card writes, or has the other byte order, the
- * card tells nothing, and is asked.  A card without the block is asked, too.
+ * Their pages have struct pages and reference counts, so user mappings may outlive the
+ * card.  The driver reads the card's registers instead if the card has no block
+ * RECORDS, if its writes would need dma_sync_*(), or on a big-endian processor.
  */
 
 #include <linux/log2.h>
@@ -66,7 +67,7 @@ static void unmap_page(struct device *dev, size_t bytes, dma_addr_t dma)
 	dma_unmap_page(dev, dma, bytes, DMA_BIDIRECTIONAL);
 }
 
-/* The card reaches both, or neither. */
+/* Map the status page and the ring of records for the card: both, or neither. */
 static void map_pages(struct litepcie_chan *chan)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -79,7 +80,7 @@ static void map_pages(struct litepcie_chan *chan)
 		unmap_page(dev, PAGE_SIZE, notices->status_dma);
 		return;
 	}
-	/* The card puts a record's place into the lower bits. */
+	/* The card ORs a record's offset into the base, so the ring is aligned to its size. */
 	notices->able = !litepcie_needs_sync(dev, notices->status_dma) &&
 			!litepcie_needs_sync(dev, notices->records_dma) &&
 			IS_ALIGNED(notices->records_dma, mapped_bytes(notices));
@@ -88,7 +89,7 @@ static void map_pages(struct litepcie_chan *chan)
 		litepcie_notices_unmap(chan);
 }
 
-/* The card is quiet, and will not be asked for notices again. */
+/* The card is quiet, and notices are not switched on again. */
 void litepcie_notices_unmap(struct litepcie_chan *chan)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -106,26 +107,22 @@ void litepcie_notices_free(struct litepcie_chan *chan)
 		put_page(virt_to_page(chan->notices.records));
 }
 
-/* Of the card; 0: it does not say. */
-static u32 clock_hz(struct litepcie *card)
-{
-	const struct litepcie_block *endpoint = litepcie_block_find(card, LITEPCIE_BLOCK_ENDPOINT, 0);
-
-	return endpoint ? litepcie_parameter(endpoint, LITEPCIE_ENDPOINT_CLOCK_HZ) : 0;
-}
-
-/* The registers that all versions have, and a ring that no handed over buffer overflows. */
+/*
+ * Does the block have the registers of its first version, and can its ring take
+ * @entries, a record for each descriptor of the card's table?
+ */
 static bool is_usable(const struct litepcie_block *block, u32 entries)
 {
+	if (block->bar || block->parameters <= LITEPCIE_RECORDS_MOST_ENTRIES ||
+	    block->size < 2 * sizeof(u32))
+		return false;
 	for (unsigned int n = 0; n < LITEPCIE_RECORDS_MOST_ENTRIES; n++)
 		if (litepcie_parameter(block, n) > block->size - 2 * sizeof(u32))
 			return false;
-	return !block->bar && block->parameters > LITEPCIE_RECORDS_MOST_ENTRIES &&
-	       block->size >= 2 * sizeof(u32) &&
-	       entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
+	return entries <= litepcie_parameter(block, LITEPCIE_RECORDS_MOST_ENTRIES);
 }
 
-/* Channel @nth's, which rests; when the card's address width is known. */
+/* Set up the notices of channel @nth, which is at rest.  The DMA mask must be set before. */
 void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 {
 	struct litepcie_notices *notices = &chan->notices;
@@ -135,10 +132,10 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 	struct page *page;
 
 	notices->block = litepcie_block_find(card, LITEPCIE_BLOCK_RECORDS, nth);
-	if (!notices->block || !is_usable(notices->block, entries) || !clock_hz(card))
+	if (!notices->block || !is_usable(notices->block, entries) || !litepcie_cycles(card, USEC_PER_SEC))
 		return;
 	notices->regs = card->bar0 + notices->block->offset;
-	/* Whoever was there before us may have left them on, for memory that is another's now. */
+	/* A driver before this one may have left notices on, to memory that is not ours. */
 	writel(0, reg_of(notices, LITEPCIE_RECORDS_CONTROL));
 	if (IS_ENABLED(CONFIG_CPU_BIG_ENDIAN))
 		return;
@@ -153,7 +150,11 @@ void litepcie_notices_init(struct litepcie_chan *chan, unsigned int nth)
 
 /* A run ------------------------------------------------------------------- */
 
-/* One register has bits of both directions.  A reset of the card clears those that it had. */
+/*
+ * Change bits of the control register, which has bits of both directions; @control keeps
+ * its value.  @live: the register can be reached.  If not, litepcie_notices_off() writes
+ * it when the card is back.
+ */
 static void set_control(struct litepcie_notices *notices, u32 clear, u32 set, bool live)
 {
 	mutex_lock(&notices->lock);
@@ -168,7 +169,7 @@ static u32 control_of(const struct litepcie_way *way)
 	return way->id == LITEPCIE_C2H ? CONTROL_C2H : CONTROL_H2C;
 }
 
-/* Nothing of an earlier run is there, for those who look. */
+/* Clear the status line, so that no program takes counts of an earlier run for new ones. */
 static void clear_line(struct litepcie_way *way)
 {
 	struct litepcie_status_way *status = way->status;
@@ -181,12 +182,10 @@ static void clear_line(struct litepcie_way *way)
 
 static u32 flush_cycles(struct litepcie *card, u32 flush_us)
 {
-	u64 cycles = (u64)flush_us * clock_hz(card) / USEC_PER_SEC;
-
-	return clamp_t(u64, cycles, !!flush_us, U32_MAX);
+	return clamp_t(u64, litepcie_cycles(card, flush_us), !!flush_us, U32_MAX);
 }
 
-/* The direction rests, and its table is empty.  Between enter and exit. */
+/* For a direction at rest, whose table is empty.  Between enter and exit. */
 void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 {
 	struct litepcie_notices *notices = &way->chan->notices;
@@ -208,7 +207,7 @@ void litepcie_notices_start(struct litepcie_way *way, u32 flush_us)
 	set_control(notices, 0, control_of(way), true);
 }
 
-/* The direction rests, and writes nothing more; @live: its registers can be reached. */
+/* The direction is at rest, and writes nothing more.  @live: its registers can be reached. */
 void litepcie_notices_stop(struct litepcie_way *way, bool live)
 {
 	if (!way->told)
@@ -218,7 +217,7 @@ void litepcie_notices_stop(struct litepcie_way *way, bool live)
 	clear_line(way);
 }
 
-/* The card is back, and what it was before may have outlived a reset.  It rests. */
+/* The card is back and at rest, but its control register may have outlived the reset. */
 void litepcie_notices_off(struct litepcie_way *way)
 {
 	if (!way->chan->notices.able)
@@ -229,7 +228,7 @@ void litepcie_notices_off(struct litepcie_way *way)
 
 /* Counts ------------------------------------------------------------------ */
 
-/* c2h: descriptor @number, from 0 on, has ended. */
+/* c2h: has descriptor @number of the run, from 0 on, ended? */
 bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 {
 	const struct litepcie_notices *notices = &way->chan->notices;
@@ -238,7 +237,10 @@ bool litepcie_notices_ended(const struct litepcie_way *way, u64 number)
 	return smp_load_acquire(&record->sequence) == number + 1;
 }
 
-/* c2h: of a buffer that is the user's.  A user's memory is copied by what this says. */
+/*
+ * c2h: the record of descriptor @number, which has ended.  The card has written it, so
+ * the caller limits *@bytes to the buffer before it copies.
+ */
 void litepcie_notices_read(const struct litepcie_way *way, u64 number, u32 *bytes, u32 *flags)
 {
 	const struct litepcie_notices *notices = &way->chan->notices;

@@ -3,13 +3,13 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Whose a direction is, and in which ring its data is.
+ * The owner of a direction, and the ring that its data is in.
  *
- * A direction belongs to an open file, or to none.  So does each ring: another
- * file never sees one, and finds nothing in its own that it did not put there.
- * A file that has asked for no shape has LitePCIe's ring, made when it is first
- * needed and kept until the file is closed.  The card reaches a ring only while
- * the direction is the file's.
+ * A direction belongs to an open file, or to none.  Each ring belongs to one open
+ * file: other files cannot reach it, and it never has their data in it.  A file that
+ * has not asked for another shape has a ring of LitePCIe's shape ("own ring" below).
+ * That is made when it is first needed and kept until the file is closed.  A ring is
+ * mapped for the card only while its file owns the direction.
  */
 
 #include <linux/module.h>
@@ -24,7 +24,10 @@ static struct device *dma_device(struct litepcie_way *way)
 	return &litepcie_of(way)->pdev->dev;
 }
 
-/* @memory: a user's own, which the ring keeps unless it fails; NULL: the driver's. */
+/*
+ * @memory: the process's own memory for the ring, which then belongs to the ring; after
+ * an error it is still the caller's.  NULL: the driver allocates.
+ */
 static struct litepcie_ring *make_ring(struct litepcie_way *way,
 				       const struct litepcie_geometry *geometry,
 				       struct litepcie_memory *memory,
@@ -39,8 +42,9 @@ static struct litepcie_ring *make_ring(struct litepcie_way *way,
 }
 
 /*
- * The card, which is quiet, has no use for this ring any more.  Others may, but
- * for its pages: a mapping must not outlive the device that it is for.
+ * Take the ring from the direction, which must be at rest.  User mappings and dma-bufs
+ * may keep the ring and its pages.  The DMA mapping ends here, since it must not
+ * outlive the device.
  */
 static void drop_ring(struct litepcie_way *way)
 {
@@ -60,7 +64,7 @@ static void use_ring(struct litepcie_way *way, struct litepcie_ring *ring)
 	trace_litepcie_ring(way, ring);
 }
 
-/* LitePCIe's ring is there when this returns 0, the file's own.  Between enter and exit. */
+/* Make the file's ring of LitePCIe's shape, if it has none yet.  Between enter and exit. */
 static int make_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 {
 	struct litepcie_ring *ring;
@@ -85,7 +89,7 @@ static void drop_own_ring(struct litepcie_way *way, struct litepcie_file *file)
 	file->ring[way->id] = NULL;
 }
 
-/* The owner's ring is there when this returns 0.  Between enter and exit. */
+/* Make sure that the direction has its owner's ring.  Between enter and exit. */
 int litepcie_owner_ring(struct litepcie_way *way)
 {
 	struct litepcie_ring *ring;
@@ -108,9 +112,8 @@ int litepcie_owner_ring(struct litepcie_way *way)
 }
 
 /*
- * The ring that @file has in this direction, with a reference; -EBUSY: another
- * file has the direction, and its data is none of this one's business.  Between
- * enter and exit.
+ * The ring that @file has in this direction, or would have as its owner, with a
+ * reference.  -EBUSY: another file owns the direction.  Between enter and exit.
  */
 struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -133,7 +136,7 @@ struct litepcie_ring *litepcie_owner_ring_of(struct litepcie_way *way, struct li
 	return err ? ERR_PTR(err) : ring;
 }
 
-/* The shape of that ring, which need not be there yet. */
+/* The shape of the ring that litepcie_owner_ring_of() returns, without making the ring. */
 struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 						 struct litepcie_file *file)
 {
@@ -146,7 +149,10 @@ struct litepcie_geometry litepcie_owner_geometry(struct litepcie_way *way,
 	return geometry;
 }
 
-/* A program of ours needs no more than LitePCIe's, which know of no limit. */
+/*
+ * LitePCIe's programs do not expect a limit on locked memory.  So a ring of their shape
+ * may take the direction's allowance, which makes it free of charge.
+ */
 static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 						const struct litepcie_geometry *geometry)
 {
@@ -157,8 +163,8 @@ static struct litepcie_allowance *allowance_for(struct litepcie_way *way,
 }
 
 /*
- * A ring of this shape, which is sound, for a direction that is @file's and
- * stopped, in @memory if that is not NULL.  Between enter and exit.
+ * Give a direction that @file owns, and that is stopped, a new ring, in @memory if that
+ * is not NULL.  The caller has checked @geometry.  Between enter and exit.
  */
 int litepcie_owner_setup(struct litepcie_way *way, struct litepcie_file *file,
 			 const struct litepcie_geometry *geometry, struct litepcie_memory *memory)
@@ -185,7 +191,7 @@ unlock:
 
 /* Owner ------------------------------------------------------------------- */
 
-/* The direction is nobody's, and at rest. */
+/* Make @file the owner of a direction that has none, and is at rest. */
 void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 {
 	lockdep_assert_held(&way->mutex);
@@ -197,8 +203,10 @@ void litepcie_owner_set(struct litepcie_way *way, struct litepcie_file *file)
 }
 
 /*
- * Nobody has it, and what was written but never sent is forgotten.  @live: the
- * card is quiet, or else it keeps its memory until it is.
+ * Make the direction nobody's.  Data that was written but not sent is dropped.
+ * @live: the direction is known to have stopped, so its ring is dropped.  If not, the
+ * card may still write to a ring that is mapped for it, so the direction keeps that
+ * until litepcie_owner_drop_orphan().
  */
 void litepcie_owner_forget(struct litepcie_way *way, bool live)
 {
@@ -214,7 +222,7 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 	way->hw_count = 0;
 	way->sw_count = 0;
 	spin_unlock_irq(&way->wait.lock);
-	/* What another file waits for, room in the ring, is there now. */
+	/* Another file may wait until the direction is free. */
 	litepcie_dma_news(way);
 	if (event)
 		eventfd_ctx_put(event);
@@ -223,8 +231,8 @@ void litepcie_owner_forget(struct litepcie_way *way, bool live)
 }
 
 /*
- * The card is quiet: a ring goes whose owner has gone while the card was away,
- * and with it what it pins.
+ * The card is quiet: drop a ring whose owner has gone while the card was away, and the
+ * memory that it pins.
  */
 void litepcie_owner_drop_orphan(struct litepcie_way *way)
 {
@@ -247,7 +255,7 @@ int litepcie_owner_take(struct litepcie_way *way, struct litepcie_file *file)
 	return err;
 }
 
-/* For read() and write(): the direction is @file's, and has a ring. */
+/* For read() and write() in a loop: take the direction for @file, and make its ring. */
 int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
@@ -270,7 +278,7 @@ int litepcie_owner_begin(struct litepcie_way *way, struct litepcie_file *file)
 	return err;
 }
 
-/* Consumes @event, which may be NULL, unless it fails. */
+/* Set the eventfd, or with NULL none.  On success the reference to @event is consumed. */
 int litepcie_owner_event(struct litepcie_way *way, struct litepcie_file *file,
 			 struct eventfd_ctx *event)
 {
@@ -296,14 +304,14 @@ static void give_locked(struct litepcie_way *way, struct litepcie_file *file, bo
 	if (way->owner != file)
 		return;
 	if (live)
-		litepcie_dma_stop(way);	/* the log has it if that fails */
-	/* One that was lost on the way may not have stopped. */
+		litepcie_dma_stop(way);	/* a failure is in the log */
+	/* A card that was lost meanwhile may not have stopped the direction. */
 	litepcie_owner_forget(way, live && !litepcie_is_gone(litepcie_of(way)));
 }
 
 /*
- * Let others have the direction, stopped, if it is @file's.  @live: the caller
- * has entered.
+ * If @file owns the direction, stop it and make it nobody's.  @live: the caller is
+ * between enter and exit.
  */
 void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
@@ -312,7 +320,7 @@ void litepcie_owner_give(struct litepcie_way *way, struct litepcie_file *file, b
 	mutex_unlock(&way->mutex);
 }
 
-/* The same when @file is closed. */
+/* As litepcie_owner_give(), when @file is closed: also drops its ring of LitePCIe's shape. */
 void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, bool live)
 {
 	mutex_lock(&way->mutex);
@@ -321,7 +329,7 @@ void litepcie_owner_leave(struct litepcie_way *way, struct litepcie_file *file, 
 	mutex_unlock(&way->mutex);
 }
 
-/* The card is quiet and leaves: take the memory away from it. */
+/* The card is quiet and leaves the driver: unmap the ring from it. */
 void litepcie_owner_unmap(struct litepcie_way *way)
 {
 	mutex_lock(&way->mutex);
@@ -334,9 +342,9 @@ void litepcie_owner_unmap(struct litepcie_way *way)
 /* Steering ---------------------------------------------------------------- */
 
 /*
- * Write @value to a register that decides what both directions of the channel
- * carry.  Bits that act on a direction of another file's stay: -EBUSY.  Between
- * enter and exit.
+ * Write @value to a register that acts on the data of both directions of the channel.
+ * @acts_on: for each direction, the register bits that act on it.  -EBUSY if @value
+ * would change a bit that acts on a direction of another file.  Between enter and exit.
  */
 int litepcie_owner_steer(struct litepcie_file *file, struct litepcie_chan *chan,
 			 void __iomem *reg, u32 value, const u32 acts_on[LITEPCIE_WAYS])

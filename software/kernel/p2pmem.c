@@ -3,11 +3,11 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The card's memory for other devices, on request: a disk reads and writes it
- * without a detour through the host's memory.
+ * PCI peer-to-peer memory, with the module parameter p2pmem: a disk reads and writes the
+ * card's memory without a detour through the host's.
  *
- * The kernel takes a BAR as a whole, so pages of it that are no memory are
- * allocated here, and nobody else gets them.
+ * The kernel's allocator gets the whole BAR.  The driver allocates those pages of the BAR
+ * that are not memory and keeps them, so that no other device gets them.
  */
 
 #include <linux/module.h>
@@ -56,7 +56,7 @@ static void give_back(void *data)
 	kvfree(reserve);
 }
 
-/* All pages are taken, then those that are memory are given back. */
+/* Allocate all pages of the BAR, then give back those that are memory. */
 static int reserve_rest(struct litepcie *card, unsigned int bar)
 {
 	size_t pages = pci_resource_len(card->pdev, bar) / PAGE_SIZE, taken = 0;
@@ -80,7 +80,7 @@ static int reserve_rest(struct litepcie *card, unsigned int bar)
 	return devm_add_action_or_reset(&card->pdev->dev, give_back, reserve);
 }
 
-/* Undone with the device's other resources. */
+/* Offer the card's memory.  devres takes the offer back when the driver is unbound. */
 int litepcie_p2pmem_add(struct litepcie *card)
 {
 	const struct litepcie_block *block = memory_block(card, 0);

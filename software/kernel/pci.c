@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The PCI side: a card comes, is reset, sleeps, goes.
+ * The PCI driver: probe, remove, shutdown, reset, error recovery and sleep.
  */
 
 #include <linux/log2.h>
@@ -33,7 +33,7 @@ static int way_find(struct litepcie *card, struct litepcie_way *way,
 	    way->depth < LITEPCIE_GEOMETRY_DEFAULT.count)
 		return -EINVAL;
 	card->cause[way->cause] = way;
-	/* Beside those that the card has: the last one that it is done with. */
+	/* One entry more than the card's table: that of the last descriptor that is done. */
 	way->held.mask = roundup_pow_of_two(way->depth + 1) - 1;
 	way->held.end = kvcalloc(way->held.mask + 1, sizeof(*way->held.end), GFP_KERNEL);
 	return way->held.end ? 0 : -ENOMEM;
@@ -108,8 +108,9 @@ static int add_channels(struct litepcie *card)
 /* Quiet and back ---------------------------------------------------------- */
 
 /*
- * Nobody enters, nothing runs, no interrupt comes and no request is made when
- * this returns; who had a direction running gets @error.
+ * When this returns, litepcie_enter() fails, no direction runs, no interrupt handler
+ * runs and the card makes no request.  The owner of a direction that was running gets
+ * @error.
  */
 static void quiesce(struct litepcie *card, enum litepcie_state state, int error)
 {
@@ -131,7 +132,7 @@ static int set_dma_mask(struct litepcie *card)
 	return dma_set_mask_and_coherent(&card->pdev->dev, DMA_BIT_MASK(clamp(bits, 32u, 64u)));
 }
 
-/* The card may have run for whoever was there before us: a kernel before kexec. */
+/* Before a kexec another kernel may have started DMA on the card: stop it. */
 static int halt_everything(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -143,8 +144,9 @@ static int halt_everything(struct litepcie *card)
 }
 
 /*
- * After a reset: the same gateware, or another one, or nothing?  The card is
- * ready when this returns 0, but nobody may enter yet.
+ * After a reset or sleep, check that the card still has the gateware of the probe, and
+ * make it ready.  The caller then sets LITEPCIE_LIVE, so that litepcie_enter()
+ * succeeds again.
  */
 static int revive(struct litepcie *card)
 {
@@ -211,7 +213,7 @@ static void unmap_bars(struct litepcie *card)
 	pci_disable_device(card->pdev);
 }
 
-/* Nobody comes any more, and the card is quiet: take all memory away from it. */
+/* Unmap all memory from the card, which makes no request any more. */
 static void unmap_rings(struct litepcie *card)
 {
 	struct litepcie_way *way;
@@ -222,11 +224,16 @@ static void unmap_rings(struct litepcie *card)
 		litepcie_notices_unmap(card->chan[n]);
 }
 
-/* What they tell in memory, when it is known which memory the card reaches. */
+/*
+ * The card's interrupt moderation, and the memory for its status lines and records.  That
+ * memory is mapped for the card, so the DMA mask must be set before.
+ */
 static void init_notices(struct litepcie *card)
 {
-	for (unsigned int n = 0; n < card->channels; n++)
+	for (unsigned int n = 0; n < card->channels; n++) {
+		litepcie_throttle_probe(card->chan[n], n);
 		litepcie_notices_init(card->chan[n], n);
+	}
 }
 
 static int bring_up(struct litepcie *card)
@@ -263,7 +270,7 @@ quiesce:
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
 	pci_clear_master(card->pdev);
 unmap:
-	unmap_rings(card);	/* also of whoever was quick to open a first channel */
+	unmap_rings(card);	/* a program may have opened a channel that was added */
 	litepcie_irq_exit(card);
 put:
 	put_channels(card);
@@ -300,7 +307,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
 
-	/* Unplugged: waiting for answers would only take time. */
+	/* An unplugged card never answers, so it is not waited for. */
 	if (pci_channel_offline(pdev))
 		WRITE_ONCE(card->lost, true);
 	quiesce(card, LITEPCIE_GONE, -ENODEV);
@@ -316,7 +323,7 @@ static void litepcie_remove(struct pci_dev *pdev)
 	litepcie_card_put(card);
 }
 
-/* Also on the way to another kernel, whose memory must not be written to. */
+/* Also runs before a kexec: the card must not write to the memory of the next kernel. */
 static void litepcie_shutdown(struct pci_dev *pdev)
 {
 	struct litepcie *card = pci_get_drvdata(pdev);
@@ -359,7 +366,7 @@ static pci_ers_result_t litepcie_slot_reset(struct pci_dev *pdev)
 	return revive(card) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
 }
 
-/* All that is on the bus has recovered: only now is there traffic again. */
+/* Called when all devices on the bus have recovered; before that DMA may not start. */
 static void litepcie_error_resume(struct pci_dev *pdev)
 {
 	litepcie_set_state(pci_get_drvdata(pdev), LITEPCIE_LIVE);
@@ -387,8 +394,8 @@ static int litepcie_resume(struct device *dev)
 static DEFINE_SIMPLE_DEV_PM_OPS(litepcie_pm_ops, litepcie_suspend, litepcie_resume);
 
 /*
- * Xilinx's numbers for its PCIe blocks, which other gateware has too: the
- * capability table decides.
+ * The default IDs of Xilinx's PCIe blocks.  Other gateware uses them, too, so the
+ * probe drives a card only if it finds a capability table.
  */
 static const struct pci_device_id litepcie_ids[] = {
 	{ PCI_VDEVICE(XILINX, 0x9021) },	/* Gen2 */

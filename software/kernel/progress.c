@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * How far the card is, and who is told: the path of every interrupt, counted in
- * instructions by sim/host.py.
+ * How far the card is, and waking those who wait for it.  Every interrupt takes this
+ * path, so sim/host.py counts its instructions.
  *
  * In the loop its status is the index of the last descriptor that the card is done
  * with and the number of rounds before: one less than their number.  So every
@@ -22,8 +22,9 @@
 #define ROUNDS	BIT_ULL(16)	/* the counter of rounds has 16 bits */
 
 /*
- * Ask the card how far it is; true: further than before.  @lost: it may have
- * gone, to be looked at without the lock, since that wakes everybody.
+ * Ask the card how far it is.  True if it is further than before.  @lost: set if the card
+ * may have gone.  The caller then calls litepcie_check_lost() without the lock, since
+ * that takes it to wake the waiters.
  */
 static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 {
@@ -42,7 +43,7 @@ static __always_inline bool update_locked(struct litepcie_way *way, bool *lost)
 	way->hw_count += position - before + (position < before ? count * ROUNDS : 0);
 	way->position = position;
 	trace_litepcie_progress(way, way->hw_count, way->sw_count);
-	/* For those who look instead of asking; c2h: the data was there before. */
+	/* Programs poll this word: c2h data must be visible before it. */
 	way->status->position = way->hw_count * way->ring->geometry.size;
 	smp_store_release(&way->status->buffers, way->hw_count);
 	return position != before;
@@ -52,7 +53,7 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 {
 	lockdep_assert_held(&way->wait.lock);
 
-	/* Nobody waits unseen: who waits enters under this lock, and looks once more. */
+	/* No waiter is missed: it queues under this lock, then checks its condition again. */
 	if (waitqueue_active(&way->wait))
 		wake_up_locked(&way->wait);
 	if (way->event)
@@ -60,8 +61,8 @@ static __always_inline void tell_locked(struct litepcie_way *way)
 }
 
 /*
- * The same in any context.  Asked with the lock held, or older news could come
- * after newer.
+ * update_locked() for any context.  The card is asked with the lock held: otherwise an
+ * older answer could be stored after a newer one.
  */
 bool litepcie_dma_progress(struct litepcie_way *way)
 {
@@ -76,7 +77,7 @@ bool litepcie_dma_progress(struct litepcie_way *way)
 	return news;
 }
 
-/* Tell everybody who waits. */
+/* Wake those who wait, and signal the eventfd. */
 void litepcie_dma_news(struct litepcie_way *way)
 {
 	unsigned long flags;
@@ -86,7 +87,11 @@ void litepcie_dma_news(struct litepcie_way *way)
 	spin_unlock_irqrestore(&way->wait.lock, flags);
 }
 
-/* For those who want to know now: a card that tells by itself may have gone in silence. */
+/*
+ * Ask the card now, for a caller that does not wait for an interrupt.  In a run in which
+ * the card writes its status line, a card that has gone just stops writing, so a
+ * register is read to find out.
+ */
 void litepcie_dma_ask(struct litepcie_way *way)
 {
 	if (way->told && readl(way->regs + LITEPCIE_DMA_GROUP_TABLE_LOOP_STATUS) == ~0u)
@@ -95,7 +100,7 @@ void litepcie_dma_ask(struct litepcie_way *way)
 		litepcie_dma_news(way);
 }
 
-/* In the interrupt handler, the cause being cleared. */
+/* Called by the interrupt handler, after the cause was cleared. */
 void litepcie_dma_interrupt(struct litepcie_way *way)
 {
 	bool lost = false;

@@ -3,21 +3,21 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Which registers and memories a user of the card may write to, without
- * CAP_SYS_RAWIO: a list of what is allowed, by the types of the capability table.
+ * The registers and memories that may be written to without CAP_SYS_RAWIO: a list by
+ * the block types of the capability table.
  *
- * All else is refused: a block whose type or version this driver does not know,
- * and bytes that belong to no block.  A register that is not in the list may
- * make the card write to any address of the host, as those of the DMA and the
- * MSI-X table do, or may take the card away from its other users.
+ * A write anywhere else is refused.  That includes blocks whose type or version this
+ * driver does not know, and bytes that belong to no block.  Such a register may make
+ * the card write to any address of the host, as those of the DMA and of the MSI-X
+ * table do, or may take the card away from its other users.
  */
 
 #include <linux/module.h>
 
 #include "card.h"
 
-#define VERSION		1	/* of the blocks in the list */
-#define ALL		0xff
+#define VERSION		1	/* of a block that the list applies to */
+#define ALL		0xff	/* in place of a parameter: the whole block */
 
 /* Bits of the pattern's control register that act on one direction alone. */
 #define PATTERN_C2H	BIT(0)	/* generate */
@@ -25,13 +25,13 @@
 
 struct right {
 	u16	type;
-	u8	parameter;	/* of the one register that is allowed, or ALL */
-	bool	steers;		/* what the card's DMA carries: see litepcie_owner_steer() */
+	u8	parameter;	/* with the place of the one allowed register; or ALL */
+	bool	steers;		/* acts on the data of the DMA: see litepcie_owner_steer() */
 };
 
 static const struct right rights[] = {
 	{ LITEPCIE_BLOCK_CONTROL, LITEPCIE_CONTROL_SCRATCH },
-	/* Snapshot and clear.  The worst is that another user's figures are wrong. */
+	/* Takes snapshots and clears.  At worst another user reads wrong figures. */
 	{ LITEPCIE_BLOCK_COUNTERS, LITEPCIE_COUNTERS_CONTROL },
 	{ LITEPCIE_BLOCK_PATTERN, LITEPCIE_PATTERN_CONTROL, .steers = true },
 	{ LITEPCIE_BLOCK_MEMORY, ALL },
@@ -75,7 +75,7 @@ static struct span allowed_in(const struct litepcie_block *block, const struct r
 	return (struct span){ place, place + sizeof(u32) };
 }
 
-/* Where the block ends that holds byte @at; @at itself if none does. */
+/* The end of the block that holds byte @at; @at itself if no block holds it. */
 static u64 end_of_block(struct litepcie *card, unsigned int bar, u64 at)
 {
 	for (unsigned int i = 0; i < card->block_count; i++) {
@@ -88,8 +88,8 @@ static u64 end_of_block(struct litepcie *card, unsigned int bar, u64 at)
 }
 
 /*
- * What a user may do with these bytes of the BAR: all of them lie in blocks, and
- * each block allows the part that is asked for.
+ * The right to write to @size bytes at @offset of the BAR.  It is granted if each of the
+ * bytes lies in a block, and each of these blocks allows it.
  */
 enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 offset, u64 size)
 {
@@ -118,7 +118,7 @@ enum litepcie_right litepcie_right(struct litepcie *card, unsigned int bar, u64 
 	return answer;
 }
 
-/* The bits of a register that steers which act on direction @id: unknown ones act on both. */
+/* The bits of the pattern's control register that act on direction @id.  Unknown bits may. */
 u32 litepcie_steered(enum litepcie_direction id)
 {
 	return id == LITEPCIE_C2H ? ~PATTERN_H2C : ~PATTERN_C2H;

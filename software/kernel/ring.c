@@ -14,7 +14,7 @@
 #include "compat.h"
 #include "ring.h"
 
-/* 2 MiB: fewer entries in an IOMMU, and all that a huge page could give. */
+/* Large chunks need fewer entries in an IOMMU.  2 MiB is the size of a huge page. */
 #define CHUNK_BYTES_WANTED	SZ_2M
 
 size_t litepcie_ring_bytes(const struct litepcie_ring *ring)
@@ -43,7 +43,10 @@ void *litepcie_ring_buffer(const struct litepcie_ring *ring, u32 buffer)
 	return page_address(litepcie_ring_page(ring, buffer_offset(ring, buffer)));
 }
 
-/* A buffer never straddles chunks: both are powers of two. */
+/*
+ * The buffer's address for the card.  A buffer never crosses a chunk's end, since both
+ * sizes are powers of two and a chunk is not smaller.
+ */
 dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 {
 	size_t offset = buffer_offset(ring, buffer);
@@ -52,7 +55,7 @@ dma_addr_t litepcie_ring_dma(const struct litepcie_ring *ring, u32 buffer)
 	       offset % litepcie_chunk_bytes(ring);
 }
 
-/* Whoever copies may be late: the ring may have been taken from the card meanwhile. */
+/* A copy may come late: if the ring was unmapped from the card meanwhile, nothing is synced. */
 void litepcie_ring_for_cpu(struct litepcie_ring *ring, u32 buffer)
 {
 	if (!ring->needs_sync)
@@ -75,7 +78,7 @@ void litepcie_ring_for_card(struct litepcie_ring *ring, u32 buffer)
 	spin_unlock(&ring->lock);
 }
 
-/* Take the memory away from the card, which must be quiet; the pages stay. */
+/* Unmap the ring from the card, which must be quiet.  The pages stay. */
 void litepcie_ring_unmap(struct litepcie_ring *ring)
 {
 	struct device *dev;
@@ -109,7 +112,7 @@ static int charge_pages_of(struct litepcie_ring *ring, struct litepcie_allowance
 			       allowance);
 }
 
-/* Compound pages: each of them can be mapped and pinned, and keeps the chunk. */
+/* Each chunk is a compound page: a reference to any page of it keeps the whole chunk. */
 static int alloc_pages_of(struct litepcie_ring *ring, int node)
 {
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_COMP | __GFP_NOWARN;
@@ -124,7 +127,7 @@ static int alloc_pages_of(struct litepcie_ring *ring, int node)
 	return 0;
 }
 
-/* Let the card reach the memory. */
+/* Map the ring for the card. */
 int litepcie_ring_map(struct litepcie_ring *ring, struct device *dev)
 {
 	unsigned int i;
@@ -185,7 +188,7 @@ static struct litepcie_ring *new_ring(enum dma_data_direction direction,
 	return ring;
 }
 
-/* What an order is tried from, downwards to that of a buffer. */
+/* The order of chunks to try first; smaller ones are tried down to the size of a buffer. */
 static int largest_order(const struct litepcie_geometry *geometry)
 {
 	int whole = get_order((size_t)geometry->size * geometry->count);
@@ -194,8 +197,9 @@ static int largest_order(const struct litepcie_geometry *geometry)
 }
 
 /*
- * Zeroed buffers near the card, in chunks as large as there are, or an error.
- * The geometry must be sound.  The caller pays, unless @allowance is to be had.
+ * A ring of zeroed pages on the card's NUMA node, in chunks as large as can be had, or
+ * an error.  The caller has checked @geometry.  The memory is charged to the calling
+ * process, unless @allowance is free.
  */
 struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_direction direction,
 					  const struct litepcie_geometry *geometry,
@@ -214,7 +218,7 @@ struct litepcie_ring *litepcie_ring_alloc(struct device *dev, enum dma_data_dire
 	return ERR_PTR(-ENOMEM);
 }
 
-/* The memory stays the caller's, unless all goes well. */
+/* On failure NULL, and @memory is still the caller's. */
 static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_direction direction,
 					    const struct litepcie_geometry *geometry,
 					    struct litepcie_memory *memory, unsigned int order)
@@ -234,8 +238,8 @@ static struct litepcie_ring *wrap_in_chunks(struct device *dev, enum dma_data_di
 }
 
 /*
- * A ring in this memory, of as many bytes as the geometry says, which it keeps;
- * or an error, and the memory stays the caller's.
+ * A ring in @memory, which has as many bytes as @geometry says and then belongs to the
+ * ring; or an error, and @memory is still the caller's.
  */
 struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direction direction,
 					 const struct litepcie_geometry *geometry,
@@ -254,7 +258,7 @@ struct litepcie_ring *litepcie_ring_wrap(struct device *dev, enum dma_data_direc
 			ring = wrap_in_chunks(dev, direction, geometry, memory, order);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
-	/* The user would never see what the card writes. */
+	/* The process accesses the memory without dma_sync_*(), so it would not see the data. */
 	if (ring->needs_sync) {
 		dev_dbg(dev, "the card does not reach all memory by itself: use the driver's own ring\n");
 		litepcie_ring_unmap(ring);

@@ -5,11 +5,11 @@
  *
  * The buffers of one direction: ordinary pages, mapped for the card.
  *
- * They are the driver's, or a user's own (memory.c), which has them mapped.
- * The pages have struct pages and reference counts: I/O under way (O_DIRECT,
- * io_uring) keeps them for as long as it needs them, whatever becomes of the ring
- * and the card.  User mappings and dma-bufs keep the ring itself, and so the
- * charge for its memory.
+ * The driver allocates the pages, or they are a process's own memory (memory.c),
+ * which the process has mapped.  The pages have struct pages and reference counts:
+ * I/O under way (O_DIRECT, io_uring) keeps them after the ring and the card are
+ * gone.  User mappings and dma-bufs keep the ring itself, and so the charge for its
+ * memory.
  */
 #ifndef LITEPCIE_RING_H
 #define LITEPCIE_RING_H
@@ -22,7 +22,7 @@
 #include "charge.h"
 #include "memory.h"
 
-/* What a ring looks like; LitePCIe's is the default. */
+/* The shape of a ring.  A ring has LitePCIe's shape unless the user asks for another. */
 struct litepcie_geometry {
 	u32	size;		/* bytes of a buffer: a power of two */
 	u32	count;		/* buffers */
@@ -36,7 +36,7 @@ struct litepcie_geometry {
 	((struct litepcie_geometry){ .size = 8192, .count = 256, .per_interrupt = 32 })
 
 struct litepcie_chunk {
-	struct page	*page;	/* of 2^chunk_order pages, contiguous */
+	struct page	*page;	/* the first of 2^chunk_order contiguous pages */
 	dma_addr_t	dma;
 };
 
@@ -44,11 +44,11 @@ struct litepcie_ring {
 	struct kref			kref;
 	struct litepcie_geometry	geometry;
 	spinlock_t			lock;	/* protects dev */
-	struct device			*dev;	/* mapped for it; NULL: for nobody */
+	struct device			*dev;	/* that can reach the ring, or NULL */
 	enum dma_data_direction		direction;
-	bool				needs_sync;
-	struct litepcie_memory		*memory;	/* a user's; NULL: ours */
-	struct litepcie_charge		charge;		/* for ours */
+	bool				needs_sync;	/* see litepcie_needs_sync() */
+	struct litepcie_memory		*memory;	/* the process's; NULL: the driver's */
+	struct litepcie_charge		charge;		/* only if @memory is NULL */
 	unsigned int			chunk_order;
 	unsigned int			chunks;
 	struct litepcie_chunk		chunk[];

@@ -3,11 +3,15 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * read() and write(), and those of LitePCIe's loop: whole buffers, copied.
+ * read() and write().  In LitePCIe's loop they copy whole buffers, here.  Otherwise they
+ * are a stream (stream.c).
  *
- * There the card goes round its ring whether software keeps up or not.  Software has
- * half a ring: what it misses is counted, and of c2h skipped, so that what is
- * read was not being overwritten.  Late data of h2c is dropped: its time is over.
+ * In the loop the card goes round its ring and does not wait for software.  If software
+ * is more than half a ring late, buffers are lost, and counted in `lost`.
+ * c2h: the older buffers are skipped, since the card may overwrite them while they are
+ * read.
+ * h2c: if the card has already sent a buffer, data written to it now would never leave,
+ * so the data is dropped.
  */
 
 #include <linux/math64.h>
@@ -16,12 +20,12 @@
 
 #include "card.h"
 
-/* What one call works on: the run of the direction that it began with. */
+/* One call, and the run that it works on: another thread may stop that meanwhile. */
 struct run {
 	struct litepcie_way	*way;
-	struct litepcie_ring	*ring;
-	unsigned int		generation;
-	u64			lost;
+	struct litepcie_ring	*ring;		/* with a reference */
+	unsigned int		generation;	/* of @way; if it differs, the run is over */
+	u64			lost;		/* buffers that this call was too late for */
 };
 
 static bool nonblocking(const struct kiocb *iocb)
@@ -44,7 +48,7 @@ static bool has_room(const struct litepcie_way *way)
 	return way->sw_count - way->hw_count < READ_ONCE(way->margin);
 }
 
-/* Something to do, or a reason to give up. */
+/* Is there a buffer to copy, or an error to return? */
 static bool is_ready(struct litepcie_way *way)
 {
 	bool ready;
@@ -85,9 +89,8 @@ static bool run_begun(struct run *run, struct litepcie_way *way, struct litepcie
 }
 
 /*
- * The direction is the file's: nobody else sees what it writes, or is sent what
- * it leaves.  The ring stays while it is copied from or to, even if the direction
- * does not.
+ * Make @file the owner of the direction, so that no other file's data gets into the copy.
+ * The reference keeps the ring during the copy, even if the direction is released.
  */
 static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
@@ -122,7 +125,7 @@ static u32 buffer_of(const struct run *run, s64 count)
 	return buffer;
 }
 
-/* c2h: the next buffer to read; false: there is none, or no longer. */
+/* c2h: the next buffer to read.  False if there is none, or the run is over. */
 static bool next_data(struct run *run, u32 *buffer)
 {
 	struct litepcie_way *way = run->way;
@@ -139,7 +142,11 @@ static bool next_data(struct run *run, u32 *buffer)
 	return found;
 }
 
-/* h2c: the next buffer to write; those in @late it is too late for. */
+/*
+ * h2c: the next buffer to write.  False if there is none, or the run is over.
+ * *@late: buffers, @most at most, that the card has sent already: the caller drops as
+ * much of its data.
+ */
 static bool next_room(struct run *run, u32 *buffer, size_t *late, size_t most)
 {
 	struct litepcie_way *way = run->way;
@@ -210,7 +217,10 @@ static ssize_t write_buffers(struct run *run, struct iov_iter *from)
 	return done;
 }
 
-/* What can be done now; 0: what was waited for has gone, to another or with a stop. */
+/*
+ * Copy the buffers that are ready.  0: the buffer that was waited for is gone, since
+ * another call took it or the run was stopped.
+ */
 static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *file,
 			     struct iov_iter *iter)
 {
@@ -233,7 +243,7 @@ static ssize_t transfer_some(struct litepcie_way *way, struct litepcie_file *fil
 	return done;
 }
 
-/* Never 0, which would be the end of the file: a card has none. */
+/* Returns 0 for a length of 0 only, since 0 would mean the end of the file. */
 static ssize_t transfer(struct kiocb *iocb, struct iov_iter *iter, enum litepcie_direction id)
 {
 	struct litepcie_file *file = iocb->ki_filp->private_data;

@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What a user may say of a ring: its shape, and whose memory it lies in.
+ * The calls that set up a direction: the shape and memory of its ring, and packets.
  */
 
 #include <linux/log2.h>
@@ -25,7 +25,10 @@ static bool is_sound(const struct litepcie_way *way, const struct litepcie_ring_
 	       !(setup->flags & ~LITEPCIE_RING_INDEXED) && !setup->reserved;
 }
 
-/* @memory: the caller's own, which the ring keeps unless it fails; NULL: the driver's. */
+/*
+ * @memory: the process's own memory for the ring, which then belongs to the ring; after
+ * an error it is still the caller's.  NULL: the driver allocates.
+ */
 static int set_up(struct litepcie_way *way, struct litepcie_file *file,
 		  const struct litepcie_ring_setup *setup, struct litepcie_memory *memory)
 {
@@ -55,7 +58,10 @@ int litepcie_setup_ring(struct litepcie_file *file, struct litepcie_ring_setup *
 	return set_up(way, file, setup, NULL);
 }
 
-/* Pinned before the hardware is entered: a page may have to come from a disk. */
+/*
+ * LITEPCIE_IOCTL_RING_MEMORY.  The memory is pinned before litepcie_enter(), since a page
+ * may have to be read from a disk, and a reset of the card must not wait for that.
+ */
 int litepcie_setup_memory(struct litepcie_file *file, struct litepcie_ring_memory *request)
 {
 	struct litepcie_ring_setup *setup = &request->setup;
@@ -89,7 +95,7 @@ static struct litepcie_ring_setup setup_of(u32 id, const struct litepcie_geometr
 	};
 }
 
-/* For the file's next runs; a run that is under way goes on as it began. */
+/* LITEPCIE_IOCTL_PACKETS: acts on the file's next runs, not on the one under way. */
 int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_packets *packets)
 {
 	struct litepcie_way *way = litepcie_find_way(file, packets->way);
@@ -110,7 +116,10 @@ int litepcie_setup_packets(struct litepcie_file *file, const struct litepcie_pac
 	return 0;
 }
 
-/* Of the ring that the card has, whosever it is; else of the one that the file would have. */
+/*
+ * LITEPCIE_IOCTL_RING_INFO: the ring that the direction has, whichever file owns it.  If it
+ * has none, the ring that @file would get.
+ */
 int litepcie_setup_info(struct litepcie_file *file, struct litepcie_ring_info *info)
 {
 	struct litepcie_way *way = litepcie_find_way(file, info->way);

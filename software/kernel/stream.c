@@ -3,18 +3,22 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * read() and write() of a held direction: a stream of bytes, of any length at a time.
+ * read() and write() as a stream of bytes (LITEPCIE_RUN_STREAM), of any length at a time.
  *
- * The ring is one row of bytes.  c2h has all buffers that were read to their end; of
- * one that has ended early the rest is passed over.  h2c has the whole beats of what
- * was written: an incomplete one waits for more, so that pieces of any length reach
- * the user's logic as one would.  fsync(), the last close() and the flush time send
- * it as it is, as the end of a packet, which says how many bytes it has; what is
- * written then begins a new beat.  The last close() stops h2c, so it waits until the
- * user's logic has taken all: a stop drops what the card has fetched and the logic
- * has not taken.
+ * The ring is treated as one endless row of bytes, and stream.at is a place in it.
  *
- * With packets a write() is one, which waits until there is room for all of it.
+ * c2h: a buffer goes back to the card when it has been read to its end.  If the buffer
+ * has ended early, the rest of it is skipped.
+ *
+ * h2c: the card gets the whole beats of what was written.  An incomplete beat waits for
+ * more data, so the division into calls does not show in the user's logic.  fsync(), the
+ * last close() and the flush time send the incomplete beat, as the end of a packet.
+ * The end of a packet says how many bytes its beat has.  Later data begins a new beat.
+ *
+ * The last close() stops h2c.  A stop drops data that the card has fetched and the user's
+ * logic has not taken, so close() waits until the logic has taken all.
+ *
+ * With packets on, each write() is one packet, and waits until there is room for all of it.
  */
 
 #include <linux/math64.h>
@@ -30,17 +34,17 @@ module_param(close_timeout_ms, uint, 0644);
 MODULE_PARM_DESC(close_timeout_ms,
 		 "the longest that close() waits until the card has fetched what was written (10000)");
 
-/* What one call works on: the run that it began with. */
+/* One call, and the run that it works on: another thread may stop that meanwhile. */
 struct run {
 	struct litepcie_way	*way;
-	struct litepcie_ring	*ring;
-	unsigned int		generation;
-	u64			needs;	/* bytes without which it can do nothing */
-	ssize_t			done;	/* bytes so far */
-	bool			ended;	/* c2h: with the end of a packet */
+	struct litepcie_ring	*ring;		/* with a reference */
+	unsigned int		generation;	/* of @way; if it differs, the run is over */
+	u64			needs;	/* h2c: bytes of room that the whole packet needs, or 0 */
+	ssize_t			done;	/* bytes copied so far */
+	bool			ended;	/* c2h: @done is up to the end of a packet */
 };
 
-/* A place in the row of bytes, in the ring. */
+/* The buffer that holds byte @at of the row, and its *@offset in that buffer. */
 static u32 place_of(const struct run *run, u64 at, u32 *offset)
 {
 	u32 size = run->ring->geometry.size;
@@ -53,7 +57,10 @@ static u32 place_of(const struct run *run, u64 at, u32 *offset)
 
 /* How much ------------------------------------------------------------------------ */
 
-/* Bytes that the user may read, or write.  0 when the run is over. */
+/*
+ * Bytes of the ring that the user may read, or write.  0 if the direction runs no stream,
+ * or (h2c) if the card's table is full.
+ */
 static u64 ready_bytes(struct litepcie_way *way)
 {
 	const struct litepcie_ring *ring = way->ring;
@@ -65,13 +72,13 @@ static u64 ready_bytes(struct litepcie_way *way)
 	if (way->id == LITEPCIE_C2H)
 		return litepcie_held_position(way) - way->stream.at;
 	if (way->held.advanced - way->hw_count < way->depth)
-		/* What was written after an incomplete beat begins with the next. */
+		/* What is written after an incomplete beat begins with the next beat. */
 		bytes = litepcie_ring_bytes(ring) -
 			(way->stream.at - round_up(litepcie_held_position(way), BEAT));
 	return bytes;
 }
 
-/* For poll(): read() or write() would not wait, or would start the direction. */
+/* For poll(): could read() or write() copy anything now? */
 bool litepcie_stream_ready(struct litepcie_way *way)
 {
 	bool ready;
@@ -82,7 +89,7 @@ bool litepcie_stream_ready(struct litepcie_way *way)
 	return ready;
 }
 
-/* h2c: the table has room for so many bytes of the ring, each buffer a descriptor. */
+/* h2c: has the card's table room for @bytes more, with one descriptor for each buffer? */
 static bool has_places(const struct run *run, u64 bytes)
 {
 	const struct litepcie_way *way = run->way;
@@ -92,7 +99,7 @@ static bool has_places(const struct run *run, u64 bytes)
 	return way->held.advanced - way->hw_count + buffers <= way->depth;
 }
 
-/* The same for a call, and 0 if another thread has ended its run. */
+/* ready_bytes() for a call.  0 also if its run is over, or if it needs more. */
 static u64 ready_in(const struct run *run)
 {
 	struct litepcie_way *way = run->way;
@@ -115,7 +122,7 @@ static void move(const struct run *run, s64 bytes)
 
 /* Handing over -------------------------------------------------------------------- */
 
-/* c2h: all buffers that have been read to their end, at first all there are. */
+/* c2h: hand over all buffers that were read to their end.  At the start that is all. */
 static void give_back(struct litepcie_way *way)
 {
 	const struct litepcie_geometry *geometry = &way->ring->geometry;
@@ -133,8 +140,9 @@ static void give_back(struct litepcie_way *way)
 }
 
 /*
- * h2c: the next part of what was written, up to the end of its buffer; @all: with
- * an incomplete last beat, which ends a packet.  There is room in the table.
+ * h2c: hand over what was written, up to the end of its buffer, as one descriptor.
+ * @all: including an incomplete last beat, which ends a packet.  The caller has made sure
+ * that the card's table has room.
  */
 static void send_part(struct litepcie_way *way, bool all)
 {
@@ -158,7 +166,7 @@ static void send_part(struct litepcie_way *way, bool all)
 	spin_unlock_irq(&way->wait.lock);
 }
 
-/* To the card, if the run still is. */
+/* Hand buffers over to the card.  -ECANCELED: the run is over. */
 static int hand_over(const struct run *run, bool all)
 {
 	struct litepcie_way *way = run->way;
@@ -200,7 +208,7 @@ static void flush_later(const struct run *run)
 		mod_delayed_work(system_wq, &way->flusher, usecs_to_jiffies(way->ends.flush_us) + 1);
 }
 
-/* The run that there is, if it is one of write(): for @file, or for anybody. */
+/* Fill in @run if a stream runs and @file owns it; any owner will do if @file is NULL. */
 static bool find_run(struct run *run, struct litepcie_way *way, const struct litepcie_file *file)
 {
 	bool found;
@@ -215,7 +223,10 @@ static bool find_run(struct run *run, struct litepcie_way *way, const struct lit
 	return found;
 }
 
-/* Somebody else may be at it, for no longer than a moment or with a write() that waits for room. */
+/*
+ * Send an incomplete beat, since the flush time is over.  If a call holds way->io, try again
+ * later instead of waiting: a write() that waits for room may hold it for long.
+ */
 static void flush(struct work_struct *work)
 {
 	struct litepcie_way *way = container_of(work, struct litepcie_way, flusher.work);
@@ -242,7 +253,7 @@ void litepcie_stream_init(struct litepcie_way *way)
 
 /* A call -------------------------------------------------------------------------- */
 
-/* The stream runs for the file when this returns 0, and its ring stays as long as the call. */
+/* Start the stream for @file, if it does not run yet, and keep its ring for the call. */
 static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_file *file)
 {
 	int err = litepcie_enter(litepcie_of(way));
@@ -265,7 +276,7 @@ static int run_begin(struct run *run, struct litepcie_way *way, struct litepcie_
 	return err;
 }
 
-/* Why a run is over, for those who waited for it. */
+/* The error of a call whose run is over. */
 static int reason(const struct run *run)
 {
 	struct litepcie_way *way = run->way;
@@ -284,7 +295,7 @@ static int wait_ready(const struct run *run, bool nonblock)
 	return is_over(run) ? reason(run) : 0;
 }
 
-/* c2h: how the buffer ended that is read next, of the run's ring; the run may be over. */
+/* c2h: length and flags of the buffer that is read next.  -ECANCELED: the run is over. */
 static int get_end(const struct run *run, u32 *bytes, u32 *flags)
 {
 	struct litepcie_way *way = run->way;
@@ -299,11 +310,15 @@ static int get_end(const struct run *run, u32 *bytes, u32 *flags)
 	else if (way->told)
 		litepcie_notices_read(way, way->stream.at >> ilog2(size), bytes, flags);
 	spin_unlock_irq(&way->wait.lock);
-	*bytes = min(*bytes, size);	/* the card says so, and must not lead beyond the buffer */
+	*bytes = min(*bytes, size);	/* the card wrote it: never copy beyond the buffer */
 	return err;
 }
 
-/* A bad packet's buffer: true once, for the call that tells of it and does nothing else. */
+/*
+ * Does read() fail at this buffer, because its packet came with `error`?  It does so once
+ * for each such buffer.  If the call has data already, it returns that, and the next
+ * call fails.
+ */
 static bool is_bad(const struct run *run, u32 flags)
 {
 	struct litepcie_stream *stream = &run->way->stream;
@@ -356,7 +371,7 @@ static ssize_t write_part(const struct run *run, struct iov_iter *from, u64 most
 	return copied ? copied : -EFAULT;
 }
 
-/* All that can be done without waiting: 0, or why no more can be. */
+/* Copy all that can be copied without waiting.  Returns 0, or why no more can be. */
 static int transfer_ready(struct run *run, struct iov_iter *iter)
 {
 	ssize_t part;
@@ -369,18 +384,18 @@ static int transfer_ready(struct run *run, struct iov_iter *iter)
 		if (part < 0)
 			return part;
 		err = hand_over(run, false);
-		/* Of c2h the data is the user's, whatever has happened to the run since. */
+		/* c2h: the data has been copied to the user, even if the run is over now. */
 		if (!err || run->way->id == LITEPCIE_C2H)
 			run->done += part;
 	}
 	return err;
 }
 
-/* All of it in the ring first: it is one packet, or none. */
+/* Copy all of the packet to the ring before its first part is sent: all of it, or none. */
 static int write_packet(struct run *run, struct iov_iter *from)
 {
 	size_t bytes = iov_iter_count(from), done = 0;
-	int err = 0;
+	int err;
 
 	while (done < bytes) {
 		ssize_t part = write_part(run, from, bytes - done);
@@ -391,15 +406,18 @@ static int write_packet(struct run *run, struct iov_iter *from)
 		}
 		done += part;
 	}
-	while (!err && run->way->held.bytes < run->way->stream.at)
+	/* At least once: if another thread has stopped the run, hand_over() says so. */
+	do {
 		err = hand_over(run, true);
+	} while (!err && run->way->held.bytes < run->way->stream.at);
 	run->done = err ? 0 : done;
 	return err;
 }
 
 /*
- * Is a blocking call not at its end yet?  write() takes all that it is given, and
- * read() a packet to its end; a read() of bytes is content with some.
+ * Must a blocking call go on?  write() goes on until it has taken everything, read() of
+ * packets to the end of the packet.  read() without packets returns as soon as it has
+ * some data.
  */
 static bool goes_on(const struct run *run, const struct iov_iter *iter)
 {
@@ -413,7 +431,7 @@ static int transfer(struct run *run, struct iov_iter *iter, bool nonblock)
 	bool packet = run->way->id == LITEPCIE_H2C && run->way->ends.packets;
 	int err = 0;
 
-	/* From the middle of a buffer on it lies in one more than it could fill. */
+	/* A packet may begin in the middle of a buffer, and so take one buffer more. */
 	if (packet && iov_iter_count(iter) >
 		      litepcie_ring_bytes(run->ring) - run->ring->geometry.size)
 		return -EMSGSIZE;
@@ -427,7 +445,7 @@ static int transfer(struct run *run, struct iov_iter *iter, bool nonblock)
 	return err;
 }
 
-/* One at a time, the wait included: what two readers or writers get is not mixed. */
+/* With way->io held, also while it waits: the data of two calls is not mixed. */
 static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *file,
 			       struct iov_iter *iter, bool nonblock)
 {
@@ -443,7 +461,7 @@ static ssize_t transfer_locked(struct litepcie_way *way, struct litepcie_file *f
 	return run.done ? run.done : err;
 }
 
-/* Never 0, which would be the end of the file: a card has none. */
+/* Never returns 0, which would mean the end of the file. */
 ssize_t litepcie_stream_transfer(struct litepcie_way *way, struct litepcie_file *file,
 				 struct iov_iter *iter, bool nonblock)
 {
@@ -472,7 +490,7 @@ static bool is_fetched(struct litepcie_way *way)
 	return fetched;
 }
 
-/* The card is asked, too: the last descriptor may have ended without an interrupt. */
+/* Ask the card for progress: the last descriptor may have ended without an interrupt. */
 static void look(struct litepcie_way *way)
 {
 	if (litepcie_enter(litepcie_of(way)))
@@ -482,7 +500,7 @@ static void look(struct litepcie_way *way)
 	litepcie_exit(litepcie_of(way));
 }
 
-/* Nothing of what was written would be lost if the direction were stopped now. */
+/* Could the direction be stopped now without loss?  A card that is away loses nothing more. */
 static bool is_taken(struct litepcie_way *way)
 {
 	bool taken;
@@ -495,8 +513,8 @@ static bool is_taken(struct litepcie_way *way)
 }
 
 /*
- * Until the card has fetched all that was written, or the time is over.  @closing:
- * until the user's logic has taken it, too, and no signal ends it.
+ * Send all that was written, and wait until the card has fetched it, for @timeout jiffies
+ * at most.  @closing: also wait until the user's logic has taken it, and ignore signals.
  */
 static int drain(const struct run *run, unsigned long timeout, bool closing)
 {
@@ -504,7 +522,7 @@ static int drain(const struct run *run, unsigned long timeout, bool closing)
 	unsigned long end = jiffies + timeout;
 	int err = 0;
 
-	/* The stock endpoint cuts lengths to whole beats. */
+	/* LitePCIe's endpoint cuts lengths to whole beats, so it cannot send this. */
 	if (way->in_flight && way->stream.at % BEAT)
 		return -EOPNOTSUPP;
 	while (!err && !(is_fetched(way) && (!closing || is_taken(way)))) {
@@ -523,7 +541,10 @@ static int drain(const struct run *run, unsigned long timeout, bool closing)
 	return err;
 }
 
-/* Descriptors whose data the host did not give, since the last call; the card had zeros. */
+/*
+ * Have reads of h2c data failed since the last call?  The user's logic has got zeros in
+ * place of such data.
+ */
 static bool has_failed(struct litepcie_way *way)
 {
 	u64 errors = way->told ? READ_ONCE(way->status->errors) : 0;
@@ -534,7 +555,7 @@ static bool has_failed(struct litepcie_way *way)
 	return failed;
 }
 
-/* fsync(): the card has fetched what was written.  0 also where nothing was. */
+/* fsync(): wait until the card has fetched what was written.  0 if nothing was. */
 int litepcie_stream_sync(struct litepcie_file *file)
 {
 	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];
@@ -557,7 +578,7 @@ int litepcie_stream_sync(struct litepcie_file *file)
 	return err;
 }
 
-/* The last close(): the same for a bounded time. */
+/* The last close(): wait until the user's logic has taken all, for a limited time. */
 void litepcie_stream_close(struct litepcie_file *file)
 {
 	struct litepcie_way *way = &file->chan->way[LITEPCIE_H2C];

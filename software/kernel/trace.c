@@ -3,7 +3,7 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Where the tracepoints of trace.h are made.
+ * Instantiates the tracepoints of trace.h.
  */
 
 #define CREATE_TRACE_POINTS

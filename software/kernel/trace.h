@@ -3,8 +3,9 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * Tracepoints: a direction gets a ring, starts and stops, the card is seen to have
- * gone on or changes its state.  events/litepcie in tracefs.
+ * Tracepoints, events/litepcie in tracefs: a direction starts or stops
+ * (litepcie_run), gets a ring (litepcie_ring) or has progressed (litepcie_progress),
+ * and the card changes its state (litepcie_state).
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM litepcie

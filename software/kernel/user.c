@@ -3,8 +3,8 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The interrupt of the logic in the card's user slot: an eventfd of one file is
- * signalled.  Its cause is enabled while there is one.
+ * The interrupt of the logic in the card's user slot, which signals an eventfd of one
+ * file.  The interrupt's cause is enabled while there is an eventfd.
  */
 
 #include <linux/module.h>
@@ -29,7 +29,7 @@ int litepcie_user_init(struct litepcie *card)
 	return 0;
 }
 
-/* In the interrupt handler, the cause being cleared. */
+/* Called by the interrupt handler, after the cause was cleared. */
 void litepcie_user_interrupt(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;
@@ -40,7 +40,7 @@ void litepcie_user_interrupt(struct litepcie *card)
 	spin_unlock(&user->lock);
 }
 
-/* -EBUSY: another file has it.  What was there before is in *@event. */
+/* Exchange *@event and the card's eventfd.  -EBUSY: another file has set that. */
 static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
 		      struct eventfd_ctx **event)
 {
@@ -58,7 +58,10 @@ static int swap_event(struct litepcie_user *user, struct litepcie_file *file,
 	return err;
 }
 
-/* Consumes @event, which may be NULL, unless it fails.  Between enter and exit. */
+/*
+ * Set the eventfd, or with NULL none.  On success the reference to @event is consumed.
+ * Between enter and exit.
+ */
 int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 {
 	struct litepcie *card = file->chan->card;
@@ -71,7 +74,7 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 	err = swap_event(user, file, &event);
 	if (err)
 		return err;
-	/* What was raised while nobody listened is nobody's news. */
+	/* Drop an interrupt that was raised before there was an eventfd. */
 	if (enable && !event)
 		writel(BIT(user->cause), card->irq_clear);
 	litepcie_cause_enable(card, user->cause, enable);
@@ -80,7 +83,7 @@ int litepcie_user_event(struct litepcie_file *file, struct eventfd_ctx *event)
 	return 0;
 }
 
-/* The file is closed.  @live: the caller has entered. */
+/* @file is closed: drop its eventfd.  @live: the caller is between enter and exit. */
 void litepcie_user_leave(struct litepcie_file *file, bool live)
 {
 	struct litepcie *card = file->chan->card;
@@ -94,7 +97,7 @@ void litepcie_user_leave(struct litepcie_file *file, bool live)
 		eventfd_ctx_put(event);
 }
 
-/* The card is reset or goes, and no interrupt comes any more. */
+/* The card is reset or goes, and its interrupts are off: drop the eventfd. */
 void litepcie_user_forget(struct litepcie *card)
 {
 	struct litepcie_user *user = &card->user;

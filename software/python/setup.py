@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds liblitepcie with make and puts it into the package, which then needs nothing else."""
+"""Build liblitepcie with make and put it into the package, which needs no other library."""
 
 import shutil
 import subprocess
@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "user"
 
 
 class BuildLibrary(build_py):
-    """The shared library first, built aside and copied beside the modules."""
+    """Build the shared library in the build folder, and copy it beside the package's modules."""
 
     def run(self):
         super().run()
@@ -27,7 +27,7 @@ class BuildLibrary(build_py):
 
 
 class Binary(Distribution):
-    """A wheel for this platform, whatever its modules are made of."""
+    """Mark the wheel as built for this platform, since it contains the library."""
 
     def has_ext_modules(self):
         return True

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Completion for bash: `. software/user/litepcie_util.bash`, or install it as
-# /usr/share/bash-completion/completions/litepcie_util. Commands and options are asked of the
-# program itself, so nothing here has to be kept up to date.
+# /usr/share/bash-completion/completions/litepcie_util. Commands and the names of options come from
+# the program's --help. The values of --direction, --target and vfio are listed here.
 
 _litepcie_util() {
 	local program=${COMP_WORDS[0]} word=${COMP_WORDS[COMP_CWORD]}
@@ -20,7 +20,9 @@ _litepcie_util() {
 	-d | --device)
 		mapfile -t COMPREPLY < <(compgen -W "$(echo /dev/litepcie[0-9]*) sim: vfio:" -- "$word")
 		return ;;
-	-D | --direction) choices="loopback c2h h2c both" ;;
+	-D | --direction)
+		choices="loopback c2h h2c both"
+		[ "$command" != dma_bench ] || choices="c2h h2c duplex" ;;
 	--target) choices="memory0 scratch time" ;;
 	--csr) mapfile -t COMPREPLY < <(compgen -f -- "$word"); return ;;
 	vfio) choices="bind unbind status" ;;

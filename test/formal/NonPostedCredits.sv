@@ -2,8 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-  // What the host holds of credits, or has turned into reads inside the card, is what is lent; it
-  // never gets more than 32, and one that came back is lent again as soon as the limit allows.
+  // Property: `io_lent` is the number of credits that the host holds or has turned into requests
+  // inside the card. It is never more than 32. A credit that came back is lent again as soon as the
+  // limit allows. `borrowed` counts the same credits here.
 
   reg       started  = 0;
   reg       below    = 0;

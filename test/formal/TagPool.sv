@@ -2,12 +2,14 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-  // A tag that was given back is in the pool once, until a read gets it, and no read gets one that
-  // is not there: for any tag of the lower half, which stands in one of two queues or in the
-  // register behind it. The tag of a read that timed out is in the second, and no read gets it
-  // while a tag of the first queues is to be had. Assumed is that nobody gives back what is in the
-  // pool, that 32 tags, each in once, do not overfill a queue of 32, and what TagPoolUpper.sv proves.
-  // The upper half is the same logic.
+  // Property, for any tag of the lower half: a tag that was given back is in the pool exactly once
+  // until a read gets it, and no read gets a tag that is not in the pool. The tag is in one of two
+  // queues or in the register behind that queue. The tag of a read that timed out is in the second
+  // queue (`lowerSuspect`). No read gets it while a first queue has a tag.
+  //
+  // Assumed: no tag is given back that is in the pool. 32 tags, each in the pool once, do not
+  // overfill a queue of 32. Also assumed is what TagPoolUpper.sv proves. The upper half is the same
+  // logic, so it is not proven again.
 
   (* anyconst *) reg [7:0] tag;
   wire frees = io_free_valid && io_free_payload_tag == tag;
@@ -18,18 +20,19 @@
   wire steps = \lowerSuspect_queue.logic_ptr_doPop ;
 
   reg       started = 0;
-  reg       in_pool = 0; // As seen from outside;
-  reg       suspect = 0; // its read timed out;
-  reg       queued  = 0; // it is in its queue,
-  reg [4:0] at      = 0; // here.
+  reg       in_pool = 0; // The tag is in the pool, as seen from outside.
+  reg       suspect = 0; // The tag's last read timed out.
+  reg       queued  = 0; // The tag is in its queue.
+  reg [4:0] at      = 0; // The tag's place in that queue.
   wire [5:0] lower = \lower_queue.logic_ptr_push  - \lower_queue.logic_ptr_pop ;
   wire [5:0] lowest =
     \lowerSuspect_queue.logic_ptr_push  - \lowerSuspect_queue.logic_ptr_pop ;
 
-  // Places of each queue that hold something: once it is known that these are those between the
-  // pointers, nothing else needs arithmetic.
-  reg [31:0] full = 0; // Of the lower half,
-  reg [31:0] late = 0; // and of its tags whose reads timed out.
+  // Places of each queue that hold a tag. `lowers` and `lates` say that these are the places
+  // between the pointers; everything else can then do without arithmetic, which keeps the proof
+  // short.
+  reg [31:0] full = 0; // Places of the first queue.
+  reg [31:0] late = 0; // Places of the queue of tags whose reads timed out.
   reg        once, lowers, lates;
   reg [4:0]  place;
   integer    i;

@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-  // What stands in a queue of the upper half is a tag of the upper half, in any place of it between
-  // the pointers: what leaves the queue is one, too. Assumed is that 224 tags, each in once, do not
-  // overfill a queue of 256.
+  // Property: any place between the pointers of a queue of the upper half holds a tag of the upper
+  // half, so a tag that leaves such a queue is one, too. Assumed: 224 tags, each in the pool once,
+  // do not overfill a queue of 256.
 
   (* anyconst *) reg [7:0] place;
   reg        started = 0;

@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// What the model itself allows: hard block, link and root complex with ideal users in place of a
+// The rates that the model allows: hard block, link and root complex with ideal users in place of a
 // gateware, one stream at a time. Prints payload rates in device time as JSON, by stream and by
-// bytes per TLP. Rules are fatal: a rate that breaks one is none.
+// bytes per TLP. A broken rule ends the program: a rate that needs a breach means nothing.
 //
 //   ideal [CYCLES]    measured for each rate, after a warm-up (100000)
 #include <cstdio>
@@ -22,8 +22,8 @@ namespace {
 constexpr unsigned kBar0Bytes = 0x20000;
 constexpr unsigned kWarmUp = 20'000;  // cycles, longer than any buffer takes to fill
 constexpr Time kReadLatency = 300 * kNanosecond;
-constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;  // what RCB allows at most
-constexpr unsigned kCompletionsInFlight = 63;                  // without straddle
+constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;  // one completion per RCB
+constexpr unsigned kCompletionsInFlight = 63;                  // PG213: without straddle
 
 class Memory : public Host {
 public:
@@ -87,7 +87,7 @@ struct Stream {
     std::function<std::unique_ptr<User>(Rig &, unsigned bytes)> user;
 };
 
-// As many reads in flight as the block's buffer takes.
+// A reader with as many reads in flight as the hard block's receive buffer has room for.
 std::unique_ptr<User> reader(unsigned bytes, bool straddle) {
     unsigned reads = CompletionSpace::kHeaders / kHeadersPerRead;
     if (!straddle) reads = std::min(reads, kCompletionsInFlight / (Reader::kReadBytes / bytes));
@@ -106,7 +106,7 @@ const Stream kStreams[] = {
      [](Rig &, unsigned bytes) { return std::make_unique<Target>(bytes); }},
 };
 
-// The 128-byte row of RQ is that of a link with MPS 128.
+// Writes of 128 bytes on RQ are measured at MPS 128, every other rate at MPS 256 or above.
 unsigned mps_of(const Stream &stream, unsigned bytes) {
     bool small = stream.counters == &HardBlock::rq && bytes == 128;
     return small ? 128 : std::max(256u, bytes);

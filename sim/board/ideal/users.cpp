@@ -41,7 +41,8 @@ void check_pattern(const uint32_t *data, uint64_t address, unsigned bytes) {
         expect(data[at / 4] == pattern(address + at), "wrong data", address + at);
 }
 
-// One edge: the beat that is offered, which is gone afterwards if the block was ready.
+// The beat that is offered at this clock edge. If the block is ready, the source goes on to the
+// next.
 Beat offer(BeatSource &source, bool ready) {
     Beat beat = source.beat();
     if (beat.valid && ready) source.taken();
@@ -121,7 +122,7 @@ void Reader::take_beat(const PinsOut &out) {
     if (out.rc.last) finish_packet();
 }
 
-// By sof and eof alone: tkeep and tlast say nothing here.
+// Straddled completions are delimited by sof and eof; tkeep and tlast are constant.
 void Reader::take_straddled(const PinsOut &out) {
     constexpr unsigned kSecond = 4;
     expect(out.rc.keep == 0xff && !out.rc.last, "tkeep or tlast driven while straddling", 0);

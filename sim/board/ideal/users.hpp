@@ -14,19 +14,20 @@
 
 namespace lanebox {
 
-// Every dword of host memory and of the card holds a number that its address gives.
+// The contents of the dword at `address`, in host memory as on the card.
 inline uint32_t pattern(uint64_t address) {
     return static_cast<uint32_t>(address / 4 * 2654435761u);
 }
 
-constexpr uint64_t kAbove4G = uint64_t{1} << 32;  // requests have the long header
-constexpr uint64_t kWindow = 1 << 20;             // addresses go round in as many bytes
+constexpr uint64_t kAbove4G = uint64_t{1} << 32;  // so that requests have a 4-dword header
+constexpr uint64_t kWindow = 1 << 20;             // bytes after which addresses wrap
 
 class User {
 public:
     virtual ~User() = default;
-    // What the host does before the clock edge, and what the user drives at it, having seen `out`.
+    // Before a clock edge: the host issues its requests to the card.
     virtual void host(RootComplex &) {}
+    // At the clock edge: the user logic sees `out` and drives `in`.
     virtual void drive(const PinsOut &out, PinsIn &in) = 0;
 };
 
@@ -42,7 +43,7 @@ private:
     BeatSource rq_;
 };
 
-// RC: reads of `kReadBytes` in flight, as many as `reads`; completions are taken as they come.
+// RC: keeps `reads` reads of kReadBytes in flight, and takes each completion as it comes.
 class Reader : public User {
 public:
     static constexpr unsigned kReadBytes = 512;

@@ -38,7 +38,7 @@ void Completer::answer(Tlp completion, Time now) {
     }
 }
 
-// A completion that nobody asked for: the tag is one that no gateware here can have in use.
+// A completion without a request: its tag is one that no gateware here can have in use.
 Tlp Completer::stray(const Tlp &completion) {
     Tlp tlp = completion;
     tlp.tag ^= 0x80;
@@ -73,7 +73,7 @@ void Completer::lose(const Tlp &read) {
     end.tag = read.tag;
     end.request_done = true;
     end.rc_error = kRcTimeout;
-    // PG213: all other fields are invalid. All ones, so that nobody comes to rely on them.
+    // PG213: all other fields are invalid. They are all ones, so that no gateware can rely on them.
     end.address = 0xfff;
     end.dwords = 0x7ff;
     end.byte_count = 0x1fff;
@@ -81,8 +81,8 @@ void Completer::lose(const Tlp &read) {
     waiting_.emplace(read.pins_at + timeout, std::move(end));
 }
 
-// Bytes of the completion that begins at `address` when `left` are left: up to a boundary at which
-// it may end (base specification 2.3.1.1), and never beyond MPS.
+// Bytes of the completion that begins at `address` of a read with `left` bytes to go: up to a
+// boundary at which a completion may end (base specification 2.3.1.1), and at most MPS.
 unsigned Completer::piece(uint64_t address, unsigned left) {
     unsigned mps = config_.mps(), rcb = config_.rcb(), unit = mps;
     if (timing_.split == Split::Rcb) unit = rcb;
@@ -94,7 +94,7 @@ unsigned Completer::piece(uint64_t address, unsigned left) {
     if (left <= first) return left;
     unsigned longest = std::min(left, mps);
     unsigned ends = (longest - first) / rcb + 1;            // boundaries within reach
-    bool whole = left <= mps && (left - first) % rcb != 0;  // the read's own end is another
+    bool whole = left <= mps && (left - first) % rcb != 0;  // the read's own end, too
     unsigned chosen = static_cast<unsigned>(random_() % (ends + whole));
     return chosen == ends ? left : first + chosen * rcb;
 }
@@ -119,7 +119,8 @@ void Completer::complete(const Tlp &read, const std::vector<uint32_t> &data, Tim
         completion.payload.assign(data.begin() + at, data.begin() + at + count);
         completion.malformed = malformed;
         answer(std::move(completion), now);
-        if (malformed) return lose(read);  // nothing of it comes after what the block drops
+        // The block drops the malformed completion, and no other of this read follows.
+        if (malformed) return lose(read);
         at += count;
     }
 }

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The root complex as completer: what a read of the card is answered with, in which pieces, when.
+// The root complex as completer: into which completions it splits the answer to a read of the card,
+// and when each of them arrives.
 //
 // Each completion has a latency of its own, counted from the read's last RQ beat, and never leaves
 // before its predecessor of the same read: completions of different reads overtake each other and
@@ -35,7 +36,8 @@ public:
     // No answer: the hard block ends the read when its completion timeout is over.
     void lose(const Tlp &read);
 
-    // What waits for the link, by the time at which its last byte should have crossed it.
+    // Completions that wait for the link, in the order of the times at which their last byte should
+    // have crossed it.
     bool empty() const { return waiting_.empty(); }
     Time next_at() const { return waiting_.begin()->first; }
     const Tlp &next() const { return waiting_.begin()->second; }
@@ -54,8 +56,8 @@ private:
     Faults &faults_;
     Random &random_;
 
-    Time translated_ = 0;  // when the read at hand has its address translated
-    Time not_before_ = 0;  // the time of the completion that the next one must not overtake
+    Time translated_ = 0;  // when the present read's address is translated
+    Time not_before_ = 0;  // the next completion does not overtake the one of this time
     std::multimap<Time, Tlp> waiting_;
 };
 

@@ -4,10 +4,10 @@
 
 // Read completions to RC beats, with PG213's straddle option or without.
 //
-// With it ("Straddle Option for 256-Bit Interface") completions are one continuous stream: at most
-// two of them share a beat, and the second begins in dword lane 4, where the one before it ended in
-// lane 3 or below. tkeep is then all ones and tlast is never set; sof and eof delimit. Without it
-// each completion begins in lane 0, tkeep and tlast delimit, and eof is not driven.
+// With straddle ("Straddle Option for 256-Bit Interface") completions are one continuous stream. At
+// most two of them share a beat; the second begins in dword lane 4 if the first ended in lane 3 or
+// below. tkeep is all ones and tlast is never set: sof and eof delimit the completions. Without
+// straddle each completion begins in lane 0, tkeep and tlast delimit it, and eof is not driven.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ namespace lanebox {
 struct RcBeat {
     Beat beat;
     uint32_t byte_en = 0;  // payload bytes
-    uint8_t sof = 0;       // bit 0: one begins in this beat, bit 1: so does another
-    uint8_t eof0 = 0;      // bit 0: one ends in this beat, bits 3..1: in this dword lane
-    uint8_t eof1 = 0;      // the same for a second one
+    uint8_t sof = 0;       // bit 0: a completion begins in this beat, bit 1: a second one begins
+    uint8_t eof0 = 0;      // bit 0: a completion ends in this beat, bits 3..1: its last dword lane
+    uint8_t eof1 = 0;      // as eof0 for the second completion that ends in this beat
 };
 
 class CompletionSource {
@@ -30,10 +30,10 @@ public:
     explicit CompletionSource(bool straddle) : straddle_(straddle) {}
 
     bool showing() const { return showing_; }
-    // The beat on show: what is left of its last completion begins the next beat. Returns how many
-    // completions ended in it.
+    // The beat on show was taken: the rest of its last completion begins the next beat. Returns how
+    // many completions ended in the beat that was taken.
     unsigned taken();
-    // Another completion may begin in the beat that is not on show yet.
+    // true: load() may be called, as the beat not on show yet has room for another completion.
     bool room() const;
     void load(std::vector<uint32_t> packet, unsigned descriptor_dwords);
     // From now on the beat does not change until it is taken.
@@ -45,8 +45,8 @@ private:
     bool straddle_;
     RcBeat next_;
     bool showing_ = false;
-    unsigned used_ = 0;   // lanes of the beat
-    unsigned ended_ = 0;  // completions whose last lane it has
+    unsigned used_ = 0;   // dword lanes of next_ that are filled
+    unsigned ended_ = 0;  // completions that end in next_
     std::vector<uint32_t> packet_;
     size_t position_ = 0;
     unsigned descriptor_dwords_ = 0;

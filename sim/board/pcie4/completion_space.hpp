@@ -5,8 +5,8 @@
 // The card's outstanding reads, by tag, and the room that their completions may need in the block's
 // receive buffer: a header each, and a data credit for every 16 bytes begun.
 //
-// How often the host splits is its own affair, so each read counts with the most completions that
-// the read completion boundary allows, less what has been shown to the user.
+// The host chooses how to split its answer. Each read therefore counts with the most completions
+// that the read completion boundary allows, less those that have been shown to the user.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ class CompletionSpace {
 public:
     static constexpr unsigned kHeaders = 256, kData = 2048;  // PG213, receive buffer of 32 KiB
 
-    // false: the tag is in use; the read then counts in the older one's place.
+    // false: the tag is in use; `read` then replaces the older read with this tag.
     bool reserve(const Tlp &read, unsigned rcb);
-    void release(const Tlp &completion);  // it was put on show
+    void release(const Tlp &completion);  // it was shown to the user
 
     // pooled: headers and data share the room of the data credits.
     bool fits(bool pooled) const {
@@ -35,7 +35,7 @@ public:
 private:
     struct Read {
         bool outstanding = false;
-        uint64_t address = 0;  // of what has not been shown yet
+        uint64_t address = 0;  // of the first byte not shown yet
         unsigned bytes = 0, rcb = 64;
         unsigned headers() const;
         unsigned data() const;

@@ -18,7 +18,7 @@ unsigned size_code(unsigned bytes) {  // 128 -> 0, 256 -> 1, ...
 }
 
 constexpr uint32_t kFlrOffered = 1u << 28;  // Device Capabilities
-constexpr unsigned kInitiateFlr = 0x79;     // the byte of Device Control that bit 7 of stands in
+constexpr unsigned kInitiateFlr = 0x79;     // upper byte of Device Control, bit 7: Initiate FLR
 constexpr unsigned kPowerControl = 0x44;
 
 struct Kept {
@@ -33,7 +33,8 @@ constexpr Kept kSticky[] = {
     {kAer + kAerHeaderLog, 4, ~0u},       {kAer + kAerHeaderLog + 4, 4, ~0u},
     {kAer + kAerHeaderLog + 8, 4, ~0u},   {kAer + kAerHeaderLog + 12, 4, ~0u},
 };
-// What a function level reset leaves: MPS, and RCB and clocking in Link Control, target speed.
+// What a function level reset leaves unchanged: MPS, RCB and clocking in Link Control, target
+// speed.
 constexpr Kept kOfTheLink[] = {{0x78, 2, 0x00e0}, {0x80, 2, 0x00cb}, {0xa0, 2, 0x000f}};
 
 }  // namespace
@@ -133,8 +134,8 @@ void ConfigSpace::set_extended() {
     set(kAer + kAerCorrectable, 0, 4, 0, kCorrectable);
     set(kAer + kAerCorrectableMask, kAdvisoryNonFatal, 4, kCorrectable);
     set(kSecondary, 0x0019 | 1u << 16, 4, 0);
-    set(kSecondary + 8, 0, 4, 0, 0xff);  // lane errors, which the model has none of
-    // Presets and hints that equalisation asked for: none.
+    set(kSecondary + 8, 0, 4, 0, 0xff);  // lane errors: the model has none
+    // Lane Equalization Control: no presets or hints were asked for.
     for (unsigned lane = 0; lane < kLanes; lane++) set(kSecondary + 12 + 2 * lane, 0x7f00, 2, 0);
 }
 
@@ -222,7 +223,7 @@ void ConfigSpace::after_write(unsigned offset, const uint8_t *in, unsigned bytes
     auto written = [&](unsigned at) { return at >= offset && at < offset + bytes; };
     if (written(kPowerControl)) {
         auto now = static_cast<unsigned>(power_state());
-        if (now == 1 || now == 2)  // not supported: no change (5.3.1.4)
+        if (now == 1 || now == 2)  // D1, D2: not supported, no change (5.3.1.4)
             bytes_[kPowerControl] =
                 static_cast<uint8_t>((bytes_[kPowerControl] & ~3u) | static_cast<unsigned>(before));
         power_change_pending_ |= power_state() != before;

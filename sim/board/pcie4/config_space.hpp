@@ -27,10 +27,10 @@ class ConfigSpace {
 public:
     static constexpr unsigned kSize = 4096;
 
-    struct Msix {  // the table lies in the gateware's BAR, configuration space says where
+    struct Msix {  // the table is part of the gateware; configuration space only says where it is
         unsigned vectors = 0;
         unsigned bar = 0;
-        uint32_t table = 0, pending = 0;
+        uint32_t table = 0, pending = 0;  // offsets in the BAR, bytes
     };
     struct Power {      // what is fixed when the card powers on
         unsigned mps;   // bytes, the largest payload that Device Capabilities advertise
@@ -49,8 +49,8 @@ public:
         unsigned aperture_bits() const;  // as PG213's completer request descriptor has it
     };
 
-    // Base specification 6.6: what survives. Power: nothing; Hot: sticky error bits; Function: also
-    // what belongs to the link (6.6.2).
+    // What survives a reset (base specification 6.6). Power: nothing. Hot: the sticky error bits.
+    // Function: the sticky error bits and the settings of the link (6.6.2).
     enum class Reset { Power, Hot, Function };
 
     explicit ConfigSpace(const Power &power);
@@ -63,7 +63,7 @@ public:
     void train(const LinkState &link);
     const LinkState &link() const { return power_.link; }
 
-    // Device Control 2, the upper end of the range that was chosen; 0: the card waits for ever.
+    // The upper end of the range that Device Control 2 chooses; 0: the timeout is disabled.
     Time completion_timeout() const;
     bool memory_enabled() const { return byte(0x04) & 2; }
     bool bus_master() const { return byte(0x04) & 4; }
@@ -80,10 +80,10 @@ public:
 
     // BAR 0 or 2, with no bytes when there is none.
     Bar bar(unsigned id) const;
-    Bar claims(uint64_t address) const;  // BAR0 when none does
+    Bar claims(uint64_t address) const;  // the BAR that claims it; BAR0 when none does
 
-    // A function level reset: a write to Device Control begins it and resets this configuration
-    // space at once, the user ends it.
+    // A write to Device Control begins a function level reset, which resets this configuration
+    // space at once. end_flr() is called when the user has acknowledged it.
     bool flr_offered() const { return power_.flr; }
     bool flr_in_process() const { return flr_in_process_; }
     void end_flr();
@@ -91,13 +91,13 @@ public:
     bool power_change_pending() const { return power_change_pending_; }
     void acknowledge_power_change();
 
-    // The function found an error: status bits, the header of the TLP that it received, error
-    // messages as far as they are enabled.
+    // Record an error that the function found: sets status bits, logs the header of the received
+    // TLP (nullptr: none), and queues the error messages that are enabled.
     void report(CardError error, const Tlp *tlp);
     // Error messages since the last call, a bit each: correctable, non-fatal, fatal.
     uint8_t take_error_messages();
 
-    uint64_t changes() const { return changes_; }  // to any of the above
+    uint64_t changes() const { return changes_; }  // counts changes of anything above
 
 private:
     void log(const ErrorEffect &effect, const Tlp *tlp);
@@ -115,7 +115,7 @@ private:
     Power power_;
     std::array<uint8_t, kSize> bytes_{};
     std::array<uint8_t, kSize> writable_{};
-    std::array<uint8_t, kSize> clearable_{};  // by writing ones
+    std::array<uint8_t, kSize> clearable_{};  // bits cleared by writing ones
     bool flr_in_process_ = false, power_change_pending_ = false;
     uint8_t error_messages_ = 0;
     uint64_t changes_ = 0;

@@ -39,14 +39,15 @@ public:
     void release(const Tlp &tlp, Time arrives);  // it left the receiver's buffer
     void reset();
 
-    // Totals since initialisation and their difference, as the sender knows them; `space`: of the
-    // receiver's buffer, before the updates that are under way.
+    // As the sender knows them: `limit` is the total granted since initialisation, `consumed` the
+    // total used, `available` their difference. `space` is the free room of the receiver's buffer,
+    // some of which the sender learns of only from updates that are under way.
     Credits limit(CreditType type) const { return granted_[index(type)]; }
     Credits consumed(CreditType type) const { return consumed_[index(type)]; }
     Credits available(CreditType type) const;
     Credits space(CreditType type) const;
     bool infinite(CreditType type) const { return buffer_[index(type)].headers == 0; }
-    uint64_t changes() const { return changes_; }  // to any of the above
+    uint64_t changes() const { return changes_; }  // counts changes of any of the above
 
 private:
     struct Grant {
@@ -61,10 +62,10 @@ private:
     uint64_t changes_ = 0;
 };
 
-// cfg_fc_* for a value of cfg_fc_sel (PG213, "Configuration Flow Control Interface"): 0 to 2 what
-// is available to the link partner, its limit, what it has consumed; 3 free space in the block's
-// own buffer; 4 to 6 as 0 to 2 for what the block sends. Infinite credits and reserved selections
-// are 0.
+// cfg_fc_* for a value of cfg_fc_sel (PG213, "Configuration Flow Control Interface"). 0 to 2: what
+// is available to the link partner, its limit, what it has consumed. 3: free space of the block's
+// own receive buffer. 4 to 6: as 0 to 2, but for TLPs that the block sends. Infinite credits and
+// the reserved selection 7 read as 0.
 FcPins fc_pins(const CreditPool &transmit, const CreditPool &receive, unsigned select);
 
 }  // namespace lanebox

@@ -67,7 +67,8 @@ Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t las
     tlp.dwords = field(dwords[2], 0, 11);
     tlp.raw_type = static_cast<uint8_t>(field(dwords[2], 11, 4));
     tlp.poisoned = field(dwords[2], 15, 1);
-    // Requester ID Enable is for root ports: an endpoint's requests carry what the host gave it.
+    // Requester ID Enable is for root ports. Without it the block uses the ID that the host gave
+    // the card.
     bool own_id = field(dwords[3], 24, 1);
     tlp.requester = own_id ? static_cast<uint16_t>(dwords[2] >> 16) : kCardId;
     tlp.tag = static_cast<uint8_t>(dwords[3]);

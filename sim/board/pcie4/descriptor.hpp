@@ -21,7 +21,8 @@ std::vector<uint32_t> encode_cq(const Tlp &request, unsigned bar, unsigned bar_a
 std::vector<uint32_t> encode_rc(const Tlp &completion);
 
 // A TLP from the dwords that the user put on RQ or CC. `first_be`/`last_be` come from tuser on RQ.
-// The payload is what follows the descriptor, whatever the dword count says: the rules compare.
+// The payload is all that follows the descriptor; the rules compare its length with the dword
+// count.
 Tlp decode_rq(const std::vector<uint32_t> &dwords, uint8_t first_be, uint8_t last_be);
 Tlp decode_cc(const std::vector<uint32_t> &dwords);
 // The request that a completion with an error refuses: PG213 has the user put its byte enables and

@@ -28,8 +28,7 @@ enum Severity : unsigned { Correctable, NonFatal, Fatal };
 }  // namespace
 
 const ErrorEffect &effect_of(CardError error) {
-    // In the order of CardError: AER uncorrectable, correctable, STATUS, advisory, unsupported,
-    // log.
+    // Rows in the order of CardError; columns in the order of ErrorEffect's fields.
     static constexpr ErrorEffect kEffects[] = {
         {1u << 12, 0, kDetectedParity | kMasterDataParity, false, false, true},
         {1u << 14, 0, 0, false, false, false},
@@ -71,7 +70,7 @@ void ConfigSpace::report(CardError error, const Tlp *tlp) {
     if (!masked) send_message(severity, effect.unsupported && advisory);
 }
 
-// As far as Device Control or, for what is not correctable, SERR# lets it.
+// Queues the error message if Device Control enables it or, for an uncorrectable error, SERR# does.
 void ConfigSpace::send_message(unsigned severity, bool of_request) {
     uint32_t wanted = 1u << severity | (of_request ? kUnsupportedReporting : 0u);
     bool system_error = severity != Correctable && word(kCommand) & kSystemErrorEnable;

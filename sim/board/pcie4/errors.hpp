@@ -17,21 +17,21 @@ struct Tlp;
 enum class CardError : unsigned {
     PoisonedCompletion,    // a read was answered with poisoned data
     CompletionTimeout,     // a read was not answered
-    UnexpectedCompletion,  // nobody asked for it
-    MalformedTlp,          // the block discards it, the user never sees it
+    UnexpectedCompletion,  // a completion that belongs to no outstanding read
+    MalformedTlp,          // a received TLP that the block discards: the user never sees it
     UnsupportedRequest,    // the card refused a request of the host
-    CompleterAbort,        // the card gave one up
+    CompleterAbort,        // the card could not carry out a request of the host
     RefusedByHost,         // a read was answered with Unsupported Request
-    AbortedByHost,         // or with Completer Abort
-    PoisonedWrite,         // the card sent one
-    BadTlp,                // the link had to send a TLP to the card again
+    AbortedByHost,         // a read was answered with Completer Abort
+    PoisonedWrite,         // the card sent a write with poisoned data
+    BadTlp,                // a TLP to the card had a wrong LCRC and was sent again
     kCount,
 };
 
 struct ErrorEffect {
     uint32_t uncorrectable;  // bit of AER's Uncorrectable Error Status, 0: none
-    uint32_t correctable;    // of its Correctable Error Status
-    uint16_t status;         // of STATUS
+    uint32_t correctable;    // bit of AER's Correctable Error Status, 0: none
+    uint16_t status;         // bits of the STATUS register
     bool advisory;           // 6.2.3.2.4: reported as correctable unless it is made fatal
     bool unsupported;        // Device Status: Unsupported Request Detected
     bool logs_header;

@@ -21,7 +21,7 @@ namespace lanebox {
 
 class FaultScript {
 public:
-    // Throws std::invalid_argument with file, line and rule. No path: no script.
+    // Throws std::invalid_argument with file, line and rule. An empty path: no script.
     FaultScript(const std::string &path, Faults &faults);
 
     void run(Time now, uint64_t tlps) {

@@ -4,9 +4,9 @@
 
 // Faults planted on request, so that a test can prove that it would notice them.
 //
-// A fault is armed with a count n and strikes once, at the n-th opportunity from then on, or with a
-// chance that it strikes at each. Events are faults of the whole card: they wait for no
-// opportunity.
+// A fault is armed with a count n and strikes once, at the n-th opportunity from then on. Or it is
+// armed with a chance, and may strike at each opportunity. Events are faults of the whole card:
+// they strike at once.
 #pragma once
 
 #include <array>
@@ -37,29 +37,32 @@ public:
     // Strike at each opportunity with a chance of `rate`, 0 to 1; not for events.
     void arm_random(const std::string &name, double rate);
 
-    // flip-c2h: one payload bit of a memory write; c2h-be: the enables of its first dword
+    // flip-c2h: inverts one payload bit of a memory write of the card.
+    // c2h-be: enables only the top byte of its first dword.
     void on_c2h_write(Tlp &write);
-    // flip-h2c: one payload bit of a read completion; poison: its EP bit; byte-count: 64 too many;
-    // attributes, lower-address: not those of its read
+    // flip-h2c: inverts one payload bit of a read completion. poison: sets its EP bit.
+    // byte-count: its byte count is 64 too high.
+    // attributes, lower-address: this field differs from what the read asks for.
     void on_completion(Tlp &completion);
-    // wrong-be: the enable of a byte of a BAR write is turned over; hole-be: one is taken away
+    // wrong-be: inverts the enable of byte 3 of a BAR write's first dword.
+    // hole-be: disables byte 1 of that dword.
     void on_mmio_write(Tlp &write);
     bool lose_msi();         // lose-msi: an interrupt message disappears
     bool unsupported();      // ur: a read from the card ends in Unsupported Request
     bool abort();            // ca: a read from the card ends in Completer Abort
     bool drop_completion();  // drop-completion: a read from the card is never answered
-    bool unexpected();       // unexpected: a completion before this one that nobody asked for
-    bool replay_up();        // replay-up, replay-down: a TLP crosses the link with a wrong LCRC
-    bool replay_down();
-    bool duplicate();             // duplicate: the last completion of a read comes twice
-    bool malformed();             // malformed: a request to the card breaks the specification
-    bool malformed_completion();  // malformed-completion: so does the first answer to a read
+    bool unexpected();       // unexpected: a completion that no read asked for comes first
+    bool replay_up();        // replay-up: a TLP from the card has a wrong LCRC and is sent again
+    bool replay_down();      // replay-down: a TLP to the card has a wrong LCRC and is sent again
+    bool duplicate();        // duplicate: the last completion of a read comes twice
+    bool malformed();        // malformed: a request to the card breaks the specification
+    bool malformed_completion();  // malformed-completion: a read's first completion does
 
     bool event_waiting() const { return !events_.empty(); }
     Event take_event();
 
     uint64_t struck() const { return struck_; }
-    // The same by name, without events; those that never struck are left out.
+    // How often each fault struck, by name. Events and faults that never struck are left out.
     std::vector<std::pair<const char *, uint64_t>> struck_by_name() const;
 
 private:

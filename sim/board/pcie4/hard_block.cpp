@@ -18,15 +18,15 @@ constexpr unsigned kAllTags = 256;
 constexpr unsigned kCompletionsInFlight = 64;         // PG213, 256 bit without straddle
 constexpr Time kDrain = 256 * kCycle;                 // longer than any path into the gateware
 constexpr Time kFlrTime = 100'000'000 * kNanosecond;  // base specification 6.6.2
-constexpr Time kPowerAckTime = 50'000 * kNanosecond;  // no root waits longer than it must
-constexpr Time kSettle = 4 * kCycle;                  // for what leaves it: nothing comes after it
+constexpr Time kPowerAckTime = 50'000 * kNanosecond;  // for the acknowledge; this model's own bound
+constexpr Time kSettle = 4 * kCycle;                  // after a beat on RQ or CC
 
 void count_tlp(StreamCounters &counters, const Tlp &tlp) {
     counters.tlps++;
     counters.payload_bytes += tlp.payload_bytes();
 }
 
-uint8_t saturated(unsigned count) {  // as four pins show it: 15 stands for more, too
+uint8_t saturated(unsigned count) {  // on a 4-bit pin: 15 means 15 or more
     return static_cast<uint8_t>(std::min(count, 15u));
 }
 
@@ -82,7 +82,8 @@ void HardBlock::begin_flr(Time now) {
     root_.function_reset();
 }
 
-// The user stops, restarts and says so; a card whose user does not would hang a real host.
+// The FLR ends when the user drives cfg_flr_done. A user that never does would hang a real host;
+// here the FLR ends after 100 ms with a broken rule.
 void HardBlock::end_of_flr(Time now, const PinsIn &in) {
     bool late = now >= flr_until_;
     if (!in.flr_done && !late) return;
@@ -155,7 +156,7 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     tlp.pins_at = now;
     if (rq_lost_ || config_.flr_in_process()) return;
     unsigned expected = tlp.type == TlpType::MemWrite ? tlp.dwords : 0;
-    bool known = tlp.type != TlpType::Other;  // else its length means something else
+    bool known = tlp.type != TlpType::Other;  // else the dword count is no payload length
     rules_.check(!keep_broken && (!known || tlp.payload.size() == expected), Rule::KeepMismatch,
                  tlp, "s_axis_rq_tkeep does not cover descriptor and dword count exactly");
     check_request(tlp);
@@ -190,7 +191,8 @@ void HardBlock::check_read(const Tlp &tlp) {
                  "length above Device Control's MRRS");
     rules_.check(tlp.tag < kDefaultTags || config_.extended_tags(), Rule::TagRange, tlp,
                  "tag above 31 while extended tags are off");
-    // Without a time-out of the block the user gives up reads by itself, and has their tags again.
+    // With the block's completion timeout disabled the user gives up reads by itself and may then
+    // use their tags again, so a tag in use breaks no rule.
     bool given_up = config_.completion_timeout() == 0;
     rules_.check(reads_.reserve(tlp, config_.rcb()) || given_up, Rule::TagInUse, tlp,
                  "the tag belongs to a read that is outstanding");
@@ -225,7 +227,8 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
     if (cc_lost_ || config_.flr_in_process()) return;
     rules_.check(!keep_broken, Rule::KeepMismatch, tlp, "s_axis_cc_tkeep has holes");
     check_completion(tlp);
-    if (tlp.status) tlp.payload.clear();  // the request's information: on the link it has no data
+    // An error completion carries the request's information on CC, but no data on the link.
+    if (tlp.status) tlp.payload.clear();
     count_tlp(cc_, tlp);
     log_.write("CC", from, now, tlp);
     root_.receive(std::move(tlp));
@@ -325,7 +328,7 @@ void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
     out.rc_byte_en = shown.byte_en;
 }
 
-// What is wrong with a completion, as far as configuration space has a place for it.
+// Record in configuration space what is wrong with a completion.
 void HardBlock::report(const Tlp &tlp) {
     if (tlp.replayed) config_.report(CardError::BadTlp, nullptr);
     if (tlp.rc_error == kRcTimeout) return config_.report(CardError::CompletionTimeout, nullptr);
@@ -356,7 +359,8 @@ void HardBlock::show_ready(Time now, PinsOut &out) {
     out.cc_ready = cc_ready_ = !root_.transmit_full(now, false) && !held_back();
 }
 
-// From here on no completion of the user's passes the request (PG213, pcie_rq_seq_num).
+// Shows up to two sequence numbers a cycle, of requests that are on the wire: from then on no
+// completion of the user passes the request (PG213, pcie_rq_seq_num).
 void HardBlock::show_sequence(PinsOut &out) {
     for (SeqNum &shown : out.seq_num) {
         shown = {};

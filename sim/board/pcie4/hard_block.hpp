@@ -31,7 +31,7 @@ public:
         unsigned stall_percent = 0;  // chance that a ready or a new TLP is held back for a cycle
         uint64_t seed = 0;
         bool straddle = false;         // two read completions may share a beat on RC
-        bool completion_pool = false;  // their headers and data share one pool of room
+        bool completion_pool = false;  // completions' headers and data share one pool of room
     };
 
     HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLog &log,
@@ -40,20 +40,21 @@ public:
     // One rising edge of user_clk at time `now`.
     void step(Time now, const PinsIn &in, PinsOut &out);
 
-    // Nothing outstanding, and what was seen at the pins has had the time to work through the
-    // gateware.
+    // No TLP is outstanding, and the gateware has had the time to deal with what it was shown.
     bool idle(Time now) const;
-    // The host has an answer to a read, which was carried out after all that was shown before it:
-    // nothing needs to be waited for, so that the time to the host's next access is the host's
-    // alone.
+    // The host got the answer to a read, which the gateware carried out after all that it was shown
+    // before. The block need not wait for the gateware any longer: idle() holds at once, so that
+    // device time until the host's next access is the host's alone.
     void settled(Time now) { quiet_from_ = now; }
     void reset();  // user_reset: what is at the pins is gone
-    // Initiate FLR was written: what the user sends from now on is lost, and no completion of a
-    // read from before is shown, but for the TLP that is on show already. The user has 100 ms.
+    // Initiate FLR was written. TLPs that the user sends from now on are lost, and completions of
+    // earlier reads are not shown, except the TLP that is on show already. The user must
+    // acknowledge within 100 ms.
     void begin_flr(Time now);
-    bool flr_late() const { return flr_late_; }  // the last one was not acknowledged in time
+    bool flr_late() const { return flr_late_; }  // the last FLR was not acknowledged in time
 
-    // cfg_mgmt_*: dwords of configuration space. A write changes nothing.
+    // An access on cfg_mgmt_*; returns that dword of configuration space. A write changes nothing:
+    // it is only checked against the user's windows.
     uint32_t manage(unsigned dword, bool write, uint32_t data);
 
     const StreamCounters &cq() const { return cq_; }
@@ -96,25 +97,25 @@ private:
     OfferWatch rq_offer_, cc_offer_;
     BeatSource cq_source_;
     CompletionSource rc_source_;
-    bool rc_blocked_ = false;                   // the beat on show was refused before
-    Tlp rc_last_;                               // the last one that began on RC
+    bool rc_blocked_ = false;                   // the beat on show has been refused once
+    Tlp rc_last_;                               // the last completion that began on RC
     bool rq_ready_ = false, cc_ready_ = false;  // as the gateware saw them in the cycle that ends
-    Time rq_from_ = 0, cc_from_ = 0;            // the first beat of what is at the pins; 0: nothing
+    Time rq_from_ = 0, cc_from_ = 0;            // first beat of the TLP at the pins; 0: no TLP
     uint8_t rq_first_be_ = 0, rq_last_be_ = 0;
     uint8_t cq_first_be_ = 0, cq_last_be_ = 0;
     unsigned np_credits_ = 0;
-    CompletionSpace reads_;  // of the card
+    CompletionSpace reads_;  // the card's outstanding reads
     uint8_t rq_seq_num_ = 0;
-    std::deque<uint8_t> sequence_;  // numbers of requests that the user does not know sent yet
-    uint64_t requests_shown_ = 0;   // as sent, like RootComplex::requests_sent
-    FcPins fc_;                     // for fc_select_ after fc_changes_ of the credits
+    std::deque<uint8_t> sequence_;  // sequence numbers that have not been shown as sent yet
+    uint64_t requests_shown_ = 0;   // how many of RootComplex::requests_sent() have been shown
+    FcPins fc_;                     // for fc_select_, after fc_changes_ changes of the credits
     unsigned fc_select_ = ~0u;
     uint64_t fc_changes_ = 0;
     bool flr_late_ = false;
-    Time flr_until_ = 0;           // when the user must have acknowledged it
-    Time power_change_until_ = 0;  // the same for a change of the power state, 0: there is none
-    bool rq_lost_ = false, cc_lost_ = false;  // the packet at the pins began during an FLR
-    Time quiet_from_ = 0;                     // the gateware has dealt with all that it was shown
+    Time flr_until_ = 0;           // deadline of cfg_flr_done
+    Time power_change_until_ = 0;  // deadline of cfg_power_state_change_ack, 0: none is awaited
+    bool rq_lost_ = false, cc_lost_ = false;  // the TLP at the pins began during an FLR
+    Time quiet_from_ = 0;  // by then the gateware has dealt with what it was shown
     StreamCounters cq_, cc_, rq_, rc_;
 };
 

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// What the root complex reaches on the host: memory and the interrupt controller.
+// The parts of the host that the root complex accesses: memory and the interrupt controller.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,16 @@ namespace lanebox {
 class Host {
 public:
     virtual ~Host() = default;
-    // Copy to or from host memory at bus address `address`; false when some byte is not mapped (or
-    // not writable), in which case nothing is promised about the rest.
+    // Copy from or to host memory at bus address `address`. false: some byte is not mapped (or not
+    // writable); the other bytes may or may not have been copied.
     virtual bool memory_read(uint64_t address, void *data, size_t bytes) = 0;
     virtual bool memory_write(uint64_t address, const void *data, size_t bytes) = 0;
-    // Deliver MSI vector 0; false when nobody listens, the interrupt is then lost.
+    // Deliver MSI vector 0. false: no client has an eventfd for it, and the interrupt is lost.
     virtual bool interrupt() = 0;
 
-    // The MSI-X vector that a write of the card with this address and data stands for, if any, and
-    // its delivery: false, nobody listens.
+    // The MSI-X vector whose message is a write of this dword to this address, if there is one.
     virtual std::optional<unsigned> vector_of(uint64_t, uint32_t) { return {}; }
+    // Deliver an MSI-X vector. false: no client has an eventfd for it.
     virtual bool interrupt(unsigned) { return false; }
 };
 

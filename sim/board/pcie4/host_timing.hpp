@@ -13,13 +13,13 @@ namespace lanebox {
 enum class Split { Size, Rcb, Mps, Random };
 
 struct HostTiming {
-    Latency read_latency{600 * kNanosecond};  // last RQ beat to first RC beat, each completion
-    Chance iommu_miss;                        // each read: the address translation is walked for
-    Chance write_stall;                       // each write: no posted write is accepted for a while
-    Time mmio_rtt = 700 * kNanosecond;
-    unsigned completion_size = 0;  // bytes; 0: as large as MPS allows
+    Latency read_latency{600 * kNanosecond};  // last RQ beat to first RC beat, for each completion
+    Chance iommu_miss;                        // of each read: a page table walk delays it
+    Chance write_stall;                       // of each write: no posted write is accepted so long
+    Time mmio_rtt = 700 * kNanosecond;        // the host's share of an MMIO read
+    unsigned completion_size = 0;             // bytes; 0: as large as MPS allows
     Split split = Split::Size;
-    bool reorder = true;  // completions of different tags, and writes with relaxed ordering
+    bool reorder = true;  // completions of different reads, and relaxed writes, may overtake
 };
 
 }  // namespace lanebox

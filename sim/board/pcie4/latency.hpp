@@ -4,8 +4,8 @@
 
 // How long the host takes: a distribution of latencies, and rare events that add to it.
 //
-// Every draw comes from the caller's generator, and only when there is something to draw: a fixed
-// latency leaves the sequence of the others as it was.
+// Random numbers come from the caller's generator. A fixed latency draws none, so it does not
+// change the numbers that the other distributions draw.
 #pragma once
 
 #include <random>

@@ -14,15 +14,15 @@ namespace {
 constexpr unsigned kDllpBytes = 8;  // start and end symbols, or a token, around 6 bytes
 constexpr unsigned kLcrcBytes = 4;
 
-// What the two encodings differ in. 8b/10b frames a TLP by a start and an end symbol and has a
-// sequence number of 2 bytes; with 128b/130b a start token of 4 bytes carries it, and no end.
+// Differences of the link's two encodings. 8b/10b frames a TLP by a start and an end symbol and has
+// a sequence number of 2 bytes; with 128b/130b a start token of 4 bytes carries it, and no end.
 struct Encoding {
     Time symbol;            // one byte on every lane
     unsigned internal;      // symbol times of the receiver's own delay in the acknowledge limit
     unsigned framing;       // bytes around header, payload and LCRC
     unsigned skip_period;   // symbol times; 128b/130b: 370 blocks of 16
     unsigned skip_symbols;  // on every lane
-    unsigned skip_bytes;    // and once: the end of data stream token
+    unsigned skip_bytes;    // once for each skip: the end of data stream token
 };
 
 constexpr Encoding kEncodings[] = {{4 * kNanosecond, 19, 1 + 2 + 1, 1538, 4, 0},
@@ -93,7 +93,7 @@ void LinkDirection::run_periodic(Periodic &event, Time until) {
     }
 }
 
-// The NAK with what both ends take to make and to read it.
+// From the end of a corrupted TLP to its repetition: the delays of both ends and the NAK DLLP.
 Time LinkDirection::replay() const {
     return encoding(state_.generation).internal * symbol_ + bytes(kDllpBytes);
 }

@@ -6,11 +6,10 @@
 //
 // Time on the wire comes from what is sent: framing, header, payload and LCRC of each TLP, an
 // acknowledge and a credit update DLLP once per acknowledge latency limit (base specification
-// 3.5.3.1), and skip ordered sets (4.2.7) at the encoding's own period. What is sent is never
-// interrupted; DLLPs and skips that fall into idle time cost nothing. A corrupted TLP is sent
-// twice, with a NAK between; what was sent meanwhile is not counted, it is sent again in the same
-// time. Not modelled: power states, the training sequence itself: a new rate or width holds at
-// once.
+// 3.5.3.1), and skip ordered sets (4.2.7) at the encoding's own period. A TLP is never interrupted.
+// DLLPs and skips that fall into idle time cost nothing. A corrupted TLP is sent twice, with a NAK
+// between. TLPs that follow it before the NAK has arrived are only counted once, when they are sent
+// again. Not modelled: power states, and the training sequence: a new rate or width holds at once.
 #pragma once
 
 #include "pcie4/tlp.hpp"
@@ -40,8 +39,9 @@ public:
     // The next TLP arrives with a wrong LCRC: the receiver refuses it, and the sender sends it
     // again.
     void corrupt_next() { corrupt_next_ = true; }
-    // What `send` would take on an idle link, and what any number of bytes would.
+    // How long `send` takes on an idle link.
     Time duration(const Tlp &tlp) const;
+    // How long `count` bytes take on the wire.
     Time bytes(unsigned count) const { return count * symbol_ >> lanes_; }
     Time free_at() const { return free_at_; }
     // How long a receiver may wait before it returns credits.
@@ -60,7 +60,7 @@ private:
     LinkState state_;
     unsigned mps_ = 128;
     Time symbol_ = kSymbol;
-    unsigned lanes_ = 3;  // as a power of two: a division in every cycle is felt
+    unsigned lanes_ = 3;  // log2 of the width: a division in every cycle would cost speed
     Time free_at_ = 0;
     Periodic dllps_{}, skip_{};
 };

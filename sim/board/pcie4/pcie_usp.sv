@@ -178,8 +178,8 @@ module pcie_usp (
     int         rq_state, fc_headers, fc_requests, fc_completions;
     bit [255:0] cq_data, rc_data;
 
-    // A management access takes a few cycles, and the user sees `done` a cycle before it can let go:
-    // an access that is still asked for then ends before the next one would be done.
+    // A management access takes a few cycles. The user withdraws its request a cycle after it has
+    // seen `done`, which is early enough: a second access would be carried out only cycles later.
     localparam MANAGE_CYCLES = 4;
     reg [2:0] manage_count = 3'd0;
 
@@ -209,7 +209,7 @@ module pcie_usp (
             user_lnk_up <= 1'b1;
         end
 
-        // Bound on the first clock, when the C++ side has been told of its instance.
+        // Bound on the first clock: by then C++ has stored its pointer (gateware.cpp, bind_scopes).
         if (model == null) model = pcie4_bind();
         pcie4_step(model,
             {18'd0, cfg_power_state_change_ack, cfg_flr_done[0], cfg_fc_sel, user_reset | ~sys_reset,
@@ -238,7 +238,7 @@ module pcie_usp (
         m_axis_cq_tuser <= {47'd0, out_flags[8], cq_byte_en, cq_enables[7:0]};
         m_axis_rc_tdata <= rc_data;
         m_axis_rc_tkeep <= rc_keep[7:0];
-        // The same of RC: byte enables, then sof 0 and 1, eof 0 and 1 (PG213 "Sideband Signals").
+        // RC's tuser: byte enables, then sof 0 and 1, eof 0 and 1 (PG213 "Sideband Signals").
         m_axis_rc_tuser <= {33'd0, out_flags[31:24], out_flags[10:9], rc_byte_en};
 
         {pcie_rq_seq_num_vld0, pcie_rq_seq_num0} <= rq_state[6:0];
@@ -248,7 +248,7 @@ module pcie_usp (
         {cfg_fc_npd, cfg_fc_pd}              <= fc_requests[23:0];
         cfg_fc_cpld                          <= fc_completions[11:0];
 
-        // mmenable leaves its power-on value here: LitePCIe's glue wakes up on its change only.
+        // mmenable leaves its power-on value once: LitePCIe's glue acts only when it changes.
         cfg_interrupt_msi_mmenable <= 12'd0;
         cfg_interrupt_msi_enable   <= {3'd0, config_state[8]};
         cfg_function_status        <= {13'd0, config_state[10:9], 1'b0};

@@ -5,9 +5,10 @@
 // Another device behind the root complex that reads and writes a BAR of the card, as an NVMe drive
 // does: whole requests back to back or paced, many tags, every completion checked.
 //
-// Requests walk from `offset` in steps of their size and begin again there at the end of the 4 KiB
-// page. A write puts peer_pattern() of each dword's offset in the BAR there; a read counts the
-// dwords that hold something else as mismatches, which is no error: a register is not memory.
+// Requests walk from `offset` in steps of their size and begin again at `offset` when they reach
+// the end of its 4 KiB page. A write stores peer_pattern() of each dword's offset in the BAR. A
+// read counts dwords that hold another value as mismatches, not as errors: a register is not
+// memory.
 #pragma once
 
 #include <map>
@@ -46,7 +47,7 @@ public:
     void start(const Job &job);
     void run(Time now);
     bool idle() const { return left_ == 0 && reads_.empty(); }
-    void reset();  // what is under way is lost: reads in flight are errors
+    void reset();  // ends the job; reads in flight count as errors
 
     const Counters &counters() const { return counters_; }
 

@@ -16,7 +16,7 @@ class ReadProgress {
 public:
     ReadProgress(uint64_t address, unsigned bytes) : next_(address), left_(bytes) {}
 
-    // What is wrong with a successful completion; empty when it is right.
+    // A text that says what is wrong with a successful completion; empty when it is right.
     std::string wrong(const Tlp &completion, unsigned mps) const;
     // Bytes that a right completion brings, the first of them at payload byte next() & 3.
     unsigned brings(const Tlp &completion) const;

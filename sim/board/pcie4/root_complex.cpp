@@ -15,16 +15,16 @@ namespace {
 constexpr Time kMmioTimeout = 50'000 * kNanosecond;  // the shortest a real root complex waits
 constexpr uint16_t kHostId = 0x00a0;                 // bus 0, device 20: any value but the card's
 constexpr unsigned kTransmitBuffer = 2048;           // bytes behind the user pins
-constexpr size_t kTransmitTlps = 32;                 // that wait for credits
+constexpr size_t kTransmitTlps = 32;                 // TLPs that wait for credits
 constexpr unsigned kMmioReads = 32;  // in flight: few enough that the last one meets its deadline
-// From the pins that mask MSI-X, through the card's registers, to the last cycle in which a message
-// may be shown on RQ. One that is shown stays, however long RQ is held off.
+// How long after MSI-X is masked at the pins a message may still appear on RQ: the card's own
+// registers delay the mask. A message that has appeared stays, however long RQ is held off.
 constexpr Time kMessageOnItsWay = 4 * kCycle;
-constexpr size_t kLateReads = 128;   // tags that are kept for answers after the timeout
+constexpr size_t kLateReads = 128;   // timed-out reads whose late completions are recognised
 constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for the link
 
-// Bytes of the request that begins at `address` when `left` are left: whole dwords up to `most`,
-// and never across 4 KiB.
+// Bytes of the request that begins at `address` of an access with `left` bytes to go: its dwords
+// hold at most `most` bytes, and it does not cross a 4 KiB boundary.
 unsigned request_bytes(uint64_t address, unsigned left, unsigned most) {
     constexpr unsigned kPage = 4096;
     unsigned to_page = kPage - static_cast<unsigned>(address % kPage);
@@ -155,7 +155,7 @@ void RootComplex::receive(Tlp tlp) {
     send_upstream();
 }
 
-// In order, as the block keeps them; only completions need no credit and pass what waits for one.
+// TLPs leave in order. Only completions, which need no credit, pass requests that wait for one.
 void RootComplex::send_upstream() {
     bool blocked = false;
     for (auto tlp = transmit_.begin(); tlp != transmit_.end();) {
@@ -176,7 +176,7 @@ void RootComplex::send_upstream() {
 }
 
 // Base specification, ordering table: a posted request with relaxed ordering may pass whatever is
-// before it. It changes places with what is on its way, as far as chance says.
+// before it. Here it overtakes a random number of the TLPs that are on the wire before it.
 void RootComplex::overtake() {
     if (!timing.reorder || !config_.relaxed_ordering() || !upstream_.back().tlp.posted()) return;
     for (size_t i = upstream_.size() - 1; i > 0 && random_() % 2; i--) {
@@ -233,7 +233,8 @@ bool RootComplex::message(const Tlp &write) {
     return true;
 }
 
-// Only the bytes that are enabled: up to two dwords may have holes, and one may have none enabled.
+// Stores the enabled bytes only. The byte enables of one or two dwords may have holes; those of one
+// dword may all be 0.
 bool RootComplex::store(const Tlp &write) {
     const auto *data = reinterpret_cast<const uint8_t *>(write.payload.data());
     if (write.payload.size() > 2) {
@@ -329,14 +330,16 @@ void RootComplex::send(Time ready, Tlp tlp) {
     (completion ? completions_in_ : requests_in_).push_back({at, std::move(tlp)});
 }
 
-// The hard block's own word, which crosses no link; it waits behind what has come over it.
+// The hard block's own report of a completion timeout, which does not cross the link. It waits
+// behind the completions that have arrived.
 bool RootComplex::report(Tlp end) {
     Time at = completions_in_.empty() ? now_ : std::max(now_, completions_in_.back().at);
     completions_in_.push_back({at, std::move(end)});
     return true;
 }
 
-// What has been ready for longest; completions win a draw. false: nothing is to be sent now.
+// Sends the TLP that has been ready for longest; a completion goes first in a tie. false: no TLP is
+// due.
 bool RootComplex::send_next() {
     std::deque<Timed> *from = nullptr;
     for (auto *queue : {&requests_out_, &others_out_})

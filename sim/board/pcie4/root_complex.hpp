@@ -4,13 +4,13 @@
 
 // Root complex and link: host memory for the card's requests, the card's BARs for the host's.
 //
-// A host access becomes as few TLPs as are legal: from its first byte on each as long as MPS
-// (writes) or MRRS (reads, the host's own choice) and the next 4 KiB boundary allow, with exact
-// byte enables. Reads from the card are answered by the completer. Posted writes become visible in
-// the order in which they were sent, reads and completions never pass them; only a write with
-// relaxed ordering, when Device Control allows it, may overtake what is before it. A root that has
-// no room for writes holds up everything behind them. A host access spends half of `mmio_rtt` on
-// its way to the link and half on its way back.
+// A host access becomes as few TLPs as are legal: each is as long as MPS (writes) or MRRS (reads,
+// the host's own choice) and the next 4 KiB boundary allow, with exact byte enables. Reads of the
+// card are answered by the completer. Posted writes of the card become visible in the order in
+// which they were sent; its reads and completions never pass them. Only a write with relaxed
+// ordering, if Device Control allows it, may overtake TLPs before it. A write stall holds up
+// everything behind the write. A host access spends half of `mmio_rtt` on its way to the link and
+// half on its way back.
 #pragma once
 
 #include <deque>
@@ -57,28 +57,29 @@ public:
     bool requests_waiting() const {
         return !requests_out_.empty() || !others_out_.empty() || !requests_in_.empty();
     }
-    bool mmio_full() const;  // as many reads as a host has in flight: it now waits for one
+    bool mmio_full() const;  // the host has its maximum of reads in flight
 
-    // --- any other requester behind the root, e.g. a peer device: `request` goes out as it is,
-    // with the requester's own id and tags, and completions that carry that id come back whole
+    // --- any other requester behind the root, e.g. a peer device: request() sends a TLP unchanged,
+    // with the requester's own ID and tag; completions with that ID go to its `answer` unchanged
     using Answer = std::function<void(const Tlp &completion)>;
     void request(Tlp request);
     size_t others_waiting() const { return others_out_.size(); }
     void answer_to(uint16_t requester, Answer answer) { answers_[requester] = std::move(answer); }
 
-    // --- while the link is down whatever is sent is lost; reset() loses what is under way
-    uint64_t received() const { return received_; }  // TLPs of the card, ever
+    // --- TLPs that are sent while the link is down are lost; reset() loses those under way
+    uint64_t received() const { return received_; }  // TLPs taken from the card since the start
     void set_link_up(bool up) { link_up_ = up; }
 
     // --- the hard block's side
     void receive(Tlp tlp);  // taken from the pins at tlp.pins_at; crosses the link from there
-    void run(Time now);     // everything that has happened by now
-    // The block's transmit buffer holds off the user; only requests wait for credits.
+    void run(Time now);     // carries out everything that is due by `now`
+    // true: the block's transmit buffer is full and holds off the user. `requests`: asked for RQ;
+    // completions (CC) do not wait for credits.
     bool transmit_full(Time now, bool requests) const;
     bool completion_arrived(Time now) const { return arrived(completions_in_, now); }
-    uint64_t requests_sent() const { return requests_sent_; }  // of the user's, put on the wire
-    // The next request for the user. Without `reads` it takes no read now, and posted writes pass
-    // those that wait (PG213, "Selective Flow Control for Non-Posted Requests").
+    uint64_t requests_sent() const { return requests_sent_; }  // user's requests on the wire
+    // The next request for the user. `reads` false: the user has no credit for reads, which wait,
+    // and posted writes pass them (PG213, "Selective Flow Control for Non-Posted Requests").
     bool request_arrived(Time now, bool reads) const { return deliverable(now, reads) != kNone; }
     Tlp take_request(Time now, bool reads);
     Tlp take_completion() { return take(completions_in_); }
@@ -86,10 +87,10 @@ public:
 
     bool idle() const;
     void reset();  // outstanding MMIO reads end with all ones
-    // The function was reset: requests to it that have not reached it are lost, MMIO reads end with
-    // all ones; of what it sent before only posted writes still count.
+    // The function was reset. Requests that have not reached it are lost, and MMIO reads end with
+    // all ones. Of the TLPs that it sent before, only posted writes are still carried out.
     void function_reset();
-    void configure();  // Device Control was written
+    void configure();  // configuration space was written: takes over MPS, link and MSI-X mask
 
     HostTiming timing;
     HostCounters counters;
@@ -100,18 +101,18 @@ private:
     struct Timed {
         Time at;
         Tlp tlp;
-        bool held = false;  // was ready and had no credit
+        bool held = false;  // was due, but had no credit
     };
-    struct Access {  // what software asked for: one read or several
+    struct Access {  // an MMIO read of software, which becomes one read TLP or several
         std::vector<uint8_t> data;
-        unsigned reads;  // not answered yet
+        unsigned reads;  // TLPs not answered yet
         bool ok = true;
         ReadDone done;
     };
     using AccessRef = std::shared_ptr<Access>;
     struct MmioRead {
         ReadProgress progress;
-        unsigned at, bytes;  // its part of the access
+        unsigned at, bytes;  // its part of the access: offset and size in bytes
         Time deadline;
         AccessRef access;
     };
@@ -159,23 +160,23 @@ private:
     Random random_;
     Completer completer_{config_, timing, downstream, faults_, random_};
     Time now_ = 0;
-    Time writes_from_ = 0;  // no posted write is accepted before
+    Time writes_from_ = 0;  // a write stall ends: posted writes are accepted again
     bool link_up_ = true;
     uint64_t received_ = 0;
-    Time messages_until_ = 0;  // MSI-X messages may leave the card
-    Time lost_before_ = 0;     // reads and completions of the card that are older are lost
+    Time messages_until_ = 0;  // last time at which an MSI-X message may appear on RQ
+    Time lost_before_ = 0;     // reads and completions taken from the pins before it are lost
 
-    std::deque<Timed> upstream_;        // on the wire to the host, by arrival
-    std::deque<Timed> requests_out_;    // the CPU's, waiting at the root until they are ready
-    std::deque<Timed> others_out_;      // other requesters'
-    std::deque<Timed> completions_in_;  // in the block's receive buffers, by arrival
-    std::deque<Timed> requests_in_;
+    std::deque<Timed> upstream_;            // on the wire to the host, by arrival
+    std::deque<Timed> requests_out_;        // the CPU's, waiting at the root until they are ready
+    std::deque<Timed> others_out_;          // those of other requesters behind the root
+    std::deque<Timed> completions_in_;      // on the wire or in the block's buffer, by arrival
+    std::deque<Timed> requests_in_;         // on the wire or in the block's buffer, by arrival
     std::deque<Finished> finished_;         // on the way back to the CPU
     std::map<uint8_t, MmioRead> mmio_;      // by tag
     std::map<uint16_t, Answer> answers_;    // by requester
-    std::map<uint8_t, ReadProgress> late_;  // timed out: what comes now is nobody's mistake
+    std::map<uint8_t, ReadProgress> late_;  // timed out: a late completion breaks no rule
     uint8_t next_tag_ = 0;
-    std::deque<Tlp> transmit_;  // taken from the pins, for want of credits not on the wire yet
+    std::deque<Tlp> transmit_;  // taken from the pins, not on the wire yet: no credit
     unsigned transmit_bytes_ = 0;
     uint64_t requests_sent_ = 0;
 };

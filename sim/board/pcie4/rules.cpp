@@ -11,7 +11,8 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint64_t kReportsPerRule = 3;  // then only counted: one bug can break a rule every TLP
+constexpr uint64_t kReportsPerRule =
+    3;  // later ones are counted: a bug can break a rule with every TLP
 
 std::string report(Rule rule, const Tlp &tlp, const std::string &detail) {
     return std::string("rule ") + rule_name(rule) + " broken by " + describe(tlp) + " at " +

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// What the hard block and the bus refuse. Each breach names its rule and the offending TLP.
+// Rules of the hard block and the bus that a card must not break. Each breach names its rule and
+// the offending TLP.
 #pragma once
 
 #include <array>
@@ -22,7 +23,7 @@ enum class Rule : unsigned {
     Crosses4k,        // base specification 2.2.7: no request crosses a 4 KiB boundary
     PayloadAboveMps,  // base specification 2.2.2
     ReadAboveMrrs,    // base specification 7.5.3.4
-    TagInUse,         // base specification 2.2.6.2: unique among the outstanding
+    TagInUse,         // base specification 2.2.6.2: tags of outstanding reads differ
     TagRange,         // 32 tags unless extended tags are enabled
     BusMasterOff,     // base specification 7.5.1.1.3
     MsiDisabled,      // an interrupt was asked for while MSI is disabled
@@ -31,7 +32,7 @@ enum class Rule : unsigned {
     CplErrorForm,     // PG213: UR and CA completions carry the request's five dwords
     RcCompletions,    // PG213: without straddle fewer than 64 completions in flight
     CompletionSpace,  // PG213: outstanding reads fit 256 headers and 2048 data credits
-    RcBackPressure,   // the receive side never blocks: only warns, the block bears it
+    RcBackPressure,   // the gateware must never hold off RC; only counted, see flag()
     OfferedBeat,      // AXI4-Stream: what is offered stays as it is until it is taken
     ZeroLength,       // PG213: the shortest request is one dword without enabled bytes
     ReservedFields,   // PG213: reserved descriptor bits are 0, statuses are those that exist
@@ -56,7 +57,7 @@ public:
 
     // Count a breach; in fatal mode throws RuleBroken with rule, TLP and detail.
     void broken(Rule rule, const Tlp &tlp, const std::string &detail);
-    // Count what silicon bears and what costs it speed; never fatal.
+    // Count a breach that silicon tolerates at the cost of speed; never fatal.
     void flag(Rule rule, const Tlp &tlp, const char *detail) {
         if (mode_ != Mode::Off) count(rule, tlp, detail);
     }

@@ -16,7 +16,8 @@ namespace lanebox {
 class BeatSource {
 public:
     bool active() const { return position_ < dwords_.size(); }
-    // The enables are those of the payload's first and, if there is another, last dword.
+    // `first_be` and `last_be` are the byte enables of the payload's first and last dword.
+    // `last_be` is not used for a payload of one dword.
     void load(std::vector<uint32_t> dwords, unsigned descriptor_dwords, uint8_t first_be = 0xf,
               uint8_t last_be = 0xf);
     void taken() { position_ += kBeatDwords; }

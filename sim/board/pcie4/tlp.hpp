@@ -28,7 +28,7 @@ constexpr uint16_t kCardId = 0x0100;  // bus 1, device 0: the model has one card
 struct Tlp {
     TlpType type = TlpType::Other;
     uint64_t address = 0;  // byte address of the first dword (requests); low 12 bits (completions)
-    unsigned dwords = 0;   // payload of a write or completion, size asked for of a read
+    unsigned dwords = 0;   // length of the payload; of a read, the length it asks for
     uint8_t first_be = 0xf;  // requests only
     uint8_t last_be = 0;     // 0 when dwords == 1
     uint8_t tag = 0;
@@ -41,10 +41,10 @@ struct Tlp {
     bool poisoned = false;
     bool interrupt = false;  // a memory write that the hard block made from an MSI request
     uint8_t raw_type = 0;    // the descriptor's request type field
-    bool reserved = false;   // of the user's: the descriptor has a bit set that must be 0
-    bool malformed = false;  // to the card: breaks a rule of the specification, the block drops it
-    bool replayed = false;   // to the card: came with a wrong LCRC first
-    Time shown_at = 0;       // of the user's: when its first beat was shown at the pins
+    bool reserved = false;   // from the user: the descriptor has a bit set that must be 0
+    bool malformed = false;  // to the card: breaks the specification, the block drops it
+    bool replayed = false;   // to the card: its first transmission had a wrong LCRC
+    Time shown_at = 0;       // from the user: when its first beat was shown at the pins
     Time pins_at = 0;        // when its last beat was taken at the pins
     std::vector<uint32_t> payload;
 
@@ -54,17 +54,18 @@ struct Tlp {
     bool relaxed() const { return attributes & 2; }
 };
 
-// What a human reads in logs and rule reports, e.g. "MWr 0x1000 64 dw tag 3".
+// The text of a TLP in logs and rule reports, e.g. "MWr 0x1000 64 dw be f/f tag 3".
 std::string describe(const Tlp &tlp);
 
-// Number of leading dwords' byte enables of an access of `bytes` bytes at `address` (1 to 8 bytes).
+// Length in dwords, and byte enables of the first and the last dword, of an access to `bytes` bytes
+// at `address`. `last` is 0 for an access of one dword.
 struct ByteEnables {
     unsigned dwords;
     uint8_t first, last;
 };
 ByteEnables byte_enables(uint64_t address, unsigned bytes);
 
-// Bytes that a read with these enables asks for, first to last enabled (base
+// Bytes from the first to the last enabled one, as a completion's byte count has them (base
 // specification 2.3.1.1).
 unsigned bytes_enabled(uint8_t first, uint8_t last, unsigned dwords);
 

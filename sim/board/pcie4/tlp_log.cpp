@@ -58,7 +58,7 @@ private:
     static double nanoseconds(Time time) { return static_cast<double>(time) / kNanosecond; }
 
     TraceFile file_;
-    Latencies host_, card_;  // whose reads they are: a tag is unique for its requester only
+    Latencies host_, card_;  // one for each requester: tags are unique for one requester only
 };
 
 bool ends_with(const std::string &text, const std::string &tail) {

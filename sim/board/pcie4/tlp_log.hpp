@@ -37,7 +37,8 @@ public:
     void write(const char *interface, Time from, Time at, const Tlp &tlp) {
         if (sink_) put({interface, at, at - from, false, tlp});
     }
-    // CQ and RC: the first beat is shown at `at`. What comes later waits in memory for its end.
+    // CQ and RC: the first beat is shown at `at`. Later TLPs wait in memory until this one has
+    // ended, so that the trace stays in the order of first beats.
     void begin(const char *interface, Time at, const Tlp &tlp) {
         if (sink_) put({interface, at, 0, true, tlp});
     }
@@ -45,7 +46,7 @@ public:
     void end(const char *interface, Time at) {
         if (sink_) close(interface, at);
     }
-    void abandon();  // what is on show is gone
+    void abandon();  // TLPs on show are withdrawn (a reset): written with span 0
 
 private:
     struct Entry {

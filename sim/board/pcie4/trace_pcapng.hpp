@@ -8,7 +8,7 @@
 // A TLP that was at the pins for longer than its beats take has a comment that says how long.
 //
 // The model gives out no bus numbers: where a TLP carries none the card is 01:00.0, the host
-// 00:00.0. What follows the descriptor of a completion that refuses is no payload and is left out.
+// 00:00.0. The request's information behind the descriptor of an error completion is left out.
 #pragma once
 
 #include "pcie4/tlp_log.hpp"

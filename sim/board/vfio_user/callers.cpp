@@ -17,7 +17,7 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-constexpr size_t kMostWaiting = 16;  // callers that say nothing; one more, and the first must go
+constexpr size_t kMostWaiting = 16;  // silent callers; with one more the oldest is closed
 
 void watch(const Fd &events, int fd) {
     epoll_event event{};
@@ -26,7 +26,7 @@ void watch(const Fd &events, int fd) {
         throw std::runtime_error(std::string("cannot watch a connection: ") + strerror(errno));
 }
 
-// It may still have messages on their way, which are served first.
+// true: the client has closed its end. Messages that it sent before are still served first.
 bool has_left(const Fd &client) {
     pollfd end{client.get(), POLLRDHUP, 0};
     return poll(&end, 1, 0) == 1;
@@ -41,7 +41,8 @@ int process_of(const Fd &socket) {
 
 enum class Call { Silent, Over, Speaks };
 
-// The first bytes stay where they are: if this is the client, it has yet to be served.
+// The first bytes are not taken from the socket: if the caller becomes the client, the server reads
+// them.
 Call listen_to(const Fd &caller, Header &first) {
     ssize_t count = recv(caller.get(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return Call::Silent;
@@ -84,8 +85,8 @@ void Callers::refuse(const Fd &caller, const Header &request, const Fd &client) 
              "; one at a time");
 }
 
-// The present client's place is free when its last message has been served: until then a caller
-// waits for it.
+// A client that has left keeps its place until its last message has been served: until then a
+// caller waits. Returns true when the caller waits no longer.
 bool Callers::answer(Fd &caller, const Fd &client, Fd &chosen) {
     Header first{};
     switch (listen_to(caller, first)) {

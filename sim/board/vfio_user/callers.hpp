@@ -20,16 +20,16 @@ class Callers {
 public:
     Callers(const std::string &path, ClientLog &log);
 
-    int fd() const { return events_.get(); }  // readable: there is something to look at
+    int fd() const { return events_.get(); }  // readable: look() has something to do
 
-    // Looks at whatever came. Returns the new client if there is one, which needs that `client`,
-    // the present one, is none.
+    // Serves new connections and first messages. Returns the new client, or an empty Fd; a new
+    // client is chosen only while `client`, the present one, is empty.
     Fd look(const Fd &client);
 
 private:
     void welcome();
     void refuse(const Fd &caller, const Header &request, const Fd &client);
-    bool answer(Fd &caller, const Fd &client, Fd &chosen);  // true: it waits no longer
+    bool answer(Fd &caller, const Fd &client, Fd &chosen);  // true: caller is done with
 
     ClientLog &log_;
     Listener listen_;

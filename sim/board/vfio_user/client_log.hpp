@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// What the board tells its user about a client, on stderr: a client that repeats a mistake a
-// million times must not fill the disk with it.
+// The board's messages about a client, on stderr. Their number is limited for each client: one that
+// repeats a mistake a million times must not fill the disk.
 #pragma once
 
 #include <string>

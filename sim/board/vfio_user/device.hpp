@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// What the server needs of the device behind it.
+// The interface of the device behind the vfio-user server.
 #pragma once
 
 #include <cstddef>

@@ -9,11 +9,12 @@
 
 namespace lanebox::vfio_user {
 
-// A pipe or a socket in its place could be full, and a write to it would stop the board.
+// A client may hand over another kind of descriptor for an interrupt. A pipe or a socket could be
+// full, and a write to it would stop the board.
 bool is_eventfd(const Fd &fd);
 
-// Adds one to its count, and never waits. false: there is no eventfd. A count that is full stays as
-// it is: the client has not looked yet, and will find that there was an interrupt.
+// Adds one to the eventfd's count, and never waits. false: there is no eventfd. A full count stays
+// as it is: the client has not read it yet, and will find that there was an interrupt.
 bool raise(const Fd &eventfd);
 
 }  // namespace lanebox::vfio_user

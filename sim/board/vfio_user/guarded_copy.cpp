@@ -13,7 +13,7 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-// A signal handler has no object to ask, so these two cannot be members of one.
+// A signal handler is given no object, so these two are variables of the file.
 thread_local sigjmp_buf *volatile landing = nullptr;  // of the copy that runs; nullptr: none does
 struct sigaction before;
 

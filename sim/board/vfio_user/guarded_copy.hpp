@@ -14,7 +14,7 @@
 
 namespace lanebox::vfio_user {
 
-// Once, before the first copy.
+// Installs the handler of SIGBUS. Call it before the first guarded_copy().
 void catch_bus_errors();
 
 // false: a page is missing. What lies before it may have been copied.

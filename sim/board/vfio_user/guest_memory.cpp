@@ -23,7 +23,7 @@ constexpr size_t kPage = 4096;
 
 }  // namespace
 
-// A whole file, mapped. It leaves `known` with the last of its windows.
+// A client's file, mapped whole. It is unmapped, and leaves `known`, with the last of its windows.
 class GuestMemory::File {
 public:
     File(Files &known, FileKey key, uint8_t *bytes, size_t size)
@@ -46,8 +46,8 @@ private:
     const FileKey key_;
 };
 
-// Bytes before the first page that is missing, by trial: the descriptor was closed after the
-// mapping, since a client may have more files than the board may have descriptors.
+// Bytes before the first missing page, found by trial: fstat() cannot be asked. The descriptor was
+// closed after the mapping, since a client may have more files than the board may have descriptors.
 size_t GuestMemory::File::present() const {
     size_t low = 0, high = (size + kPage - 1) / kPage;  // pages; those below `low` are there
     while (low < high) {

@@ -7,8 +7,8 @@
 // A file is mapped once, whole, however many windows onto it are announced: a guest IOMMU sends one
 // message and one descriptor for each 4 KiB page. The mapping ends with the last of its windows.
 //
-// The file stays the client's, who may shorten it under the mapping: an access to what is gone
-// fails like one to an address that was never mapped, and the log says so once for each file.
+// The file belongs to the client, which may shorten it under the mapping. An access to a missing
+// page then fails like one to an unmapped address, and the log says so once for each file.
 #pragma once
 
 #include <sys/types.h>
@@ -61,7 +61,7 @@ private:
     bool walk(uint64_t address, size_t bytes, uint32_t permission, Copy copy) const;
 
     ClientLog &log_;
-    Files files_;                         // those that a window lies on
+    Files files_;                         // files with at least one window
     std::map<uint64_t, Window> windows_;  // by bus address, never overlapping
 };
 

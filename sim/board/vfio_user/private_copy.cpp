@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint64_t kLargeWindow = 1u << 20;  // smaller ones are ROMs and frame buffers
 constexpr unsigned kSamplesPerWindow = 256;
-constexpr unsigned kEnough = 4;  // samples with data; one alone may have changed in between
+constexpr unsigned kEnough = 4;  // samples for a verdict; a single one may have changed meanwhile
 
 }  // namespace
 

@@ -25,7 +25,7 @@ public:
     void start(const GuestMemory &memory);
     bool running() const { return !samples_.empty(); }
     DmaAccess next() const { return {samples_.front(), kSampleBytes}; }
-    // What the client says the sample holds.
+    // `data`: kSampleBytes bytes of sample next(), as the client sent them.
     Verdict compare(const GuestMemory &memory, const uint8_t *data);
     void stop() { samples_.clear(); }
 

@@ -64,7 +64,7 @@ bool Server::serve() {
     return false;
 }
 
-// After half a message nothing that follows would make sense: the connection ends.
+// After half a message the client could not find the start of the next, so the connection ends.
 bool Server::send(const void *data, size_t bytes) {
     if (send_all(client_.get(), data, bytes)) return true;
     shutdown(client_.get(), SHUT_RDWR);
@@ -184,7 +184,7 @@ int Server::check_irqs(const Message &message, const IrqSet &request) {
     bool none = request.flags & kSetIrqDataNone, eventfds = request.flags & kSetIrqDataEventfd;
     if (request.flags & kSetIrqActionTrigger && none == eventfds) return EINVAL;
     if (!eventfds) return 0;
-    size_t fds = message.fds.size();  // one for each vector, or none: nobody listens any more
+    size_t fds = message.fds.size();  // one for each vector; none: the client takes them back
     if (fds && fds != request.count) return EINVAL;
     if (std::all_of(message.fds.begin(), message.fds.end(), is_eventfd)) return 0;
     log_.say(

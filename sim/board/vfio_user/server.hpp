@@ -31,15 +31,15 @@ public:
     // Descriptors to wait on for reading; client_fd() is -1 while there is no client.
     int callers_fd() const { return callers_.fd(); }
     int client_fd() const { return client_.get(); }
-    bool answer_callers();  // true: one of them is the client now
+    bool answer_callers();  // true: a caller has become the client
     // Serves one message that has arrived. false: the client left.
     bool serve();
 
     bool connected() const { return static_cast<bool>(client_); }
-    bool greeted() const { return greeted_; }  // the present or last client said who it is
-    bool interrupt();                          // false: the client has no eventfd for it
-    bool interrupt(unsigned vector);           // the same for MSI-X
-    void look_for_private_copy();              // bus mastering was switched on
+    bool greeted() const { return greeted_; }  // the present or last client sent VERSION
+    bool interrupt();                 // raises MSI; false: the client has no eventfd for it
+    bool interrupt(unsigned vector);  // raises MSI-X; false: likewise
+    void look_for_private_copy();     // call it when bus mastering is switched on
 
 private:
     bool handle(Message &message);
@@ -73,7 +73,7 @@ private:
     Callers callers_;
     Fd client_, msi_;
     std::vector<Fd> msix_;
-    uint64_t session_ = 0;  // so that a late BAR read does not answer the next client
+    uint64_t session_ = 0;  // counts clients: a late BAR read must not answer the next client
     bool greeted_ = false;
     bool asks_allowed_ = false;
     PrivateCopyCheck check_;

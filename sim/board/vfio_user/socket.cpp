@@ -90,8 +90,7 @@ Listener::Listener(const std::string &path) : path_(path) {
     remove_stale(path, address);
     socket_ = Fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket_) fail("cannot make a socket");
-    mode_t before =
-        umask(0177);  // whoever may connect reads and writes the card and its interrupts
+    mode_t before = umask(0177);  // a process that can connect controls the card
     int failed = bind(socket_.get(), reinterpret_cast<sockaddr *>(&address), sizeof address);
     umask(before);
     if (failed) fail("cannot bind " + path);

@@ -16,9 +16,9 @@
 
 namespace lanebox::vfio_user {
 
-// A listening socket with mode 0600, removed from its path at the end. A socket that nobody listens
-// on any more is replaced; anything else in the way, or a path that does not fit, is a
-// std::runtime_error that says so. An empty path: no listener.
+// A listening socket with mode 0600, removed from its path at the end. A stale socket, on which no
+// process listens, is replaced. Anything else at the path, or a path that is too long, throws
+// std::runtime_error. An empty path: no listener.
 class Listener {
 public:
     explicit Listener(const std::string &path);
@@ -27,14 +27,14 @@ public:
     Listener &operator=(const Listener &) = delete;
 
     int fd() const { return socket_.get(); }  // -1: no listener
-    // A peer that stops in the middle of a message is given up after some seconds: while the board
-    // waits for the rest it could not even be asked to end.
+    // The connection has a timeout of some seconds: while the board waits for the rest of a message
+    // it serves nobody else, not even a request to end.
     Fd accept() const;
 
 private:
     std::string path_;
     Fd socket_;
-    std::pair<dev_t, ino_t> identity_{};  // the path may have become somebody else's meanwhile
+    std::pair<dev_t, ino_t> identity_{};  // of the socket file: another board may have replaced it
 };
 
 struct Message {

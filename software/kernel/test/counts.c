@@ -105,6 +105,8 @@ static bool raises[DEPTH];	/* the descriptors that were put into the table */
 static bool lasts[DEPTH];
 static u32 bytes_of[DEPTH];
 static unsigned int described;
+static unsigned int told_others;	/* who wait for this direction */
+static unsigned int suspected;		/* to have gone: the card */
 
 static void fail(const char *what)
 {
@@ -150,6 +152,7 @@ static void trace_litepcie_progress(struct litepcie_way *way, s64 hw_count, s64 
 static void litepcie_eventfd_signal(void *event)
 {
 	(void)event;
+	told_others++;
 }
 
 static void *litepcie_of(struct litepcie_way *way)
@@ -160,6 +163,7 @@ static void *litepcie_of(struct litepcie_way *way)
 static void litepcie_check_lost(void *card)
 {
 	(void)card;
+	suspected++;
 }
 
 static void litepcie_moderation_interrupt(struct litepcie_way *way)
@@ -216,7 +220,7 @@ static void begin(enum litepcie_direction id, u32 run, u32 count, u32 mode)
 		.ring = &ring, .status = &status, .held = { .end = ends, .mask = DEPTH - 1 },
 	};
 	loop_status = 0;
-	reads = described = 0;
+	reads = described = told_others = suspected = 0;
 	recorded = 0;
 }
 
@@ -259,6 +263,8 @@ static void the_loop_goes_on(u32 count)
 		need(!litepcie_dma_progress(way), "the same news twice");
 		need(status.buffers == at, "another count in the page");
 	}
+	card_is_at(count);
+	need(!litepcie_dma_progress(way) && suspected == 1, "an index that no table has");
 }
 
 static void a_held_run_goes_on(enum litepcie_direction id, u64 ahead)
@@ -342,6 +348,12 @@ static void a_card_tells_how_far_it_is(enum litepcie_direction id)
 	need(!advance(3, 0, NULL), "buffers that the line has told of");
 	need(advance(1, 0, NULL) == -EINVAL, "a buffer that no line has told of");
 	need(status.buffers == 3 && status.position == 7 && !reads, "a register, or the line");
+	card_is_at(3);
+	litepcie_dma_ask(way);
+	need(!suspected, "a card that answers is held for one that has gone");
+	card_is_at(~0u);
+	litepcie_dma_ask(way);
+	need(suspected == 1, "a card that has gone is not noticed by its silence");
 	status.buffers = DEPTH;
 	need(litepcie_dma_progress(way) && way->error == -EIO, "a line that says too much");
 }
@@ -352,9 +364,11 @@ static void records_tell_before_the_line(void)
 	begin_held(LITEPCIE_C2H, 0, LITEPCIE_MODE_INTERRUPT);
 	way->told = true;
 	need(!advance(DEPTH / 2, 0, NULL), "a call is refused");
+	way->event = way;
 	recorded = 4;
 	need(!advance(3, 0, NULL), "buffers that records have told of");
 	need(way->hw_count == 4 && !reads, "another count than that of the records");
+	need(told_others == 1, "others wait for what one has seen");
 	status.buffers = 2;
 	need(!litepcie_dma_progress(way) && way->hw_count == 4, "a line goes back");
 	recorded = DEPTH;

@@ -40,8 +40,10 @@ static void lock_both(int fd, bool request)
 	ioctl(fd, LITEPCIE_IOCTL_LOCK, &lock);
 }
 
+/* A mapping keeps a file that was closed, and so the directions that it owns. */
 void nobodys(void)
 {
+	unmap_all();
 	for (int i = 0; i < FDS; i++) {
 		lock_both(fds[i], false);
 		set_packets(fds[i], 0);
@@ -166,13 +168,9 @@ void has_data(void)
 	set_count(LITEPCIE_IOCTL_MMAP_DMA_WRITER_UPDATE, 0);
 }
 
-/*
- * Afresh, for the first file, or the end.  A file that was closed keeps its directions for as long
- * as it is mapped.
- */
+/* Both directions, started afresh for the first file. */
 void both_run(void)
 {
-	unmap_all();
 	small_rings();
 	if (run_c2h(fds[0], 1, NULL) || run_h2c(fds[0], 1, NULL))
 		fail("both directions do not run before a reset: %s", strerror(errno));

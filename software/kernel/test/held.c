@@ -418,12 +418,18 @@ static int sync_beats(void)
 	send_bytes(sent, HEAD);
 	for (int i = 0; counts_of(LITEPCIE_WAY_H2C).position != BEAT && i < 2000; i++)
 		usleep(5000);
+	if (counts_of(LITEPCIE_WAY_H2C).position != BEAT)
+		fail("%llu bytes of %u fetched before fsync(), not the whole beats",
+		     (unsigned long long)counts_of(LITEPCIE_WAY_H2C).position, HEAD);
 	need(!fsync(fd), "fsync");
 	if (counts_of(LITEPCIE_WAY_H2C).position != HEAD)
 		fail("fsync() with %llu bytes of %u fetched",
 		     (unsigned long long)counts_of(LITEPCIE_WAY_H2C).position, HEAD);
 	send_bytes(sent + next, ALL - next);
 	need(!fsync(fd), "fsync of whole beats");
+	if (counts_of(LITEPCIE_WAY_H2C).position != ALL)
+		fail("fsync() with %llu bytes of %u fetched",
+		     (unsigned long long)counts_of(LITEPCIE_WAY_H2C).position, ALL);
 	receive_bytes(got, ALL);
 	if (memcmp(got, sent, HEAD) || memcmp(got + next, sent + next, ALL - next))
 		fail("an incomplete beat and the next ones: other bytes came back");
@@ -465,10 +471,12 @@ static int reset(const char *flag)
 		usleep(5000);
 	for (unsigned int way = 0; way < 2; way++)
 		refused(advance(way, 0, NULL, 0), EIO, "ADVANCE when the reset is over");
+	refused(fsync(fd), EIO, "fsync() when the reset is over");
 	for (int i = 0; run_c2h(fd, 0, NULL) && errno == EIO && i < 2000; i++)
 		usleep(5000);
 	stop();
 	need(!status->way[0].error && !status->way[1].error, "the error when it was heard of");
+	need(!fsync(fd), "fsync() when the error was heard of");
 	loopback(fd, 1);
 	start();
 	while (next.c2h < 40)

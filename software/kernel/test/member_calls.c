@@ -5,6 +5,7 @@
  *
  * The calls of a 32-bit program, and a direction that does not stop.
  */
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -37,32 +38,61 @@ static int ioctl32(int fd, unsigned long request, void *argument)
 	return (int)rc < 0 ? -1 : 0;
 }
 
-static void same_for_both(int fd, unsigned long request, void *low, size_t size, const char *what)
+/* @argument: of both calls; what they answer takes its place below 4 GiB, at @low. */
+static void same_for_both(int fd, unsigned long request, void *low, const void *argument,
+			  size_t size, const char *what)
 {
 	char wide[128];
 
-	memset(low, 0, size);
-	memset(wide, 0, sizeof(wide));
+	memcpy(low, argument, size);
+	memcpy(wide, argument, size);
 	need(!ioctl(fd, request, wide), what);
 	need(!ioctl32(fd, request, low), what);
 	if (memcmp(wide, low, size))
 		fail("%s: 32-bit programs get another answer", what);
 }
 
+/* Calls of a held run of h2c; the last one is made by a 32-bit program alone. */
+static void held_calls(int fd, void *low)
+{
+	const struct litepcie_packets packets = { .flags = LITEPCIE_PACKETS_ON };
+	const struct litepcie_event event = { .fd = eventfd(0, EFD_CLOEXEC) };
+	const struct litepcie_advance none = { .flags = LITEPCIE_ADVANCE_NOTIFY };
+	const struct litepcie_counts counts = { .way = 0 };
+	struct litepcie_advance *one = low;
+	uint32_t *length = low + 256;
+
+	need(event.fd >= 0, "eventfd");
+	same_for_both(fd, LITEPCIE_IOCTL_PACKETS, low, &packets, sizeof(packets), "PACKETS");
+	same_for_both(fd, LITEPCIE_IOCTL_EVENT, low, &event, sizeof(event), "EVENT");
+	same_for_both(fd, LITEPCIE_IOCTL_ADVANCE, low, &none, sizeof(none), "ADVANCE");
+	same_for_both(fd, LITEPCIE_IOCTL_COUNTS, low, &counts, sizeof(counts), "COUNTS");
+	if (((struct litepcie_counts *)low)->run != LITEPCIE_RUN_HELD)
+		fail("ADVANCE of no buffer has started no held run");
+	*length = 64;
+	*one = (struct litepcie_advance){ .count = 1, .lengths = (uintptr_t)length };
+	need(!ioctl32(fd, LITEPCIE_IOCTL_ADVANCE, one), "ADVANCE by a 32-bit program");
+	if (one->advanced != 1)
+		fail("a 32-bit program handed %llu buffers over, not one",
+		     (unsigned long long)one->advanced);
+}
+
 int compat(const char *device)
 {
+	static const char nothing[128];
 	void *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT,
 			 -1, 0);
 	struct run32 *run = low;
 	int fd = open_or_fail(device);
 
 	need(low != MAP_FAILED, "memory below 4 GiB");
-	same_for_both(fd, LITEPCIE_IOCTL_REG, low, sizeof(struct litepcie_ioctl_reg), "REG");
-	same_for_both(fd, LITEPCIE_IOCTL_MMAP_DMA_INFO, low,
+	same_for_both(fd, LITEPCIE_IOCTL_REG, low, nothing, sizeof(struct litepcie_ioctl_reg),
+		      "REG");
+	same_for_both(fd, LITEPCIE_IOCTL_MMAP_DMA_INFO, low, nothing,
 		      sizeof(struct litepcie_ioctl_mmap_dma_info), "MMAP_DMA_INFO");
-	same_for_both(fd, LITEPCIE_IOCTL_RING_INFO, low, sizeof(struct litepcie_ring_info),
+	same_for_both(fd, LITEPCIE_IOCTL_RING_INFO, low, nothing, sizeof(struct litepcie_ring_info),
 		      "RING_INFO");
-	same_for_both(fd, LITEPCIE_IOCTL_BAR, low, sizeof(struct litepcie_bar), "BAR");
+	same_for_both(fd, LITEPCIE_IOCTL_BAR, low, nothing, sizeof(struct litepcie_bar), "BAR");
 	for (int way = 0; way < 2; way++) {
 		*run = (struct run32){ .enable = 1, .hw_count = -1, .sw_count = -1 };
 		need(!ioctl32(fd, way ? WRITER32 : READER32, run), "start by a 32-bit program");
@@ -71,6 +101,7 @@ int compat(const char *device)
 		*run = (struct run32){ .enable = 0 };
 		need(!ioctl32(fd, way ? WRITER32 : READER32, run), "stop by a 32-bit program");
 	}
+	held_calls(fd, low);
 	printf("compat: ok\n");
 	return 0;
 }

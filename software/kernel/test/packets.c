@@ -9,47 +9,61 @@
  *					their records
  *   packets node DEV COUNT SEED	the same by write() and read(), one each
  *   packets full DEV			as many as there is room for, before the first is read
+ *   packets bytes DEV			the same of bytes, in pieces that no buffer is a multiple of
+ *   packets places DEV			a packet waits that has more buffers than the table places
  *   packets flush DEV			a buffer ends after the flush time, and an incomplete beat
+ *   packets late DEV			the beat's flush time passes while nothing can be handed
+ *					over, and while fsync() waits: it goes out all the same
  *   packets bad DEV			the host fails the next read of the card: of three packets
  *					the first is bad, and fsync() says so once
+ *   packets bad_end DEV		the same of a packet whose bad end lies in a second buffer
+ *   packets ended DEV			another thread ends the run while write() copies a packet
  *   packets refuse DEV			what must be refused, each with its error
  *   packets off DEV REGISTER		the register has 0
  *
  * Exit status: 0 as it should be, 1 not so (with a sentence), 2 usage.
  */
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "../uapi/litepcie_capability.h"
-#include "calls.h"
+#include "packets.h"
 
-#define BEAT		32u		/* bytes */
-#define H2C_SIZE	16384u		/* so that a packet may take three buffers of c2h */
-#define C2H_SIZE	4096u
-#define COUNT		16u
-#define TIMEOUT_S	60
-
-static int fd;
-static const struct litepcie_status *status;
+int fd;
+const struct litepcie_status *status;
 static const struct litepcie_record *records;
 static uint64_t entries;
 static uint8_t *h2c, *c2h;
 
-static void need(bool true_, const char *what)
+void need(bool true_, const char *what)
 {
 	if (!true_)
 		fail("%s: %s", what, strerror(errno));
 }
 
-static void refused(long rc, int error, const char *what)
+void refused(long rc, int error, const char *what)
 {
 	if (rc >= 0)
 		fail("%s was not refused", what);
 	if (errno != error)
 		fail("%s: %s, not %s", what, strerror(errno), strerror(error));
+}
+
+static void on_alarm(int number)
+{
+	(void)number;
+}
+
+void interrupt_in(unsigned int us)
+{
+	struct itimerval timer = { .it_value = { .tv_usec = us } };
+	struct sigaction action = { .sa_handler = on_alarm };
+
+	need(!sigaction(SIGALRM, &action, NULL), "sigaction");
+	need(!setitimer(ITIMER_REAL, &timer, NULL), "setitimer");
 }
 
 static uint32_t random_below(uint32_t limit)
@@ -59,14 +73,14 @@ static uint32_t random_below(uint32_t limit)
 
 /* Calls --------------------------------------------------------------------------------------- */
 
-static int set_packets(unsigned int way, uint32_t flags, uint32_t flush_us)
+int set_packets(unsigned int way, uint32_t flags, uint32_t flush_us)
 {
 	struct litepcie_packets packets = { .way = way, .flags = flags, .flush_us = flush_us };
 
 	return ioctl(fd, LITEPCIE_IOCTL_PACKETS, &packets);
 }
 
-static int advance(unsigned int way, uint32_t count, uint32_t bytes)
+int advance(unsigned int way, uint32_t count, uint32_t bytes)
 {
 	struct litepcie_advance advance = {
 		.way = way, .count = count, .flags = LITEPCIE_ADVANCE_NOTIFY,
@@ -76,7 +90,7 @@ static int advance(unsigned int way, uint32_t count, uint32_t bytes)
 	return ioctl(fd, LITEPCIE_IOCTL_ADVANCE, &advance);
 }
 
-static struct litepcie_ring_info info_of(unsigned int way)
+struct litepcie_ring_info info_of(unsigned int way)
 {
 	struct litepcie_ring_info info = { .way = way };
 
@@ -101,7 +115,7 @@ static void set_up(unsigned int way, uint32_t size)
 	need(!ioctl(fd, LITEPCIE_IOCTL_RING_SETUP, &setup), "setup");
 }
 
-static void take(void)
+void take(void)
 {
 	struct litepcie_ioctl_lock lock = { .dma_reader_request = 1, .dma_writer_request = 1 };
 
@@ -112,7 +126,7 @@ static void take(void)
 	set_up(LITEPCIE_WAY_C2H, C2H_SIZE);
 }
 
-static void map_all(void)
+void map_all(void)
 {
 	struct litepcie_ring_info to = info_of(LITEPCIE_WAY_H2C), from = info_of(LITEPCIE_WAY_C2H);
 
@@ -226,6 +240,9 @@ static int held(unsigned int count)
 			check_packet(packet[i], bytes[i]);
 		done += now;
 	}
+	/* Where a buffer that the card still has will be told of stands the record of an older one. */
+	refused(advance(LITEPCIE_WAY_C2H, (uint32_t)(taken + COUNT - given) + 1, 0), EINVAL,
+		"a buffer that the card still has");
 	need(status->way[LITEPCIE_WAY_C2H].errors == 0 &&
 	     status->way[LITEPCIE_WAY_H2C].errors == 0, "errors");
 	stop();
@@ -236,13 +253,23 @@ static int held(unsigned int count)
 /* By the node --------------------------------------------------------------------------------- */
 
 /* A c2h that does not run drops what is sent to it. */
-static void start_c2h(void)
+void start_c2h(void)
 {
 	char byte;
 
 	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
 	refused(read(fd, &byte, 1), EAGAIN, "read() before there is a packet");
 	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
+}
+
+/* Nothing of a packet is sent, or stays for the next one, if its memory ends before it does. */
+static void refuse_torn_memory(void)
+{
+	uint8_t *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
+
+	need(memory != MAP_FAILED && !munmap(memory + 4096, 4096), "a page");
+	refused(write(fd, memory + 4096 - 100, 200), EFAULT, "a packet whose memory ends");
 }
 
 /* At most half of what both rings hold is under way, so that no write() has to wait for a read(). */
@@ -255,6 +282,7 @@ static int node(unsigned int count)
 	need(!set_packets(LITEPCIE_WAY_C2H, LITEPCIE_PACKETS_ON, 0), "packets of c2h");
 	start_c2h();
 	refused(write(fd, packet, sizeof(packet)), EMSGSIZE, "a packet of a whole ring");
+	refuse_torn_memory();
 	for (unsigned int done = 0; done < count; done++) {
 		uint32_t bytes = random_length(), first = bytes > 1 && !random_below(4) ?
 							  1 + random_below(bytes - 1) : bytes;
@@ -274,43 +302,6 @@ static int node(unsigned int count)
 		alarm(0);
 	}
 	printf("node: %u packets compared\n", count);
-	return 0;
-}
-
-/* What the ring holds is not written over: c2h has its buffers, and nobody gives them back. */
-static int full(void)
-{
-	static uint8_t packet[H2C_SIZE - 6], got[H2C_SIZE];
-	unsigned int sent_packets = 0;
-
-	take();
-	need(!set_packets(LITEPCIE_WAY_H2C, LITEPCIE_PACKETS_ON, 0), "packets of h2c");
-	need(!set_packets(LITEPCIE_WAY_C2H, LITEPCIE_PACKETS_ON, 0), "packets of c2h");
-	start_c2h();
-	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
-	for (unsigned int quiet = 0; quiet < 100 && sent_packets < 200;) {
-		memset(packet, (int)(sent_packets + 1), sizeof(packet));
-		if (write(fd, packet, sizeof(packet)) == sizeof(packet)) {
-			sent_packets++;
-			quiet = 0;
-		} else {
-			need(errno == EAGAIN, "write");
-			usleep(2000);
-			quiet++;
-		}
-	}
-	if (sent_packets < COUNT || sent_packets > 2 * COUNT + 8)
-		fail("%u packets had room", sent_packets);
-	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
-	alarm(TIMEOUT_S);
-	for (unsigned int n = 0; n < sent_packets; n++) {
-		memset(packet, (int)(n + 1), sizeof(packet));
-		if (read(fd, got, sizeof(got)) != sizeof(packet) ||
-		    memcmp(packet, got, sizeof(packet)))
-			fail("packet %u of %u: other bytes", n, sent_packets);
-	}
-	alarm(0);
-	printf("full: ok\n");
 	return 0;
 }
 
@@ -338,6 +329,7 @@ static void flush_node(void)
 
 	need(!set_packets(LITEPCIE_WAY_H2C, 0, 1000), "flush time of h2c");
 	need(!set_packets(LITEPCIE_WAY_C2H, 0, 1000), "flush time of c2h");
+	start_c2h();
 	for (int i = 0; i < 3; i++) {
 		alarm(TIMEOUT_S);
 		need(write(fd, "hello", 5) == 5, "write");
@@ -351,43 +343,6 @@ static int flush(void)
 	flush_held();
 	flush_node();
 	printf("flush: ok\n");
-	return 0;
-}
-
-/* Errors -------------------------------------------------------------------------------------- */
-
-/* read() tells of a bad packet before it gives it, and nothing is passed over. */
-static int bad(void)
-{
-	uint8_t packet[64], got[128];
-	const struct litepcie_status_way *way;
-
-	take();
-	need(!set_packets(LITEPCIE_WAY_H2C, LITEPCIE_PACKETS_ON, 0), "packets of h2c");
-	need(!set_packets(LITEPCIE_WAY_C2H, LITEPCIE_PACKETS_ON, 0), "packets of c2h");
-	map_all();
-	start_c2h();
-	for (uint8_t n = 1; n <= 3; n++) {
-		memset(packet, n, sizeof(packet));
-		need(write(fd, packet, sizeof(packet)) == sizeof(packet), "write");
-	}
-	alarm(TIMEOUT_S);
-	refused(read(fd, got, sizeof(got)), EBADMSG, "read() of a bad packet");
-	for (uint8_t n = 1; n <= 3; n++) {
-		need(read(fd, got, sizeof(got)) == sizeof(packet), "read");
-		memset(packet, n, sizeof(packet));
-		if (memcmp(got, packet, sizeof(packet)) && n != 1)
-			fail("packet %u: other bytes", n);
-	}
-	refused(fsync(fd), EIO, "fsync() after a read that failed");
-	need(!fsync(fd), "fsync() that has told of it");
-	alarm(0);
-	way = status->way;
-	if (way[LITEPCIE_WAY_H2C].errors != 1 || way[LITEPCIE_WAY_C2H].errors != 1)
-		fail("%llu errors of h2c, %llu of c2h",
-		     (unsigned long long)way[LITEPCIE_WAY_H2C].errors,
-		     (unsigned long long)way[LITEPCIE_WAY_C2H].errors);
-	printf("bad: ok\n");
 	return 0;
 }
 
@@ -456,8 +411,18 @@ int main(int argc, char **argv)
 		return flush();
 	if (argc == 3 && !strcmp(argv[1], "full"))
 		return full();
+	if (argc == 3 && !strcmp(argv[1], "bytes"))
+		return bytes();
+	if (argc == 3 && !strcmp(argv[1], "places"))
+		return places();
+	if (argc == 3 && !strcmp(argv[1], "late"))
+		return late();
 	if (argc == 3 && !strcmp(argv[1], "bad"))
 		return bad();
+	if (argc == 3 && !strcmp(argv[1], "bad_end"))
+		return bad_end();
+	if (argc == 3 && !strcmp(argv[1], "ended"))
+		return ended();
 	if (argc == 3 && !strcmp(argv[1], "refuse"))
 		return refuse();
 	if (argc == 4 && !strcmp(argv[1], "off"))

@@ -354,6 +354,27 @@ static int refuse(void)
 
 /* export -------------------------------------------------------------------------------------- */
 
+static bool cannot_map(int dmabuf, size_t bytes, int flags)
+{
+	return mmap(NULL, bytes, PROT_READ, flags, dmabuf, 0) == MAP_FAILED && errno == EINVAL;
+}
+
+/* Another process has the same memory, whole or in part, and shared alone. */
+static void map_export(int dmabuf, uint32_t *ring, size_t bytes)
+{
+	uint32_t *whole = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf, 0);
+	uint32_t *half = mmap(NULL, bytes / 2, PROT_READ, MAP_SHARED, dmabuf, (off_t)(bytes / 2));
+
+	need(whole != MAP_FAILED && half != MAP_FAILED, "map the dma-buf");
+	need(!memcmp(whole, ring, bytes) && !memcmp(half, ring + bytes / 8, bytes / 2),
+	     "what the dma-buf shows");
+	whole[bytes / 4 - 1] ^= 1;
+	need(ring[bytes / 4 - 1] == whole[bytes / 4 - 1], "what is written by the dma-buf");
+	whole[bytes / 4 - 1] ^= 1;
+	need(cannot_map(dmabuf, bytes, MAP_PRIVATE), "a private mapping");
+	need(cannot_map(dmabuf, bytes + 4096, MAP_SHARED), "a mapping that is too long");
+}
+
 static int export(const char *importer)
 {
 	struct litepcie_export export = { .way = LITEPCIE_WAY_H2C, .fd_flags = O_CLOEXEC | O_RDWR };
@@ -369,6 +390,7 @@ static int export(const char *importer)
 		sum += ring[i];
 	need(!ioctl(fd, LITEPCIE_IOCTL_EXPORT, &export), "export");
 	need(lseek(export.fd, 0, SEEK_END) == (off_t)bytes, "size of the dma-buf");
+	map_export(export.fd, ring, bytes);
 	snprintf(text, sizeof(text), "%d", export.fd);
 	need(write(out, text, strlen(text)) > 0, "import");
 	printf("export: %zu bytes, sum %u\n", bytes, sum);

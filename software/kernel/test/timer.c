@@ -124,6 +124,11 @@ static void litepcie_cause_enable(struct litepcie *card, unsigned int cause, boo
 	step();
 }
 
+static void litepcie_throttle_start(struct litepcie_way *started)
+{
+	(void)started;
+}
+
 static void litepcie_cause_settle(struct litepcie *card)
 {
 	(void)card;

@@ -3,12 +3,12 @@
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * What user space may ask of /dev/litepcieN, one node for each DMA channel.
+ * The calls of /dev/litepcieN, one node for each DMA channel.
  *
- * Numbers 0 to 27 are those of LitePCIe's driver (2024.12), layouts and names
- * included: its reader is h2c (host to card) here, its writer c2h.  Numbers
- * from 64 on are ours: their structures are padded by hand, and what is
- * reserved must be 0.
+ * Numbers 0 to 27 are those of LitePCIe's driver (2024.12), with its layouts and
+ * names: LitePCIe's reader is h2c (host to card) here, its writer is c2h.
+ * Numbers from 64 on are Lanebox's own.  Their structures are padded by hand, and
+ * the caller sets reserved fields to 0, or the call fails with -EINVAL.
  */
 #ifndef LITEPCIE_UAPI_H
 #define LITEPCIE_UAPI_H
@@ -23,18 +23,18 @@
 /*
  * Read or write the register at BAR0 + @addr, which is a multiple of 4.
  *
- * Everybody may read all registers.  What everybody may write to is a list, by
- * the types of block in the capability table (LITEPCIE_BLOCK_):
+ * Everybody may read all registers.  Without CAP_SYS_RAWIO only these registers
+ * may be written to, by the type of block in the capability table (LITEPCIE_BLOCK_):
  *
  * CONTROL	the register "scratch"
  * COUNTERS	the register "control"
- * PATTERN	the register "control"; a bit that acts on a direction is its
- *		owner's, -EBUSY to others
+ * PATTERN	the register "control"; a bit that acts on a direction can be
+ *		changed by the direction's owner only, -EBUSY to others
  * MEMORY, USER, USER_WINDOW
  *		all of the block
  *
- * All else, types that the driver does not know included, takes CAP_SYS_RAWIO:
- * -EPERM without it.
+ * A write to any other register, including those of block types that the driver
+ * does not know, fails with -EPERM.
  */
 struct litepcie_ioctl_reg {
 	__u32 addr;
@@ -43,20 +43,22 @@ struct litepcie_ioctl_reg {
 };
 
 /*
- * The loopback inside the DMA, h2c to c2h.  -EBUSY if that is a change and a
- * direction is another open file's.
+ * Switch the loopback inside the DMA, which returns h2c data as c2h data.
+ * -EBUSY if the switch would change while another open file has a direction.
  */
 struct litepcie_ioctl_dma {
 	__u8 loopback_enable;
 };
 
 /*
- * Start or stop a direction, or only repeat its state; the counts come back.
+ * Start LitePCIe's loop in a direction (@enable 1), or stop the direction (0).  If it
+ * is in that state already, the call only returns the counts.
  * @hw_count: buffers that the card is done with, as of the last interrupt
  * @sw_count: buffers that software is done with
- * Starting takes the direction if nobody has it; -EBUSY if somebody else has.
- * -EIO: the direction does not stop, or another does not.  The card may make no
- * request until it is reset.
+ * A start makes the caller the owner of a direction that has none.
+ * -EBUSY: another file owns the direction, or it runs in another way.
+ * -EIO: this or another direction of the card did not stop, so bus mastering is off
+ * until the card is reset.
  */
 struct litepcie_ioctl_dma_writer {
 	__u8 enable;
@@ -71,20 +73,22 @@ struct litepcie_ioctl_dma_reader {
 };
 
 /*
- * Where mmap() finds the rings.  tx is h2c, rx is c2h.
+ * The offsets in bytes at which mmap() finds the rings, and their shapes.  tx is
+ * h2c, rx is c2h.
  *
  * Each open file has rings of its own, which no other file can map, export, read
- * or write: -EBUSY while another file has the direction.  A file that maps a ring
- * before it takes the direction maps the one that it will have.  A new ring is
- * all zeros.  It is LitePCIe's until RING_SETUP or RING_MEMORY replaces it; once
- * the direction is released the next ring is LitePCIe's again.
+ * or write.  mmap() fails with -EBUSY while another file has the direction.  A file
+ * that maps a ring before it takes the direction maps the ring that it will have.
+ * A new ring is all zeros.  It has LitePCIe's shape, 256 buffers of 8 KiB, until
+ * RING_SETUP or RING_MEMORY replaces it.  Once the direction is released, the file's
+ * next ring has LitePCIe's shape again.
  *
- * The memory of rings cannot be swapped, and is charged as locked memory is: it
- * is VmPin of the process, and all that a user's processes have together is at
- * most RLIMIT_MEMLOCK (-ENOMEM), unless they have CAP_IPC_LOCK.  It is charged
- * until nothing keeps it: no direction, no mapping, no descriptor of EXPORT.
+ * The memory of rings cannot be swapped, and is charged as locked memory is.  It
+ * counts in VmPin of the process.  All processes of a user together may have at
+ * most RLIMIT_MEMLOCK (-ENOMEM) without CAP_IPC_LOCK.  The charge ends when no
+ * direction, no mapping and no descriptor of EXPORT keeps the memory.
  * A ring of LitePCIe's shape is free of charge in each direction of the card, for
- * one file at a time; a second file is charged for its own.
+ * one file at a time.  A second file is charged for its ring.
  */
 struct litepcie_ioctl_mmap_dma_info {
 	__u64 dma_tx_buf_offset;
@@ -97,8 +101,8 @@ struct litepcie_ioctl_mmap_dma_info {
 };
 
 /*
- * Take or release directions.  A status of 0 answers a request: somebody else
- * has it.  A direction that is released, also by close(), is stopped.
+ * Take or release directions.  A status of 0 refuses a request, because the
+ * direction has an owner already.  A release stops the direction, and so does close().
  */
 struct litepcie_ioctl_lock {
 	__u8 dma_reader_request;
@@ -130,32 +134,35 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_WAY_H2C	0
 #define LITEPCIE_WAY_C2H	1
 
-/* How news of a direction come. */
-#define LITEPCIE_MODE_INTERRUPT	0	/* by interrupt, each buffers_per_interrupt */
-#define LITEPCIE_MODE_ADAPTIVE	1	/* by interrupt, then by looking while there are any */
-#define LITEPCIE_MODE_POLL	2	/* by looking, each interval_us; no interrupt at all */
+/* How the driver learns how far the card is in a direction. */
+#define LITEPCIE_MODE_INTERRUPT	0	/* one interrupt for each buffers_per_interrupt */
+#define LITEPCIE_MODE_ADAPTIVE	1	/* by interrupt, then by timer until nothing is new */
+#define LITEPCIE_MODE_POLL	2	/* by timer, each interval_us; without interrupts */
 
-/* poll() goes by the software count in the index page, not by the driver's. */
+/* poll() compares with the software count in the index page, not with sw_count. */
 #define LITEPCIE_RING_INDEXED	1u
 
-/* Told by RING_INFO, not asked for: the ring lies in memory of a user's own. */
+/* Set by RING_INFO only: the ring lies in memory of the owner's own (RING_MEMORY). */
 #define LITEPCIE_RING_MEMORY	2u
 
-/* Told by RING_INFO: the direction is another open file's, and so is the ring. */
+/* Set by RING_INFO only: another open file owns the direction and its ring. */
 #define LITEPCIE_RING_BUSY	4u
 
 /*
- * How a direction runs.  Whoever starts it decides: LitePCIe's numbers 21 and 22
- * start its loop, ADVANCE a held run, read() or write() a stream.  Until it is
- * stopped each of these refuses the others with -EBUSY.
+ * How a direction runs.  The call that starts it decides.  Until the direction is
+ * stopped, calls that want another kind of run fail with -EBUSY.
  *
- * LOOP		the card goes round the whole ring and waits for nobody: what
- *		software is late for is lost, and counted
- * HELD		the card has the buffers that ADVANCE hands over, and then waits
- * STREAM	the same for a stream of bytes: read() and write() hand over
+ * LOOP		started by LitePCIe's numbers 21 and 22: the card goes round the whole
+ *		ring and never waits for software.  Buffers for which software is too
+ *		late are lost, and counted in sysfs (h2c_lost, c2h_lost).
+ * HELD		started by ADVANCE: the card uses the buffers that ADVANCE has handed
+ *		over, then waits for more
+ * STREAM	started by read() or write(), which hand over buffers as bytes come
+ *		and go; the card waits as in HELD
  *
- * 21 and 22 with @enable 0 stop any of them.  They also end the error that
- * a reset or a lost card leaves behind: until then the owner's calls get it.
+ * Numbers 21 and 22 with @enable 0 stop any of them.  A reset or a lost card ends
+ * a run with an error.  The owner's calls fail with that error until number 21 or 22
+ * has stopped the direction.
  */
 #define LITEPCIE_RUN_REST	0u
 #define LITEPCIE_RUN_LOOP	1u
@@ -163,14 +170,15 @@ struct litepcie_ioctl_mmap_dma_update {
 #define LITEPCIE_RUN_STREAM	3u
 
 /*
- * A ring of another shape for a direction that is the caller's and stopped.
- * When the direction is released it has LitePCIe's again.  Old mappings keep
- * the old memory, and the charge for it.
+ * RING_SETUP: give a direction that the caller owns, and that is stopped, a ring of
+ * this shape.  A release of the direction drops that ring, and the next one has
+ * LitePCIe's shape again.  Mappings of the old ring keep its memory and the charge
+ * for it.
  */
 struct litepcie_ring_setup {
 	__u32 way;
 	__u32 buffer_size;		/* bytes: a power of two, 4 KiB to 4 MiB */
-	__u32 buffer_count;		/* 4 or more, at most the card's table */
+	__u32 buffer_count;		/* 4 to table_depth, see RING_INFO */
 	__u32 buffers_per_interrupt;	/* 1 to buffer_count */
 	__u32 mode;			/* LITEPCIE_MODE_ */
 	__u32 interval_us;		/* 10 to 1000000; 0 with MODE_INTERRUPT */
@@ -179,8 +187,9 @@ struct litepcie_ring_setup {
 };
 
 /*
- * What the direction has now, whosever it is; only @way and @reserved are read.
- * Of a direction that is nobody's: the ring that the caller would have.
+ * RING_INFO: the ring that a direction has now, whichever file owns it.  If no file
+ * does, it is the ring that the caller would get.  The driver reads @way and
+ * @reserved only, and fills in the rest.
  */
 struct litepcie_ring_info {
 	__u32 way;
@@ -190,32 +199,34 @@ struct litepcie_ring_info {
 	__u64 ring_bytes;
 	__u64 status_offset;		/* for mmap(): a page with struct litepcie_status */
 	__u64 index_offset;		/* for mmap(): a page with struct litepcie_index */
-	__u32 table_depth;
-	__u32 chunk_bytes;		/* contiguous for the card; 0: not made yet */
+	__u32 table_depth;		/* descriptors that the card's table takes */
+	__u32 chunk_bytes;		/* contiguous for the card; 0: no ring yet */
 	__u64 records_offset;		/* c2h: for mmap(): a ring of struct litepcie_record */
-	__u64 records_bytes;		/* of it; 0: the card writes none */
+	__u64 records_bytes;		/* length of that mapping; 0: the card writes none */
 };
 
 /*
- * The same in memory of the caller's own, in which the caller finds it: in huge
- * pages it costs less to write to disks and sockets than a mapping of the
- * driver's, which is one of small pages.  @address and the bytes from there on
- * are pinned, and charged as the driver's are, until the direction is released
- * or has another ring, and nobody copies from this one.  Until then the card
- * writes to these very pages: memory that is unmapped, discarded or, in the
- * child of a fork(), copied meanwhile shows nothing of it (MADV_DONTFORK keeps
- * the parent's in huge pages).
- * @address: a multiple of the page size
+ * RING_MEMORY: as RING_SETUP, but the ring lies in memory of the caller's own.  In
+ * huge pages such a ring costs less to write to disks and sockets than the driver's
+ * ring, which is mapped in small pages.
+ * @address: where the ring begins: a multiple of the page size
  *
- * Beside what RING_SETUP answers:
- * -EFAULT	there is no memory, or none that the caller may write to
- * -EMSGSIZE	a buffer lies in more than one page: MADV_HUGEPAGE or
- *		MAP_HUGETLB, and a ring that is aligned, allow up to 2 MiB
- * -EOPNOTSUPP	a file's memory, or shared memory that is not hugetlbfs's; or
- *		the card does not reach all memory without a bounce buffer
+ * The memory is pinned, and charged as the driver's rings are, until the direction
+ * is released or gets another ring, and no read() or write() still copies.  Until
+ * then the card writes to these physical pages.  If the process unmaps or discards
+ * the memory, what is mapped there later does not show the card's data.  The child
+ * of a fork() has copies of its own.  MADV_DONTFORK keeps the parent's memory in huge
+ * pages after a fork().
+ *
+ * Errors beside those of RING_SETUP:
+ * -EFAULT	no memory is mapped there, or the caller may not write to it
+ * -EMSGSIZE	a buffer lies in more than one page.  MADV_HUGEPAGE or MAP_HUGETLB,
+ *		and a ring that is aligned to a huge page, allow up to 2 MiB.
+ * -EOPNOTSUPP	the memory is a file's, or shared and not hugetlbfs's; or the card
+ *		does not reach all memory without a bounce buffer
  * -ENOMEM	also: more than RLIMIT_MEMLOCK, without CAP_IPC_LOCK
  *
- * mmap() and EXPORT refuse such a ring with -EADDRINUSE: it has its place.
+ * mmap() and EXPORT of such a ring fail with -EADDRINUSE: the caller has it mapped.
  */
 struct litepcie_ring_memory {
 	struct litepcie_ring_setup setup;
@@ -225,18 +236,19 @@ struct litepcie_ring_memory {
 
 /*
  * Hand buffers over to the card, in the order of the ring: filled ones (h2c), or
- * empty ones to be filled (c2h).  Buffer n is the one at n modulo the ring's count.
- * A direction at rest is taken and started by the first call, also by one with a
- * @count of 0.
+ * empty ones to be filled (c2h).  Buffer n, counted from the start of the run, lies
+ * at n modulo the ring's count.  The first call takes and starts a direction at rest,
+ * even with a @count of 0.
  *
- * @count: at most as many as the card does not have already
+ * @count: buffers; with those that the card still has, at most the ring's count
  * @flags: LITEPCIE_ADVANCE_
  * @lengths: h2c: the address of @count words of 32 bits, the bytes of each buffer,
- *	from 1 to all; c2h, or 0: all of each
+ *	from 1 to buffer_size.  0: all buffers are full.  c2h: must be 0.
  * @advanced: out: buffers that were handed over since the start
  *
- * -EINVAL	more buffers than the card does not have, or a length that no buffer has
- * -EBUSY	another file's direction, or one that runs in another way
+ * -EINVAL	the card would have more buffers than the ring, or a length is 0 or
+ *		more than buffer_size
+ * -EBUSY	another file owns the direction, or it runs in another way
  * -EIO		the card was reset while the direction ran
  */
 struct litepcie_advance {
@@ -249,17 +261,19 @@ struct litepcie_advance {
 };
 
 /*
- * Packets of the caller's runs in a direction that ADVANCE, read() or write() start
- * from now on.  At first there are none.
+ * Switch packets on or off, and set the flush time.  The call acts on those runs of
+ * the caller in this direction that ADVANCE, read() or write() start later.  A file
+ * that has never made it has packets off.
  *
  * @flags: LITEPCIE_PACKETS_
- * @flush_us: 0 to 1000000
- *	c2h: a buffer that has some data ends so long after the last of it, without
- *	more; 0: never.  Of a run of ADVANCE it takes PACKETS_ON.  It is 100 for
- *	read() until this call says otherwise.
- *	h2c: write() sends an incomplete beat after so long, or a bit later; 0: never
+ * @flush_us: microseconds, 0 to 1000000
+ *	c2h: a partly filled buffer ends when no more data has come for so long;
+ *	0: never.  A run of ADVANCE ignores it without PACKETS_ON.  Before the first
+ *	call it is 100 for read().
+ *	h2c: write() sends an incomplete beat after so long, rounded up to ticks of
+ *	the kernel's timer; 0: never
  *
- * -EOPNOTSUPP	the card has no records: its buffers are whole
+ * -EOPNOTSUPP	the card writes no records, so it announces only full buffers
  */
 struct litepcie_packets {
 	__u32 way;
@@ -269,34 +283,36 @@ struct litepcie_packets {
 };
 
 /*
- * h2c: each buffer that ADVANCE hands over is a packet, each write() is one.  c2h:
- * the end of a packet ends its buffer, and read() gives no more than the rest of
- * one packet.
+ * h2c: each buffer that ADVANCE hands over, and each write(), is one packet.
+ * c2h: the end of a packet ends its buffer.  read() returns at most the rest of one
+ * packet.
  */
 #define LITEPCIE_PACKETS_ON	1u
 
 /*
- * What the card says of a c2h buffer that has ended, in a run of ADVANCE or read().
- * Buffer n's is at n modulo the ring's entries, and is there when @sequence is n + 1.
- * The buffer ends early at the end of a packet, or after the flush time.  What is
- * longer than a buffer goes on in the next.
+ * The record that the card writes when a c2h buffer has ended, in a run of ADVANCE or
+ * read().  Buffer n has record n modulo the number of records.  The record is valid
+ * when @sequence is n + 1.  A buffer ends when it is full, and earlier at the end of a
+ * packet or after the flush time.  A packet that is longer than a buffer continues in
+ * the next one.
  */
 struct litepcie_record {
-	__u32 bytes;
+	__u32 bytes;	/* of data in the buffer */
 	__u32 flags;	/* LITEPCIE_RECORD_FLAG_, in litepcie_capability.h */
 	__u64 sequence;
 };
 
-/* The last of these buffers raises an interrupt when the card is done with it. */
+/* The last buffer of this call raises an interrupt when the card is done with it. */
 #define LITEPCIE_ADVANCE_NOTIFY	1u
 
 /*
- * How far a direction is.  The card is asked, and nothing is started; everybody may.
+ * COUNTS: ask the card how far a direction is.  Every open file may ask, and the call
+ * starts nothing.
  * @hardware: buffers that the card is done with since the start
- * @advanced: buffers that it was given; of a LOOP 0
- * @position: bytes that it is done with
+ * @advanced: buffers handed over to the card since the start; 0 in a LOOP
+ * @position: bytes that the card is done with since the start
  * @run: LITEPCIE_RUN_
- * @error: why it was stopped: -errno, or 0
+ * @error: why the last run was stopped: -errno, or 0
  */
 struct litepcie_counts {
 	__u32 way;
@@ -310,11 +326,15 @@ struct litepcie_counts {
 };
 
 /*
- * Signal an eventfd whenever there is news of a direction, for its owner; or, with
- * LITEPCIE_EVENT_USER in place of the direction, whenever the logic in the card's
- * user slot raises its interrupt, for one file at a time (-EBUSY to others).
- * -1 ends it.  A reset of the card ends that of the user's logic.
- * -ENXIO: the logic has no interrupt
+ * Signal an eventfd.
+ * @way: LITEPCIE_WAY_: when the direction's counts or state change.  Its owner only.
+ *	LITEPCIE_EVENT_USER: when the logic in the card's user slot raises its
+ *	interrupt.  For one file at a time, until a reset of the card.
+ * @fd: the eventfd; -1: signal none from now on
+ *
+ * -EBUSY	the caller does not own the direction, or another file has the
+ *		interrupt of the user's logic
+ * -ENXIO	the user's logic has no interrupt
  */
 struct litepcie_event {
 	__u32 way;
@@ -324,14 +344,13 @@ struct litepcie_event {
 #define LITEPCIE_EVENT_USER	2u
 
 /*
- * A BAR for mmap().  Memory (prefetchable) is mapped write-combining, registers
- * uncached.  -ENODEV: there is no such BAR.
+ * The offset and size of a BAR for mmap().  Memory (a prefetchable BAR) is mapped
+ * write-combining, registers uncached.  -ENODEV: the card has no such BAR.
  *
- * All of a BAR may be mapped PROT_READ.  Without CAP_SYS_RAWIO a mapping that can
- * be written to has whole blocks of the types MEMORY, USER and USER_WINDOW in it,
- * and nothing else: their offsets and sizes are in the capability table, and are
- * multiples of 4 KiB.  A page with a single register that REG may not write is
- * refused: -EPERM.
+ * Everybody may map all of a BAR with PROT_READ.  Without CAP_SYS_RAWIO a mapping with
+ * PROT_WRITE may hold blocks of the types MEMORY, USER and USER_WINDOW only.
+ * Their offsets and sizes are in the capability table, and are multiples of 4 KiB.
+ * mmap() fails with -EPERM if a page has a register that REG may not write to.
  */
 struct litepcie_bar {
 	__u32 bar;
@@ -341,8 +360,10 @@ struct litepcie_bar {
 };
 
 /*
- * A dma-buf of the caller's ring, for other devices.  @fd_flags: O_CLOEXEC,
- * O_RDWR.  The ring's memory is charged until the last descriptor is closed.
+ * EXPORT: make a dma-buf of the caller's ring.  Other devices can attach to it, and
+ * other processes can map it with MAP_SHARED.  @fd_flags: O_CLOEXEC, O_RDWR.  The
+ * ring's memory is charged until the last descriptor is closed and the last mapping
+ * is gone.
  */
 struct litepcie_export {
 	__u32 way;
@@ -352,22 +373,23 @@ struct litepcie_export {
 };
 
 /*
- * A page that everybody may read, for each channel.  A direction's counts are from
- * its start and never wrap: all buffers below @buffers are the user's (c2h) or have
- * been fetched (h2c).
+ * One direction in the status page of a channel, which everybody may map to read.
+ * The counts begin with the run and never wrap.  The card has filled (c2h) or fetched
+ * (h2c) all buffers whose number is below @buffers.
  *
- * A card that has records writes the first 32 bytes of a direction itself, in a
- * run of ADVANCE, read() or write(): they are true without a call or an interrupt.
+ * A card that writes records also writes the first 32 bytes itself, in a run of
+ * ADVANCE, read() or write().  They are then up to date without a call or an
+ * interrupt.  Otherwise the driver writes them when it has asked the card.
  */
 struct litepcie_status_way {
 	__u64 position;			/* bytes that the card is done with */
-	__u64 buffers;			/* that it is done with */
-	__u64 errors;			/* of these buffers, those with missing or bad data */
-	__u64 time;			/* of the card, when it wrote this; 0: the driver did */
+	__u64 buffers;			/* buffers that the card is done with */
+	__u64 errors;			/* of @buffers, those with missing or bad data */
+	__u64 time;			/* card time of this write; 0: the driver wrote it */
 	__u64 reserved[4];
-	__u64 advanced;			/* buffers that the card was given; of a LOOP 0 */
+	__u64 advanced;			/* buffers handed over to the card; 0 in a LOOP */
 	__u32 run;			/* LITEPCIE_RUN_ */
-	__s32 error;			/* why it was stopped: -errno, or 0 */
+	__s32 error;			/* why the last run was stopped: -errno, or 0 */
 	__u64 reserved2[6];
 };
 
@@ -376,11 +398,13 @@ struct litepcie_status {
 };
 
 /*
- * A page of the open file's own, in which its user says how far it is, for poll():
- * with RING_INDEXED c2h is readable while @software is less than the buffers in the
- * status page, and h2c is writable while it is less than these and the ring's
- * count, less one.  A start sets the word to 0.  The driver compares the words,
- * and trusts none of them.
+ * One direction in the index page, of which each open file has its own.  With
+ * RING_INDEXED the program writes to it how many buffers it is done with, and poll()
+ * goes by that.  With "buffers" from the status page:
+ * c2h is readable while @software < buffers;
+ * h2c is writable while @software < buffers + the ring's count - 1.
+ * A start sets @software to 0.  The driver uses the word for these comparisons only,
+ * so a wrong value harms nobody but its program.
  */
 struct litepcie_index_way {
 	__u64 software;

@@ -129,6 +129,16 @@
 #define LITEPCIE_RECORDS_WRITER_FLUSH           5
 #define LITEPCIE_RECORDS_MOST_ENTRIES           6
 
+/* interrupt moderation of a DMA channel, a register for each direction */
+#define LITEPCIE_BLOCK_MODERATION               17
+#define LITEPCIE_MODERATION_H2C                 0
+#define LITEPCIE_MODERATION_C2H                 1
+
+/* monitor of the user slot's streams; a read of `now` copies its counters */
+#define LITEPCIE_BLOCK_SLOT                     18
+#define LITEPCIE_SLOT_NOW                       0
+#define LITEPCIE_SLOT_WIDTH                     1
+
 /* MMIO bridge: its order, its counters, the reads of the host that are inside */
 #define LITEPCIE_BLOCK_MMIO                     14
 #define LITEPCIE_MMIO_CONTROL                   0
@@ -169,6 +179,10 @@
 #define LITEPCIE_STATUS_LINE_TIME               24
 #define LITEPCIE_STATUS_LINE_SIZE               32
 #define LITEPCIE_STATUS_LINE_CYCLES             1024
+
+/* Moderation: a register has the interval in cycles, above it the count */
+#define LITEPCIE_MODERATION_INTERVAL_BITS       24
+#define LITEPCIE_MODERATION_COUNT_BITS          8
 
 /* With the timeout of reset: a read that nobody answers has ended by then */
 #define LITEPCIE_LONGEST_READ_US                25000

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers, memory and DMA of a Lanebox card; the work is liblitepcie's.
+"""Registers, memory and DMA of a Lanebox card, by liblitepcie.
 
     with Card("/dev/litepcie0") as card:
         card.registers["ctrl_scratch"] = 1
@@ -10,7 +10,7 @@
                 ...
 """
 
-from lanebox_host.card import Card
+from lanebox_host.card import Card, Slot, SlotSide
 from lanebox_host.counters import Counters, Stream
 from lanebox_host.dma import Loopback, Receive, Send
 from lanebox_host.errors import (
@@ -27,5 +27,6 @@ from lanebox_host.errors import (
 
 __all__ = [
     "BadPacket", "Card", "CardGone", "CardSilent", "Counters", "LaneboxError", "Loopback",
-    "NotOnCard", "Receive", "Send", "Stream", "Unsupported", "WaitTimeout", "WayBusy", "WrongPeer",
+    "NotOnCard", "Receive", "Send", "Slot", "SlotSide", "Stream", "Unsupported", "WaitTimeout",
+    "WayBusy", "WrongPeer",
 ]  # fmt: skip

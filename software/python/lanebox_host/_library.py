@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""liblitepcie by ctypes: structures and calls as liblitepcie.h has them, and nothing more.
+"""liblitepcie by ctypes: the structures and calls of liblitepcie.h.
 
-A test compares every field's place with the compiler's.
+A test compares the offset of every field with the compiler's.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ from lanebox_host.errors import fail
 
 WHY_SIZE = 320
 H2C, C2H = 1, 2
+WAYS = {"h2c": H2C, "c2h": C2H}
 RECORD_LAST, RECORD_FLUSHED, RECORD_ERROR = 1, 2, 4
-LONGEST = (1 << 31) - 1  # milliseconds of a time-out that ends
+LONGEST = (1 << 31) - 1  # the longest timeout in milliseconds: the largest int of C
 
 
 class CardFields(Structure):
@@ -66,6 +67,17 @@ class CountersFields(Structure):
     _fields_ = [("time", c_uint64), *((name, StreamFields) for name in ("cq", "cc", "rq", "rc"))]
 
 
+class SlotSideFields(Structure):
+    _fields_ = [
+        ("valid", c_bool), ("ready", c_bool),
+        *((name, c_uint64) for name in ("since", "beats", "packets", "stalls")),
+    ]  # fmt: skip
+
+
+class SlotFields(Structure):
+    _fields_ = [("time", c_uint64), ("h2c", SlotSideFields), ("c2h", SlotSideFields)]
+
+
 class PatternFields(Structure):
     _fields_ = [("beats", c_uint64), ("errors", c_uint32), ("first_error", c_uint64)]
 
@@ -73,7 +85,8 @@ class PatternFields(Structure):
 class DmaConfigFields(Structure):
     _fields_ = [("directions", c_uint), ("loopback", c_bool), ("pattern", c_bool),
                 ("packets", c_bool), ("c2h_limit", c_uint64), ("interrupt_every", c_uint),
-                ("batch", c_uint), ("flush_us", c_uint)]  # fmt: skip
+                ("batch", c_uint), ("flush_us", c_uint), ("poll_us", c_uint),
+                ("adaptive", c_bool)]  # fmt: skip
 
 
 class RecordFields(Structure):
@@ -91,13 +104,14 @@ class StatsFields(Structure):
 
 
 HANDLE, BYTES, WORD32, WORD64 = c_void_p, c_void_p, POINTER(c_uint32), POINTER(c_uint64)
-STATUS = {  # 0 or a count, or -errno
+STATUS = {  # calls that return 0 or a count, or -errno
     "open": (POINTER(HANDLE), c_char_p, c_char_p),
     "reset": (HANDLE,),
     "time": (HANDLE, WORD64),
     "conditions": (HANDLE, POINTER(ConditionsFields)),
     "counters": (HANDLE, POINTER(CountersFields)),
     "counters_clear": (HANDLE,),
+    "slot": (HANDLE, POINTER(SlotFields)),
     "pattern": (HANDLE, POINTER(PatternFields)),
     "csr_load": (HANDLE, c_char_p),
     "register": (HANDLE, c_uint, POINTER(RegisterFields)),
@@ -109,6 +123,8 @@ STATUS = {  # 0 or a count, or -errno
     "user_enable": (HANDLE, c_bool),
     "user_wait": (HANDLE, c_int),
     "ring_setup": (HANDLE, c_size_t, c_uint),
+    "ring_place": (HANDLE, c_uint, c_void_p, c_size_t),
+    "ring_export": (HANDLE, c_uint, POINTER(c_int)),
     "ring_keep": (HANDLE, c_uint, POINTER(HANDLE)),
     "dma_start": (HANDLE, POINTER(DmaConfigFields)),
     "dma_stop": (HANDLE,),
@@ -134,12 +150,16 @@ PLAIN = {
     "buffer_count": (c_uint, HANDLE),
     "h2c_buffer": (c_void_p, HANDLE, c_uint64),
     "c2h_buffer": (c_void_p, HANDLE, c_uint64),
+    "diagnose": (None, HANDLE, c_uint, c_char_p, c_size_t),
     "stats": (None, HANDLE, POINTER(StatsFields)),
 }
 
 
 def load() -> ctypes.CDLL:
-    """The library of LIBLITEPCIE, of this package, or of the system, in this order."""
+    """Load the library that LIBLITEPCIE names, else that of this package, else that of the system.
+
+    Raises ImportError if there is none.
+    """
     beside = Path(__file__).with_name("liblitepcie.so.1")
     path = os.environ.get("LIBLITEPCIE") or (str(beside) if beside.exists() else beside.name)
     try:
@@ -165,7 +185,7 @@ LIBRARY = load()
 
 
 def milliseconds(seconds: float) -> int:
-    """A time-out as the library has it: a negative one, or infinity, is for ever."""
+    """Convert a timeout to the library's; a negative one or infinity waits for ever (-1)."""
     if seconds < 0 or math.isinf(seconds):
         return -1
     return min(math.ceil(seconds * 1000), LONGEST)
@@ -174,13 +194,15 @@ def milliseconds(seconds: float) -> int:
 class Handle:
     """An open card: `call("time", ...)` is litepcie_time(handle, ...), or an exception.
 
-    A call of a closed card is a ValueError, also where another thread closes it at the same time: a
-    thread enters its number before it looks whether the card is open, and close() frees nothing
-    while a number is there.
+    A call on a closed card raises ValueError, even if another thread closes the card at the same
+    time: each thread registers itself before it checks that the card is open, and close() frees the
+    handle only when no thread is registered.
     """
 
     def __init__(self, name: str) -> None:
-        self._inside: set[int] = set()  # threads that may be in the library
+        # identifiers of threads that may be inside a call of the library
+        self._inside: set[int] = set()
+        self.places: dict[int, object] = {}  # placed rings, by direction; kept alive here
         self._handle = HANDLE()
         why = ctypes.create_string_buffer(WHY_SIZE)
         code = LIBRARY.litepcie_open(byref(self._handle), os.fsencode(name), why)
@@ -189,7 +211,7 @@ class Handle:
             fail(-code, why.value.decode(errors="replace"))
 
     def plain(self, name: str, *arguments):
-        """What a call without a status returned."""
+        """Make a call that returns no status, and return its result."""
         function = getattr(LIBRARY, "litepcie_" + name)
         thread = threading.get_ident()
         try:
@@ -202,7 +224,7 @@ class Handle:
             self._inside.discard(thread)
 
     def call(self, name: str, *arguments) -> int:
-        """What the call returned, 0 or a count."""
+        """Make a call that returns a status. Returns 0 or a count; raises LaneboxError below 0."""
         code = self.plain(name, *arguments)
         if code < 0:
             why = LIBRARY.litepcie_why(None) or LIBRARY.litepcie_strerror(code)
@@ -210,7 +232,7 @@ class Handle:
         return code
 
     def close(self) -> None:
-        """Closing again does nothing. A call of another thread that waits is ended first."""
+        """Close the card; closing again does nothing. Waits of other threads are ended first."""
         handle, self._handle = self._handle, HANDLE()
         if not handle:
             return
@@ -226,12 +248,13 @@ class Handle:
 class Ring:
     """The memory of one direction's ring, by NumPy's array interface.
 
-    Arrays of it keep it, and it keeps the library's mapping: it stays valid memory for as long as
-    one of them is there, whatever becomes of stream and card.
+    NumPy arrays made from a Ring keep it alive. The Ring keeps the library's mapping alive, or the
+    memory that the program has given as the ring's place. So the memory stays valid as long as one
+    array exists, even after the stream and the card are closed.
     """
 
     def __init__(self, handle: Handle, way: int) -> None:
-        self._memory = HANDLE()
+        self._memory, self._place = HANDLE(), handle.places.get(way)
         handle.call("ring_keep", way, byref(self._memory))
         place = handle.plain("h2c_buffer" if way == H2C else "c2h_buffer", 0)
         shape = handle.plain("buffer_count"), handle.plain("buffer_size")
@@ -239,6 +262,7 @@ class Ring:
             "version": 3, "typestr": "|u1", "shape": shape, "data": (place, False),
         }  # fmt: skip
 
-    # The default keeps the function when the interpreter ends and clears this module.
+    # The default argument keeps the function alive when the interpreter ends and clears this
+    # module.
     def __del__(self, drop=LIBRARY.litepcie_ring_drop) -> None:
         drop(self._memory)

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The card's counters of its four TLP streams, and what passed between two readings."""
+"""The card's counters of its four TLP streams, and the difference of two readings."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Stream:
         return cls(*(getattr(fields, name) for name, _ in fields._fields_))
 
     def __sub__(self, earlier: Stream) -> Stream:
-        """What passed since; the times stay those of now."""
+        """Counts since `earlier`. `first` and `last` stay those of the later reading."""
         return Stream(
             self.beats - earlier.beats, self.stalls - earlier.stalls, self.tlps - earlier.tlps,
             self.payload_bytes - earlier.payload_bytes, self.first, self.last,
@@ -37,7 +37,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class Counters:
-    """All as of one clock edge at device time `time`, in ticks of `tick_ps`."""
+    """The four streams at one clock edge: device time `time`, in ticks of `tick_ps` picoseconds."""
 
     time: int
     cq: Stream
@@ -51,7 +51,7 @@ class Counters:
         return cls(fields.time, *(Stream.of(getattr(fields, name)) for name in NAMES), tick_ps)
 
     def __sub__(self, earlier: Counters) -> Counters:
-        """What passed since; `time` is then a duration."""
+        """Counts since `earlier`. `time` of the result is a duration."""
         return Counters(
             self.time - earlier.time,
             *(getattr(self, name) - getattr(earlier, name) for name in NAMES),
@@ -64,5 +64,5 @@ class Counters:
         return self.time * self.tick_ps * 1e-12
 
     def rate(self, name: str) -> float:
-        """Payload of one stream in GB/s over `time`; of a difference, not of a reading."""
+        """Payload of one stream in GB/s over `time`. Call it on a difference of two readings."""
         return getattr(self, name).payload_bytes / self.seconds / 1e9 if self.time else 0.0

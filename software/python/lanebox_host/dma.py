@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The card's streams as NumPy arrays that lie in the DMA's own rings: nothing is copied.
 
-An array is the card's again when the loop goes on, or when its block ends: copy() what is kept for
-longer. It stays valid memory for as long as it is there, also when the card is closed, but what it
-shows then is anything: nothing, old data, or that of a later run.
+The card may write to an array again when the loop goes on, or when the `with` block ends, so copy()
+data that is needed for longer. An array stays valid memory as long as it exists, even after the
+card is closed. But its contents are undefined then: old data, or that of a later run.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import ctypes
 import math
 from collections.abc import Iterator
 from types import TracebackType
+from typing import NoReturn
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from lanebox_host._library import (
     RECORD_ERROR,
     RECORD_FLUSHED,
     RECORD_LAST,
+    WAYS,
+    WHY_SIZE,
     DmaConfigFields,
     Handle,
     RecordFields,
@@ -32,11 +35,14 @@ from lanebox_host._library import (
 )
 from lanebox_host.errors import BadPacket, WaitTimeout
 
-TIMEOUT = 10.0  # seconds without a buffer
+TIMEOUT = 10.0  # longest wait for a buffer, in seconds
 
 
 class Run:
-    """Directions that run while the block lasts. Made by Card.receive(), send() and loopback()."""
+    """A run of one or both directions, from the beginning to the end of its `with` block.
+
+    Card.receive(), Card.send() and Card.loopback() make it.
+    """
 
     directions = 0
 
@@ -50,26 +56,30 @@ class Run:
         batch: int = 0,
         packets: bool = False,
         flush: float = 0,
+        poll: float = 0,
+        adaptive: bool = False,
         timeout: float = TIMEOUT,
     ) -> None:
-        """With `packets` a buffer of h2c is a packet, and the end of one ends a buffer of c2h.
+        """With `packets` each h2c buffer is a packet, and the end of a packet ends a c2h buffer.
 
-        flush  seconds without data after which a c2h buffer that has some ends as well; 0: never
+        flush     seconds without data after which a c2h buffer with some data ends; 0: never
+        poll      seconds between two polls of the card, in place of interrupts; 0: interrupts
+        adaptive  polling begins with an interrupt, and ends when a poll finds nothing
         """
         self._handle = handle
         self._timeout = timeout
         self._config = DmaConfigFields(
             directions=self.directions, pattern=pattern, c2h_limit=limit,
             interrupt_every=interrupt_every, batch=batch, packets=packets,
-            flush_us=math.ceil(flush * 1e6),
+            flush_us=math.ceil(flush * 1e6), poll_us=round(poll * 1e6), adaptive=adaptive,
         )  # fmt: skip
         self._running = False
 
     def __enter__(self):
         self._handle.call("dma_start", ctypes.byref(self._config))
         self._running = True
-        self._parts: list[bytes] = []  # of a packet that has not come to its end
-        # Where they are is known from the start on; a view for each, made once.
+        self._parts: list[bytes] = []  # parts of a packet whose end has not come yet
+        # The rings' addresses are known only after the start. Each buffer's view is made once.
         self._views = {
             way: list(np.asarray(Ring(self._handle, way)))
             for way in (H2C, C2H) if self.directions & way
@@ -82,52 +92,78 @@ class Run:
         try:
             self._handle.call("dma_stop")
         except (OSError, ValueError):
-            if error is None:  # a card that is gone has been told of by the first error
+            if error is None:  # the first error has already said that the card is gone
                 raise
 
     def _look(self, call: str, timeout: float | None) -> tuple[int, int]:
-        """How many buffers are ours, and the first of them; waits for one, for ever if negative."""
+        """Wait for a buffer; a negative timeout waits for ever.
+
+        Returns how many buffers the program may use, and the number of the first of them.
+        """
         first = ctypes.c_uint64()
         longest = milliseconds(self._timeout if timeout is None else timeout)
         if not self._running:
             raise ValueError("the DMA does not run: use it inside its `with` block")
         return self._handle.call(call, ctypes.byref(first), longest), first.value
 
+    def diagnose(self) -> str:
+        """What the run waits for, as a sentence: buffers that wait, and the user slot's state."""
+        text = ctypes.create_string_buffer(WHY_SIZE)
+        self._handle.plain("diagnose", self.directions, text, WHY_SIZE)
+        return text.value.decode(errors="replace")
+
+    def _late(self, what: str) -> NoReturn:
+        raise WaitTimeout(0, f"{what} in time. {self.diagnose()}")
+
+    def export(self, way: str) -> int:
+        """A file descriptor of the "h2c" or "c2h" ring, for mmap() by another process.
+
+        The caller closes the descriptor, which outlives the run. With the kernel driver it is a
+        dma-buf, so other devices can use the ring as well.
+        """
+        descriptor = ctypes.c_int()
+        self._handle.call("ring_export", WAYS.get(way, 0), ctypes.byref(descriptor))
+        return descriptor.value
+
     @property
     def stats(self) -> dict[str, int]:
-        """The library's counts since the start, by name; they stay after the end."""
+        """The library's counts since the start, by name. They stay after the end of the run."""
         fields = StatsFields()
         self._handle.plain("stats", ctypes.byref(fields))
         return {name: getattr(fields, name) for name, _ in fields._fields_}
 
 
 class Receive(Run):
-    """`for buffer in stream`: the card's stream, a uint8 array at a time."""
+    """The card's stream to the host: `for buffer in stream` gives a uint8 array for each buffer."""
 
     directions = C2H
 
     def take(self, timeout: float | None = None) -> list[np.ndarray]:
-        """All buffers that are filled, at least one; release() gives them back."""
+        """Wait for a filled buffer, and return all of them. release() gives them back.
+
+        Raises WaitTimeout if none comes in `timeout` seconds.
+        """
         count, first = self._look("c2h_peek", timeout)
         if not count:
-            raise WaitTimeout(0, "the card filled no buffer in time")
+            self._late("the card filled no buffer")
         ring = self._views[C2H]
         return [ring[(first + i) % len(ring)] for i in range(count)]
 
     def release(self, count: int) -> None:
-        """Give the oldest `count` back to the card."""
+        """Give the oldest `count` buffers back to the card."""
         self._handle.call("c2h_release", count)
 
     def receive_packet(self, timeout: float | None = None) -> bytes:
-        """The next packet, of a run with `packets`, however many buffers it took.
+        """The next packet of a run with `packets`, which may span several buffers.
 
-        BadPacket: it came with an error. A WaitTimeout loses nothing: the next call goes on.
+        Raises BadPacket if the logic has marked it as bad. After a WaitTimeout nothing is lost: the
+        next call continues with the same packet.
         """
         flags = 0
         while not flags & (RECORD_LAST | RECORD_FLUSHED):
             count, first = self._look("c2h_peek", timeout)
             if not count:
-                raise WaitTimeout(0, "no packet came to its end in time")
+                self._late("no packet came to its end")
             flags = self._take_part(first)
         packet, self._parts = b"".join(self._parts), []
         if flags & RECORD_ERROR:
@@ -135,7 +171,7 @@ class Receive(Run):
         return packet
 
     def _take_part(self, number: int) -> int:
-        """Copy what a buffer has, give it back, and return how it has ended."""
+        """Copy a buffer's data, release the buffer, and return the flags of its record."""
         record, ring = RecordFields(), self._views[C2H]
         self._handle.call("c2h_record", number, ctypes.byref(record))
         self._parts.append(ring[number % len(ring)][: record.bytes].tobytes())
@@ -143,7 +179,7 @@ class Receive(Run):
         return record.flags
 
     def __iter__(self) -> Iterator[np.ndarray]:
-        """Until the limit, if the run has one; each buffer goes back when the loop goes on."""
+        """All buffers up to the limit, if any. Each is released when the loop goes on."""
         limit, taken = self._config.c2h_limit, 0
         while not limit or taken < limit:
             for buffer in self.take():
@@ -159,24 +195,30 @@ def _bytes_of(data: np.ndarray | bytes) -> np.ndarray:
 
 
 class Send(Run):
-    """`stream.send(data)`, or fill buffers in place: `for buffer in stream.free(): ...`."""
+    """A stream to the card: `stream.send(data)`, or fill buffers of `stream.free()` in place."""
 
     directions = H2C
 
     def free(self, timeout: float | None = None) -> list[np.ndarray]:
-        """All buffers that may be filled, at least one; submit() sends them."""
+        """Wait for a free buffer, and return all of them. submit() sends them.
+
+        Raises WaitTimeout if none is free in `timeout` seconds.
+        """
         count, first = self._look("h2c_get", timeout)
         if not count:
-            raise WaitTimeout(0, "the card fetched no buffer in time")
+            self._late("the card fetched no buffer")
         ring = self._views[H2C]
         return [ring[(first + i) % len(ring)] for i in range(count)]
 
     def submit(self, count: int) -> None:
-        """Send the oldest `count`."""
+        """Send the oldest `count` buffers."""
         self._handle.call("h2c_submit", count)
 
     def send(self, data: np.ndarray | bytes) -> int:
-        """Copy data into buffers and send them; the last is filled up with zeros. Returns them."""
+        """Copy data into buffers and send these, the last one filled up with zeros.
+
+        Returns the number of buffers.
+        """
         rest, sent = _bytes_of(data), 0
         while rest.size:
             buffer = self.free()[0]
@@ -188,7 +230,7 @@ class Send(Run):
         return sent
 
     def send_packet(self, data: np.ndarray | bytes) -> None:
-        """Copy data into a buffer and send it as a packet, of a run with `packets`."""
+        """Copy data into a buffer and send it as a packet. The run must have `packets`."""
         part, buffer = _bytes_of(data), self.free()[0]
         if part.size > buffer.size:
             raise ValueError(f"a packet of {part.size} bytes: a buffer has {buffer.size}")
@@ -203,7 +245,7 @@ class Send(Run):
 
 
 class Loopback(Receive, Send):
-    """Both ways; with `inside` the DMA's own loopback, else through the logic in the user slot."""
+    """Both directions, through the DMA's own loopback (`inside`) or the logic in the user slot."""
 
     directions = H2C | C2H
 
@@ -212,6 +254,6 @@ class Loopback(Receive, Send):
         self._config.loopback = inside
 
     def ask(self, request: np.ndarray | bytes, timeout: float | None = None) -> bytes:
-        """Send a packet, and return the next one that comes."""
+        """Send a packet, and return the next packet that comes back."""
         self.send_packet(request)
         return self.receive_packet(timeout)

@@ -10,39 +10,39 @@ from typing import NoReturn
 
 
 class LaneboxError(OSError):
-    """Anything that the library refused or that the card did not do."""
+    """The base of all errors of the library."""
 
     def __str__(self) -> str:
-        """The sentence, without a number in front."""
+        """The library's sentence, without the errno in front."""
         return self.strerror or super().__str__()
 
 
 class CardGone(LaneboxError):
-    """The board process left, or nothing is bound to the driver."""
+    """ENODEV: the card is gone, the board process has ended, or no card is bound to the driver."""
 
 
 class CardSilent(LaneboxError):
-    """The card reads all ones, reports the impossible, or was reset while a stream ran."""
+    """EIO: the card reads all ones, reports impossible counts, or was reset while a stream ran."""
 
 
 class WaitTimeout(LaneboxError, TimeoutError):
-    """Nothing came in time."""
+    """ETIMEDOUT: nothing came in time."""
 
 
 class WayBusy(LaneboxError):
-    """Somebody else has this direction."""
+    """EBUSY: another program, or another run, has this direction."""
 
 
 class WrongPeer(LaneboxError):
-    """Another protocol, another card, or another version of it."""
+    """EPROTO: another protocol, another card, or a version of it that the library does not know."""
 
 
 class Unsupported(LaneboxError):
-    """This way to the card cannot do it."""
+    """EOPNOTSUPP: this card, or this back end, cannot do it."""
 
 
 class BadPacket(LaneboxError):
-    """The card's logic said that this packet has an error; `data` is what came of it."""
+    """EBADMSG: the logic in the card has marked this packet as bad. `data` is what was received."""
 
     def __init__(self, data: bytes) -> None:
         super().__init__(errno.EBADMSG, f"a packet of {len(data)} bytes came with an error")
@@ -50,9 +50,9 @@ class BadPacket(LaneboxError):
 
 
 class NotOnCard(LaneboxError, KeyError):
-    """The card has no such register, block or BAR."""
+    """ENOENT: the card has no such register, block or BAR."""
 
-    __str__ = LaneboxError.__str__  # KeyError would show it in quotes
+    __str__ = LaneboxError.__str__  # KeyError's own would show the sentence in quotes
 
 
 KINDS = {
@@ -67,5 +67,5 @@ KINDS = {
 
 
 def fail(code: int, sentence: str) -> NoReturn:
-    """Raise what belongs to this errno."""
+    """Raise the exception that belongs to this errno."""
     raise KINDS.get(code, LaneboxError)(code, sentence)

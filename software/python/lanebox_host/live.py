@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """lanebox-live: the card's four TLP streams, once a second, in a terminal.
 
-Rates are by device time; a card that has nothing to do and lets its time stand still shows 0.
+Rates are by device time. A simulated card's time stands still while the card is idle, and then all
+rates are 0.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from lanebox_host.card import Card
 from lanebox_host.counters import NAMES, Counters
 
 MEANING = {"cq": "host asks", "cc": "card answers", "rq": "card asks", "rc": "host answers"}
-MOST = 8.0  # GB/s, the end of a bar
+MOST = 8.0  # GB/s at the full length of a bar
 HEAD = f"{'':17}{'GB/s':>7}{'TLPs/us':>9}{'busy':>7}{'held':>7}  "
 
 
 def line(name: str, passed: Counters, width: int) -> str:
-    """One stream: payload rate, TLPs, share of cycles with a beat and held back, a bar."""
+    """A line for one stream: payload rate, TLPs, share of cycles with a beat, of stalls, a bar."""
     stream, ticks = getattr(passed, name), passed.time or 1
     rate, tlps_per_us = passed.rate(name), stream.tlps / (ticks * passed.tick_ps * 1e-6)
     bar = "#" * round(min(rate / MOST, 1) * max(width - len(HEAD), 0))
@@ -34,13 +35,13 @@ def line(name: str, passed: Counters, width: int) -> str:
 
 
 def view(name: str, now: Counters, passed: Counters, width: int) -> list[str]:
-    """The whole picture."""
+    """The lines of one picture."""
     title = f"{name}   device time {now.seconds:.6f} s, {passed.seconds * 1e6:.0f} us passed"
     return [title[:width], HEAD, *(line(stream, passed, width) for stream in NAMES)]
 
 
 def watch(card: Card, interval: float, count: int) -> None:
-    """Print until `count` pictures were shown, 0: until Ctrl-C."""
+    """Print `count` pictures, `interval` seconds apart; 0: until Ctrl-C."""
     terminal = sys.stdout.isatty()
     before, shown = card.counters, 0
     while not count or shown < count:
@@ -56,14 +57,14 @@ def watch(card: Card, interval: float, count: int) -> None:
 
 
 def number(text: str) -> int:
-    """Of pictures."""
+    """Parse the number of pictures, 0 or more."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text}: it must be a number, 0 or more")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """Above 0, and not for ever."""
+    """Parse the seconds between two pictures, above 0 and up to a day."""
     try:
         value = float(text)
     except ValueError:
@@ -82,10 +83,11 @@ def main() -> int:
     try:
         with Card(args.device) as card:
             watch(card, args.interval, args.count)
-    except OSError as error:  # the card's, or that of the output
-        if not isinstance(error, BrokenPipeError):  # who read has seen enough
+    except OSError as error:  # from the card, or from writing the output
+        if not isinstance(error, BrokenPipeError):  # the reader of a pipe has closed it: no error
             print(f"lanebox-live: {error}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left would fail again at the end
+        # the interpreter flushes stdout at exit, which would fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 1
     except KeyboardInterrupt:
         pass

@@ -5,8 +5,9 @@
  */
 
 /*
- * One load or store of the CPU to a mapped BAR, which is one TLP where nothing in between cuts it.
- * More than 8 bytes take vector instructions: written out, since a compiler may cut a copy.
+ * One load or store of the CPU to a mapped BAR. It is one TLP, unless something between CPU and
+ * card splits it. More than 8 bytes take vector instructions, in assembly, since a compiler may
+ * split a copy.
  */
 #include <errno.h>
 #include <string.h>

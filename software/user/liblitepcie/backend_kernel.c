@@ -5,12 +5,12 @@
  */
 
 /*
- * The "kernel" back end: Lanebox's driver behind /dev/litepcieN; or LitePCIe's, for registers and
- * memory alone.
+ * The "kernel" back end: Lanebox's driver behind /dev/litepcieN, or LitePCIe's driver for registers
+ * and memory only.
  *
- * Registers go through the driver, which is sure to have the right card. Where a BAR can be mapped,
- * MMIO goes that way, in accesses of 4 and 8 bytes and without a system call for each. A page that is
- * mapped for reading only is written through the driver.
+ * The library's own register accesses go through the driver, which is sure to have the right card.
+ * MMIO calls use a mapping of the BAR if there is one, without a system call for each access. A
+ * page that is mapped read-only is written through the driver.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -122,7 +122,7 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 	return base ? (uint8_t *)base + offset : NULL;
 }
 
-/* NULL: it is not mapped for writing. */
+/* The address of @offset in the mapping; NULL: it is not mapped for writing. */
 static uint8_t *place_to_write(struct litepcie *dev, unsigned int bar, uint64_t offset)
 {
 	return kernel_bar_writable(kernel_of(dev), bar, offset) ? place(dev, bar, offset) : NULL;
@@ -134,7 +134,7 @@ static int refuse(struct litepcie *dev)
 			     "and %s", kernel_of(dev)->bar_why);
 }
 
-/* The driver keeps a user from the registers that are its own; a mapping may not. */
+/* Through the driver, which checks the right to write to each register. */
 static int kernel_writel(struct litepcie *dev, uint32_t offset, uint32_t value)
 {
 	return access_register(dev, offset, &value, true);

@@ -7,9 +7,9 @@
 /*
  * The "sim" back end: the board process behind a vfio-user socket, with no machine in between.
  *
- * What a BIOS and an operating system would do for a card is done here and in sim_config.c: BAR
- * address, maximum sizes, MSI, DMA memory, and only then bus mastering. The board serves one client
- * at a time.
+ * This file and sim_config.c do what a BIOS and an operating system would do for a card: BAR
+ * addresses, maximum sizes, MSI, DMA memory, and only then bus mastering. The board serves one
+ * client at a time.
  */
 #include <errno.h>
 #include <limits.h>
@@ -86,42 +86,67 @@ static int no_memory(struct litepcie *dev, size_t size)
 	return litepcie_fail(dev, -errno, "%zu bytes of DMA memory: %s", size, strerror(errno));
 }
 
+static bool write_all(int fd, const uint8_t *data, size_t size)
+{
+	while (size) {
+		ssize_t written = write(fd, data, size);
+
+		if (written <= 0)
+			return false;
+		data += written;
+		size -= (size_t)written;
+	}
+	return true;
+}
+
 /*
- * Memory that a card can reach is there: without this each page would be found at its first use, in
- * the middle of a run. A ring of very many pages gets them as it goes.
+ * The pages are populated now, since a page fault at the first use of each would slow down a run. A
+ * ring of more than PREPARED_BYTES gets its pages at their first use.
+ *
+ * The board can only map files, so a program's own memory gets the pages of one, with the contents
+ * that it had.
  */
-static int sim_memory(struct litepcie *dev, unsigned int kind, size_t size,
+static void *map_file(int fd, size_t size, void *place)
+{
+	int flags = MAP_SHARED | (size <= PREPARED_BYTES ? MAP_POPULATE : 0);
+
+	if (place && !write_all(fd, place, size))
+		return MAP_FAILED;
+	return mmap(place, size, PROT_READ | PROT_WRITE, flags | (place ? MAP_FIXED : 0), fd, 0);
+}
+
+static int sim_memory(struct litepcie *dev, unsigned int kind, void *place, size_t size,
 		      struct litepcie_memory **memory, uint64_t *iova)
 {
 	struct sim *sim = sim_of(dev);
-	int fd = memfd_create("litepcie", MFD_CLOEXEC), rc = vfio_user_unmap(&sim->vu, kind);
-	int populate = size <= PREPARED_BYTES ? MAP_POPULATE : 0;
+	int rc = vfio_user_unmap(&sim->vu, kind), fd;
 	void *base = MAP_FAILED;
 
 	free_memory(sim, kind);
-	if (rc == 0 && fd >= 0 && ftruncate(fd, (off_t)size) == 0)
-		base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | populate, fd, 0);
-	if (rc == 0 && base == MAP_FAILED)
-		rc = no_memory(dev, size);
-	if (rc == 0) {
-		sim->memory[kind] = *memory = litepcie_memory_new(dev, base, size);
-		*iova = SIM_IOVA + (uint64_t)kind * SIM_IOVA_STEP;
-		rc = *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
-	}
+	if (rc < 0)
+		return rc;
+	fd = litepcie_memory_file(size, 0);
 	if (fd >= 0)
-		close(fd);
-	return rc;
+		base = map_file(fd, size, place);
+	if (base == MAP_FAILED) {
+		rc = no_memory(dev, size);
+		if (fd >= 0)
+			close(fd);
+		return rc;
+	}
+	sim->memory[kind] = *memory = litepcie_memory_new(dev, base, size, fd, place);
+	*iova = SIM_IOVA + (uint64_t)kind * SIM_IOVA_STEP;
+	return *memory ? vfio_user_map(&sim->vu, kind, fd, base, *iova, size) : -ENOMEM;
 }
 
-/* Without bus mastering the card is made quiet, whoever had it before. */
+/* Before bus mastering is on, DMA that an earlier client may have left running is stopped. */
 static int sim_attach(struct litepcie *dev)
 {
-	struct sim *sim = sim_of(dev);
 	int rc = litepcie_table_quiesce(dev);
 
 	if (rc == 0)
 		rc = sim_enable_msi(dev);
-	if (rc == 0 && !sim->memory[LITEPCIE_MEMORY_RINGS])
+	if (rc == 0 && !dev->c2h.memory)
 		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	if (rc == 0)
 		rc = sim_set_master(dev, true);
@@ -135,7 +160,7 @@ static int sim_reset(struct litepcie *dev)
 	return rc < 0 ? rc : sim_bring_up(dev);
 }
 
-/* Works on whatever has been set up; a board that has gone needs no good-bye. */
+/* Also called after a failed open: undoes only what was set up. */
 static void sim_close(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);
@@ -239,14 +264,18 @@ static int sim_event_fd(const struct litepcie *dev)
 	return sim_of(dev)->msi;
 }
 
-/* Sleep until the eventfd counts: 1, or the time is over: 0. What the board asks is answered. */
+/*
+ * Sleep until the eventfd counts (returns 1), or the time is over or a look at the card is due (0).
+ * Requests of the board are answered meanwhile.
+ */
 static int sim_sleep(struct litepcie *dev, int timeout_ms)
 {
 	struct sim *sim = sim_of(dev);
 	int64_t deadline = litepcie_now_ms() + timeout_ms;
-	struct pollfd fds[2] = {
+	struct pollfd fds[3] = {
 		{ .fd = sim->msi, .events = POLLIN },
 		{ .fd = sim->vu.fd, .events = POLLIN },
+		{ .fd = litepcie_timer(dev), .events = POLLIN },
 	};
 	uint64_t count;
 	int rc = vfio_user_flush(&sim->vu), error;
@@ -257,7 +286,7 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 		int64_t left = deadline - litepcie_now_ms();
 
 		litepcie_unlock(dev, 0);
-		rc = poll(fds, 2, left > 0 ? (int)left : 0);
+		rc = poll(fds, 3, left > 0 ? (int)left : 0);
 		error = errno;
 		litepcie_lock(dev);
 		if (rc < 0)
@@ -267,11 +296,11 @@ static int sim_sleep(struct litepcie *dev, int timeout_ms)
 			dev->stats.interrupts += (int64_t)count;
 			return 1;
 		}
-		/* What woke this one may have been another thread's answer, which is taken. */
+		/* Poll again: the message that woke this thread may have been another thread's. */
 		if (sim->vu.fd < 0 ||
 		    (poll(&fds[1], 1, 0) > 0 && vfio_user_serve(&sim->vu) < 0))
 			return -ENODEV;
-	} while (rc > 0);
+	} while (rc > 0 && !fds[2].revents);
 	return 0;
 }
 
@@ -289,6 +318,7 @@ const struct litepcie_backend litepcie_sim_backend = {
 	.bar_write = sim_bar_write,
 	.mmio_path = sim_mmio_path,
 	.serial = true,
+	.exchanges = true,
 	.reset = sim_reset,
 	.memory = sim_memory,
 	.event_fd = sim_event_fd,

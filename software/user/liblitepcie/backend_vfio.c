@@ -7,10 +7,10 @@
 /*
  * The "vfio" back end: a card behind an IOMMU, without a kernel module of its own.
  *
- * The kernel has enumerated the card and given it its place and sizes; here are mapped BARs, DMA
- * memory and the message. VFIO maps every BAR uncached, memory too: a store is a TLP of its own and
- * a load waits for its answer, so card memory is slow this way. Only a kernel driver can map it
- * write-combining; data belongs into the DMA.
+ * The kernel has enumerated the card and set its BAR addresses, MPS and MRRS. This back end maps
+ * the BARs and DMA memory, and receives the interrupts. VFIO maps every BAR uncached, memory too: a
+ * store is a TLP of its own and a load waits for its completion. So card memory is slow this way,
+ * and data should go by DMA. Only a kernel driver can map card memory write-combining.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,7 @@
 
 /* Open, close --------------------------------------------------------------------------------- */
 
-/* A BAR with MSI-X in it may come without permission to map it: then it cannot be reached. */
+/* An old kernel may refuse to map a BAR that has the MSI-X table: that BAR cannot be reached. */
 static int map_bars(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -104,19 +104,19 @@ static int vfio_open(struct litepcie *dev)
 	return rc;
 }
 
-/* Without bus mastering the card is made quiet, whoever had it before. */
+/* Before bus mastering is on, DMA that an earlier program may have left running is stopped. */
 static int vfio_attach(struct litepcie *dev)
 {
 	int rc = litepcie_table_quiesce(dev);
 
 	if (rc == 0)
 		rc = vfio_irq_enable(dev);
-	if (rc == 0 && !vfio_of(dev)->memory[LITEPCIE_MEMORY_RINGS])
+	if (rc == 0 && !dev->c2h.memory)
 		rc = litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 	return rc < 0 ? rc : set_command(dev, PCI_COMMAND_MASTER, 0);
 }
 
-/* The kernel keeps configuration space over it, and the message. */
+/* The kernel restores configuration space and the interrupts after the reset. */
 static int vfio_reset(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -135,7 +135,7 @@ static uint8_t *place(struct litepcie *dev, unsigned int bar, uint64_t offset)
 	return (uint8_t *)vfio_of(dev)->bar[bar].base + offset;
 }
 
-/* Whoever asks gets a sentence: is the device still there? */
+/* 0, or -ENODEV with a sentence: the device has gone. */
 static int check_gone(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -147,7 +147,7 @@ static int check_gone(struct litepcie *dev)
 			     vfio->address);
 }
 
-/* Few registers have all bits set: whether it was meant is asked of configuration space. */
+/* A lost card reads as all ones, as few registers do: configuration space tells them apart. */
 static int vfio_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	int rc = litepcie_load(dev, place(dev, 0, offset), value, sizeof(*value));
@@ -155,7 +155,7 @@ static int vfio_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 	return rc == 0 && *value == UINT32_MAX ? check_gone(dev) : rc;
 }
 
-/* Memory that the card will read must be written before the doorbell that tells it to. */
+/* The fence: memory that the card will read must be written before the doorbell. */
 static int vfio_post(struct litepcie *dev, const struct litepcie_post *posts, size_t count)
 {
 	int rc = 0;

@@ -5,8 +5,9 @@
  */
 
 /*
- * Single accesses to the BARs: each is checked, then made by the back end. What a back end cannot
- * share is locked meanwhile; the library's other files hold the lock already.
+ * Single accesses to the BARs: each is checked, then made by the back end. If the back end is
+ * serial, the lock is held during the access. litepcie_get() and the like are for callers that hold
+ * it already.
  */
 #include <errno.h>
 

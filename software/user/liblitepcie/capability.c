@@ -143,7 +143,7 @@ static uint32_t parameter(const struct litepcie *dev, unsigned int type, unsigne
 {
 	const struct litepcie_block *block = litepcie_find_block(dev, type, 0);
 
-	/* An older card's entry is shorter: what it does not say is 0. */
+	/* An older card's entry may be shorter: a missing parameter is 0. */
 	return block && number < block->parameters ? block->parameter[number] : 0;
 }
 
@@ -196,13 +196,13 @@ int litepcie_capability_read(struct litepcie *dev)
 	return rc;
 }
 
-/* After a reset: the same card, or what was read of it is of no use. */
+/* After a reset: is it the same card? If not, the table that was read at the open is wrong. */
 int litepcie_card_check(struct litepcie *dev)
 {
 	uint32_t words[LITEPCIE_CAP_SIZE / 4], first = 0;
 	int rc = 0;
 
-	/* It may take its time; a host gives it a second (PCI Express base 4.0, 6.6.1). */
+	/* A card may take up to a second to answer after a reset (PCI Express base 4.0, 6.6.1). */
 	for (int64_t deadline = litepcie_now_ms() + RESET_MS; rc == 0;) {
 		rc = litepcie_get(dev, LITEPCIE_CAP_OFFSET, &first);
 		if (first != NO_ANSWER || litepcie_now_ms() > deadline)

@@ -5,8 +5,8 @@
  */
 
 /*
- * What the card's registers mean: identity, time, link, counters, pattern. Back ends do not matter
- * here.
+ * What the card's registers mean: identity, time, link, counters, pattern. It is the same for all
+ * back ends.
  */
 #include <stdio.h>
 
@@ -108,7 +108,7 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 
 /* Counters ------------------------------------------------------------------------------------ */
 
-/* Both halves of a snapshot belong together: unlike litepcie_get64(), two reads are enough. */
+/* A snapshot's counter does not change, so two reads are enough, unlike in litepcie_get64(). */
 static int read_latched(struct litepcie *dev, uint32_t offset, uint64_t *value)
 {
 	uint32_t high, low;
@@ -171,8 +171,8 @@ static int change_control(struct litepcie *dev, uint32_t clear, uint32_t set)
 }
 
 /*
- * What an earlier run left between the DMA and the checker would be compared too. The checker
- * consumes everything, so it is let do so until it sees no more; then it is started again.
+ * Data that an earlier run left between the DMA and the checker would be compared, too. So run the
+ * checker until it has consumed all of that, then switch it off; the caller starts it again.
  */
 static int flush_h2c(struct litepcie *dev)
 {

@@ -5,9 +5,9 @@
  */
 
 /*
- * The names of all registers, from the csr.json that LiteX writes. Of JSON this reads objects,
- * texts without escapes, numbers and words, which is all that LiteX writes there; anything else
- * ends with a sentence that says where.
+ * The names of all registers, from the csr.json that LiteX writes. This parser reads objects,
+ * strings without escapes, numbers and words, which is all of JSON that LiteX uses there. At
+ * anything else it fails with a sentence that gives the place.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +86,7 @@ static void take_value(struct scan *scan, const char *value)
 	}
 }
 
-/* An object has ended: one of a register is complete. */
+/* An object has ended: if it is that of a register, add the register. */
 static int take_register(struct scan *scan)
 {
 	struct litepcie_register *found = &scan->found;
@@ -169,7 +169,7 @@ static int check_identifier(struct scan *scan)
 {
 	const char *own = scan->dev->card.identifier;
 
-	/* LiteX writes it in small letters, and may append the time of the build on the card. */
+	/* The file has it in small letters; the card's may end with the time of the build. */
 	if (!*scan->identifier || strncasecmp(own, scan->identifier, strlen(scan->identifier)) == 0)
 		return 0;
 	return litepcie_fail(scan->dev, -EPROTO, "%s is of the build \"%s\", the card is \"%s\"",

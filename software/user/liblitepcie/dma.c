@@ -5,11 +5,11 @@
  */
 
 /*
- * The rings as their user sees them: which buffers are filled and which are free, and waiting for more.
- * peek, release, get and submit are the fast path: without a lock, and without the card for as long
- * as there are buffers and less than a batch to tell it of.
+ * The rings as their user sees them: which buffers are filled and which are free, and waiting for
+ * more. peek, release, get and submit are the fast path. They take no lock and access no card, as
+ * long as there are buffers and less than a batch of them to hand over.
  *
- * ring.hw and ring.sw only grow. Their difference says everything:
+ * ring.hw and ring.sw only grow. Their difference says who owns the buffers:
  *   c2h: hw - sw buffers are filled and belong to the user
  *   h2c: sw - hw buffers belong to the card, the rest to the user
  */
@@ -20,7 +20,7 @@
 
 /* Setup --------------------------------------------------------------------------------------- */
 
-static int check_idle(struct litepcie *dev)
+int litepcie_check_idle(struct litepcie *dev)
 {
 	if (dev->h2c.active || dev->c2h.active)
 		return litepcie_fail(dev, -EBUSY, "this handle runs DMA already: stop it first");
@@ -32,9 +32,20 @@ static bool power_of_two(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
+/* The new shape must fit into the place that litepcie_ring_place() has given to the ring. */
+static int check_fits(struct litepcie *dev, const struct litepcie_ring *ring, const char *name,
+		      size_t size, unsigned int count)
+{
+	if (!ring->place || size * count <= ring->place_bytes)
+		return 0;
+	return litepcie_fail(dev, -EINVAL, "%u buffers of %zu bytes: the place that %s has been given "
+			     "has %zu bytes; litepcie_ring_place() gives it another", count, size,
+			     name, ring->place_bytes);
+}
+
 int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
-	int rc = check_idle(dev);
+	int rc = litepcie_check_idle(dev);
 
 	if (rc < 0)
 		return rc;
@@ -49,12 +60,17 @@ int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count)
 				     "to %u, which is what the card has room for", count,
 				     LITEPCIE_BUFFERS_FEWEST, dev->card.table_depth);
 	litepcie_lock(dev);
-	return litepcie_unlock(dev, litepcie_engine_setup(dev, size, count));
+	rc = check_fits(dev, &dev->h2c, "h2c", size, count);
+	if (rc == 0)
+		rc = check_fits(dev, &dev->c2h, "c2h", size, count);
+	if (rc == 0)
+		rc = litepcie_engine_setup(dev, size, count);
+	return litepcie_unlock(dev, rc);
 }
 
 int litepcie_reset(struct litepcie *dev)
 {
-	int rc = check_idle(dev);
+	int rc = litepcie_check_idle(dev);
 
 	if (rc < 0)
 		return rc;
@@ -80,7 +96,7 @@ static void reset_ring(struct litepcie_ring *ring, bool active)
 	ring->active = active;
 }
 
-/* The buffers stay: what has been filled may still be looked at. */
+/* The memory stays mapped: the program may still look at buffers that were filled. */
 static void give_up(struct litepcie *dev)
 {
 	dev->h2c.active = false;
@@ -88,7 +104,7 @@ static void give_up(struct litepcie *dev)
 	dev->stops++;
 }
 
-/* The lock is given up on the way: a second thread that stops waits for the first. */
+/* The lock is released on the way, so a second thread that stops has to wait for the first. */
 static int stop(struct litepcie *dev)
 {
 	int rc, error = 0;
@@ -116,6 +132,7 @@ static int start(struct litepcie *dev, const struct litepcie_dma_config *config)
 
 	dev->stats = (struct litepcie_stats) { .interrupts = -1, .interrupts_expected = -1 };
 	dev->batch = config->batch ? config->batch : 1;
+	dev->inner = config->loopback;
 	reset_ring(&dev->h2c, config->directions & LITEPCIE_H2C);
 	reset_ring(&dev->c2h, config->directions & LITEPCIE_C2H);
 	litepcie_engine_configure(dev, config);
@@ -146,10 +163,23 @@ static int check_packets(struct litepcie *dev, const struct litepcie_dma_config 
 	return 0;
 }
 
+static int check_looks(struct litepcie *dev, const struct litepcie_dma_config *config)
+{
+	if (config->adaptive && !config->poll_us)
+		return litepcie_fail(dev, -EINVAL, "adaptive looks without a time between two: set "
+				     "poll_us");
+	if (config->poll_us && (config->poll_us < LITEPCIE_POLL_US_LEAST ||
+				config->poll_us > LITEPCIE_POLL_US_LARGEST))
+		return litepcie_fail(dev, -EINVAL, "a look every %u us: it must be from %u to %u",
+				     config->poll_us, LITEPCIE_POLL_US_LEAST,
+				     LITEPCIE_POLL_US_LARGEST);
+	return 0;
+}
+
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	unsigned int directions = config->directions;
-	int rc = check_idle(dev);
+	int rc = litepcie_check_idle(dev);
 
 	if (!directions || directions & ~(LITEPCIE_H2C | LITEPCIE_C2H))
 		return litepcie_fail(dev, -EINVAL, "directions 0x%x: choose h2c, c2h or both",
@@ -162,6 +192,8 @@ int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *c
 				     dev->buffer_count);
 	if (rc == 0)
 		rc = check_packets(dev, config);
+	if (rc == 0)
+		rc = check_looks(dev, config);
 	if (rc < 0)
 		return rc;
 	litepcie_lock(dev);
@@ -233,6 +265,8 @@ int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms)
 	return (int)(litepcie_count(&c2h->hw) - *first);
 }
 
+/* Not inlined, so that a submit or release that only counts does not save registers for it. */
+__attribute__((noinline))
 static int tell(struct litepcie *dev, unsigned int direction)
 {
 	litepcie_lock(dev);
@@ -288,7 +322,7 @@ int litepcie_h2c_submit(struct litepcie *dev, unsigned int count)
 	return end - h2c->handed < dev->batch ? 0 : tell(dev, LITEPCIE_H2C);
 }
 
-/* LitePCIe's engine cuts a length to whole beats. */
+/* LitePCIe's engine cuts a length to whole beats, so such a length is refused. */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes)
 {
 	unsigned int beat = dev->card.data_width / 8;

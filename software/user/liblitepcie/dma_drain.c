@@ -5,22 +5,25 @@
  */
 
 /*
- * The end of h2c: all that was submitted is in the card, and its user's logic has taken it.
+ * litepcie_h2c_drain(): wait until all submitted data is in the card and its user's logic has taken
+ * it.
  */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 #include "engine.h"
 #include "ring.h"
 
 #define DRAIN_STEP_MS	8	/* the longest between two looks for the end */
-#define H2C_TAKEN	4u	/* of the enable register: nothing waits for the user's logic */
+#define H2C_TAKEN	4u	/* bit of the enable register: the user's logic has taken all */
 
 /*
- * Returns 1 when all that was submitted is in the card, 0 when not yet; and bytes that have come.
+ * Returns 1 when all submitted data is in the card, else 0; *@received: bytes that have come.
  *
- * LitePCIe's h2c engine, that of the stock endpoint, calls a buffer done when it has asked for the
- * last byte of it. The data is then still on its way, and only the count of bytes received says that
- * it has come. A card whose buffers are done when their data is there says so in its table.
+ * LitePCIe's h2c engine counts a buffer as done when it has requested the last byte. The data may
+ * then still be on its way, and only the card's count of received bytes shows that it has come. The
+ * capability table says whether a card counts in this way (h2c_in_flight).
  */
 static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *received)
 {
@@ -29,7 +32,7 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 
 	if (dev->map.h2c_in_flight)
 		rc = litepcie_engine_received(dev, received);
-	/* Also for what it counts beside. */
+	/* Brings ring.hw and the counts of the run up to date, too. */
 	if (rc == 0)
 		rc = dev->notices.records ? dev->backend->channel->poll(dev) :
 					    litepcie_engine_look(dev);
@@ -46,7 +49,21 @@ static int look_for_bytes(struct litepcie *dev, uint64_t wanted, uint64_t *recei
 	return 1;
 }
 
-/* Wait until the user's logic has taken what the card has: a stop would drop it. */
+/* -ETIMEDOUT with a sentence: this text, and that of litepcie_diagnose(). */
+__attribute__((format(printf, 2, 3)))
+static int late(struct litepcie *dev, const char *format, ...)
+{
+	char what[96], why[LITEPCIE_WHY_SIZE - sizeof(what)];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(what, sizeof(what), format, args);
+	va_end(args);
+	litepcie_diagnose_held(dev, LITEPCIE_H2C, why, sizeof(why));
+	return litepcie_fail(dev, -ETIMEDOUT, "%s. %s", what, why);
+}
+
+/* Wait until the user's logic has taken the data in the card, which a stop would drop. */
 static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms)
 {
 	unsigned int stops = dev->stops;
@@ -58,8 +75,8 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 		if (rc < 0 || state & H2C_TAKEN)
 			break;
 		if (deadline - litepcie_now_ms() <= 0)
-			return litepcie_fail(dev, -ETIMEDOUT, "the card has all data, but its logic "
-					     "has not taken it within %d ms", timeout_ms);
+			return late(dev, "the card has all data, but its logic has not taken it "
+				    "within %d ms", timeout_ms);
 		rc = litepcie_wait_for(dev, LITEPCIE_H2C, litepcie_count(&dev->h2c.hw), 1);
 		if (rc < 0 || dev->stops != stops)
 			break;
@@ -68,8 +85,8 @@ static int wait_for_logic(struct litepcie *dev, int64_t deadline, int timeout_ms
 }
 
 /*
- * The last buffer need not raise an interrupt, so the sleeps are short, and longer only as the wait
- * itself is. What the card does until then is no reason to wake up.
+ * The last buffer may raise no interrupt, so the sleeps are short. They double up to DRAIN_STEP_MS,
+ * so that a long wait does not look often.
  */
 static int sleep_for_end(struct litepcie *dev, int64_t deadline, int *step_ms)
 {
@@ -94,9 +111,9 @@ static int drain(struct litepcie *dev, int timeout_ms)
 		if (rc)
 			return rc < 0 ? rc : wait_for_logic(dev, deadline, timeout_ms);
 		if (deadline - litepcie_now_ms() <= 0)
-			return litepcie_fail(dev, -ETIMEDOUT, "the card received %llu of %llu "
-					     "bytes within %d ms", (unsigned long long)received,
-					     (unsigned long long)wanted, timeout_ms);
+			return late(dev, "the card received %llu of %llu bytes within %d ms",
+				    (unsigned long long)received, (unsigned long long)wanted,
+				    timeout_ms);
 		rc = sleep_for_end(dev, deadline, &step_ms);
 	}
 	return rc;

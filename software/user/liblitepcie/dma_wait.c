@@ -5,8 +5,9 @@
  */
 
 /*
- * Waiting for the card, and telling it of what has been held back. Of all threads that wait one
- * sleeps, and tells the others when it has news.
+ * Waiting for the card, and handing over buffers that are kept back for a batch. Where both
+ * directions share an interrupt, one of the waiting threads sleeps, and wakes the others when it
+ * has news.
  */
 #include <errno.h>
 #include <time.h>
@@ -14,7 +15,7 @@
 #include "engine.h"
 #include "ring.h"
 
-#define GLANCES	16u	/* with news, from one sleep to the next */
+#define GLANCES	16u	/* waits that end by a look at memory, before one that also sleeps */
 
 int litepcie_check_active(struct litepcie *dev, unsigned int directions)
 {
@@ -32,8 +33,8 @@ static uint64_t finished(const struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Tell the card of what has been held back, unless another thread has stopped the direction
- * meanwhile: its table is empty then and must stay so. The lock is held.
+ * Hand over the buffers that are kept back, unless another thread has stopped the direction
+ * meanwhile: the card's table is then empty and must stay so. The lock is held.
  */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 {
@@ -54,9 +55,9 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions)
 }
 
 /*
- * Before a sleep only what the card would run out of: with half a ring to go on with it makes
- * progress, which ends the sleep. Telling it of less than a batch each time would make every batch
- * a short one, and each end of a short one is an interrupt.
+ * Before a sleep, hand over buffers of a direction in which the card has less than half a ring.
+ * With more than that it makes progress, which ends the sleep. If each wait handed over less than a
+ * batch, all batches would be short, and the end of a short batch raises an interrupt.
  */
 static int hand_over_early(struct litepcie *dev, unsigned int directions)
 {
@@ -80,7 +81,7 @@ int litepcie_dma_flush(struct litepcie *dev, unsigned int directions)
 	return litepcie_unlock(dev, litepcie_hand_over(dev, directions));
 }
 
-/* Another thread sleeps for all; it tells when it has news. Returns 1 then, 0 after @timeout_ms. */
+/* Wait until the thread that sleeps for all has news. Returns 1 then, 0 after @timeout_ms. */
 static int follow(struct litepcie *dev, int timeout_ms)
 {
 	struct timespec until;
@@ -115,10 +116,10 @@ int litepcie_stopped(struct litepcie *dev)
 }
 
 /*
- * What a card with records has done stands in memory: a look there saves the sleep. Now and then the
- * sleep is not saved, though it takes no time: it also counts interrupts, and hears that the card
- * must be given back. A program with the descriptor of litepcie_dma_fd() is promised that a wait
- * takes what that tells of, which the sleep does.
+ * The progress of a card with records stands in memory, so a look there can save the sleep. After
+ * each GLANCES of such looks there is a sleep of no time all the same, since it also counts
+ * interrupts and notices that the kernel wants the card back. After litepcie_dma_fd() there is
+ * always a sleep, since that call promises that a wait clears the descriptor.
  */
 static int glance(struct litepcie *dev, unsigned int directions, uint64_t before)
 {
@@ -131,9 +132,10 @@ static int glance(struct litepcie *dev, unsigned int directions, uint64_t before
 }
 
 /*
- * Sleep first: an interrupt that came earlier is still there, and asking a card costs it time.
- * The sleep is cut into slices, and the card's count is read after each: an interrupt that was lost
- * costs a slice, not the run, and so does a stop by another thread. The lock is held.
+ * Sleep before the card is asked: an interrupt that came earlier ends the sleep at once, and a
+ * register read costs the card time. The sleep is cut into slices, and the card's count is read
+ * after each. So a lost interrupt, or a stop by another thread, delays this by one slice at most.
+ * The lock is held.
  */
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms)
@@ -157,7 +159,7 @@ int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t be
 		if (dev->stops != stops)
 			return litepcie_stopped(dev);
 		if (rc >= 0 && finished(dev, directions) != before) {
-			dev->stats.woken_by_timeout += !rc;
+			dev->stats.woken_by_timeout += !rc && !dev->poll_us;
 			return 1;
 		}
 		if (!slice)
@@ -173,7 +175,7 @@ int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout
 						      timeout_ms));
 }
 
-/* For one direction that has nothing to offer: what came since that was found is news, too. */
+/* @known is the count of the caller's look: buffers that were finished since then end the wait. */
 int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
 		       int timeout_ms)
 {

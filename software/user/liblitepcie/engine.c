@@ -14,9 +14,9 @@
 #include "layout.h"
 #include "ring.h"
 
-#define INTERRUPT_EVERY		32u	/* buffers, as LitePCIe's driver */
+#define INTERRUPT_EVERY		32u	/* buffers, as in LitePCIe's driver */
 #define COUNTERS_SNAPSHOT	(1u << LITEPCIE_PCIE_COUNTERS_CONTROL_SNAPSHOT_OFFSET)
-#define INTERRUPT_GRACE_MS	500	/* for an interrupt that is due */
+#define INTERRUPT_GRACE_MS	500	/* an interrupt that is later than this is lost */
 
 /* Rings --------------------------------------------------------------------------------------- */
 
@@ -32,10 +32,13 @@ void litepcie_engine_free(struct litepcie *dev)
 
 int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
+	const struct litepcie_channel *channel = dev->backend->channel;
 	int rc;
 
 	litepcie_engine_free(dev);
-	rc = dev->backend->channel->setup(dev, size, count);
+	rc = channel->check ? channel->check(dev) : 0;
+	if (rc == 0 && channel->setup)
+		rc = channel->setup(dev, size, count);
 	if (rc < 0)
 		return rc;
 	dev->h2c_table.asks = calloc(count, sizeof(bool));
@@ -59,7 +62,7 @@ static int ensure_rings(struct litepcie *dev)
 	return litepcie_engine_setup(dev, dev->buffer_size, dev->buffer_count);
 }
 
-/* Empty, as after a flush; where the ring is and the room for `asks` stay. */
+/* Empty the table, as after a flush of the card's; the ring and the memory of `asks` stay. */
 static void reset_table(struct litepcie_table *table, bool silent)
 {
 	*table = (struct litepcie_table) {
@@ -71,8 +74,7 @@ static void reset_table(struct litepcie_table *table, bool silent)
 
 /*
  * Give the card @count buffers more. Every interrupt_every'th asks for an interrupt, and so does
- * number @last. The table has one entry for each buffer and keeps that of a buffer until it is done,
- * so it cannot overflow.
+ * number @last. The card's table has an entry for each buffer of the ring, so it cannot overflow.
  */
 static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t count, uint64_t last)
 {
@@ -94,7 +96,7 @@ static int post(struct litepcie *dev, struct litepcie_table *table, uint64_t cou
 	return dev->backend->channel->post(dev, table, first, count);
 }
 
-/* Everything that was given back and is still below the limit of the run. */
+/* Give the card all c2h buffers up to one ring beyond @released, within the limit of the run. */
 static int post_c2h(struct litepcie *dev, uint64_t released)
 {
 	uint64_t end = released + dev->buffer_count, last = UINT64_MAX;
@@ -107,7 +109,7 @@ static int post_c2h(struct litepcie *dev, uint64_t released)
 	return post(dev, &dev->c2h_table, end - dev->c2h_table.posted, last);
 }
 
-/* Until the first that is shorter no length is kept. */
+/* The first short buffer of a run: from now on the length of each buffer is kept. */
 static void begin_lengths(struct litepcie *dev)
 {
 	struct litepcie_table *table = &dev->h2c_table;
@@ -122,7 +124,7 @@ static void begin_lengths(struct litepcie *dev)
 	dev->h2c.uneven = true;
 }
 
-/* Another thread may have stopped the run meanwhile: then nobody looks at what is written here. */
+/* If another thread has stopped the run meanwhile, the values written here are not used. */
 void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes)
 {
 	if (!dev->h2c.uneven)
@@ -131,7 +133,7 @@ void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t 
 	dev->h2c.spared += dev->buffer_size - bytes;
 }
 
-/* Those of buffers that the card gets now. The next time they are whole, unless somebody says so. */
+/* Move the lengths of buffers that the card gets now to @lengths; the next ones are whole again. */
 static void take_lengths(struct litepcie *dev, uint32_t *lengths, uint64_t first, uint64_t end)
 {
 	uint64_t mask = dev->buffer_count - 1;
@@ -159,7 +161,7 @@ int litepcie_engine_c2h_release(struct litepcie *dev)
 	return post_c2h(dev, dev->c2h.sw);
 }
 
-/* A short batch may be the last for a while, so its end is announced. */
+/* A short batch may be the last for a while, so its last buffer raises an interrupt. */
 int litepcie_engine_h2c_submit(struct litepcie *dev)
 {
 	uint64_t end = dev->h2c.sw, count = end - dev->h2c_table.posted;
@@ -182,15 +184,16 @@ void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *tab
 }
 
 /*
- * The poll() that follows finds all that a card with records has done. Only one that has been silent
- * for a while is asked whether it is still there.
+ * After a sleep without an interrupt. The poll() that follows finds the progress of a card with
+ * records in memory. Its registers are read only when it has made none for a while, to see whether
+ * it is still there.
  */
 static int look_if_silent(struct litepcie *dev)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
 	int64_t now;
 
-	if (!channel->look)
+	if (!channel->look || (dev->poll_us && !dev->notices.records))
 		return 0;
 	if (!dev->notices.records)
 		return channel->look(dev);
@@ -230,21 +233,21 @@ int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes)
 /* Interrupts ---------------------------------------------------------------------------------- */
 
 /*
- * Two directions may share one interrupt, so of both only the larger number must have come. Where one
- * speaks for both, or runs alone, every single interrupt that is lost is noticed.
+ * The fewest interrupts that must have come. Two directions may share one interrupt, so that is the
+ * larger of their numbers. If only one direction asks for interrupts, each lost one is noticed.
  */
 static int64_t interrupts_due(const struct litepcie *dev)
 {
 	uint64_t h2c = dev->h2c_table.asked, c2h = dev->c2h_table.asked;
 
-	/* Where the card tells in memory one interrupt of h2c may be for several buffers. */
+	/* On a card with records one interrupt of h2c may stand for several buffers. */
 	return (int64_t)(h2c > c2h && !dev->notices.records ? h2c : c2h);
 }
 
 /*
- * The time was over. If a descriptor that asks for an interrupt has run since the last one, and
- * nothing comes in a while more, that interrupt was lost, also where interrupts may be shared. One
- * that came just now may have been its own.
+ * A sleep has ended without an interrupt. If since the last interrupt a descriptor has run that
+ * asks for one, and none comes within INTERRUPT_GRACE_MS, an interrupt was lost. If one comes just
+ * now, it may be that of the descriptor, and nothing was lost.
  */
 static int look_for_lost(struct litepcie *dev)
 {
@@ -268,7 +271,8 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 	const struct litepcie_channel *channel = dev->backend->channel;
 	int error = 0, rc = channel->sleep(dev, directions, timeout_ms);
 
-	if (rc == 0 && timeout_ms >= (dev->notices.records ? LITEPCIE_WAIT_SLICE_MS : 1))
+	if (rc == 0 && !dev->poll_us &&
+	    timeout_ms >= (dev->notices.records ? LITEPCIE_WAIT_SLICE_MS : 1))
 		rc = look_for_lost(dev);
 	else if (rc == 0)
 		rc = look_if_silent(dev);
@@ -278,16 +282,26 @@ int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int time
 }
 
 /*
- * Take in what came; what has not after the grace is lost. Where interrupts merge, fewer than were
- * asked for prove nothing, and only look_for_lost() tells: on a card with records those of h2c do,
- * and those of packets, which may end within the time that a message takes.
+ * Whether each interrupt of this run can be counted. Two that are due within the time of one message
+ * merge, and the card then sends fewer than were asked for. On a card with records that happens to
+ * h2c, to packets, and where each buffer of c2h asks for one. look_for_lost() finds a lost
+ * interrupt there.
  */
+static bool interrupts_can_be_counted(const struct litepcie *dev)
+{
+	if (dev->backend->merges || dev->adaptive)
+		return false;
+	return !dev->notices.records ||
+	       (dev->c2h.active && !dev->packets && dev->interrupt_every > 1);
+}
+
+/* Wait for the interrupts that are under way. Those that have not come after the grace are lost. */
 static int settle_interrupts(struct litepcie *dev)
 {
 	int64_t due = interrupts_due(dev), deadline = litepcie_deadline(INTERRUPT_GRACE_MS);
 	int rc = dev->backend->sleep(dev, 0);
 
-	if (dev->backend->merges || (dev->notices.records && (!dev->c2h.active || dev->packets))) {
+	if (!interrupts_can_be_counted(dev)) {
 		dev->stats.interrupts_expected = -1;
 		return rc < 0 ? rc : 0;
 	}
@@ -307,31 +321,37 @@ static int settle_interrupts(struct litepcie *dev)
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-/* A ring with one interrupt a round would come to rest before each. */
+/* By default there are two interrupts a round at least: with one the ring would run empty first. */
 void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	unsigned int count = dev->buffer_count, every = config->interrupt_every;
 
+	/* Adaptive: buffers done while interrupts are off raise none, so the next one must. */
+	if (config->adaptive)
+		every = 1;
 	if (!every)
 		every = count / 2 < INTERRUPT_EVERY ? count / 2 : INTERRUPT_EVERY;
 	dev->interrupt_every = every < count ? every : count;
 	dev->c2h_limit = config->c2h_limit;
 	dev->packets = config->packets;
 	dev->flush_us = config->flush_us;
+	dev->poll_us = config->poll_us;
+	dev->adaptive = config->adaptive;
 	dev->silent_ms = 0;
 	dev->watched = false;
 }
 
-/* The card is quiet since it was opened, or since the last stop. */
+/* The card is at rest: it was made so when it was opened, and by each stop. */
 int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config)
 {
 	const struct litepcie_channel *channel = dev->backend->channel;
+	bool silent = dev->poll_us && !dev->adaptive;
 	int rc = ensure_rings(dev);
 
 	if (rc < 0)
 		return rc;
-	reset_table(&dev->h2c_table, config->loopback && channel->shared);
-	reset_table(&dev->c2h_table, false);
+	reset_table(&dev->h2c_table, silent || (config->loopback && channel->shared));
+	reset_table(&dev->c2h_table, silent);
 	if (dev->map.h2c_in_flight)
 		rc = received_bytes(dev, &dev->received_before);
 	if (rc == 0)
@@ -341,7 +361,7 @@ int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config
 	return rc < 0 ? rc : channel->run(dev);
 }
 
-/* A card that has gone said so already, and whatever it still had to do has ended with it. */
+/* A card that has gone needs no stop, and an earlier call has returned that error. */
 int litepcie_engine_stop(struct litepcie *dev)
 {
 	int settled, rc;

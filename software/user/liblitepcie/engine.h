@@ -6,46 +6,49 @@
 
 /*
  * A run of the DMA, the same on every back end: which buffers the card gets and which of them raise
- * an interrupt, waits, interrupts that were lost, start and stop. The card only ever has descriptors
- * of buffers that the software has filled (h2c) or emptied (c2h), so nothing is overrun, however slow
- * the software is. The lock is held.
+ * an interrupt, waits, interrupts that were lost, start and stop. The card only ever has
+ * descriptors of buffers that the software has filled (h2c) or emptied (c2h), so nothing is
+ * overrun, however slow the software is. These functions are called with dev->lock held.
  */
 #ifndef LITEPCIE_ENGINE_H
 #define LITEPCIE_ENGINE_H
 
 #include "backend.h"
 
-/* Rings of this shape; undone by the next one or by engine_free(), which leaves memory alone. */
+/* Make rings of this shape. The next call, or litepcie_engine_free(), frees the old tables. */
 int litepcie_engine_setup(struct litepcie *dev, size_t size, unsigned int count);
 void litepcie_engine_free(struct litepcie *dev);
 
-/* What a run is to be, from before its directions are taken. */
+/* Take over the settings of a run, before its directions are taken. */
 void litepcie_engine_configure(struct litepcie *dev, const struct litepcie_dma_config *config);
 
 /* Start c2h and get h2c ready; the directions are taken. */
 int litepcie_engine_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 int litepcie_engine_stop(struct litepcie *dev);
 
-/* Tell the card how far ring.sw is. */
+/* Give the card the buffers up to ring.sw: released ones (c2h), submitted ones (h2c). */
 int litepcie_engine_c2h_release(struct litepcie *dev);
 int litepcie_engine_h2c_submit(struct litepcie *dev);
 
-/* What h2c buffer @number is to send, not all of it; for its thread, right before it is submitted. */
+/*
+ * h2c buffer @number sends only its first @bytes. Called by the thread of h2c without the lock,
+ * right before it submits the buffer.
+ */
 void litepcie_engine_h2c_length(struct litepcie *dev, uint64_t number, uint32_t bytes);
 
-/* Bytes of h2c buffers @first to @end, the last one not included; the card has been given all. */
+/* Bytes of h2c buffers @first to @end, without @end; all of them have been given to the card. */
 uint64_t litepcie_engine_h2c_bytes(const struct litepcie *dev, uint64_t first, uint64_t end);
 
 /* Bring ring.hw of the active directions up to date by asking the card. */
 int litepcie_engine_look(struct litepcie *dev);
 
-/* Of a direction @done descriptors have been executed, of those that the card was given. */
+/* Take over that the card has executed @done descriptors since the start. */
 void litepcie_engine_done(const struct litepcie *dev, struct litepcie_table *table, uint64_t done);
 
 /* Bytes that have come back to the card's reads since the start. */
 int litepcie_engine_received(struct litepcie *dev, uint64_t *bytes);
 
-/* Sleep until an interrupt: 1, or until the time is over and nothing was lost: 0. */
+/* Sleep until an interrupt. Returns 1, or 0 when the time is over; counts lost interrupts. */
 int litepcie_engine_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 #endif /* LITEPCIE_ENGINE_H */

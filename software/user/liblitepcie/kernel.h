@@ -6,8 +6,8 @@
 
 /*
  * The inside of the "kernel" back end: backend_kernel.c opens the device and makes accesses,
- * kernel_bar.c maps the BARs, kernel_ring.c the rings, which kernel_dma.c runs; kernel_wait.c sleeps,
- * kernel_users.c names other programs, and sysfs.c finds what only sysfs tells.
+ * kernel_bar.c maps the BARs, kernel_ring.c the rings, which kernel_dma.c runs; kernel_wait.c
+ * sleeps, kernel_users.c names other programs, and sysfs.c finds what only sysfs tells.
  */
 #ifndef LITEPCIE_KERNEL_H
 #define LITEPCIE_KERNEL_H
@@ -20,15 +20,15 @@
 struct kernel {
 	int			fd;
 	struct litepcie_window	bar[LITEPCIE_BARS];		/* base NULL: not mapped */
-	bool			*read_only[LITEPCIE_BARS];	/* pages; NULL: none */
-	char			bar_why[LITEPCIE_WHY_SIZE];	/* why not BAR0 */
+	bool			*read_only[LITEPCIE_BARS];	/* for each page; NULL: no page is */
+	char			bar_why[LITEPCIE_WHY_SIZE];	/* why a BAR or page is not mapped */
 	unsigned int		minor;
-	bool			held;		/* Lanebox's driver: it holds streams */
-	const struct litepcie_status *status;	/* its page; NULL: none */
-	struct litepcie_index	*index;		/* this file's */
-	int			event;		/* eventfd for programs, or -1 */
-	int			user;		/* eventfd of the user's logic, or -1 */
-	int64_t			interrupts_before;	/* -1: nothing runs */
+	bool			held;		/* Lanebox's driver, which has held runs */
+	const struct litepcie_status *status;	/* the driver's status page; NULL: none */
+	struct litepcie_index	*index;		/* this open file's index page */
+	int			event;		/* eventfd of litepcie_dma_fd(), or -1 */
+	int			user;		/* eventfd of the user's interrupt, or -1 */
+	int64_t			interrupts_before;	/* count at the start; -1: nothing runs */
 };
 
 static inline struct kernel *kernel_of(const struct litepcie *dev)
@@ -46,7 +46,7 @@ void sysfs_map_bar(struct kernel *kernel, unsigned int minor);
 void kernel_map_bars(struct litepcie *dev);
 void kernel_unmap_bars(struct litepcie *dev);
 
-/* Whether there is a mapping of this place that may be written to. */
+/* Is @offset of the BAR mapped for writing? */
 bool kernel_bar_writable(const struct kernel *kernel, unsigned int bar, uint64_t offset);
 
 /* Function-level reset through the kernel, which takes the driver along. */
@@ -58,19 +58,19 @@ int64_t sysfs_interrupts(struct litepcie *dev);
 /* Which programs have the device open, as part of a sentence. */
 void kernel_users(struct litepcie *dev, char *text, size_t size);
 
-/* What of the DMA is there without owning a direction. */
+/* Map the status page, the index page and the records, for which no direction need be owned. */
 int kernel_dma_map(struct litepcie *dev);
 void kernel_dma_unmap(struct litepcie *dev);
 
-/* 0, or -EOPNOTSUPP with a sentence: the driver cannot hold a stream. */
+/* 0, or -EOPNOTSUPP with a sentence: the driver has no held runs. */
 int kernel_check_held(struct litepcie *dev);
 
 /* Take the active directions, with rings of this handle's shape; give them up. */
 int kernel_take(struct litepcie *dev);
 int kernel_give(struct litepcie *dev);
-int kernel_setup(struct litepcie *dev, size_t size, unsigned int count);
+int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring);
 
-/* As in struct litepcie_channel; and the back end's sleep(), by the driver's counts. */
+/* Functions of struct litepcie_channel; kernel_sleep() is the back end's sleep(). */
 int kernel_look(struct litepcie *dev);
 int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 int kernel_event_fd(struct litepcie *dev);

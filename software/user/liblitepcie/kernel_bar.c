@@ -8,9 +8,10 @@
  * The BARs of the "kernel" back end. Lanebox's driver maps them itself, memory write-combining;
  * with LitePCIe's there is sysfs, for BAR0.
  *
- * What could make the card write to foreign memory takes CAP_SYS_RAWIO. To a user without it the
- * driver maps a whole BAR for reading, and for writing those pages in which everything is a user's.
- * Which these are is asked of the driver: it decides by the card's capability table.
+ * Registers that could make the card write to any memory need CAP_SYS_RAWIO. For a user without it
+ * the driver maps a whole BAR to read, and only those pages to write in which every byte may be
+ * written. The driver decides that by the card's capability table, so the library finds out by
+ * trying.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -122,7 +123,7 @@ void kernel_map_bars(struct litepcie *dev)
 	if (dev->bar_size[0])
 		return;
 	sysfs_map_bar(kernel, kernel->minor);
-	/* The driver knows no bounds of its own: so far every gateware reaches. */
+	/* LitePCIe's driver does not tell the BAR's size: take what every gateware has at least. */
 	dev->bar_size[0] = kernel->bar[0].base ? kernel->bar[0].size :
 						 LITEPCIE_CAP_OFFSET + LITEPCIE_CAP_SIZE;
 }

@@ -5,9 +5,9 @@
  */
 
 /*
- * The channel of the "kernel" back end: held runs of Lanebox's driver. ADVANCE hands buffers over, a
- * batch in one call; counts and errors are in the status page, and records of c2h in a ring beside
- * it, which takes no call. A card with records writes its counts there itself.
+ * The channel of the "kernel" back end: held runs of Lanebox's driver. ADVANCE hands over a batch
+ * of buffers in one call. Counts and errors are read from the status page, and records of c2h from
+ * a mapped ring, both without a call. A card with records writes its counts to the page itself.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +38,7 @@ static int stopped_by(struct litepcie *dev, unsigned int way, int error)
 			     "again", dev->name, names[way]);
 }
 
-/* All buffers below @done are the user's again. */
+/* The card is done with all buffers below @done. */
 static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 {
 	struct litepcie_table *table = way == LITEPCIE_WAY_H2C ? &dev->h2c_table : &dev->c2h_table;
@@ -54,7 +54,7 @@ static int advance_to(struct litepcie *dev, unsigned int way, uint64_t done)
 	return 0;
 }
 
-/* The records of c2h tell of more than the count, or, of a run that was stopped meanwhile, as much. */
+/* c2h records are newer than the count, so they are used in place of it if the card writes them. */
 static bool has_records(const struct litepcie *dev, unsigned int way)
 {
 	return way == LITEPCIE_WAY_C2H && dev->notices.records;
@@ -66,7 +66,7 @@ static int poll_way(struct litepcie *dev, unsigned int way)
 	uint64_t done = __atomic_load_n(&status->buffers, __ATOMIC_ACQUIRE);
 	int error = __atomic_load_n(&status->error, __ATOMIC_ACQUIRE);
 
-	/* The count was read first: that of a run which has ended since then is not believed. */
+	/* The count was read before the state, so a count of a run that has ended is not used. */
 	if (error || __atomic_load_n(&status->run, __ATOMIC_ACQUIRE) != LITEPCIE_RUN_HELD)
 		return stopped_by(dev, way, error);
 	return has_records(dev, way) ? litepcie_notices_c2h(dev) : advance_to(dev, way, done);
@@ -91,7 +91,7 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 
 	if (!ring_of(dev, way)->active)
 		return rc;
-	/* While a card is reset the driver answers no more than an error. */
+	/* While the card is reset the call fails, which means that the run has ended. */
 	if (rc == -EIO || rc == -ENODEV)
 		return stopped_by(dev, way, rc);
 	if (rc < 0)
@@ -102,7 +102,7 @@ static int ask_way(struct litepcie *dev, unsigned int way)
 				       advance_to(dev, way, counts.hardware);
 }
 
-/* The card itself, by way of the driver; if nothing runs, whether it is there. */
+/* Ask the card through the driver; if nothing runs, only find out whether the card is there. */
 int kernel_look(struct litepcie *dev)
 {
 	int rc = 0;
@@ -169,7 +169,7 @@ static int kernel_post(struct litepcie *dev, struct litepcie_table *table, uint6
 	const uint32_t *lengths = table->lengths;
 	int rc = 0;
 
-	/* Lengths are those of the ring, so there is a second part behind its end. */
+	/* Lengths are by place in the ring, so buffers behind its end need a second call. */
 	if (lengths && count > round) {
 		rc = advance(dev, way, round, lengths + slot, false);
 		count -= round;
@@ -187,7 +187,7 @@ static int set_loopback(struct litepcie *dev, bool enable)
 	return kernel_ioctl(dev, LITEPCIE_IOCTL_DMA, &loopback, "DMA loopback");
 }
 
-/* A driver that does not know the call has whole buffers, which needs no call. */
+/* Without packets a driver that does not know the call does the same without it. */
 static int set_packets(struct litepcie *dev, unsigned int way)
 {
 	struct litepcie_packets packets = {
@@ -222,7 +222,7 @@ static int kernel_start(struct litepcie *dev, bool loopback)
 	return rc < 0 ? rc : set_loopback(dev, loopback);
 }
 
-/* c2h runs since its first buffers were handed over; h2c does without any. */
+/* c2h was started by its first ADVANCE; h2c is started by one without buffers. */
 static int kernel_run(struct litepcie *dev)
 {
 	return dev->h2c.active ? advance(dev, LITEPCIE_WAY_H2C, 0, NULL, false) : 0;
@@ -235,7 +235,7 @@ static int stop_direction(struct litepcie *dev, unsigned long request)
 	return kernel_ioctl(dev, request, &direction, "DMA stop");
 }
 
-/* One that does not stop is no reason to leave the other running. */
+/* If one direction does not stop, the other is stopped all the same. */
 static int kernel_stop(struct litepcie *dev)
 {
 	int h2c = 0, c2h = 0, loopback;
@@ -252,7 +252,7 @@ static int kernel_stop(struct litepcie *dev)
 const struct litepcie_channel litepcie_kernel_channel = {
 	.take = kernel_take,
 	.give = kernel_give,
-	.setup = kernel_setup,
+	.check = kernel_check_held,
 	.start = kernel_start,
 	.run = kernel_run,
 	.stop = kernel_stop,
@@ -261,6 +261,7 @@ const struct litepcie_channel litepcie_kernel_channel = {
 	.look = kernel_look,
 	.sleep = kernel_wait,
 	.event_fd = kernel_event_fd,
+	.export = kernel_export,
 	.user_enable = kernel_user_enable,
 	.user_look = kernel_user_look,
 };

@@ -5,13 +5,13 @@
  */
 
 /*
- * The driver's rings: who has them, their shape, and their memory in this process.
+ * The driver's rings: their owner, their shape, and their memory in this process.
  *
- * A ring belongs to the program that has its direction, so it is mapped at each start and never
- * before: another program may have rings of any shape there, or in its own memory. A handle that is
- * only open looks at registers.
+ * A ring belongs to the program that owns its direction, so it is mapped at each start and not
+ * before. Until then another program may have a ring of another shape.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -36,11 +36,32 @@ static int map_ring(struct litepcie *dev, struct litepcie_ring *ring, uint64_t o
 	if (base == MAP_FAILED)
 		return litepcie_fail(dev, -errno, "%s: the driver's DMA buffers cannot be mapped: "
 				     "%s", dev->name, strerror(errno));
-	ring->memory = litepcie_memory_new(dev, base, size);
+	ring->memory = litepcie_memory_new(dev, base, size, -1, false);
 	if (!ring->memory)
 		return -ENOMEM;
 	ring->base = base;
 	return 0;
+}
+
+static int use_place(struct litepcie *dev, struct litepcie_ring *ring)
+{
+	size_t size = dev->buffer_size * dev->buffer_count;
+
+	ring->memory = litepcie_memory_new(dev, ring->place, size, -1, true);
+	ring->base = ring->memory ? ring->place : NULL;
+	return ring->memory ? 0 : -ENOMEM;
+}
+
+/* The ring as a dma-buf, which keeps it over the end of the run. */
+int kernel_export(struct litepcie *dev, const struct litepcie_ring *ring)
+{
+	struct litepcie_export export = {
+		.way = ring == &dev->h2c ? LITEPCIE_WAY_H2C : LITEPCIE_WAY_C2H,
+		.fd_flags = O_RDWR | O_CLOEXEC,
+	};
+	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_EXPORT, &export, "descriptor of a DMA ring");
+
+	return rc < 0 ? rc : export.fd;
 }
 
 /* A page of the driver's, or NULL with a sentence. */
@@ -55,7 +76,7 @@ static void *map_page(struct litepcie *dev, uint64_t offset, size_t size, int pr
 	return NULL;
 }
 
-/* The driver writes the lines of a card that does not; records come from the card or not at all. */
+/* If the card writes no status lines the driver does. Records are written by the card only. */
 static int map_notices(struct litepcie *dev, const struct litepcie_ring_info *info)
 {
 	const struct litepcie_status *status = kernel_of(dev)->status;
@@ -85,7 +106,7 @@ static int map_counts(struct litepcie *dev)
 	return kernel->index ? map_notices(dev, &info) : -ENOMEM;
 }
 
-/* Both drivers know the first call, and Lanebox's alone knows the second. */
+/* Both drivers know MMAP_DMA_INFO; only Lanebox's knows COUNTS, and so has held runs. */
 int kernel_dma_map(struct litepcie *dev)
 {
 	struct litepcie_counts counts = { .way = LITEPCIE_WAY_C2H };
@@ -127,34 +148,58 @@ int kernel_check_held(struct litepcie *dev)
 
 /* Shape --------------------------------------------------------------------------------------- */
 
-/* The driver takes a shape from a direction's owner, so it gets it at the start. */
-int kernel_setup(struct litepcie *dev, size_t size, unsigned int count)
+static int refused(struct litepcie *dev, const struct litepcie_ring *ring, int rc)
 {
-	(void)size;
-	(void)count;
-	return kernel_check_held(dev);
-}
-
-static int set_shape(struct litepcie *dev, unsigned int way)
-{
-	struct litepcie_ring_setup setup = {
-		.way = way, .buffer_size = (uint32_t)dev->buffer_size,
-		.buffer_count = dev->buffer_count, .buffers_per_interrupt = dev->interrupt_every,
-		.flags = LITEPCIE_RING_INDEXED,
-	};
-	int rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &setup, "shape of a DMA ring");
-
 	if (rc == -ENOMEM)
 		return litepcie_fail(dev, rc, "%s: no memory for %u buffers of %zu bytes, or more "
 				     "than this user may lock (ulimit -l): smaller rings, or a "
 				     "higher limit", dev->name, dev->buffer_count,
 				     dev->buffer_size);
+	if (rc == -EMSGSIZE)
+		return litepcie_fail(dev, rc, "%s: of the ring's place at %p each buffer of %zu bytes "
+				     "must lie in one page: take huge ones (MADV_HUGEPAGE or "
+				     "MAP_HUGETLB) at a multiple of 2 MiB, or buffers of 4096 bytes",
+				     dev->name, ring->place, dev->buffer_size);
+	if (ring->place && rc == -EOPNOTSUPP)
+		return litepcie_fail(dev, rc, "%s: the ring's place at %p is shared memory or a "
+				     "file's, or the card does not reach all memory: take private "
+				     "anonymous memory or hugetlbfs", dev->name, ring->place);
 	return rc;
 }
 
+static uint32_t mode_of(const struct litepcie *dev)
+{
+	if (!dev->poll_us)
+		return LITEPCIE_MODE_INTERRUPT;
+	return dev->adaptive ? LITEPCIE_MODE_ADAPTIVE : LITEPCIE_MODE_POLL;
+}
+
+/* Only the owner of a direction may set its shape, so this is done at each start. */
+static int set_shape(struct litepcie *dev, unsigned int way, const struct litepcie_ring *ring)
+{
+	struct litepcie_ring_memory memory = {
+		.setup = {
+			.way = way, .buffer_size = (uint32_t)dev->buffer_size,
+			.buffer_count = dev->buffer_count,
+			.buffers_per_interrupt = dev->interrupt_every,
+			.flags = LITEPCIE_RING_INDEXED, .mode = mode_of(dev),
+			.interval_us = dev->poll_us,
+		},
+		.address = (uintptr_t)ring->place,
+	};
+	int rc;
+
+	if (ring->place)
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_MEMORY, &memory, "place of a DMA ring");
+	else
+		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_SETUP, &memory.setup,
+				  "shape of a DMA ring");
+	return rc < 0 ? refused(dev, ring, rc) : 0;
+}
+
 /*
- * The ring of a direction that has just become this handle's: it had LitePCIe's until now. The one of
- * the last run goes first, since it counts as locked memory for as long as it is mapped.
+ * Make and map the ring of a direction that this handle has just taken. The ring of the last run is
+ * unmapped first, since it counts as locked memory for as long as it is mapped.
  */
 static int prepare(struct litepcie *dev, unsigned int way, struct litepcie_ring *ring)
 {
@@ -162,7 +207,9 @@ static int prepare(struct litepcie *dev, unsigned int way, struct litepcie_ring 
 	int rc;
 
 	unmap_ring(ring);
-	rc = set_shape(dev, way);
+	rc = set_shape(dev, way, ring);
+	if (rc == 0 && ring->place)
+		return use_place(dev, ring);
 	if (rc == 0)
 		rc = kernel_ioctl(dev, LITEPCIE_IOCTL_RING_INFO, &info, "place of a DMA ring");
 	return rc < 0 ? rc : map_ring(dev, ring, info.ring_offset, info.ring_bytes);
@@ -212,7 +259,7 @@ int kernel_take(struct litepcie *dev)
 		return rc;
 	if ((dev->h2c.active && !lock.dma_reader_status) ||
 	    (dev->c2h.active && !lock.dma_writer_status)) {
-		/* Give back the one that was taken, and only that: it is this user's. */
+		/* Give back the direction that was taken; the other one is another program's. */
 		struct litepcie_ioctl_lock release = {
 			.dma_reader_release = dev->h2c.active && lock.dma_reader_status,
 			.dma_writer_release = dev->c2h.active && lock.dma_writer_status,

@@ -5,8 +5,8 @@
  */
 
 /*
- * Programs that have the device open, by /proc. The driver does not say which of them has a
- * direction, and a process of another user shows its files to root only.
+ * Programs that have the device open, from /proc. The driver does not say which of them owns a
+ * direction. Only root can see the files of another user's processes.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -68,7 +68,7 @@ void kernel_users(struct litepcie *dev, char *text, size_t size)
 	if (fstat(kernel_of(dev)->fd, &st) < 0)
 		st.st_rdev = 0;
 	while (processes && found < MOST && (entry = readdir(processes))) {
-		/* Of this very process one descriptor is the handle's own. */
+		/* This process counts only if it has a descriptor beside that of this handle. */
 		bool own = isdigit((unsigned char)entry->d_name[0]) &&
 			   atoi(entry->d_name) == (int)getpid();
 

@@ -19,9 +19,9 @@
 /* Buffers ------------------------------------------------------------------------------------- */
 
 /*
- * poll() wakes where a direction is further than its word in the index page says. So the words are
- * set such that this means news: more than what is known now. The word of a direction that another
- * thread sleeps for stays: it may know less.
+ * The driver's poll() wakes when a direction is further than its word in the index page. So set the
+ * words to the counts that are known now. The word of a direction that is not waited for stays,
+ * since another thread may sleep for it and know less.
  */
 static void ask_for_news(struct litepcie *dev, unsigned int directions)
 {
@@ -35,7 +35,7 @@ static void ask_for_news(struct litepcie *dev, unsigned int directions)
 				 dev->h2c.hw + dev->buffer_count - 1, __ATOMIC_RELEASE);
 }
 
-/* The page may have them already, or that the run has ended; either is found by the next look. */
+/* Does the status page show progress, or the end of the run? The next look takes it over. */
 static bool has_news(struct litepcie *dev, unsigned int way, uint64_t known)
 {
 	const struct litepcie_status_way *status = &kernel_of(dev)->status->way[way];
@@ -68,10 +68,10 @@ int kernel_wait(struct litepcie *dev, unsigned int directions, int timeout_ms)
 	if (rc < 0)
 		return litepcie_fail(dev, -error, "the wait for an interrupt: %s", strerror(error));
 	if (!directions && rc)
-		kernel_user_look(dev);	/* or another thread was told first */
+		kernel_user_look(dev);	/* finds nothing if another thread was first */
 	if (!(fd.revents & (POLLERR | POLLHUP)))
 		return rc;
-	/* A run that has ended, or a card that has gone, wakes for ever: the driver says which. */
+	/* poll() always wakes after the end of a run, or of the card: ask the driver which. */
 	error = kernel_look(dev);
 	return error < 0 ? error : rc;
 }
@@ -86,7 +86,7 @@ static int watch(struct litepcie *dev, unsigned int way, int fd)
 			    way == LITEPCIE_EVENT_USER ? "the user's interrupt" : "DMA event");
 }
 
-/* Make it if it is not there yet. */
+/* Make the eventfd, if it does not exist yet. */
 static int open_event(struct litepcie *dev, int *fd)
 {
 	if (*fd < 0)
@@ -116,7 +116,7 @@ int kernel_event_fd(struct litepcie *dev)
 	return rc < 0 ? rc : kernel->event;
 }
 
-/* Done before each look at the counts: what comes later makes it readable again. */
+/* Called before each look at the counts: later progress makes the eventfd readable again. */
 void kernel_clear_event(struct litepcie *dev)
 {
 	take_event(kernel_of(dev)->event);
@@ -132,7 +132,7 @@ int kernel_user_enable(struct litepcie *dev, bool on)
 	if (rc == 0)
 		rc = open_event(dev, &kernel->user);
 	if (rc == 0)
-		take_event(kernel->user);	/* what was raised before is not meant */
+		take_event(kernel->user);	/* forget an interrupt that was raised before */
 	if (rc == 0 && (on || dev->user_enabled))
 		rc = watch(dev, LITEPCIE_EVENT_USER, on ? kernel->user : -1);
 	dev->user_enabled = rc == 0 && on;

@@ -117,7 +117,18 @@
 	R(LITEPCIE_BLOCK_RECORDS, 0x00c, 2, true, "pcie_notices#_writer_status_base") \
 	R(LITEPCIE_BLOCK_RECORDS, 0x014, 2, true, "pcie_notices#_reader_status_base") \
 	R(LITEPCIE_BLOCK_RECORDS, 0x01c, 1, true, "pcie_notices#_writer_flush") \
-	R(LITEPCIE_BLOCK_RECORDS, 0x020, 1, true, "pcie_notices#_control")
+	R(LITEPCIE_BLOCK_RECORDS, 0x020, 1, true, "pcie_notices#_control") \
+	R(LITEPCIE_BLOCK_SLOT, 0x000, 1, false, "slot_now") \
+	R(LITEPCIE_BLOCK_SLOT, 0x004, 1, false, "slot_state") \
+	R(LITEPCIE_BLOCK_SLOT, 0x008, 2, false, "slot_time") \
+	R(LITEPCIE_BLOCK_SLOT, 0x010, 2, false, "slot_h2c_since") \
+	R(LITEPCIE_BLOCK_SLOT, 0x018, 2, false, "slot_h2c_beats") \
+	R(LITEPCIE_BLOCK_SLOT, 0x020, 2, false, "slot_h2c_packets") \
+	R(LITEPCIE_BLOCK_SLOT, 0x028, 2, false, "slot_h2c_stalls") \
+	R(LITEPCIE_BLOCK_SLOT, 0x030, 2, false, "slot_c2h_since") \
+	R(LITEPCIE_BLOCK_SLOT, 0x038, 2, false, "slot_c2h_beats") \
+	R(LITEPCIE_BLOCK_SLOT, 0x040, 2, false, "slot_c2h_packets") \
+	R(LITEPCIE_BLOCK_SLOT, 0x048, 2, false, "slot_c2h_stalls")
 
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_OFFSET             0
 #define LITEPCIE_PCIE_PHY_LINK_STATUS_STATUS_SIZE               1

@@ -20,7 +20,7 @@ BLOCKS = {
     "control": "ctrl", "endpoint": "pcie_phy", "interrupts": "pcie_msi", "dma": "pcie_dma#",
     "device_time": "device_time", "counters": "pcie_counters", "pattern": "pattern",
     "transactions": "pcie_endpoint", "mmio": "mmio", "stamps": "stamps",
-    "records": "pcie_notices#",
+    "records": "pcie_notices#", "slot": "slot",
 }
 FIELDS = ("pcie_phy_link_status", "pcie_counters_control", "pattern_control")
 

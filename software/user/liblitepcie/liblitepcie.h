@@ -7,40 +7,41 @@
 /*
  * liblitepcie: registers, MMIO and DMA of one Lanebox card.
  *
- * The same calls reach a card through Lanebox's kernel driver, through VFIO without any module of its
- * own, or, without a machine around it, the simulated board behind a vfio-user socket. They mean the
- * same on each: the card has the buffers that it was given and waits when it has none, so no data is
- * lost or sent twice, however slow the program is. Behind LitePCIe's own driver, which cannot do
- * that, there are registers and memory. What the card has, and where, it says itself: one library
- * fits every build of the gateware.
+ * The same calls reach a card in three ways: through Lanebox's kernel driver, through VFIO without
+ * a module of its own, or a simulated board behind a vfio-user socket, without a machine around it.
+ * The calls mean the same in each way. The card uses the buffers that it was given and waits when
+ * it has none, so no data is lost or sent twice, however slow the program is. LitePCIe's own driver
+ * cannot do that, so behind it only registers and memory can be used. The card's capability table
+ * says which blocks it has and where, so one library fits every build of the gateware.
  *
- * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence.
- * Nothing is printed, no signal is touched, no thread is made. Every call that can block takes a
- * timeout or ends within the one of the device string.
+ * Every call that can fail returns 0 or a count, or -errno; litepcie_why() then has a sentence. The
+ * library prints nothing, touches no signal and makes no thread. Every call that can block takes a
+ * timeout, or ends within the timeout of the device string.
  *
- * A timeout is in milliseconds, as poll()'s: 0 is a look without waiting, a negative one waits for
- * ever. A wait, for ever or not, also ends
+ * A timeout is in milliseconds, as poll()'s: with 0 a call looks and does not wait, with a negative
+ * one it waits for ever. A wait, for ever or not, also ends
  *   with -ECANCELED  within a fifth of a second after another thread has stopped the DMA, by
  *                    litepcie_dma_stop(), or switched the user's interrupt off
- *   with -EINTR      when a signal is handled by the thread that sleeps: of several threads that
- *                    wait on one handle only one does, and one that is not asleep yet misses it.
- *                    A signal never ends a register access.
+ *   with -EINTR      when a signal is handled by the thread that sleeps. Of several threads that
+ *                    wait on one handle only one sleeps, and a thread that is not asleep yet misses
+ *                    the signal. A signal never ends a register access.
  *
- * Handles are independent of each other. On one handle each call says who may be in it:
+ * Handles are independent of each other. On one handle each call says which threads may be in it:
  *   Threads: any.       at any time, from any number of threads
  *   Threads: one way.   one thread for h2c and one for c2h, which may be two
  *   Threads: alone.     no other call on this handle at the same time
  *
  * Errors with a meaning of their own:
- *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver; or,
- *               from a wait, VFIO wants it back: whoever unbinds or removes it waits for our close
- *   -EIO        the card does not answer: it reads all ones, or reports the impossible; or it was
- *               reset while a direction ran, which must be stopped and started again
+ *   -ENODEV     the card is gone: the board process left, or nothing is bound to the driver. From a
+ *               wait through VFIO also: somebody unbinds or removes the card, and the kernel waits
+ *               until this program closes it
+ *   -EIO        the card does not answer (it reads all ones), or its counts cannot be true; or it
+ *               was reset while a direction ran, which must be stopped and started again
  *   -ETIMEDOUT  nothing came in time
  *   -ECANCELED  another thread ended what this one waited for
  *   -EBUSY      another program, or another handle, runs this DMA direction
  *   -EPROTO     the peer does not speak the protocol, or the card is of another kind or version
- *   -EOPNOTSUPP this back end cannot make this access, or its driver cannot hold a stream
+ *   -EOPNOTSUPP this back end cannot make this access, or its driver has no held runs
  *   -ENOENT     the card has no such block, register or BAR
  */
 #ifndef LIBLITEPCIE_H
@@ -54,49 +55,55 @@
 extern "C" {
 #endif
 
-#define LITEPCIE_WHY_SIZE	320	/* of a sentence, the longest path included */
+#define LITEPCIE_WHY_SIZE	320	/* bytes of the longest sentence of litepcie_why() */
 
-/* Directions, by the way the data goes. */
+/* Directions: host to card, card to host. */
 #define LITEPCIE_H2C	1u
 #define LITEPCIE_C2H	2u
 
-/* Most parameters of a block that litepcie_block() hands out; BARs of a card. */
-#define LITEPCIE_PARAMETERS	16
-#define LITEPCIE_BARS		6
+#define LITEPCIE_PARAMETERS	16	/* most parameters in a struct litepcie_block */
+#define LITEPCIE_BARS		6	/* BARs that a card may have */
 
-/* Shapes of a ring; the most buffers are card.table_depth. */
+/* Limits of a ring's shape. The most buffers are table_depth of struct litepcie_card. */
 #define LITEPCIE_BUFFER_SMALLEST	4096u
 #define LITEPCIE_BUFFER_LARGEST		4194304u
 #define LITEPCIE_BUFFERS_FEWEST		16u
 
-/* Longest flush time of litepcie_dma_config. */
+/* Longest flush_us of struct litepcie_dma_config. */
 #define LITEPCIE_FLUSH_US_LARGEST	1000000u
 
-/* Why a c2h buffer has ended, of litepcie_c2h_record. None is set: it is full. */
-#define LITEPCIE_RECORD_LAST	1u	/* the packet ends with it */
+/* Limits of poll_us of struct litepcie_dma_config. */
+#define LITEPCIE_POLL_US_LEAST		10u
+#define LITEPCIE_POLL_US_LARGEST	1000000u
+
+/* Why a c2h buffer has ended: flags of struct litepcie_c2h_record. If none is set it is full. */
+#define LITEPCIE_RECORD_LAST	1u	/* the packet ends with this buffer */
 #define LITEPCIE_RECORD_FLUSHED	2u	/* the flush time was over */
-#define LITEPCIE_RECORD_ERROR	4u	/* the logic in the user slot called the packet bad */
+#define LITEPCIE_RECORD_ERROR	4u	/* the user's logic marked the packet as bad */
 
 struct litepcie;
 struct litepcie_memory;
 
-/* What the card was built from and for, by its capability table. */
+/* The card's build, as its capability table says it. */
 struct litepcie_card {
 	char		target[32];	/* board that it was built for */
 	char		digest[65];	/* SHA-256 over the gateware's sources, in hexadecimal */
 	char		identifier[128];
 	char		endpoint[16];	/* "litepcie", "lanebox", or "unknown" to this library */
-	unsigned int	blocks;		/* for litepcie_block() */
-	unsigned int	channels;	/* of DMA */
-	unsigned int	data_width;	/* bits */
-	unsigned int	address_width;	/* bits of host memory that the DMA reaches */
-	unsigned int	table_depth;	/* descriptors, which is the most buffers in a ring */
+	unsigned int	blocks;		/* entries of the table, see litepcie_block() */
+	unsigned int	channels;	/* DMA channels */
+	unsigned int	data_width;	/* bits of the card's data path */
+	unsigned int	address_width;	/* bits of a host address that the DMA can reach */
+	unsigned int	table_depth;	/* descriptors, and so the most buffers in a ring */
 	unsigned int	read_tags;	/* reads that the card may have in flight */
 	uint32_t	clock_hz;
-	uint32_t	tick_ps;	/* of device time, never 0 */
+	uint32_t	tick_ps;	/* picoseconds of a tick of device time, never 0 */
 };
 
-/* An entry of that table. Types and parameters: software/kernel/uapi/litepcie_capability.h. */
+/*
+ * An entry of the capability table. software/kernel/uapi/litepcie_capability.h has the types and
+ * their parameters.
+ */
 struct litepcie_block {
 	unsigned int	type;
 	unsigned int	version;
@@ -108,7 +115,7 @@ struct litepcie_block {
 	uint32_t	parameter[LITEPCIE_PARAMETERS];
 };
 
-/* A register as LiteX names it. One of two words has its upper half first. */
+/* A register as LiteX names it. A register of two words has its upper half at @offset. */
 struct litepcie_register {
 	char		name[64];
 	uint32_t	offset;		/* in BAR0 */
@@ -120,11 +127,11 @@ struct litepcie_register {
 struct litepcie_window {
 	volatile void	*base;
 	size_t		size;
-	bool		write_combining;	/* else each access is a TLP of its own */
-	bool		partial;	/* of some pages: a store there ends in SIGSEGV */
+	bool		write_combining;	/* if not, each access is a TLP of its own */
+	bool		partial;	/* a store to some pages ends in SIGSEGV */
 };
 
-/* What was negotiated, as the card sees it. */
+/* The state of link and configuration, as the card sees it. */
 struct litepcie_conditions {
 	unsigned int	mps;		/* bytes, largest payload of a write */
 	unsigned int	mrrs;		/* bytes, largest read request */
@@ -144,56 +151,90 @@ struct litepcie_stream {
 	uint64_t	last;
 };
 
-/* All taken at one clock edge, at device time @time. */
+/* The counts of the four TLP streams at one clock edge, at device time @time. */
 struct litepcie_counters {
 	uint64_t		time;
 	struct litepcie_stream	cq, cc, rq, rc;
 };
 
+/*
+ * One stream of the user slot. @since is the device time of the last change of @valid or @ready.
+ * The counts begin with the card's reset. A stall is a cycle with @valid and without @ready: in h2c
+ * the user's logic holds the data up, in c2h the DMA does. Counts and @time wrap at 2^48, so a
+ * difference of two readings must be taken modulo 2^48. @time - @since needs no correction.
+ */
+struct litepcie_slot_side {
+	bool		valid;
+	bool		ready;
+	uint64_t	since;
+	uint64_t	beats;		/* beats of 32 bytes that were transferred */
+	uint64_t	packets;	/* of @beats, those with last */
+	uint64_t	stalls;		/* cycles */
+};
+
+/* The user slot's sink (h2c) and source (c2h) at one clock edge, at device time @time. */
+struct litepcie_slot {
+	uint64_t			time;
+	struct litepcie_slot_side	h2c, c2h;
+};
+
 /* What the pattern checker in the card found since it was switched on. */
 struct litepcie_pattern {
-	uint64_t	beats;		/* of 32 bytes, compared */
+	uint64_t	beats;		/* beats of 32 bytes that were compared */
 	uint32_t	errors;		/* beats with a wrong dword */
-	uint64_t	first_error;	/* number of the first of them */
+	uint64_t	first_error;	/* number of the first beat with an error */
 };
 
 struct litepcie_dma_config {
 	unsigned int	directions;	/* LITEPCIE_H2C | LITEPCIE_C2H */
-	bool		loopback;	/* inside the DMA: what goes h2c comes back c2h */
+	bool		loopback;	/* inside the DMA: h2c data comes back as c2h data */
 	/*
-	 * The card's pattern in place of the user's streams: dword i of a stream has the value i.
-	 * c2h sends it from dword 0 on, h2c consumes and compares it.
+	 * The card's pattern replaces the streams of the user slot: dword i has the value i. In c2h
+	 * the card sends the pattern from dword 0 on, in h2c it compares the data with the pattern.
 	 */
 	bool		pattern;
 	/*
-	 * Each buffer of h2c is a packet: the user's logic sees its end. A packet that the user's logic
-	 * ends, ends its c2h buffer, too; one that is longer than a buffer goes on in the next.
-	 * Without packets h2c is a stream without ends, and c2h buffers are always full. It takes a
-	 * card with records: block 16 of its table.
+	 * Each h2c buffer is a packet, whose end the user's logic sees. When the user's logic ends
+	 * a packet, the c2h buffer ends, too. A packet that is longer than a buffer continues in
+	 * the next one. Without packets h2c is a stream without ends, and c2h buffers are always
+	 * full. Packets need a card with records (block type 16 of the capability table).
 	 */
 	bool		packets;
 	/*
-	 * Buffers that may be given to the card for c2h in all, 0: no limit. The last of them
-	 * raises an interrupt.
+	 * The most c2h buffers that the card gets in this run, 0: no limit. The last of them raises
+	 * an interrupt.
 	 */
 	uint64_t	c2h_limit;
 	/*
 	 * Buffers from one interrupt to the next, at most all of the ring; 0: 32, or half the ring
-	 * if that is less. Fewer make a single buffer known sooner and cost more interrupts.
+	 * if that is less. With a smaller number the program hears of a single buffer sooner, and
+	 * there are more interrupts.
 	 */
 	unsigned int	interrupt_every;
 	/*
-	 * Released or submitted buffers of which the card is told together, 0: 1. Fewer messages,
-	 * or writes to the card, for up to batch - 1 buffers that it hears of later: when there are
-	 * enough, at a wait when it has less than half a ring to go on with, or at
-	 * litepcie_dma_flush() and litepcie_h2c_drain(). At most half the ring.
+	 * The card is told of so many released or submitted buffers at once; 0: 1; at most half the
+	 * ring. This saves messages, or writes to the card. Up to batch - 1 buffers are kept back
+	 * until there are enough, until a wait at which the card has less than half a ring left, or
+	 * until litepcie_dma_flush() or litepcie_h2c_drain().
 	 */
 	unsigned int	batch;
 	/*
-	 * With packets: a c2h buffer that has some data ends when no more has come for so many
+	 * With packets: a partly filled c2h buffer ends when no more data has come for so many
 	 * microseconds, at most LITEPCIE_FLUSH_US_LARGEST. 0: never.
 	 */
 	unsigned int	flush_us;
+	/*
+	 * 0: the card interrupts when buffers are done. Else it raises no interrupts: a wait
+	 * sleeps, and looks how far the card is every so many microseconds, LITEPCIE_POLL_US_LEAST
+	 * to LITEPCIE_POLL_US_LARGEST. Behind the kernel driver the driver looks. A look reads
+	 * memory, or a register of a card without records. interrupt_every then has no meaning.
+	 */
+	unsigned int	poll_us;
+	/*
+	 * With poll_us: looks begin with an interrupt, which switches interrupts off. When a look
+	 * finds no further buffer done, looks end and interrupts are on again.
+	 */
+	bool		adaptive;
 };
 
 /* How a filled c2h buffer has ended. */
@@ -207,15 +248,14 @@ struct litepcie_stats {
 	uint64_t	h2c_done;	/* buffers that the card has fetched */
 	uint64_t	c2h_done;	/* buffers that the card has filled */
 	uint64_t	c2h_released;	/* buffers that the user gave back */
-	int64_t		interrupts;	/* taken, -1: cannot be known */
-	/* At least so many must have come, -1: as above, or two may become one on their way. */
+	int64_t		interrupts;	/* that were taken; -1: cannot be known */
+	/* The fewest interrupts that must have come; -1: cannot be known, as two may become one. */
 	int64_t		interrupts_expected;
 	uint64_t	interrupts_missed;	/* surely lost; final after litepcie_dma_stop() */
 	uint64_t	woken_by_timeout;	/* waits with progress but no interrupt */
 	uint64_t	batches;	/* times that the card was told of buffers */
-	/* Of the buffers that are done; 0 where the card does not say so. */
-	uint64_t	c2h_errors;	/* the user's logic called their packet bad */
-	uint64_t	h2c_errors;	/* some of their data could not be fetched */
+	uint64_t	c2h_errors;	/* c2h buffers of bad packets; 0 also if not known */
+	uint64_t	h2c_errors;	/* h2c buffers with missing data; 0 also if not known */
 };
 
 /* Device -------------------------------------------------------------------------------------- */
@@ -225,10 +265,10 @@ struct litepcie_stats {
  * "sim:SOCKET[,mps=BYTES][,mrrs=BYTES][,timeout=SECONDS]".
  *
  * With "vfio:", like "vfio:0000:22:00.0", the card must be bound to vfio-pci and be behind an
- * IOMMU; no module of its own is needed. The kernel is asked by iommufd where it has that and the
- * user may open its files, else by type1, unless the string names one of them. All BARs are then
- * uncached, memory too: each access is a TLP of its own, so what is to be fast must go by DMA, or
- * by the kernel driver, which can map memory write-combining.
+ * IOMMU; no module of its own is needed. The library uses the kernel's iommufd interface if there
+ * is one and the user may open its files, else type1, unless the string names one of them. All BARs
+ * are then mapped uncached, memory too, and each access is a TLP of its own. Fast transfers need
+ * DMA, or the kernel driver, which can map memory write-combining.
  *
  * With "sim:" the caller is the whole host: the card gets its BAR addresses, maximum sizes (by
  * default what it advertises, and 512), MSI and DMA memory here.
@@ -244,9 +284,9 @@ int litepcie_open(struct litepcie **dev, const char *name, char *why);
 void litepcie_close(struct litepcie *dev);
 
 /*
- * Reset the card, as after power-on, and get it ready again: registers lose what was in them, rings
- * keep their shape. No direction may run. By way of the kernel driver it takes root. Returns 0 or
- * -errno: -EBUSY while DMA runs, -EOPNOTSUPP where the host knows no reset. Threads: alone.
+ * Reset the card, as after power-on, and get it ready again: registers lose their values, rings
+ * keep their shape. No direction may run. Through the kernel driver only root may reset. Returns 0
+ * or -errno: -EBUSY while DMA runs, -EOPNOTSUPP where the host knows no reset. Threads: alone.
  */
 int litepcie_reset(struct litepcie *dev);
 
@@ -256,13 +296,14 @@ int litepcie_reset(struct litepcie *dev);
 const char *litepcie_name(const struct litepcie *dev);
 
 /*
- * The way it is reached: "kernel", "vfio" or "sim". Threads: any.
+ * The back end that reaches the card: "kernel", "vfio" or "sim". Threads: any.
  */
 const char *litepcie_backend(const struct litepcie *dev);
 
 /*
- * Why this thread's last call that failed did, in a sentence; it may have been litepcie_open(), and
- * @dev may be NULL. Valid until this thread's next one fails. Threads: any.
+ * The reason why this thread's last failing call failed, in a sentence. That call may have been
+ * litepcie_open(), and @dev may be NULL. The text is valid until this thread's next failing call.
+ * Threads: any.
  */
 const char *litepcie_why(const struct litepcie *dev);
 
@@ -275,7 +316,7 @@ const char *litepcie_strerror(int error);
 /* What the card is ---------------------------------------------------------------------------- */
 
 /*
- * What the card says of itself; it was read when the card was opened. Threads: any.
+ * The description of the card, which was read when it was opened. Threads: any.
  */
 void litepcie_card(const struct litepcie *dev, struct litepcie_card *card);
 
@@ -303,7 +344,8 @@ int litepcie_identifier(struct litepcie *dev, char *text, size_t size);
 int litepcie_time(struct litepcie *dev, uint64_t *ticks);
 
 /*
- * What host and card have agreed upon, as the card sees it. Returns 0 or -errno. Threads: any.
+ * Sizes, link and MSI that are configured, as the card sees them. Returns 0 or -errno. Threads:
+ * any.
  */
 int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *conditions);
 
@@ -314,10 +356,26 @@ int litepcie_conditions(struct litepcie *dev, struct litepcie_conditions *condit
 int litepcie_counters(struct litepcie *dev, struct litepcie_counters *counters);
 
 /*
- * Set the counters of the TLP streams to 0. Not while a direction runs: litepcie_h2c_drain() may rely
- * on them. Returns 0 or -errno. Threads: any.
+ * Set the counters of the TLP streams to 0. Not while a direction runs: litepcie_h2c_drain() may
+ * rely on them. Returns 0 or -errno. Threads: any.
  */
 int litepcie_counters_clear(struct litepcie *dev);
+
+/*
+ * State and counters of the user slot's streams, all as of one clock edge. Returns 0 or -errno;
+ * -ENOENT: the card has no monitor of the slot, -EAGAIN: other programs read the monitor without a
+ * pause. Threads: any.
+ */
+int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot);
+
+/*
+ * What those of @directions that run wait for, in words, after a wait that took too long. The text
+ * says how many buffers wait, and what the user slot does, like "h2c: the user slot has held
+ * sink.ready low for 4.1 us (1000 beats so far); 3 buffers wait". The time is device time. Facts
+ * that cannot be known are left out. At most @size bytes are written to @text, which is always
+ * terminated; LITEPCIE_WHY_SIZE bytes are enough. Threads: any.
+ */
+void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text, size_t size);
 
 /*
  * What the card's checker found in the last h2c run with the pattern, also while it runs. Returns 0
@@ -333,21 +391,21 @@ int litepcie_pattern(struct litepcie *dev, struct litepcie_pattern *pattern);
 int litepcie_readl(struct litepcie *dev, uint32_t offset, uint32_t *value);
 
 /*
- * Read a register of two words at @offset in BAR0, again and again until its halves belong
- * together. Returns 0 or -errno. Threads: any.
+ * Read a register of two words at @offset in BAR0. The read is repeated until both halves belong to
+ * the same value. Returns 0 or -errno. Threads: any.
  */
 int litepcie_readq(struct litepcie *dev, uint32_t offset, uint64_t *value);
 
 /*
- * Write 32 bits at @offset in BAR0; they may still be on their way when this returns, a later read
- * comes after them. Returns 0 or -errno. Threads: any.
+ * Write 32 bits at @offset in BAR0. The write may still be on its way when this returns; a later
+ * read comes after it. Returns 0 or -errno. Threads: any.
  */
 int litepcie_writel(struct litepcie *dev, uint32_t offset, uint32_t value);
 
 /*
  * Take in the names of all registers from the csr.json that LiteX writes at a build. Without it the
- * registers of the blocks in the capability table are known; with it also the user's own and those
- * of the endpoint. It can be called again. Returns 0 or -errno; -EPROTO: the file is of another
+ * registers of the blocks in the capability table are known; with it also those of the user's logic
+ * and of the endpoint. It can be called again. Returns 0 or -errno; -EPROTO: the file is of another
  * build, or not LiteX's, and nothing has changed. Threads: alone.
  */
 int litepcie_csr_load(struct litepcie *dev, const char *path);
@@ -366,14 +424,15 @@ int litepcie_register_find(struct litepcie *dev, const char *name,
 			   struct litepcie_register *found);
 
 /*
- * Read a register by name. Of one with two words it is all 64 bits, which belong together. Returns
- * 0 or -errno. Threads: any.
+ * Read a register by name. A register of two words gives 64 bits, which belong to the same value.
+ * Returns 0 or -errno. Threads: any.
  */
 int litepcie_register_read(struct litepcie *dev, const char *name, uint64_t *value);
 
 /*
- * Write a register by name. One with two words gets its upper half first, its lower half last.
- * Returns 0 or -errno; -EACCES: it can only be read, -ERANGE: it is narrower. Threads: any.
+ * Write a register by name. A register of two words gets its upper half first, its lower half last.
+ * Returns 0 or -errno; -EACCES: the register is read-only, -ERANGE: @value has more bits than the
+ * register. Threads: any.
  */
 int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t value);
 
@@ -442,19 +501,20 @@ const char *litepcie_mmio_path(const struct litepcie *dev);
 /* Interrupts of the user's logic -------------------------------------------------------------- */
 
 /*
- * Let the interrupts of the logic in the user slot through, or no more. What was raised before is
- * forgotten; a reset switches them off. Returns 0 or -errno; -ENOENT: its table names none,
- * since what is in the slot has no registers, -EBUSY: another program has them by way of the kernel
- * driver, -EOPNOTSUPP: LitePCIe's driver hands none out. Threads: any.
+ * Switch the interrupts of the logic in the user slot on or off. An interrupt that was raised
+ * before is forgotten. A reset switches them off. Returns 0 or -errno; -ENOENT: the capability
+ * table names no interrupt, since the logic in the slot has no registers, -EBUSY: another program
+ * has them through the kernel driver, -EOPNOTSUPP: LitePCIe's driver does not support them.
+ * Threads: any.
  */
 int litepcie_user_enable(struct litepcie *dev, bool on);
 
 /*
- * Wait up to @timeout_ms, for ever if it is negative, until the user's logic raises its interrupt,
- * or has since the last return of 1. Several that came in between count as one, and end the wait of
- * one thread. A direction of the DMA may run at the same time. Returns 1, 0 when none came in time,
- * or -errno; -EINVAL: they are not enabled, -ECANCELED: another thread has switched them off.
- * Threads: any.
+ * Wait up to @timeout_ms, for ever if it is negative, until the user's logic raises its interrupt.
+ * An interrupt since the last return of 1 counts, too. Several of them count as one, and end the
+ * wait of one thread. A direction of the DMA may run at the same time. Returns 1, 0 when none came
+ * in time, or -errno; -EINVAL: they are not enabled, -ECANCELED: another thread has switched them
+ * off. Threads: any.
  */
 int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 
@@ -468,9 +528,11 @@ int litepcie_user_wait(struct litepcie *dev, int timeout_ms);
 
 /*
  * Give the rings another shape: @count buffers of @size bytes each way, both powers of two, within
- * the LITEPCIE_BUFFER limits. What is in them is lost, and where they are is known from the next
- * start on. No direction may run. After an error the next start has rings of the shape before.
- * Returns 0 or -errno; -EOPNOTSUPP: LitePCIe's driver cannot hold a stream. Threads: alone.
+ * the LITEPCIE_BUFFER limits. The data in them is lost, and their addresses are known from the next
+ * start on. No direction may run. After an error the next start has rings of the old shape. A ring
+ * with a place of litepcie_ring_place() stays there. Returns 0 or -errno; -EINVAL: no such shape,
+ * or it does not fit into that place, -EOPNOTSUPP: LitePCIe's driver has no held runs. Threads:
+ * alone.
  */
 int litepcie_ring_setup(struct litepcie *dev, size_t size, unsigned int count);
 
@@ -485,21 +547,64 @@ size_t litepcie_buffer_size(const struct litepcie *dev);
 unsigned int litepcie_buffer_count(const struct litepcie *dev);
 
 /*
- * Where h2c buffer @number is. Behind the kernel driver a ring belongs to the program that runs it,
- * so each start says anew where it is. Returns NULL before the first. Threads: any.
+ * The address of h2c buffer @number. Behind the kernel driver a ring belongs to the program that
+ * runs it, so its address may change at each start. Returns NULL before the first start. Threads:
+ * any.
  */
 void *litepcie_h2c_buffer(struct litepcie *dev, uint64_t number);
 
 /*
- * Where c2h buffer @number is, as litepcie_h2c_buffer() says it. Returns NULL before the first
- * start. Threads: any.
+ * The address of c2h buffer @number, which may change at each start as that of an h2c buffer.
+ * Returns NULL before the first start. Threads: any.
  */
 void *litepcie_c2h_buffer(struct litepcie *dev, uint64_t number);
 
 /*
+ * Put one direction's ring into memory of the program's own, from the next start on: @memory is a
+ * multiple of the page size, and its @bytes have room for the ring. NULL: the library's own memory
+ * again. No direction may run. The buffers follow each other from @memory on, and data in the
+ * memory stays there until the card or the program overwrites it.
+ *
+ * The memory must stay mapped until the ring has another place or the handle is closed, and no
+ * other thread may write to it during a start. It is pinned and counts as locked memory: through
+ * VFIO until the ring has another place or the handle is closed, behind the kernel driver while the
+ * direction runs.
+ *
+ * Behind the kernel driver each buffer must lie in one page, so buffers of more than 4 KiB take
+ * huge pages. This call asks the kernel to make them, which works if @memory and @bytes are
+ * multiples of 2 MiB. Before Linux 6.1 the program must call madvise(MADV_HUGEPAGE) before the
+ * first use of the memory. The kernel driver refuses memory of a file, and shared memory other than
+ * hugetlbfs's. A simulated board takes private memory only. It gives that memory other pages, which
+ * the child of a fork() shares.
+ *
+ * Returns 0 or -errno; -EINVAL: not aligned, too small, or the other ring's, -EFAULT: not memory
+ * that may be read and written, -EBUSY: a direction runs, -EOPNOTSUPP: shared memory for a
+ * simulated board, or LitePCIe's driver has no held runs. The kernel checks the memory when a
+ * direction starts, and litepcie_dma_start() then returns its errors: -EMSGSIZE: a buffer in more
+ * than one page, -EOPNOTSUPP: memory of another kind, -ENOMEM: more than may be locked. Threads:
+ * alone.
+ */
+int litepcie_ring_place(struct litepcie *dev, unsigned int direction, void *memory, size_t bytes);
+
+/*
+ * A descriptor of the memory of a running direction's ring, for another process or another device.
+ * A shared mmap() of the descriptor has buffer 0 at its beginning. Behind the kernel driver the
+ * descriptor is a dma-buf, else a file of memfd_create(). The memory exists until the descriptor is
+ * closed everywhere, but the next start may use other memory. A process that has the descriptor
+ * sees the data that the card writes, and can write data that the card reads. Only this process
+ * knows how far the card is. The caller closes the descriptor.
+ *
+ * Returns 0 and the descriptor in @fd, or -errno: -EINVAL: the direction does not run, -EADDRINUSE:
+ * the ring lies in the program's own memory, -EOPNOTSUPP: LitePCIe's driver has no held runs.
+ * Threads: any.
+ */
+int litepcie_ring_export(struct litepcie *dev, unsigned int direction, int *fd);
+
+/*
  * Keep the memory of one direction's ring mapped for this process, over the end of the run, a ring
  * of another shape and litepcie_close(), until litepcie_ring_drop() of @memory. The device file
- * counts as used until then. Returns 0 or -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
+ * counts as used until then. For a ring in the program's own memory it keeps nothing. Returns 0 or
+ * -errno; -EINVAL: the ring has no memory before its first start. Threads: any.
  */
 int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 		       struct litepcie_memory **memory);
@@ -511,53 +616,58 @@ int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
 void litepcie_ring_drop(struct litepcie_memory *memory);
 
 /*
- * Take the directions of @config and start them: c2h has all of its ring, h2c what is submitted from
- * now on. Returns 0 or -errno; -EBUSY: another program runs one of them, and litepcie_why() names
- * those that have the card open, -EOPNOTSUPP: LitePCIe's driver cannot hold a stream, or packets are
- * wanted of a card, or a driver, that has whole buffers only. Threads: alone.
+ * Take the directions of @config and start them: c2h gets all buffers of its ring, h2c those that
+ * are submitted from now on. Returns 0 or -errno; -EBUSY: another program runs one of them, and
+ * litepcie_why() names the programs that have the card open, -EOPNOTSUPP: LitePCIe's driver has no
+ * held runs, or the card or the driver does not support packets. Threads: alone.
  */
 int litepcie_dma_start(struct litepcie *dev, const struct litepcie_dma_config *config);
 
 /*
- * Stop all directions. Data in the rings is lost; litepcie_stats() stays. Another thread that
- * waits for a buffer hears of it: its call ends with -ECANCELED. Returns 0 or -errno. Threads: any.
+ * Stop all directions. Data in the rings is lost; litepcie_stats() keeps its counts. The call of
+ * another thread that waits for a buffer ends with -ECANCELED. Returns 0 or -errno. Threads: any.
  */
 int litepcie_dma_stop(struct litepcie *dev);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has finished a further buffer
- * in one of @directions. Buffers that these kept back for a batch go to the card first when it
- * would run short; those of other directions stay. A lost interrupt costs less than a second here.
- * Returns 1, or 0 when the time is over, or -errno: -ECANCELED after a stop by another thread, -EIO
- * when the card was reset, -ENODEV through VFIO also where the kernel wants the card back; then stop
- * and close it, for which somebody waits. A card with records is not asked as long as it has news: a
- * program that looks again and again, with a timeout of 0, reads memory. Threads: one way.
+ * in one of @directions. If the card would run short, buffers of @directions that are kept back for
+ * a batch go to it first; those of other directions stay. A lost interrupt costs less than a second
+ * here. While a card with records has news, no register is read: a program that looks again and
+ * again, with a timeout of 0, reads memory. Returns 1, or 0 when the time is over, or -errno:
+ * -ECANCELED after a stop by another thread, -EIO when the card was reset, -ENODEV when the card is
+ * gone, or through VFIO when the kernel wants the card back: then stop and close the card, since
+ * the kernel waits for that. Threads: one way.
  */
 int litepcie_dma_wait(struct litepcie *dev, unsigned int directions, int timeout_ms);
 
 /*
- * Tell the card now of what was kept back for a batch. Returns 0 or -errno. Threads: one way.
+ * Tell the card now of buffers that are kept back for a batch. Returns 0 or -errno. Threads: one
+ * way.
  */
 int litepcie_dma_flush(struct litepcie *dev, unsigned int directions);
 
 /*
- * A descriptor for poll(): readable when there may be news of a running direction, until the next
- * litepcie_dma_wait(), for which a timeout of 0 will do. It belongs to the library and must be
- * neither read nor closed; it counts for the run that has been started. Returns it, or -errno.
- * Threads: any.
+ * A descriptor for poll(): readable when there may be news of a running direction, or with poll_us
+ * when a look is due. It stays readable until the next litepcie_dma_wait(), whose timeout may be 0.
+ * A wait in any call takes the news of both directions. So first look for buffers, by
+ * litepcie_c2h_peek() or litepcie_h2c_get() with a timeout of 0, and call poll() if there are none.
+ * The descriptor belongs to the library and must be neither read nor closed; it is valid for the
+ * run that has been started. Returns the descriptor, or -errno. Threads: any.
  */
 int litepcie_dma_fd(struct litepcie *dev);
 
 /*
  * Look for filled c2h buffers, waiting up to @timeout_ms for the first, for ever if that is
- * negative. With a timeout of 0 the card is not asked again: this is what the last wait found.
- * Returns their number and the first in @first, 0 for none, or -errno. Threads: one way.
+ * negative. With a timeout of 0 the card is not asked: the call gives the result of the last wait.
+ * Returns their count and the number of the first in @first, 0 for none, or -errno. Threads: one
+ * way.
  */
 int litepcie_c2h_peek(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
 /*
- * How filled c2h buffer @number has ended, and after how many bytes. It must be one that
- * litepcie_c2h_peek() has shown and that has not been given back. On a card without records each
+ * How filled c2h buffer @number has ended, and after how many bytes. It must be a buffer that
+ * litepcie_c2h_peek() has returned and that has not been released. On a card without records each
  * buffer is full. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number,
@@ -570,7 +680,8 @@ int litepcie_c2h_release(struct litepcie *dev, unsigned int count);
 
 /*
  * Look for free h2c buffers, waiting up to @timeout_ms for the first, for ever if that is negative.
- * Returns their number and the first in @first, 0 for none, or -errno. Threads: one way.
+ * Returns their count and the number of the first in @first, 0 for none, or -errno. Threads: one
+ * way.
  */
 int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 
@@ -581,18 +692,19 @@ int litepcie_h2c_get(struct litepcie *dev, uint64_t *first, int timeout_ms);
 int litepcie_h2c_submit(struct litepcie *dev, unsigned int count);
 
 /*
- * Send the first @bytes of the oldest free h2c buffer, 1 to all of it. With packets that is a packet.
- * Without, the stream goes on with the next buffer, which begins a beat of its own: what the last
- * beat of this one has behind its bytes is not defined. LitePCIe's endpoint moves whole beats, so
- * there @bytes must be a multiple of a beat, 32. Returns 0 or -errno. Threads: one way.
+ * Send the first @bytes of the oldest free h2c buffer, 1 to all of it. With packets that is a
+ * packet. Without packets the stream goes on with the next buffer, which begins a new beat; the
+ * rest of the last beat of this buffer is undefined. LitePCIe's endpoint moves whole beats, so
+ * there @bytes must be a multiple of 32, a beat. Returns 0 or -errno. Threads: one way.
  */
 int litepcie_h2c_send(struct litepcie *dev, size_t bytes);
 
 /*
  * Wait up to @timeout_ms, for ever if it is negative, until the card has received the data of every
- * submitted h2c buffer, and the logic in its user slot has taken it: a stop loses nothing then. A
- * card that says neither is believed by its count of received bytes, and its logic may lack the end.
- * Returns 0 or -errno; -ETIMEDOUT: not yet. Threads: one way.
+ * submitted h2c buffer, and the logic in its user slot has taken it: a stop loses nothing then.
+ * With LitePCIe's endpoint, which reports neither, the call goes by the card's count of received
+ * bytes, and the logic may not have taken the last data yet. Returns 0 or -errno; -ETIMEDOUT: not
+ * yet. Threads: one way.
  */
 int litepcie_h2c_drain(struct litepcie *dev, int timeout_ms);
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * The handle: opening, closing, errors. Accesses are in bar.c, what the registers mean in card.c, the
- * DMA in dma.c.
+ * The handle: opening, closing, errors. Accesses are in bar.c, what the registers mean in card.c,
+ * the DMA in dma.c.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -15,13 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "backend.h"
 
 #define SIM_PREFIX	"sim:"
 #define VFIO_PREFIX	"vfio:"
 
-/* One for each thread, or one thread's sentence would be another's. */
+/* The sentence of litepcie_why(), one for each thread. */
 static _Thread_local char sentence[LITEPCIE_WHY_SIZE];
 
 char *litepcie_sentence(void)
@@ -64,7 +65,7 @@ int litepcie_slice(int64_t deadline)
 
 /* Device -------------------------------------------------------------------------------------- */
 
-/* Who is there is asked before anything is written: it may be another card than was thought. */
+/* Read what the card is before anything is written to it: it may not be a Lanebox card. */
 static int know_card(struct litepcie *dev)
 {
 	int rc = litepcie_capability_read(dev);
@@ -106,6 +107,10 @@ static int open_backend(struct litepcie *dev)
 
 static void free_handle(struct litepcie *dev)
 {
+	if (dev->timer >= 0)
+		close(dev->timer);
+	if (dev->news >= 0)
+		close(dev->news);
 	pthread_cond_destroy(&dev->woken);
 	pthread_mutex_destroy(&dev->lock);
 	free(dev->blocks);
@@ -114,7 +119,7 @@ static void free_handle(struct litepcie *dev)
 	free(dev);
 }
 
-/* Waits are by a clock that nobody sets. */
+/* The condition variable waits by the monotonic clock, which nobody sets. */
 static struct litepcie *new_handle(const char *name)
 {
 	struct litepcie *dev = calloc(1, sizeof(*dev));
@@ -127,6 +132,7 @@ static struct litepcie *new_handle(const char *name)
 		free(dev);
 		return NULL;
 	}
+	dev->timer = dev->news = -1;
 	dev->buffer_size = LITEPCIE_BUFFER_SIZE;
 	dev->buffer_count = LITEPCIE_BUFFER_COUNT;
 	pthread_mutex_init(&dev->lock, NULL);

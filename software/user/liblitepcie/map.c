@@ -5,8 +5,8 @@
  */
 
 /*
- * Where the registers are that the library itself uses. Filled once, from their names: after that
- * no access looks for anything.
+ * Offsets of the registers that the library itself uses. They are found by name when the card is
+ * opened, so no access has to search.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "backend.h"
 #include "litepcie_capability.h"
 
-/* LitePCIe calls the h2c side of its DMA "reader" and the c2h side "writer"; only here. */
+/* @theirs: LitePCIe's registers call h2c "reader" and c2h "writer". */
 static int find_direction(struct litepcie *dev, const char *theirs,
 			  struct litepcie_dma_registers *registers)
 {
@@ -66,7 +66,7 @@ static int find_dma(struct litepcie *dev)
 	return rc;
 }
 
-/* A card whose ring of records may not have as many as its table has descriptors is as one without. */
+/* Records are used only if their ring can have one for each descriptor of the card's table. */
 static int find_notices(struct litepcie *dev)
 {
 	const struct litepcie_block *block =
@@ -102,6 +102,31 @@ static void find_user(struct litepcie *dev)
 
 	if (block && block->parameters > LITEPCIE_USER_CAUSE)
 		dev->map.user_cause = 1u << (block->parameter[LITEPCIE_USER_CAUSE] & 31);
+}
+
+/* A block of another version may have its registers elsewhere, so it is not used. */
+static int find_slot(struct litepcie *dev)
+{
+	static const char *const counters[4] = { "since", "beats", "packets", "stalls" };
+	static const char *const sides[2] = { "h2c", "c2h" };
+	const struct litepcie_block *block = litepcie_find_block(dev, LITEPCIE_BLOCK_SLOT, 0);
+	struct litepcie_slot_registers *slot = &dev->map.slot;
+	char name[64];
+	int rc = 0;
+
+	if (!block || block->version != 1 || block->parameters <= LITEPCIE_SLOT_WIDTH)
+		return 0;
+	litepcie_need(dev, "slot_now", &slot->now, &rc);
+	litepcie_need(dev, "slot_state", &slot->state, &rc);
+	litepcie_need(dev, "slot_time", &slot->time, &rc);
+	for (int s = 0; s < 2; s++) {
+		for (int c = 0; c < 4; c++) {
+			snprintf(name, sizeof(name), "slot_%s_%s", sides[s], counters[c]);
+			litepcie_need(dev, name, &slot->side[s][c], &rc);
+		}
+	}
+	slot->mask = UINT64_MAX >> (64 - (block->parameter[LITEPCIE_SLOT_WIDTH] & 63));
+	return rc;
 }
 
 static int find_streams(struct litepcie *dev)
@@ -153,5 +178,7 @@ int litepcie_map_build(struct litepcie *dev)
 		rc = find_streams(dev);
 	if (rc == 0)
 		rc = find_dma(dev);
+	if (rc == 0)
+		rc = find_slot(dev);
 	return rc < 0 ? rc : find_notices(dev);
 }

@@ -5,54 +5,73 @@
  */
 
 /*
- * Memory of rings in this process. It is unmapped when the last that needs it has dropped it: the
- * back end, which drops it for a ring of another shape or at the close, and programs that keep it.
+ * Memory of rings in this process, with a count of users. The back end is one user: it drops the
+ * memory for a ring of another shape, and when the card is closed. Each litepcie_ring_keep() is
+ * another. The last drop unmaps the memory, unless it is the program's own.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "backend.h"
 
-struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, size_t size)
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE	25	/* not in older headers */
+#endif
+
+/* Sealed: if another process made the file shorter, an access here would end in SIGBUS. */
+int litepcie_memory_file(size_t size, unsigned int flags)
 {
+	int fd = memfd_create("litepcie", MFD_CLOEXEC | MFD_ALLOW_SEALING | flags), error;
+
+	if (fd < 0 || (ftruncate(fd, (off_t)size) == 0 &&
+		       fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0))
+		return fd;
+	error = errno;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+/* MADV_COLLAPSE needs Linux 6.1, and works on pages that are there: so populate them first. */
+void litepcie_memory_huge(void *memory, size_t size)
+{
+	madvise(memory, size, MADV_POPULATE_WRITE);
+	madvise(memory, size, MADV_COLLAPSE);
+}
+
+static void give_back(const struct litepcie_memory *memory)
+{
+	if (!memory->placed)
+		munmap(memory->base, memory->size);
+	if (memory->fd >= 0)
+		close(memory->fd);
+}
+
+struct litepcie_memory *litepcie_memory_new(struct litepcie *dev, void *base, size_t size, int fd,
+					    bool placed)
+{
+	const struct litepcie_memory initial = {
+		.users = 1, .base = base, .size = size, .fd = fd, .placed = placed,
+	};
 	struct litepcie_memory *memory = malloc(sizeof(*memory));
 
-	if (!memory) {
-		munmap(base, size);
-		litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
-		return NULL;
+	if (memory) {
+		*memory = initial;
+		return memory;
 	}
-	*memory = (struct litepcie_memory) { .users = 1, .base = base, .size = size };
-	return memory;
+	give_back(&initial);
+	litepcie_fail(dev, -ENOMEM, "%s", strerror(ENOMEM));
+	return NULL;
 }
 
 void litepcie_ring_drop(struct litepcie_memory *memory)
 {
 	if (!memory || atomic_fetch_sub(&memory->users, 1) > 1)
 		return;
-	munmap(memory->base, memory->size);
+	give_back(memory);
 	free(memory);
-}
-
-static int keep(struct litepcie *dev, const struct litepcie_ring *ring,
-		struct litepcie_memory **memory)
-{
-	if (!ring->memory)
-		return litepcie_fail(dev, -EINVAL, "the ring has no memory before its first start");
-	atomic_fetch_add(&ring->memory->users, 1);
-	*memory = ring->memory;
-	return 0;
-}
-
-int litepcie_ring_keep(struct litepcie *dev, unsigned int direction,
-		       struct litepcie_memory **memory)
-{
-	*memory = NULL;
-	if (direction != LITEPCIE_H2C && direction != LITEPCIE_C2H)
-		return litepcie_fail(dev, -EINVAL, "direction 0x%x: choose h2c or c2h", direction);
-	litepcie_lock(dev);
-	return litepcie_unlock(dev, keep(dev, direction == LITEPCIE_H2C ? &dev->h2c : &dev->c2h,
-					 memory));
 }

@@ -5,8 +5,8 @@
  */
 
 /*
- * Registers by name. Those of the blocks in the capability table are known from layout.h, version 1
- * of each type; a block of a later version is left to the csr.json of its build (csr_file.c).
+ * Registers by name. layout.h has the registers of each block type, in version 1. A block of a
+ * later version needs the csr.json of its build (csr_file.c).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -39,7 +39,7 @@ static const struct litepcie_register *find(const struct litepcie *dev, const ch
 	return NULL;
 }
 
-/* Also answers whether what is known already agrees. */
+/* A name that is known already must have the same place and size: -EPROTO. */
 int litepcie_register_add(struct litepcie *dev, const struct litepcie_register *entry)
 {
 	const struct litepcie_register *known = find(dev, entry->name);
@@ -105,7 +105,7 @@ int litepcie_registers_build(struct litepcie *dev)
 
 /* Calls --------------------------------------------------------------------------------------- */
 
-/* The name that shares the longest beginning: what was meant, more often than not. */
+/* The known name that has the longest beginning in common with @name. */
 static const char *nearest(const struct litepcie *dev, const char *name)
 {
 	const char *best = "ctrl_scratch";
@@ -192,7 +192,7 @@ int litepcie_register_write(struct litepcie *dev, const char *name, uint64_t val
 
 /* The library's own ------------------------------------------------------------------------------ */
 
-/* Where a register is that this library cannot do without; several may be asked for in a row. */
+/* Calls may follow each other without a check: *@rc keeps the first error. */
 void litepcie_need(struct litepcie *dev, const char *name, uint32_t *offset, int *rc)
 {
 	const struct litepcie_register *entry = find(dev, name);

@@ -29,7 +29,7 @@ _Static_assert(LITEPCIE_RECORD_LAST == LITEPCIE_RECORD_FLAG_LAST &&
 
 /* Counts -------------------------------------------------------------------------------------- */
 
-/* Of a line that was never written it is 0. */
+/* The buffers that a status line counts; 0 if the card has not written it yet. */
 static int read_line(struct litepcie *dev, const struct litepcie_line *line,
 		     const struct litepcie_table *table, const char *name, uint64_t *buffers)
 {
@@ -57,7 +57,7 @@ int litepcie_notices_h2c(struct litepcie *dev)
 	return 0;
 }
 
-/* Not by the number of records: a place keeps the record of an earlier round. */
+/* By the sequence: the place may still have the record of an earlier round. */
 static bool is_there(const struct litepcie_notices *notices, uint64_t number)
 {
 	const struct litepcie_entry *entry = &notices->records[number & notices->mask];
@@ -71,8 +71,8 @@ bool litepcie_notices_has(const struct litepcie *dev, uint64_t number)
 }
 
 /*
- * The records say it to the buffer. The line may be older than they are, but where it is not, the
- * last of the records that it counts stands for those before.
+ * Records are written earlier than the status line, so they are looked at one by one beyond its
+ * count. Up to its count only the last record is checked: the card writes them in order.
  */
 int litepcie_notices_c2h(struct litepcie *dev)
 {
@@ -100,7 +100,7 @@ int litepcie_notices_c2h(struct litepcie *dev)
 	return 0;
 }
 
-/* At the end of a run a driver forgets its counts. */
+/* The largest count is kept, since a driver clears the line at the end of a run. */
 static void take_errors(const struct litepcie_line *line, uint64_t *errors)
 {
 	uint64_t now = line ? __atomic_load_n(&line->errors, __ATOMIC_RELAXED) : 0;
@@ -119,7 +119,7 @@ void litepcie_notices_errors(struct litepcie *dev)
 
 /* Records ------------------------------------------------------------------------------------- */
 
-/* A buffer's place gets another record only when the user has given the buffer back. */
+/* Needs no lock: the card overwrites a record only after the user has released the buffer. */
 int litepcie_c2h_record(struct litepcie *dev, uint64_t number, struct litepcie_c2h_record *record)
 {
 	const struct litepcie_notices *notices = &dev->notices;

@@ -5,10 +5,10 @@
  */
 
 /*
- * What a card writes into host memory beside the data: a record for each c2h buffer that has ended,
- * and a status line for each direction. A record comes behind its data, a line behind the records of
- * all that it counts, an interrupt behind the line. So memory alone says how far the card is, and no
- * register is read.
+ * Notices: records and status lines that a card writes to host memory beside the data. A record is
+ * for a c2h buffer that has ended, a status line for a direction. The card writes a record after
+ * its data, the line after the records of all buffers that it counts, and interrupts after the
+ * line. So memory alone says how far the card is, and no register is read.
  */
 #ifndef LITEPCIE_NOTICES_H
 #define LITEPCIE_NOTICES_H
@@ -18,36 +18,39 @@
 
 struct litepcie;
 
-/* What the card counts of one direction since its start. */
+/* The status line of a direction: counts since its start. */
 struct litepcie_line {
-	uint64_t	position;	/* bytes */
+	uint64_t	position;	/* bytes in @buffers */
 	uint64_t	buffers;
 	uint64_t	errors;		/* of these buffers, those with missing or bad data */
-	uint64_t	time;		/* of the device, when the card wrote this */
+	uint64_t	time;		/* device time at which the card wrote the line */
 };
 
-/* Of buffer @sequence - 1: a place with another sequence has no record of the buffer yet. */
+/*
+ * A record, which is of buffer @sequence - 1. If @sequence is another one, the card has not written
+ * the buffer's record yet.
+ */
 struct litepcie_entry {
 	uint32_t	bytes;
 	uint32_t	flags;		/* LITEPCIE_RECORD_ */
 	uint64_t	sequence;
 };
 
-/* Where it is in this process; the card writes there at any time. */
+/* Addresses of the notices in this process. The card may write there at any time. */
 struct litepcie_notices {
-	const struct litepcie_line *h2c, *c2h;	/* NULL: nobody writes them */
-	const struct litepcie_entry *records;	/* NULL: the card has none, its buffers are whole */
-	uint64_t		mask;		/* of their number: it is a power of two */
+	const struct litepcie_line *h2c, *c2h;	/* status lines; NULL: nobody writes them */
+	const struct litepcie_entry *records;	/* NULL: the card writes none; buffers are full */
+	uint64_t		mask;		/* number of records, a power of two, less one */
 };
 
-/* Bring ring.hw up to date. -EIO with a sentence: the card says what cannot be. */
+/* Bring ring.hw up to date. -EIO with a sentence: the card's counts cannot be true. */
 int litepcie_notices_h2c(struct litepcie *dev);
 int litepcie_notices_c2h(struct litepcie *dev);
 
-/* Whether c2h buffer @number has a record. */
+/* Has the card written the record of c2h buffer @number? */
 bool litepcie_notices_has(const struct litepcie *dev, uint64_t number);
 
-/* Take over the counts of errors, which grow until the directions stop. */
+/* Update the counts of errors in dev->stats from the status lines. */
 void litepcie_notices_errors(struct litepcie *dev);
 
 #endif /* LITEPCIE_NOTICES_H */

@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* The inside of the rings: dma.c hands out buffers, dma_wait.c waits for the card, dma_drain.c for all. */
+/*
+ * The inside of the rings: dma.c hands out buffers, dma_wait.c waits for the card, dma_drain.c
+ * waits until the card and its logic have all h2c data.
+ */
 #ifndef LITEPCIE_RING_H
 #define LITEPCIE_RING_H
 
@@ -20,10 +23,14 @@ static inline void litepcie_count_set(_Atomic uint64_t *count, uint64_t value)
 	atomic_store_explicit(count, value, memory_order_release);
 }
 
-/* 0, or -EINVAL: one of these directions does not run. */
+/*
+ * litepcie_check_active(): -EINVAL if one of @directions does not run. litepcie_check_idle():
+ * -EBUSY if any runs.
+ */
 int litepcie_check_active(struct litepcie *dev, unsigned int directions);
+int litepcie_check_idle(struct litepcie *dev);
 
-/* Tell the card of what has been held back. The lock is held. */
+/* Tell the card of buffers that are kept back for a batch. The lock is held. */
 int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 
 /*
@@ -33,14 +40,18 @@ int litepcie_hand_over(struct litepcie *dev, unsigned int directions);
 int litepcie_wait_for(struct litepcie *dev, unsigned int directions, uint64_t before,
 		      int timeout_ms);
 
-/* The same for one direction that has nothing to offer. The lock is not held. */
+/* Wait until one direction has finished more than @known buffers. The lock is not held. */
 int litepcie_wait_beyond(struct litepcie *dev, unsigned int direction, uint64_t known,
 			 int timeout_ms);
 
-/* -ECANCELED: it may run again by now, but this thread waited for a run that has ended. */
+/* -ECANCELED with a sentence: the run that this thread waited for has ended. */
 int litepcie_stopped(struct litepcie *dev);
 
 /* Sleep once, then look at the card. Returns 1: an interrupt came, 0: the time is over. */
 int litepcie_sleep_once(struct litepcie *dev, unsigned int directions, int timeout_ms);
+
+/* litepcie_diagnose() for a caller that holds the lock. */
+void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text,
+			    size_t size);
 
 #endif /* LITEPCIE_RING_H */

@@ -15,8 +15,9 @@
 #include "vfio_user.h"
 
 /*
- * Above 4 GiB, so that an address that loses its upper half is noticed at the first transfer; and so
- * far from one kind of memory to the next that the largest rings fit.
+ * Bus addresses of the memory lie above 4 GiB, so that an address that loses its upper half is
+ * noticed at the first transfer. The step from one kind of memory to the next has room for the
+ * largest ring.
  */
 #define SIM_IOVA		0x100000000u
 #define SIM_IOVA_STEP		0x100000000u
@@ -24,7 +25,7 @@
 struct sim {
 	struct vfio_user	vu;
 	char			*path;
-	unsigned int		mps, mrrs;	/* wanted, 0: not said */
+	unsigned int		mps, mrrs;	/* of the device string, in bytes; 0: not given */
 	int			msi;		/* eventfd */
 	struct litepcie_memory	*memory[LITEPCIE_MEMORIES];
 	unsigned int		msi_cap, pcie_cap;	/* offsets in configuration space */
@@ -35,13 +36,13 @@ static inline struct sim *sim_of(const struct litepcie *dev)
 	return dev->priv;
 }
 
-/* As after power-on: give it a place and its sizes, and memory space, no more. */
+/* Configure a card after power-on: BAR addresses, MPS and MRRS, memory space; no bus mastering. */
 int sim_bring_up(struct litepcie *dev);
 
 int sim_enable_msi(struct litepcie *dev);
 int sim_set_master(struct litepcie *dev, bool on);
 
-/* No memory space, no bus mastering, no MSI. */
+/* Switch memory space, bus mastering and MSI off. */
 void sim_put_down(struct litepcie *dev);
 
 #endif /* LITEPCIE_SIM_H */

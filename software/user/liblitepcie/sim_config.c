@@ -15,7 +15,7 @@
 
 #define DEFAULT_MRRS		512u
 #define BAR0_ADDRESS		0xe0000000u
-#define BAR_DISTANCE		0x01000000u	/* more than any has */
+#define BAR_DISTANCE		0x01000000u	/* more than any BAR's size */
 
 /* Configuration space (PCI local bus 3.0, 6.1; PCI Express base 4.0, 7.5). */
 #define PCI_VENDOR		0x00
@@ -114,7 +114,7 @@ static int set_device_control(struct litepcie *dev)
 	control &= (uint16_t)~(7u << DEVCTL_MPS_SHIFT | 7u << DEVCTL_MRRS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mps) << DEVCTL_MPS_SHIFT);
 	control |= (uint16_t)(size_code(sim->mrrs) << DEVCTL_MRRS_SHIFT);
-	if (capabilities & DEVCAP_EXTENDED_TAGS)	/* as a kernel does */
+	if (capabilities & DEVCAP_EXTENDED_TAGS)	/* as Linux does */
 		control |= DEVCTL_EXTENDED_TAGS;
 	return config_write16(sim, sim->pcie_cap + PCIE_DEVCTL, control);
 }
@@ -184,7 +184,7 @@ void sim_put_down(struct litepcie *dev)
 	vfio_user_set_msi(&sim->vu, -1);
 }
 
-/* As after power-on: the host gives it a place and its sizes, and memory space, no more. */
+/* After power-on or reset: BAR addresses, MPS and MRRS, memory space; bus mastering stays off. */
 int sim_bring_up(struct litepcie *dev)
 {
 	struct sim *sim = sim_of(dev);

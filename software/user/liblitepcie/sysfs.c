@@ -5,13 +5,13 @@
  */
 
 /*
- * What a driver does not tell through its device file: which PCI device is behind it, and how many
- * interrupts of each direction Lanebox's has taken.
+ * Facts that only sysfs has: the PCI device behind a device file, and how many interrupts of each
+ * direction Lanebox's driver has taken.
  *
- * Lanebox's driver has a link from one to the other. LitePCIe's gives minor numbers in the order of
- * its probes, so minor n is taken for the n-th bound device by bus address, which is the order of
- * probing at boot; a card that was bound again later, or one with several channels, breaks this,
- * unless it is the only one.
+ * Lanebox's driver has a link from the device file's entry to the PCI device. LitePCIe's has none,
+ * but gives minor numbers in the order of its probes. So minor n is taken for the n-th bound device
+ * by bus address, the order of probing at boot. With several cards this is wrong if one was bound
+ * again later or has several channels.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -75,7 +75,7 @@ static int find_address(struct kernel *kernel, unsigned int minor, char *address
 	return found;
 }
 
-/* What a refusal of the mapping means, and what to do. */
+/* The meaning of an error of open() or mmap() of resource0, and what to do. */
 static const char *mapping_advice(int error)
 {
 	switch (error) {

@@ -7,16 +7,19 @@
 /*
  * LitePCIe's descriptor table in its "prog" mode, in which every descriptor runs once.
  *
- * What loop_status means in this mode (litepcie/frontend/dma.py): its index counts executed
- * descriptors modulo 2^16 and its count the wraps of the index, so the register as a whole is the
- * number of executed descriptors modulo 2^32, read at one instant. A descriptor counts as executed
- *   h2c: when its data is in the card; the stock endpoint's, when the last read request for it has
- *        been issued: its data is still on the way
+ * In this mode loop_status (litepcie/frontend/dma.py) has an index that counts executed descriptors
+ * modulo 2^16, and a count of the wraps of the index. So the whole register is the number of
+ * executed descriptors modulo 2^32, read at one instant. A descriptor counts as executed
+ *   h2c: when its data is in the card; with LitePCIe's endpoint, when the last read request for it
+ *        has been issued: its data is still on the way
  *   c2h: when the last write has entered the core: up to 1.5 kB may not have reached the host
- * and its interrupt is raised at the same moment. What follows from that is in the two *_usable().
- * A card that writes records is not asked: notices.c reads what it has written.
+ * Its interrupt is raised at the same moment. h2c_usable() and c2h_usable() find the buffers whose
+ * data has arrived. The registers of a card that writes records are not read: notices.c reads
+ * those.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <string.h>
 
 #include "table.h"
 
@@ -24,25 +27,39 @@
 
 /* Memory -------------------------------------------------------------------------------------- */
 
-int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
+static int setup_ring(struct litepcie *dev, unsigned int kind, struct litepcie_ring *ring,
+		      size_t bytes, uint64_t *iova)
 {
 	struct litepcie_memory *memory = NULL;
-	uint64_t iova = 0;
 	int rc;
 
-	dev->h2c.base = dev->c2h.base = NULL;
-	dev->h2c.memory = dev->c2h.memory = NULL;
-	rc = dev->backend->memory(dev, LITEPCIE_MEMORY_RINGS, 2 * size * count, &memory, &iova);
-	if (rc == 0)
-		rc = litepcie_table_notices_setup(dev);
+	ring->base = NULL;
+	ring->memory = NULL;
+	rc = dev->backend->memory(dev, kind, ring->place, bytes, &memory, iova);
 	if (rc < 0)
 		return rc;
-	dev->h2c.memory = dev->c2h.memory = memory;
-	dev->h2c.base = memory->base;
-	dev->c2h.base = dev->h2c.base + size * count;
-	dev->h2c_table.iova = iova;
-	dev->c2h_table.iova = iova + size * count;
+	ring->memory = memory;
+	ring->base = memory->base;
 	return 0;
+}
+
+int litepcie_table_setup(struct litepcie *dev, size_t size, unsigned int count)
+{
+	int rc = setup_ring(dev, LITEPCIE_MEMORY_H2C, &dev->h2c, size * count,
+			    &dev->h2c_table.iova);
+
+	if (rc == 0)
+		rc = setup_ring(dev, LITEPCIE_MEMORY_C2H, &dev->c2h, size * count,
+				&dev->c2h_table.iova);
+	return rc < 0 ? rc : litepcie_table_notices_setup(dev);
+}
+
+int litepcie_table_export(struct litepcie *dev, const struct litepcie_ring *ring)
+{
+	int fd = fcntl(ring->memory->fd, F_DUPFD_CLOEXEC, 0);
+
+	return fd < 0 ? litepcie_fail(dev, -errno, "a descriptor of the ring: %s",
+				      strerror(errno)) : fd;
 }
 
 /* Descriptors --------------------------------------------------------------------------------- */
@@ -57,7 +74,7 @@ static struct litepcie_post *describe(const struct litepcie_dma_registers *regis
 	return p;
 }
 
-/* In three writes each, of which the first has a length, but none yet. */
+/* Add the lengths to descriptors: the first of the three writes of each has the field. */
 static void add_lengths(struct litepcie_post *posts, const struct litepcie_post *end,
 			const uint32_t *lengths, uint64_t slot, uint64_t mask)
 {
@@ -65,7 +82,7 @@ static void add_lengths(struct litepcie_post *posts, const struct litepcie_post 
 		posts->value |= lengths[slot & mask];
 }
 
-/* Many in one go where the back end can. */
+/* Descriptors go to the back end in batches, which may make one message of a batch. */
 int litepcie_table_post(struct litepcie *dev, struct litepcie_table *table, uint64_t first,
 			uint64_t count)
 {
@@ -125,7 +142,7 @@ static int read_done(struct litepcie *dev, struct litepcie_table *table,
 	return rc;
 }
 
-/* Where buffers are shorter, the bytes that have come say which of those that are done are here. */
+/* With short buffers: the card's count of received bytes says which done buffers have arrived. */
 static int h2c_arrived(struct litepcie *dev)
 {
 	struct litepcie_table *h2c = &dev->h2c_table;
@@ -146,9 +163,9 @@ static int h2c_arrived(struct litepcie *dev)
 }
 
 /*
- * h2c: reads of so many bytes may be in flight when a buffer counts as done (by the capability
- * table). What has not arrived can only belong to the last buffers that are done, so all but those
- * may be written again.
+ * h2c: with LitePCIe's endpoint, reads of h2c_in_flight bytes may be in flight when a buffer counts
+ * as done. They can only belong to the last buffers that are done, so all but those may be written
+ * again.
  */
 static int h2c_usable(struct litepcie *dev)
 {
@@ -164,11 +181,11 @@ static int h2c_usable(struct litepcie *dev)
 }
 
 /*
- * c2h: writes leave the core in order, so all but the last buffer that is done is in memory. The
- * last one too, if it was done when an earlier read was answered: the tail that was on its way then
- * has had the time of a whole round trip through the host. One that raised an interrupt is what the
- * program waits for, so a second read settles it. When everything that was posted is done no
- * further interrupt will come to look again, and the last one is settled at once.
+ * c2h: writes leave the core in order, so all done buffers but the last are in memory. The last one
+ * is there, too, if it was done at an earlier register read, since its writes have then had the
+ * time of a whole round trip. So a second read settles the last buffer. It is made if the program
+ * waits for that buffer, as it raised an interrupt, and if all posted buffers are done, as no
+ * further interrupt will come.
  */
 static int c2h_usable(struct litepcie *dev)
 {
@@ -180,7 +197,7 @@ static int c2h_usable(struct litepcie *dev)
 	while (rc == 0 && c2h->done > settled && (awaited || c2h->done == c2h->posted)) {
 		settled = c2h->done;
 		rc = read_done(dev, c2h, &dev->map.c2h);
-		awaited = false;	/* now it is, and what has come since speaks for itself */
+		awaited = false;	/* the buffer with the interrupt is settled by this read */
 	}
 	if (rc == 0)
 		dev->c2h.hw = c2h->done > settled ? c2h->done - 1 : settled;
@@ -199,7 +216,7 @@ int litepcie_table_poll(struct litepcie *dev)
 	return rc;
 }
 
-/* Nothing came for a while: is the card still there? What its register counts, memory will tell. */
+/* Reads the registers only to see whether a card with records is there; memory has its counts. */
 int litepcie_table_look(struct litepcie *dev)
 {
 	uint32_t advance;

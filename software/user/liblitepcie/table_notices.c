@@ -5,20 +5,20 @@
  */
 
 /*
- * Records and status lines of a card that a program reaches itself: their memory, and the registers
- * that say where it is. The card has them at rest only. It never reads what it wrote, so old records
- * are made zeros before each start: sequences begin at 1 again.
+ * Records and status lines of a card that is reached without the kernel driver: their memory, and
+ * the registers with its address, which may change only while the DMA is at rest. Sequence numbers
+ * begin at 1 in each run, so the memory is cleared before each start.
  */
 #include <string.h>
 
 #include "litepcie_capability.h"
 #include "table.h"
 
-#define CACHE_LINE	64u	/* bytes: no two writers share one */
+#define CACHE_LINE	64u	/* bytes: each status line has its own */
 #define H2C		0
 #define C2H		1
 
-/* Behind the records: the line of h2c, that of c2h. */
+/* The memory has the records, then the status line of h2c, then that of c2h. */
 static size_t records_bytes(const struct litepcie *dev)
 {
 	return (dev->notices.mask + 1) * sizeof(struct litepcie_entry);
@@ -29,7 +29,7 @@ static size_t all_bytes(const struct litepcie *dev)
 	return records_bytes(dev) + 2 * CACHE_LINE;
 }
 
-/* As many records as the card may have descriptors, so that none is written over. */
+/* A record for each descriptor that the card may have, so that none is overwritten. */
 static unsigned int log2_entries(const struct litepcie *dev)
 {
 	unsigned int log2 = LITEPCIE_RECORDS_LOG2_LEAST_ENTRIES;
@@ -48,7 +48,7 @@ int litepcie_table_notices_setup(struct litepcie *dev)
 	if (!dev->map.notices.control || dev->notices.records)
 		return 0;
 	dev->notices.mask = (UINT64_C(1) << log2_entries(dev)) - 1;
-	rc = dev->backend->memory(dev, LITEPCIE_MEMORY_NOTICES, all_bytes(dev), &memory,
+	rc = dev->backend->memory(dev, LITEPCIE_MEMORY_NOTICES, NULL, all_bytes(dev), &memory,
 				  &dev->notices_iova);
 	if (rc < 0)
 		return rc;
@@ -59,7 +59,7 @@ int litepcie_table_notices_setup(struct litepcie *dev)
 	return 0;
 }
 
-/* The upper half first: a register has its value with the lower one. */
+/* The upper half first: the register takes its value with the write of the lower half. */
 static struct litepcie_post *place(uint32_t offset, uint64_t iova, struct litepcie_post *p)
 {
 	*p++ = (struct litepcie_post) { offset, 4, iova >> 32 };

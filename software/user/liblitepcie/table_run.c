@@ -13,8 +13,8 @@
 #include "table.h"
 
 /*
- * A direction comes to rest when its last read has ended, also one that nobody answers. Each look
- * is a read of a register, which takes at least IDLE_LOOK_NS of device time: together they outlast
+ * A direction comes to rest when its last read has ended, be it by a timeout. Each look is a
+ * register read, which takes at least IDLE_LOOK_NS of device time, so together the looks outlast
  * the card's longest read.
  */
 #define IDLE_LOOK_NS		400u
@@ -31,7 +31,7 @@ static uint32_t own_causes(const struct litepcie *dev)
 	return dev->map.h2c_cause | dev->map.c2h_cause;
 }
 
-/* What has happened since it was asked last is cleared first: what happens then raises a message. */
+/* Read and clear the cause of the user's interrupt, which can then raise a message again. */
 static int table_user_look(struct litepcie *dev)
 {
 	uint32_t raised = 0;
@@ -45,8 +45,9 @@ static int table_user_look(struct litepcie *dev)
 }
 
 /*
- * The DMA's bits of the vector register tell nothing new; they are cleared to say no nonsense, and
- * that goes with the look at the card which follows.
+ * Clear the DMA's causes, so that the vector register does not show old ones. The counts say how
+ * far the card is, so the causes are not read. The write may go out with the look at the card that
+ * follows.
  */
 static int clear_own(struct litepcie *dev)
 {
@@ -55,12 +56,14 @@ static int clear_own(struct litepcie *dev)
 	return litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 }
 
-/* A wait for data goes no further with a card that must be given back. */
+/* Ends a wait for data with an error when the kernel wants the card back. */
 static int table_sleep(struct litepcie *dev, unsigned int directions, int timeout_ms)
 {
 	int rc = dev->backend->sleep(dev, timeout_ms), asked = 0;
 
 	(void)directions;	/* one interrupt for both */
+	if (rc == 0)
+		rc = litepcie_looks_tick(dev);
 	if (rc >= 0 && dev->backend->asked_back)
 		asked = dev->backend->asked_back(dev);
 	return asked < 0 ? asked : rc;
@@ -75,12 +78,14 @@ static int table_woken(struct litepcie *dev)
 {
 	int rc = clear_own(dev);
 
+	if (rc == 0)
+		rc = litepcie_looks_begin(dev);
 	return rc == 0 && dev->user_enabled ? table_user_look(dev) : rc;
 }
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-/* A direction that is disabled finishes what it has begun; at rest it forgets everything. */
+/* A disabled direction finishes the requests that it has begun. At rest its table is emptied. */
 static int disable(struct litepcie *dev, const struct litepcie_dma_registers *registers)
 {
 	uint32_t state = 0;
@@ -102,8 +107,8 @@ static int disable(struct litepcie *dev, const struct litepcie_dma_registers *re
 }
 
 /*
- * The stock endpoint's engine would take answers to reads of an earlier run for data of the next:
- * let them come first. A card whose time stands still is dead, and no reason to stay.
+ * LitePCIe's engine would take completions of an earlier run's reads for data of the next run, so
+ * wait until they have come. The number of looks is limited, for a card whose time stands still.
  */
 static int let_reads_settle(struct litepcie *dev)
 {
@@ -116,7 +121,7 @@ static int let_reads_settle(struct litepcie *dev)
 	return rc;
 }
 
-/* The user's own interrupt is not ours to switch. */
+/* Enable the DMA's causes in @mask only; the user's interrupt stays as it is. */
 static int enable_interrupts(struct litepcie *dev, uint32_t mask)
 {
 	uint32_t enabled;
@@ -124,6 +129,14 @@ static int enable_interrupts(struct litepcie *dev, uint32_t mask)
 
 	enabled = (enabled & ~own_causes(dev)) | mask;
 	return rc < 0 ? rc : litepcie_put(dev, dev->map.irq_enable, enabled);
+}
+
+int litepcie_table_interrupts(struct litepcie *dev)
+{
+	uint32_t mask = (dev->h2c.active ? dev->map.h2c_cause : 0) |
+			(dev->c2h.active ? dev->map.c2h_cause : 0);
+
+	return enable_interrupts(dev, dev->looking ? 0 : mask);
 }
 
 int litepcie_table_quiesce(struct litepcie *dev)
@@ -144,8 +157,6 @@ int litepcie_table_quiesce(struct litepcie *dev)
 /* Clear what an earlier run left in the eventfd, so that counts are this run's own. */
 static int start_interrupts(struct litepcie *dev)
 {
-	uint32_t mask = (dev->h2c.active ? dev->map.h2c_cause : 0) |
-			(dev->c2h.active ? dev->map.c2h_cause : 0);
 	int rc = dev->backend->sleep(dev, 0);
 
 	dev->stats.interrupts = 0;
@@ -153,14 +164,16 @@ static int start_interrupts(struct litepcie *dev)
 	if (rc >= 0)
 		rc = litepcie_put(dev, dev->map.irq_clear, own_causes(dev));
 	if (rc == 0)
-		rc = enable_interrupts(dev, mask);
+		rc = litepcie_table_interrupts(dev);
 	return rc;
 }
 
 static int table_start(struct litepcie *dev, bool loopback)
 {
-	int rc = start_interrupts(dev);
+	int rc = litepcie_looks_start(dev);
 
+	if (rc == 0)
+		rc = start_interrupts(dev);
 	if (rc == 0)
 		rc = litepcie_table_notices_start(dev);
 	return rc < 0 ? rc : litepcie_put(dev, dev->map.loopback, loopback);
@@ -180,8 +193,10 @@ static int table_run(struct litepcie *dev)
 static int table_stop(struct litepcie *dev)
 {
 	bool in_flight = dev->h2c.active && dev->h2c.hw != dev->h2c.sw;
-	int rc = litepcie_table_quiesce(dev);
+	int rc = litepcie_looks_stop(dev);
 
+	if (rc == 0)
+		rc = litepcie_table_quiesce(dev);
 	if (rc == 0 && in_flight && dev->map.h2c_in_flight)
 		rc = let_reads_settle(dev);
 	return rc;
@@ -192,7 +207,7 @@ static int table_user_enable(struct litepcie *dev, bool on)
 	uint32_t cause = dev->map.user_cause, enabled;
 	int rc = litepcie_get(dev, dev->map.irq_enable, &enabled);
 
-	/* What was raised before is not meant. */
+	/* Forget an interrupt that was raised before. */
 	if (rc == 0)
 		rc = litepcie_put(dev, dev->map.irq_clear, cause);
 	if (rc == 0)
@@ -203,7 +218,7 @@ static int table_user_enable(struct litepcie *dev, bool on)
 
 static int table_event_fd(struct litepcie *dev)
 {
-	return dev->backend->event_fd(dev);
+	return dev->poll_us ? dev->news : dev->backend->event_fd(dev);
 }
 
 const struct litepcie_channel litepcie_table_channel = {
@@ -219,6 +234,7 @@ const struct litepcie_channel litepcie_table_channel = {
 	.woken = table_woken,
 	.shared = true,
 	.event_fd = table_event_fd,
+	.export = litepcie_table_export,
 	.user_enable = table_user_enable,
 	.user_look = table_user_look,
 };

@@ -5,8 +5,8 @@
  */
 
 /*
- * Interrupts of the logic in the card's user slot. They share their way with those of the DMA, so
- * whoever sleeps for either tells the other.
+ * Interrupts of the logic in the card's user slot. On some back ends they share one interrupt with
+ * the DMA, so a thread that sleeps for one wakes those that wait for the other.
  */
 #include <errno.h>
 
@@ -31,10 +31,10 @@ int litepcie_user_enable(struct litepcie *dev, bool on)
 	return litepcie_unlock(dev, dev->backend->channel->user_enable(dev, on));
 }
 
-/* A message that was lost, or came before the first sleep, is found in the card's register. */
+/* The first look finds an interrupt that came before the sleep; later looks find lost messages. */
 static int wait_for_user(struct litepcie *dev, int timeout_ms)
 {
-	int64_t deadline = litepcie_deadline(timeout_ms);
+	int64_t deadline = litepcie_deadline(timeout_ms), looked = litepcie_now_ms();
 	int rc = dev->backend->channel->user_look(dev);
 
 	while (rc >= 0 && !dev->user_raised) {
@@ -46,8 +46,11 @@ static int wait_for_user(struct litepcie *dev, int timeout_ms)
 		if (rc >= 0 && !dev->user_enabled)
 			return litepcie_fail(dev, -ECANCELED, "another thread switched the user's "
 					     "interrupt off while this one waited for it");
-		if (rc == 0)
+		/* The DMA's timer may end a sleep early; then the register is not read yet. */
+		if (rc == 0 && litepcie_now_ms() - looked >= slice) {
 			rc = dev->backend->channel->user_look(dev);
+			looked = litepcie_now_ms();
+		}
 	}
 	if (rc < 0)
 		return rc;

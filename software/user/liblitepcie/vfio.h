@@ -74,8 +74,8 @@ void vfio_list_others(const struct vfio *vfio, char *names, size_t size);
 /* The number N of the device's own /dev/vfio/devices/vfioN, or -1: this kernel has none. */
 int vfio_device_number(const struct vfio *vfio);
 
-/* Memory for the card at @iova; it replaces the last of its kind. */
-int vfio_memory(struct litepcie *dev, unsigned int kind, size_t bytes,
+/* Memory for the card at @iova, @place or NULL; it replaces the last of its kind. */
+int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		struct litepcie_memory **memory, uint64_t *iova);
 void vfio_memory_free(struct litepcie *dev);
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * VFIO's newer interface: the device has a file of its own, which is bound to an iommufd, and memory
- * is mapped into a space of addresses there. No group is opened.
+ * VFIO's newer interface: the device has a file of its own, which is bound to an iommufd, and
+ * memory is mapped into a space of addresses there. No group is opened.
  *
  * Headers of kernels before 6.6 do not have it, so its numbers are here, as in the kernel's
  * include/uapi/linux/vfio.h and iommufd.h.
@@ -67,7 +67,7 @@ struct device_attach {
 	uint32_t id;
 };
 
-/* Who has it besides is told by the group's other drivers: the kernel says "busy" to both. */
+/* The kernel has one error for a card in use and a group in use, so look at the group's drivers. */
 static int bind_failed(struct litepcie *dev, int error)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -87,7 +87,7 @@ static int bind_failed(struct litepcie *dev, int error)
 			     "allow_unsafe_interrupts of iommufd" : "");
 }
 
-/* Before it is bound, the device's file answers nothing. */
+/* Calls on the device's file fail until it is bound to the iommufd. */
 static int bind_device(struct litepcie *dev, int device)
 {
 	struct vfio *vfio = vfio_of(dev);

@@ -5,9 +5,9 @@
  */
 
 /*
- * Messages of the "vfio" back end. With MSI-X each cause has a vector and an eventfd, with MSI one
- * message stands for all; either way one descriptor says that something came. The kernel's own
- * request to give the device back comes in the same way.
+ * Interrupt messages of the "vfio" back end. With MSI-X each cause has a vector and an eventfd;
+ * with MSI one message stands for all. One epoll descriptor, vfio->events, is readable when any of
+ * them came, or when the kernel requests the device back.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +19,7 @@
 
 #include "vfio.h"
 
-/* What the kernel is told: a descriptor for each vector from 0 on, -1 for one that nobody wants. */
+/* VFIO_DEVICE_SET_IRQS with an eventfd for each vector from 0 on; -1: the vector is not used. */
 union irq_request {
 	struct vfio_irq_set set;
 	uint8_t room[sizeof(struct vfio_irq_set) + VFIO_MESSAGES * sizeof(int)];
@@ -82,7 +82,7 @@ static int add_event(struct vfio *vfio, int *fd)
 	return *fd < 0 ? -1 : epoll_ctl(vfio->events, EPOLL_CTL_ADD, *fd, &event);
 }
 
-/* Who unbinds or removes a device waits until nobody has it open, so we have to hear of it. */
+/* An unbind or removal of the device waits until nobody has it open; this eventfd announces it. */
 static int open_request(struct vfio *vfio)
 {
 	if (!offered(vfio, VFIO_PCI_REQ_IRQ_INDEX))
@@ -109,7 +109,7 @@ static int open_messages(struct vfio *vfio, uint32_t vectors)
 	return rc;
 }
 
-/* The same descriptors after a reset: a program may be waiting on them. */
+/* After a reset the same descriptors are used again: a program may be waiting on them. */
 int vfio_irq_enable(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -163,12 +163,15 @@ static int64_t take_messages(const struct vfio *vfio)
 int vfio_sleep(struct litepcie *dev, int timeout_ms)
 {
 	struct vfio *vfio = vfio_of(dev);
-	struct pollfd event = { .fd = vfio->events, .events = POLLIN };
+	struct pollfd events[2] = {
+		{ .fd = vfio->events, .events = POLLIN },
+		{ .fd = litepcie_timer(dev), .events = POLLIN },
+	};
 	int64_t taken;
 	int rc, error;
 
 	litepcie_unlock(dev, 0);
-	rc = poll(&event, 1, timeout_ms);
+	rc = poll(events, 2, timeout_ms);
 	error = errno;
 	litepcie_lock(dev);
 	if (rc < 0)
@@ -178,7 +181,7 @@ int vfio_sleep(struct litepcie *dev, int timeout_ms)
 	return taken > 0;
 }
 
-/* The request stays in its descriptor: it is for every thread that waits, and for every wait. */
+/* The eventfd is not read, so that every thread and every wait sees the request. */
 int vfio_asked_back(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);

@@ -17,32 +17,75 @@
 #define HUGE_PAGE	(2u << 20)
 
 /*
- * Above 4 GiB, so that an address that loses its upper half is noticed; within 39 bits, and so far
- * from one kind of memory to the next that the largest rings fit.
+ * Bus addresses lie above 4 GiB, so that an address that loses its upper half is noticed, and
+ * within 39 bits, for small IOMMUs. The step between kinds of memory has room for the largest
+ * ring.
  */
 #define IOVA		0x100000000u
 #define IOVA_STEP	0x100000000u
 
-/*
- * Huge pages take 512 times fewer entries of the IOMMU's cache. Where none are set aside, the
- * kernel is asked to put some together.
- */
-static void *get_pages(unsigned int kind, size_t *size)
+static size_t round_up(size_t size, size_t unit)
 {
-	size_t whole = (*size + HUGE_PAGE - 1) & ~((size_t)HUGE_PAGE - 1);
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+	return (size + unit - 1) & ~(unit - 1);
+}
+
+static void *map_file(int fd, void *place, size_t size)
+{
+	int flags = MAP_SHARED | (place ? MAP_FIXED : 0);
 	void *memory = MAP_FAILED;
 
-	if (kind == LITEPCIE_MEMORY_RINGS)	/* the others take a page or two */
-		memory = mmap(NULL, whole, PROT_READ | PROT_WRITE, flags | MAP_HUGETLB, -1, 0);
+	if (fd >= 0)
+		memory = mmap(place, size, PROT_READ | PROT_WRITE, flags, fd, 0);
+	return memory;
+}
+
+/* Small pages at an address that is aligned to 2 MiB, so that the kernel can make huge ones. */
+static void *get_small(size_t size, int *fd)
+{
+	size_t room = size + HUGE_PAGE, before;
+	uint8_t *reserved = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *memory;
+
+	if (reserved == MAP_FAILED)
+		return reserved;
+	before = -(uintptr_t)reserved & (HUGE_PAGE - 1);
+	*fd = litepcie_memory_file(size, 0);
+	memory = map_file(*fd, reserved + before, size);
+	if (memory == MAP_FAILED) {
+		int error = errno;
+
+		munmap(reserved, room);
+		if (*fd >= 0)
+			close(*fd);
+		errno = error;
+		return memory;
+	}
+	if (before)
+		munmap(reserved, before);
+	munmap(reserved + before + size, room - before - size);
+	madvise(memory, size, MADV_HUGEPAGE);
+	litepcie_memory_huge(memory, size);
+	return memory;
+}
+
+/* Huge pages if the system has reserved some: they take 512 times fewer entries of the IOMMU. */
+static void *get_pages(unsigned int kind, size_t *size, int *fd)
+{
+	size_t whole = round_up(*size, HUGE_PAGE);
+	void *memory = MAP_FAILED;
+
+	*fd = -1;
+	if (kind != LITEPCIE_MEMORY_NOTICES) {	/* too small for a huge page */
+		*fd = litepcie_memory_file(whole, MFD_HUGETLB);
+		memory = map_file(*fd, NULL, whole);
+	}
 	if (memory != MAP_FAILED) {
 		*size = whole;
 		return memory;
 	}
-	memory = mmap(NULL, *size, PROT_READ | PROT_WRITE, flags, -1, 0);
-	if (memory != MAP_FAILED)
-		madvise(memory, *size, MADV_HUGEPAGE);
-	return memory;
+	if (*fd >= 0)
+		close(*fd);
+	return get_small(*size, fd);
 }
 
 static int map_failed(struct litepcie *dev, size_t size, int error)
@@ -53,7 +96,7 @@ static int map_failed(struct litepcie *dev, size_t size, int error)
 	return litepcie_fail(dev, -error, "%zu bytes of DMA memory: %s", size, strerror(error));
 }
 
-static uint64_t place(unsigned int kind)
+static uint64_t iova_of(unsigned int kind)
 {
 	return IOVA + (uint64_t)kind * IOVA_STEP;
 }
@@ -64,34 +107,34 @@ static void free_memory(struct litepcie *dev, unsigned int kind)
 
 	if (!vfio->memory[kind])
 		return;
-	vfio->interface->unmap(dev, vfio->memory[kind]->size, place(kind));
+	vfio->interface->unmap(dev, vfio->memory[kind]->size, iova_of(kind));
 	litepcie_ring_drop(vfio->memory[kind]);
 	vfio->memory[kind] = NULL;
 }
 
-int vfio_memory(struct litepcie *dev, unsigned int kind, size_t bytes,
+int vfio_memory(struct litepcie *dev, unsigned int kind, void *place, size_t bytes,
 		struct litepcie_memory **memory, uint64_t *iova)
 {
 	struct vfio *vfio = vfio_of(dev);
-	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	void *base;
-	int rc;
+	void *base = place;
+	int rc, fd = -1;
 
 	free_memory(dev, kind);
-	bytes = (bytes + page - 1) & ~(page - 1);
-	base = get_pages(kind, &bytes);
+	bytes = round_up(bytes, (size_t)sysconf(_SC_PAGESIZE));
+	if (!place)
+		base = get_pages(kind, &bytes, &fd);
 	if (base == MAP_FAILED)
 		return map_failed(dev, bytes, errno);
-	*memory = litepcie_memory_new(dev, base, bytes);
+	*memory = litepcie_memory_new(dev, base, bytes, fd, place);
 	if (!*memory)
 		return -ENOMEM;
-	rc = vfio->interface->map(dev, base, bytes, place(kind));
+	rc = vfio->interface->map(dev, base, bytes, iova_of(kind));
 	if (rc < 0) {
 		litepcie_ring_drop(*memory);
 		return map_failed(dev, bytes, -rc);
 	}
 	vfio->memory[kind] = *memory;
-	*iova = place(kind);
+	*iova = iova_of(kind);
 	return 0;
 }
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * Finding a device that VFIO may hand out, and by which interface of the kernel. Most of what follows
- * is for the user: what is in the way, and what to do.
+ * Find the device, check that VFIO can open it, and choose the kernel's interface. Most of the code
+ * makes sentences for the user: which condition is missing, and how to meet it.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static int parse_option(struct litepcie *dev, const char *option)
 			     "type1 and iommufd", option);
 }
 
-/* "22:00.0" will do for domain 0. */
+/* The domain may be left out: "22:00.0" is in domain 0. */
 static int parse_name(struct litepcie *dev)
 {
 	unsigned int domain = 0, bus, slot, function;
@@ -69,7 +69,7 @@ static int parse_name(struct litepcie *dev)
 
 /* Checks -------------------------------------------------------------------------------------- */
 
-/* The last part of what a link in the device's folder points to; empty: there is no such link. */
+/* The last part of the target of a link in the device's folder; empty: there is no such link. */
 static void read_link(const char *address, const char *link, char *name, size_t size)
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -97,7 +97,7 @@ static int check_group(struct litepcie *dev)
 	return 0;
 }
 
-/* The group first: without one a binding is refused, and would be the wrong thing to ask for. */
+/* The group is checked first: without one the user cannot bind the card to vfio-pci at all. */
 static int check_sysfs(struct litepcie *dev)
 {
 	const char *address = vfio_of(dev)->address;
@@ -186,7 +186,7 @@ static bool may_open(const char *path)
 	return access(path, R_OK | W_OK) == 0;
 }
 
-/* What was asked for; else the newer one, where the kernel has it and this user may. */
+/* The interface of the device string; else iommufd if kernel and rights allow it; else type1. */
 static int choose_interface(struct litepcie *dev)
 {
 	struct vfio *vfio = vfio_of(dev);
@@ -206,7 +206,10 @@ static int choose_interface(struct litepcie *dev)
 
 /* Open ---------------------------------------------------------------------------------------- */
 
-/* Vendor and device are answered by vfio-pci itself; no card's class and revision are all ones. */
+/*
+ * Class and revision of no card are all ones. The vendor and device IDs would not do, since
+ * vfio-pci answers those itself.
+ */
 bool vfio_answers(const struct vfio *vfio)
 {
 	off_t place = (off_t)vfio->config + PCI_CLASS_REVISION;

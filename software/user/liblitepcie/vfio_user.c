@@ -17,7 +17,7 @@
 
 /* Connection ---------------------------------------------------------------------------------- */
 
-/* The capabilities are one small JSON text; the one word that matters here needs no parser. */
+/* Looks for one word in the JSON text of the capabilities, without a parser. */
 static bool has_capability(const char *json, const char *name)
 {
 	const char *p = strstr(json, name);
@@ -30,7 +30,7 @@ static bool has_capability(const char *json, const char *name)
 
 static int handshake(struct vfio_user *vu)
 {
-	/* No max_data_xfer_size: a board then need not ask for samples, which would be in the way. */
+	/* No max_data_xfer_size: with it a board would ask for samples, which cost messages. */
 	struct version version = {
 		.json = "{\"capabilities\":{\"max_msg_fds\":8,\"write_multiple\":true}}",
 	};
@@ -132,7 +132,7 @@ int vfio_user_write(struct vfio_user *vu, uint32_t region, uint64_t offset,
 			      NULL, 0);
 }
 
-/* Much of the room stays unused most of the time, and none of it is cleared. */
+/* The body is not initialised as a whole, since mostly few of its entries are used. */
 static int post_multi(struct vfio_user *vu, const struct litepcie_post *writes, size_t count)
 {
 	struct {
@@ -191,7 +191,7 @@ int vfio_user_map(struct vfio_user *vu, unsigned int kind, int fd, void *base, u
 	};
 	int rc;
 
-	/* Known before the message goes out: the peer may try the memory before it answers. */
+	/* Set before the message goes out: the peer may access the memory before it replies. */
 	vu->memory[kind] = (struct vfio_user_memory) { iova, size, base };
 	rc = vfio_user_call(vu, CMD_DMA_MAP, &map, sizeof(map), fd, NULL, 0);
 	if (rc < 0)

@@ -5,8 +5,8 @@
  */
 
 /*
- * The socket of a vfio-user connection: making it, and bytes in and out. An error here leaves the
- * stream out of step and ends the connection.
+ * The socket of a vfio-user connection: connecting, sending and receiving bytes. After an error it
+ * is not known where the next message begins, so the connection is closed.
  */
 #include <errno.h>
 #include <limits.h>
@@ -36,7 +36,7 @@ int vfio_user_fail(struct vfio_user *vu, int error, const char *format, ...)
 
 /* Bytes --------------------------------------------------------------------------------------- */
 
-/* The stream is out of step, or has ended: nothing more may go over it. */
+/* Close a connection that has failed or ended; every later call gives -ENODEV. */
 void vfio_user_drop(struct vfio_user *vu)
 {
 	close(vu->fd);
@@ -57,15 +57,15 @@ int vfio_user_broken(struct vfio_user *vu, const char *doing, int error)
 			      "own messages for the reason", vu->path, doing);
 }
 
-/* Beyond what poll() can wait, for ever is as good. */
+/* The timeout for poll(), which takes an int; a longer one becomes -1, for ever. */
 static int patience_ms(const struct vfio_user *vu)
 {
 	return vu->timeout_s <= INT_MAX / 1000 ? vu->timeout_s * 1000 : -1;
 }
 
 /*
- * A system call costs more than its bytes: as many as have come are taken with those that must. The
- * sleep is in poll(): one in recv() ends for a moment whenever the peer takes what was sent.
+ * Receive all bytes that have come, to save system calls. The sleep is in poll() and not in recv(),
+ * which would wake up for a moment whenever the peer takes sent data.
  */
 static int refill(struct vfio_user *vu, const char *doing)
 {

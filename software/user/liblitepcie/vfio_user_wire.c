@@ -15,7 +15,7 @@
 #include "liblitepcie.h"
 #include "vfio_user_wire.h"
 
-#define MAX_MESSAGE	65536u	/* of what a peer may send us; a page by message is far less */
+#define MAX_MESSAGE	65536u	/* longest message of the peer; a page of memory needs far less */
 
 static const char *command_name(uint16_t command)
 {
@@ -38,10 +38,10 @@ static const char *command_name(uint16_t command)
 struct held_write {
 	struct header header;
 	struct region_access access;
-	uint64_t data;		/* as much of it as the write has bytes */
+	uint64_t data;		/* only the bytes of the write are sent */
 };
 
-/* The size of it; 0: none is held. */
+/* Take the held write as a message. Returns its size; 0: none is held. */
 static size_t take_held(struct vfio_user *vu, struct held_write *out)
 {
 	const struct litepcie_post *w = &vu->held;
@@ -78,8 +78,9 @@ int vfio_user_hold(struct vfio_user *vu, const struct litepcie_post *write)
 }
 
 /*
- * Send a whole message of two parts, with what is held before it; @fd, unless -1, goes with it, and
- * since a descriptor comes with the first byte, that must then be its own.
+ * Send a message, with the held write before it. @fd, unless -1, goes with the message. A
+ * descriptor arrives with the first byte that is sent, so the held write is then sent by itself
+ * before.
  */
 static int transmit(struct vfio_user *vu, struct header *header, const void *body, size_t size,
 		    int fd)
@@ -113,7 +114,7 @@ int vfio_user_send(struct vfio_user *vu, uint16_t command, uint32_t flags,
 	return transmit(vu, &header, body, size, fd);
 }
 
-/* All of an access in one piece of what was mapped, or NULL: there is nothing. */
+/* The address of an access that lies within one mapped memory, or NULL. */
 static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_access *access)
 {
 	for (unsigned int kind = 0; kind < LITEPCIE_MEMORIES; kind++) {
@@ -126,7 +127,7 @@ static uint8_t *find_memory(const struct vfio_user *vu, const struct memory_acce
 	return NULL;
 }
 
-/* The peer asks for host memory by message. Outside of what was mapped there is nothing. */
+/* Answer a request of the peer to read or write host memory; EFAULT outside of what is mapped. */
 static int serve_memory(struct vfio_user *vu, struct header *header, uint8_t *body, size_t size)
 {
 	struct memory_access access;
@@ -201,7 +202,7 @@ int vfio_user_serve(struct vfio_user *vu)
 			      command_name(header.command));
 }
 
-/* What came with the answer is a request: left here, no poll() of the socket would tell of it. */
+/* Serve requests that were received together with the reply: poll() would not show them. */
 static int serve_rest(struct vfio_user *vu)
 {
 	int rc = 0;
@@ -211,7 +212,7 @@ static int serve_rest(struct vfio_user *vu)
 	return rc;
 }
 
-/* Take in a reply's body: what fits goes to @reply, the rest is of no interest. */
+/* Receive a reply's body. Bytes beyond @reply_size are dropped. */
 static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t reply_size,
 			const char *doing)
 {
@@ -226,7 +227,7 @@ static int receive_body(struct vfio_user *vu, size_t size, void *reply, size_t r
 	return rc;
 }
 
-/* A peer may send any number; what goes to the caller is an errno. */
+/* The peer's error as -errno; a number that is no errno becomes -EIO. */
 static int refusal(uint32_t error)
 {
 	return error && error < 4096 ? -(int)error : -EIO;
@@ -285,7 +286,7 @@ int vfio_user_call(struct vfio_user *vu, uint16_t command, const void *body, siz
 
 /* Many reads ---------------------------------------------------------------------------------- */
 
-/* One answer to reads number @first to vu->next_id, in whatever order they come. */
+/* Receive one reply to the reads @first to vu->next_id, which may come in any order. */
 static int receive_word(struct vfio_user *vu, uint16_t first, uint32_t *words, size_t count)
 {
 	const char *doing = command_name(CMD_REGION_READ);

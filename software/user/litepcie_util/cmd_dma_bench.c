@@ -5,114 +5,269 @@
  */
 
 /*
- * dma_bench: the rate in each direction, its limit, and what binds.
+ * dma_bench: the rate in each direction, the limit on that rate, and which part sets the limit.
  */
 #include <getopt.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-#include "rates.h"
+#include "dma_bench.h"
 
 #define DEFAULT_SIZE	(8u << 20)
-#define LEAST_SIZE	(4u << 20)	/* two rings: below, no steady state is measured */
+#define SWEEP_SIZE	RATES_LEAST_BYTES
+#define INTERVAL_RUN_S	10	/* for each direction; iperf3's default too */
 #define TIMEOUT_S	30
 
 struct bench {
-	struct rates	rates;
-	uint64_t	size;
+	struct rates		rates;
+	struct rates_plan	plan;
+	bool			sweep;
+	bool			slot;
+	double			interval_s;	/* seconds between two lines; 0: no lines */
+	struct bench_intervals	intervals;
+	struct bench_size	size[BENCH_SIZES];
+	struct bench_slot	way[RATES_WAYS];
 };
+
+/* Output -------------------------------------------------------------------------------------- */
+
+void bench_print_rate(const struct rate *rate)
+{
+	if (rate->valid)
+		printf("%8.2f  GB/s  %6.2f  %7.3f  %s\n", rate->gb_per_s, rate->limit.value,
+		       rate->gb_per_s / rate->limit.value, rates_binds(rate));
+	else
+		puts("       -  GB/s");
+}
 
 static void print_text(const struct util *util, const void *result)
 {
 	const struct bench *bench = result;
 	const struct rates *rates = &bench->rates;
 
-	printf("dma_bench      %s, Gen%u x%u, MPS %u, MRRS %u\n", util->device, rates->link.gen,
+	printf("dma_bench      %s\n  Gen%u x%u, MPS %u, MRRS %u\n", util->device, rates->link.gen,
 	       rates->link.lanes, rates->link.mps, rates->link.mrrs);
-	printf("             measured   limit         ratio  binds\n");
-	for (int way = 0; way < RATES_WAYS; way++) {
-		const struct rate *rate = &rates->rate[way];
-
-		if (rate->valid)
-			printf("  %-9s  %8.2f  %6.2f  GB/s  %6.3f  %s\n", rate->id, rate->gb_per_s,
-			       rate->limit.value, rate->gb_per_s / rate->limit.value,
-			       rates_binds(rate));
-		else
-			printf("  %-9s         -       -  GB/s       -\n", rate->id);
+	if (rates->reads.rtt_ns > 0)
+		printf("  host memory answers after %.0f ns, %u bytes at a time\n",
+		       rates->reads.rtt_ns, rates->reads.completion);
+	if (bench->sweep) {
+		bench_sweep_print(rates, bench->size);
+		return;
 	}
-	printf("  host memory answers after %.0f ns, %u bytes at a time\n", rates->reads.rtt_ns,
-	       rates->reads.completion);
+	if (bench->slot) {
+		bench_slot_print(bench->way);
+		return;
+	}
+	printf("  %-7s  " BENCH_RATE_HEAD "\n", "");
+	for (int way = 0; way < RATES_WAYS; way++)
+		if (!bench->plan.ways || bench->plan.ways & 1u << way) {
+			printf("  %-7s  ", rates->rate[way].id);
+			bench_print_rate(&rates->rate[way]);
+		}
 }
 
-static void print_rate(struct json *json, const struct rate *rate)
+void bench_rate_json(struct json *json, const struct rate *rate)
 {
-	json_begin_object(json, NULL);
 	json_string(json, "id", rate->id);
 	json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
 	json_string(json, "unit", "GB/s");
 	json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
 	json_number(json, "ratio", rate->valid ? rate->gb_per_s / rate->limit.value : NAN);
 	json_string(json, "binds", rate->valid ? rates_binds(rate) : NULL);
+	json_unsigned(json, "bytes", rate->bytes);
 	json_unsigned(json, "cycles", rate->cycles);
 	json_unsigned(json, "stall_cycles", rate->rq_stalls);
-	json_end_object(json);
 }
 
 static void print_json(struct json *json, const void *result)
 {
 	const struct bench *bench = result;
 
-	json_unsigned(json, "size_bytes", bench->size);
+	json_unsigned(json, "size_bytes", bench->plan.bytes);
 	json_unsigned(json, "link_gen", bench->rates.link.gen);
 	json_unsigned(json, "link_lanes", bench->rates.link.lanes);
 	json_number(json, "round_trip_ns", bench->rates.reads.rtt_ns);
 	json_unsigned(json, "completion_bytes", bench->rates.reads.completion);
+	if (bench->interval_s > 0)
+		bench_intervals_json(json, &bench->intervals);
+	if (bench->sweep) {
+		bench_sweep_json(json, &bench->rates, bench->size);
+		return;
+	}
+	if (bench->slot) {
+		bench_slot_json(json, bench->way);
+		return;
+	}
 	json_begin_array(json, "rows");
-	for (int way = 0; way < RATES_WAYS; way++)
-		print_rate(json, &bench->rates.rate[way]);
+	for (int way = 0; way < RATES_WAYS; way++) {
+		json_begin_object(json, NULL);
+		bench_rate_json(json, &bench->rates.rate[way]);
+		json_end_object(json);
+	}
 	json_end_array(json);
+}
+
+/* Command ------------------------------------------------------------------------------------- */
+
+static bool find_way(const char *name, unsigned int *ways)
+{
+	static const char *const names[RATES_WAYS] = { "c2h", "h2c", "duplex" };
+
+	for (int way = 0; way < RATES_WAYS; way++)
+		if (strcmp(name, names[way]) == 0) {
+			*ways = 1u << way;
+			return true;
+		}
+	return false;
+}
+
+/* Returns -1 to go on, or an exit status. */
+static int parse_option(struct util *util, int option, const char *word, struct bench *bench)
+{
+	switch (option) {
+	case 's':
+		if (util_parse_size(optarg, &bench->plan.bytes) &&
+		    bench->plan.bytes >= RATES_LEAST_BYTES)
+			return -1;
+		return util_usage(util, "--size %s: it must be 4M or more, or nothing steady is "
+				  "measured", optarg);
+	case 'D':
+		if (find_way(optarg, &bench->plan.ways))
+			return -1;
+		return util_usage(util, "--direction %s: there are c2h, h2c and duplex", optarg);
+	case 't':
+		if (util_parse_seconds(optarg, &bench->plan.duration_s))
+			return -1;
+		return util_usage(util, "--duration %s: it must be a number of seconds above 0",
+				  optarg);
+	case 'i':
+		if (util_parse_seconds(optarg, &bench->interval_s))
+			return -1;
+		return util_usage(util, "--interval %s: it must be a number of seconds above 0",
+				  optarg);
+	case 'w':
+		bench->sweep = true;
+		return -1;
+	case 'u':
+		bench->slot = true;
+		return -1;
+	case 'h':
+		return util_help(&cmd_dma_bench);
+	default:
+		return util_bad_option(util, option, word);
+	}
+}
+
+/*
+ * Refuse options that exclude each other, then fill in the default size or duration. Returns -1 to
+ * go on, or an exit status.
+ */
+static int complete(struct util *util, struct bench *bench)
+{
+	struct rates_plan *plan = &bench->plan;
+
+	if (bench->sweep && (bench->interval_s > 0 || plan->duration_s > 0 || plan->ways))
+		return util_usage(util, "--sweep has only --size beside it: each size goes there "
+				  "and back");
+	if (bench->slot && (bench->interval_s > 0 || plan->duration_s > 0 || bench->sweep))
+		return util_usage(util, "--slot has only --size and --direction beside it: its logic "
+				  "may move nothing");
+	if (bench->interval_s > 0 && plan->duration_s <= 0 && !plan->bytes)
+		plan->duration_s = INTERVAL_RUN_S;
+	if (!plan->bytes && plan->duration_s <= 0)
+		plan->bytes = bench->sweep ? SWEEP_SIZE : DEFAULT_SIZE;
+	return -1;
+}
+
+static int parse(struct util *util, int argc, char **argv, struct bench *bench)
+{
+	static const struct option options[] = {
+		{ "size", required_argument, NULL, 's' },
+		{ "direction", required_argument, NULL, 'D' },
+		{ "duration", required_argument, NULL, 't' },
+		{ "interval", required_argument, NULL, 'i' },
+		{ "sweep", no_argument, NULL, 'w' },
+		{ "slot", no_argument, NULL, 'u' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, ":s:D:t:i:h", options, NULL)) != -1) {
+		status = parse_option(util, option, argv[optind - 1], bench);
+		if (status >= 0)
+			return status;
+	}
+	if (optind < argc)
+		return util_usage(util, "%s: dma_bench takes no argument", argv[optind]);
+	return complete(util, bench);
+}
+
+static void measure(struct util *util, struct bench *bench)
+{
+	struct dma_watch watch = {
+		.every_s = bench->interval_s, .tell = bench_interval_tell,
+		.context = &bench->intervals,
+	};
+
+	bench->intervals.rates = &bench->rates;
+	bench->intervals.print = !util->json;
+	if (bench->interval_s > 0)
+		bench->plan.watch = &watch;
+	rates_prepare(util, &bench->rates, true, 0);
+	if (bench->sweep)
+		bench_sweep(util, &bench->rates, bench->plan.bytes, TIMEOUT_S, bench->size);
+	else if (bench->slot)
+		bench_slot(util, &bench->rates, &bench->plan, bench->way);
+	else
+		rates_measure(util, &bench->rates, &bench->plan);
+	bench->plan.watch = NULL;
 }
 
 static int run(struct util *util, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "size", required_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct bench bench = { .size = DEFAULT_SIZE };
-	int option;
+	static struct bench bench = { .plan = { .timeout_s = TIMEOUT_S } };
+	int status = parse(util, argc, argv, &bench);
 
-	while ((option = getopt_long(argc, argv, ":s:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return util_help(&cmd_dma_bench);
-		if (option != 's')
-			return util_bad_option(util, option, argv[optind - 1]);
-		if (!util_parse_size(optarg, &bench.size) || bench.size < LEAST_SIZE)
-			return util_usage(util, "--size %s: it must be 4M or more, or nothing "
-					  "steady is measured", optarg);
-	}
-	if (optind < argc)
-		return util_usage(util, "%s: dma_bench takes no argument", argv[optind]);
+	if (status >= 0)
+		return status;
 	if (!util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
-	rates_prepare(util, &bench.rates, true, 0);
-	rates_measure(util, &bench.rates, bench.size, TIMEOUT_S);
-	return util_finish(util, &bench, print_text, print_json);
+	measure(util, &bench);
+	status = util_finish(util, &bench, print_text, print_json);
+	free(bench.intervals.entry);
+	return status;
 }
 
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] dma_bench [options]\n"
 	"\n"
-	"Measure the DMA's steady rate from the card (c2h), to the card (h2c) and both ways at\n"
-	"once (duplex, each way), by the card's own counters. Beside each stands what the link,\n"
-	"the card's interface and the host's round trip allow, and which of them binds: wire,\n"
-	"interface, reads in flight; or host, when none of them is reached. All data is compared.\n"
+	"Measure the DMA's steady rate from the card (c2h), to the card (h2c) and both\n"
+	"ways at once (duplex, each way), by the card's own counters. Beside each stands\n"
+	"what the link, the card's interface and the host's round trip allow, the share\n"
+	"of it that was reached, and which of them binds: wire, interface, reads in\n"
+	"flight; or host, when none of them is reached. All data is compared.\n"
 	"\n"
 	"options:\n"
-	"  -s, --size BYTES  each way and run; K, M and G may follow; 4M or more (8M)\n"
+	"  -s, --size BYTES     each way and run; K, M and G may follow; 4M or more (8M;\n"
+	"                       4M for each size of --sweep)\n"
+	"  -D, --direction WAY  c2h, h2c or duplex alone\n"
+	"  -t, --duration S     run each way for S seconds of the host's clock\n"
+	"  -i, --interval S     a line every S seconds, by the host's clock; the rate in\n"
+	"                       it is by the card's. Each way runs for 10 seconds unless\n"
+	"                       --duration or --size says otherwise\n"
+	"      --sweep          transfers of 64 bytes to 64 KiB, there and back through\n"
+	"                       the card's loopback. Those of less than 4 KiB are\n"
+	"                       packets, which takes a card with records\n"
+	"      --slot           through the logic in the user slot: what binds may be the\n"
+	"                       slot itself. It gets old data of the rings, and none is\n"
+	"                       compared\n"
 	"\n"
-	"example:\n"
-	"  litepcie_util -d sim:build/board.sock,mps=128 dma_bench\n";
+	"examples:\n"
+	"  litepcie_util -d sim:build/board.sock,mps=128 dma_bench\n"
+	"  litepcie_util dma_bench --direction c2h --duration 5 --interval 1\n"
+	"  litepcie_util --json dma_bench --sweep > sweep.json\n";
 
 const struct command cmd_dma_bench = {
 	.name = "dma_bench",

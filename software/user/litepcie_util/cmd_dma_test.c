@@ -5,7 +5,7 @@
  */
 
 /*
- * dma_test: options and results. The run itself is in dma_run.c.
+ * dma_test: options and results. dma_run.c moves the data and compares it.
  */
 #include <getopt.h>
 #include <math.h>
@@ -65,7 +65,7 @@ static void print_direction(const struct dma_run *run, const char *name, uint64_
 		       bytes_per_cycle(&run->window, window_bytes));
 	else
 		printf("  %s       - GB/s       - B/cycle", name);
-	printf("  %10.1f MiB moved  %10.1f MiB compared\n", mib(moved), mib(checked));
+	printf("  %8.1f MiB moved  %8.1f MiB compared\n", mib(moved), mib(checked));
 }
 
 static void print_window(const struct dma_window *window)
@@ -91,7 +91,7 @@ static void print_text(const struct util *util, const void *data)
 	printf("dma_test       %s, %s, MPS %u, MRRS %u\n", util->device, result->options.direction,
 	       util->conditions.mps, util->conditions.mrrs);
 	if (run->c2h.active)
-		print_direction(run, "c2h", dma_window_c2h_bytes(run),
+		print_direction(run, "c2h", dma_window_c2h_bytes(run, &run->window),
 				run->stats.c2h_done * run->data.size,
 				run->compared * run->data.size);
 	if (run->h2c.active)
@@ -128,7 +128,7 @@ static void print_c2h_json(struct json *json, const struct dma_run *run)
 		return;
 	}
 	json_begin_object(json, "c2h");
-	print_rates(json, run, dma_window_c2h_bytes(run));
+	print_rates(json, run, dma_window_c2h_bytes(run, &run->window));
 	json_unsigned(json, "moved_bytes", run->stats.c2h_done * run->data.size);
 	json_unsigned(json, "compared_bytes", run->compared * run->data.size);
 	json_unsigned(json, "wrong_buffers", run->wrong_buffers);
@@ -195,7 +195,7 @@ static void print_mismatch(struct json *json, const struct dma_run *run)
 	if (run->mismatched) {
 		json_unsigned(json, "expected", run->first.expected);
 		json_unsigned(json, "got", run->first.got);
-	} else {	/* the card's checker keeps only the place */
+	} else {	/* the card's checker reports the position of an error only, not the data */
 		json_null(json, "expected");
 		json_null(json, "got");
 	}
@@ -232,7 +232,6 @@ static bool set_direction(struct dma_run *run, const char *name)
 	run->c2h.active = run->loopback || strcmp(name, "c2h") == 0 || strcmp(name, "both") == 0;
 	return run->h2c.active || run->c2h.active;
 }
-
 
 /* Returns -1 to go on, or an exit status. */
 static int parse_option(struct util *util, int option, struct result *result)
@@ -299,7 +298,9 @@ static int parse(struct util *util, int argc, char **argv, struct result *result
 
 /* Command ------------------------------------------------------------------------------------- */
 
-/* The card moves whole buffers only: the size is rounded up, and reported as it is used. */
+/*
+ * The card moves whole buffers only, so the size is rounded up. The output gives the rounded size.
+ */
 static void set_targets(struct result *result, size_t buffer_size)
 {
 	struct options *options = &result->options;
@@ -346,25 +347,26 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] dma_test [options]\n"
 	"\n"
-	"Move data between host and card and compare all of it, from the first buffer on. The\n"
-	"rate is taken by the card's own counters and clock, in the steady state if the run has\n"
-	"512 buffers or more (4 MiB), else over the whole run. Ctrl-C stops the card and ends\n"
-	"with 1.\n"
+	"Move data between host and card and compare all of it, from the first buffer\n"
+	"on. The rate is taken by the card's own counters and clock, in the steady state\n"
+	"if the run has 512 buffers or more (4 MiB), else over the whole run. Ctrl-C\n"
+	"stops the card and ends with 1.\n"
 	"\n"
 	"options:\n"
 	"  -D, --direction WAY  loopback  random data to the card and back (default)\n"
 	"                       c2h       the card's pattern to the host, compared there\n"
 	"                       h2c       the host's pattern to the card, compared there\n"
 	"                       both      c2h and h2c at the same time\n"
-	"  -s, --size BYTES     each way; K, M and G may follow; rounded up to whole buffers of\n"
-	"                       8 KiB (16M, or no end with --duration)\n"
+	"  -s, --size BYTES     each way; K, M and G may follow; rounded up to whole\n"
+	"                       buffers of 8 KiB (16M, or no end with --duration)\n"
 	"  -t, --duration S     end after S seconds of the host's clock, or at the size\n"
 	"      --seed N         of the random data (1)\n"
-	"      --timeout S      give up when the card finishes no buffer for S seconds (30)\n"
+	"      --timeout S      give up when the card finishes no buffer for S seconds\n"
+	"                       (30)\n"
 	"\n"
 	"examples:\n"
 	"  litepcie_util dma_test --size 64M\n"
-	"  litepcie_util -d sim:build/board.sock --json dma_test --direction both --duration 5\n";
+	"  litepcie_util --json dma_test --direction both --duration 5\n";
 
 const struct command cmd_dma_test = {
 	.name = "dma_test",

@@ -5,7 +5,7 @@
  */
 
 /*
- * doctor: what limits this card in this machine, and what would lift it.
+ * doctor: what limits this card in this machine, and what the user can do about each limit.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -14,9 +14,12 @@
 
 #include "doctor.h"
 
-#define SIZE		(4u << 20)	/* two rings: the least that has a steady state */
+/* two rings: a shorter run has no steady state to measure */
+#define SIZE		(4u << 20)
 #define TIMEOUT_S	30
+#define FINDING		7	/* column where a finding's text continues on its next lines */
 #define REFUSED		"mmio_writes_refused"
+#define SLOT_LOOKS	16	/* further readings of the slot's state, some microseconds apart */
 
 static const char *const weights[] = { "binds", "costs", "note" };
 
@@ -27,7 +30,7 @@ static const char *known(const char *text)
 	return *text ? text : "not known";
 }
 
-/* Below 0: nobody knows. */
+/* Returns @value as text, or "not known" if @value is below 0. */
 static const char *number(long value, char text[24])
 {
 	if (value < 0)
@@ -43,13 +46,13 @@ static void print_host(const struct doctor_host *host)
 	for (unsigned int i = 0; i < host->steps; i++) {
 		const struct pci_express *e = &host->path[i].express;
 
-		printf("  %s %s", i ? "below" : "path ", host->path[i].function.address);
+		printf("  %s %s\n", i ? "below" : "path ", host->path[i].function.address);
 		if (e->known)
-			printf("  Gen%u x%u, MPS %u of %u, MRRS %u, RCB %u, ExtTag %s, relaxed "
-			       "ordering %s",
+			printf("    Gen%u x%u, MPS %u of %u, MRRS %u, RCB %u, ExtTag %s, ordering "
+			       "%s\n",
 			       e->gen, e->lanes, e->mps, e->mps_supported, e->mrrs, e->rcb,
-			       e->extended_tags ? "on" : "off", e->relaxed_ordering ? "on" : "off");
-		putchar('\n');
+			       e->extended_tags ? "on" : "off",
+			       e->relaxed_ordering ? "relaxed" : "strict");
 	}
 	if (!host->steps) {
 		puts("  no PCI function of this machine, whose own state is not looked at");
@@ -75,6 +78,22 @@ static void print_rates(const struct rates *rates)
 	}
 }
 
+static void print_side(const char *name, const struct litepcie_slot_side *side)
+{
+	printf("%s %llu beats, %llu packets, %llu stall cycles", name,
+	       (unsigned long long)side->beats, (unsigned long long)side->packets,
+	       (unsigned long long)side->stalls);
+}
+
+static void print_slot(const struct doctor *doctor)
+{
+	if (!doctor->slot_known)
+		return;
+	print_side("  user slot: took", &doctor->slot.h2c);
+	print_side(";\n             sent", &doctor->slot.c2h);
+	putchar('\n');
+}
+
 static void print_text(const struct util *util, const void *result)
 {
 	static const enum util_colour colours[] = { COLOUR_BAD, COLOUR_NAME, COLOUR_END };
@@ -85,13 +104,17 @@ static void print_text(const struct util *util, const void *result)
 	       doctor->card.endpoint, doctor->card.digest);
 	print_host(&doctor->host);
 	print_rates(&doctor->rates);
+	print_slot(doctor);
 	for (unsigned int i = 0; i < doctor->findings; i++) {
 		const struct doctor_finding *finding = &doctor->finding[i];
 
-		printf("%s%s%s: %s\n", util_colour(util, colours[finding->weight]),
-		       weights[finding->weight], util_colour(util, COLOUR_END), finding->what);
-		if (*finding->lift)
-			printf("       to lift it: %s\n", finding->lift);
+		printf("%s%s%s: ", util_colour(util, colours[finding->weight]),
+		       weights[finding->weight], util_colour(util, COLOUR_END));
+		util_fill((unsigned int)strlen(weights[finding->weight]) + 2, FINDING, finding->what);
+		if (*finding->lift) {
+			printf("%*sto lift it: ", FINDING, "");
+			util_fill(FINDING + 12, FINDING, finding->lift);
+		}
 	}
 	if (doctor->rates.rate[0].valid &&
 	    (!doctor->findings || doctor->finding[0].weight != DOCTOR_BINDS))
@@ -128,6 +151,27 @@ static void json_known(struct json *json, const char *key, long value)
 	json_number(json, key, value < 0 ? NAN : (double)value);
 }
 
+static void json_side(struct json *json, const char *name, const struct litepcie_slot_side *side)
+{
+	json_begin_object(json, name);
+	json_bool(json, "valid", side->valid);
+	json_bool(json, "ready", side->ready);
+	json_unsigned(json, "beats", side->beats);
+	json_unsigned(json, "packets", side->packets);
+	json_unsigned(json, "stall_cycles", side->stalls);
+	json_end_object(json);
+}
+
+static void json_slot(struct json *json, const struct doctor *doctor)
+{
+	if (!doctor->slot_known)
+		return;
+	json_begin_object(json, "slot");
+	json_side(json, "h2c", &doctor->slot.h2c);
+	json_side(json, "c2h", &doctor->slot.c2h);
+	json_end_object(json);
+}
+
 static void print_json(struct json *json, const void *result)
 {
 	const struct doctor *doctor = result;
@@ -150,6 +194,7 @@ static void print_json(struct json *json, const void *result)
 	json_string(json, "gateware", doctor->card.digest);
 	json_number(json, "round_trip_ns", doctor->rates.reads.rtt_ns);
 	json_unsigned(json, "refused_writes", doctor->refused_writes);
+	json_slot(json, doctor);
 	json_begin_array(json, "rows");
 	for (int way = 0; way < RATES_WAYS; way++) {
 		const struct rate *rate = &doctor->rates.rate[way];
@@ -176,20 +221,30 @@ static void print_json(struct json *json, const void *result)
 
 /* Command ------------------------------------------------------------------------------------- */
 
-/* Tags that config space says may be used; without a path nothing is known against them. */
+/*
+ * Whether config space allows the card more than 32 tags. If config space cannot be read, assume it
+ * does.
+ */
 static bool extended_tags(const struct doctor_host *host)
 {
 	return !host->steps || !host->path[0].express.known ||
 	       host->path[0].express.extended_tags;
 }
 
-/* The root port's own word; a program may set the card's, which is only told of it. */
+/*
+ * The read completion boundary (RCB) of the root port, or 0 if the path is not known. Only the root
+ * port's counts, since it is the one that cuts completions: the RCB bit of the card is a copy that
+ * software writes.
+ */
 static unsigned int boundary(const struct doctor_host *host)
 {
 	return host->steps ? host->path[host->steps - 1].express.rcb : 0;
 }
 
-/* LitePCIe's endpoint has no such counter: it does not refuse these writes. */
+/*
+ * Read how many writes of less than 4 bytes to registers the card has refused. LitePCIe's endpoint
+ * does not refuse such writes, so it has no counter and -ENOENT is no failure.
+ */
 static void count_refused(struct util *util, struct doctor *doctor)
 {
 	struct litepcie_register found;
@@ -202,8 +257,30 @@ static void count_refused(struct util *util, struct doctor *doctor)
 	util_check(util, rc, "counting refused writes");
 }
 
+/*
+ * Find out whether the user slot has stopped taking data. Logic that is only slow takes a beat
+ * between two of the readings, and then its @since changes. A card without a slot monitor answers
+ * -ENOENT, and -EAGAIN means that other programs keep the monitor busy: neither is a failure.
+ */
+static void look_at_slot(struct util *util, struct doctor *doctor)
+{
+	struct litepcie_slot later;
+	int rc = litepcie_slot(util->dev, &doctor->slot);
+
+	if (rc == -ENOENT || rc == -EAGAIN)
+		return;
+	doctor->slot_known = rc == 0;
+	doctor->slot_held = rc == 0 && doctor->slot.h2c.valid && !doctor->slot.h2c.ready;
+	for (int i = 0; i < SLOT_LOOKS && rc == 0 && doctor->slot_held; i++) {
+		rc = litepcie_slot(util->dev, &later);
+		doctor->slot_held = rc == 0 && later.h2c.since == doctor->slot.h2c.since;
+	}
+	util_check(util, rc == -EAGAIN ? 0 : rc, "looking at the user slot");
+}
+
 static int examine(struct util *util, const char *address, bool measure)
 {
+	static const struct rates_plan plan = { .bytes = SIZE, .timeout_s = TIMEOUT_S };
 	static struct doctor doctor;
 	char found[PCI_ADDRESS];
 
@@ -216,9 +293,10 @@ static int examine(struct util *util, const char *address, bool measure)
 	if (util->failed || !util_open(util))
 		return util_finish(util, NULL, print_text, print_json);
 	litepcie_card(util->dev, &doctor.card);
+	look_at_slot(util, &doctor);
 	rates_prepare(util, &doctor.rates, extended_tags(&doctor.host), boundary(&doctor.host));
 	if (measure)
-		rates_measure(util, &doctor.rates, SIZE, TIMEOUT_S);
+		rates_measure(util, &doctor.rates, &plan);
 	count_refused(util, &doctor);
 	doctor_judge(&doctor);
 	return util_finish(util, &doctor, print_text, print_json);
@@ -255,15 +333,18 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] doctor [options]\n"
 	"\n"
-	"Find out what limits this card in this machine. Looks at the link and every function\n"
-	"from the card to the root, at the IOMMU, NUMA nodes, power saving, huge pages, driver\n"
-	"and gateware; predicts the ceiling, measures for a moment, compares the two with the\n"
-	"card's counters and says what binds, what costs, and what would lift it. Config space\n"
-	"beyond its first 64 bytes is root's to read.\n"
+	"Find out what limits this card in this machine. Looks at the link and every\n"
+	"function from the card to the root, at the IOMMU, NUMA nodes, power saving,\n"
+	"huge pages, driver and gateware; predicts the ceiling, measures for a moment,\n"
+	"compares the two with the card's counters and says what binds, what costs, and\n"
+	"what would lift it; and what the logic in the user slot took and sent, and if\n"
+	"it takes no more. Config space beyond its first 64 bytes is root's to read.\n"
 	"\n"
 	"options:\n"
-	"  -a, --address ADDRESS  the card's PCI function, where the device's name does not tell\n"
-	"  -l, --look             only look: measure nothing, leave the DMA to whoever uses it\n"
+	"  -a, --address ADDRESS  the card's PCI function, where the device's name does\n"
+	"                         not tell\n"
+	"  -l, --look             only look: measure nothing, leave the DMA to whoever\n"
+	"                         uses it\n"
 	"\n"
 	"example:\n"
 	"  sudo litepcie_util doctor\n";

@@ -5,7 +5,7 @@
  */
 
 /*
- * dump: the registers with their values, or a stretch of a BAR as bytes.
+ * dump: registers with their values, or a range of a BAR as bytes.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -25,7 +25,7 @@ struct entry {
 
 struct dump {
 	const char	*csr, *prefix;
-	uint64_t	bar, offset, length;	/* length 0: registers */
+	uint64_t	bar, offset, length;	/* in bytes; length 0: dump registers */
 	struct entry	*entries;
 	size_t		count;
 	uint32_t	*words;
@@ -108,7 +108,8 @@ static int add(struct dump *dump, struct litepcie *dev, const struct litepcie_re
 static void read_registers(struct util *util, struct dump *dump)
 {
 	struct litepcie_register found;
-	int rc = dump->csr ? litepcie_csr_load(util->dev, dump->csr) : 0;
+	const char *csr = util_csr(dump->csr);
+	int rc = csr ? litepcie_csr_load(util->dev, csr) : 0;
 
 	for (unsigned int i = 0; rc == 0 && !util_interrupted(); i++) {
 		if (litepcie_register(util->dev, i, &found) < 0)
@@ -211,15 +212,17 @@ static int run(struct util *util, int argc, char **argv)
 }
 
 static const char help[] =
-	"[-d DEVICE | -c N] [--json] dump [options] [BEGINNING | OFFSET [LENGTH]]\n"
+	"[-d DEVICE | -c N] [--json] dump [options]\n"
+	"                     [BEGINNING | OFFSET [LENGTH]]\n"
 	"\n"
-	"Without an offset: every register with its place, value and name, or those whose names\n"
-	"begin so. With one: LENGTH bytes of a BAR (256; K and M may follow), as the card's\n"
-	"addresses have them.\n"
+	"Without an offset: every register with its place, value and name, or those\n"
+	"whose names begin so. With one: LENGTH bytes of a BAR (256; K and M may\n"
+	"follow), as the card's addresses have them.\n"
 	"\n"
 	"options:\n"
 	"  -b, --bar N     which BAR (0)\n"
-	"      --csr FILE  a csr.json of the gateware's build, for the names of your own registers\n"
+	"      --csr FILE  a csr.json of the gateware's build, for the names of your own\n"
+	"                  registers\n"
 	"\n"
 	"examples:\n"
 	"  litepcie_util dump pcie_dma0\n"

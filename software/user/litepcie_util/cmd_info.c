@@ -5,7 +5,7 @@
  */
 
 /*
- * info: what is in the card and how it is connected. Reads only.
+ * info: what the gateware contains and how the card is connected. This command only reads.
  */
 #include <getopt.h>
 
@@ -18,7 +18,7 @@ struct info {
 	struct litepcie_conditions	link;
 	const char			*path;
 	struct litepcie_card		card;
-	struct litepcie_block		memory[2];	/* size 0: the card has none */
+	struct litepcie_block		memory[2];	/* size 0: there is no such memory */
 	int64_t				h2c_cause, c2h_cause, user_cause;	/* -1: none */
 };
 
@@ -31,7 +31,9 @@ static int64_t parameter(struct litepcie *dev, unsigned int type, unsigned int n
 	return block.parameter[number];
 }
 
-/* All of it from the card's own table: one utility fits every build. */
+/*
+ * Take everything from the card's capability table, so that one binary fits every gateware build.
+ */
 static void ask_card(struct litepcie *dev, struct info *info)
 {
 	litepcie_card(dev, &info->card);
@@ -146,9 +148,9 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] info\n"
 	"\n"
-	"Print the gateware's identifier, device time, the link as it was negotiated (generation,\n"
-	"lanes, maximum payload and read request size, MSI) and what the gateware contains.\n"
-	"Nothing in the card is changed.\n"
+	"Print the gateware's identifier, device time, the link as it was negotiated\n"
+	"(generation, lanes, maximum payload and read request size, MSI) and what the\n"
+	"gateware contains. Nothing in the card is changed.\n"
 	"\n"
 	"examples:\n"
 	"  litepcie_util -d sim:build/board.sock info\n"

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* latency: options and results. The measurement is in latency_measure.c. */
+/* latency: options and results. latency_measure.c measures. */
 #include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,27 +14,49 @@
 #define DEFAULT_COUNT	200
 #define MAX_COUNT	1000000
 
+/*
+ * Whether any row has a software time, which is the host's time less the card's. A simulated board
+ * has none, since the host's clock does not run with its device time; then the column is left out.
+ */
+static bool has_software(const struct latency *latency)
+{
+	for (int i = 0; i < LATENCY_ROWS; i++)
+		if (latency->row[i].valid && !isnan(latency->row[i].software))
+			return true;
+	return false;
+}
+
+static void print_percentiles(const struct latency_row *row, bool software)
+{
+	if (!row->valid) {
+		printf("  %-16s no value: ", row->id);
+		util_fill(29, 21, row->reason);
+		return;
+	}
+	printf("  %-16s %8.0f %8.0f %8.0f %8.0f %8.0f", row->id, row->hardware.min,
+	       row->hardware.median, row->p90, row->hardware.p99, row->p999);
+	if (software)
+		printf("  %8.0f", row->software);
+	putchar('\n');
+}
+
 static void print_text(const struct util *util, const void *result)
 {
 	const struct latency *latency = result;
+	bool software = has_software(latency);
 
-	printf("latency        %s, %zu transfers in a row, one at a time\n", util->device,
+	printf("latency        %s\n  %zu transfers in a row, one at a time\n", util->device,
 	       latency->count);
-	printf("  %-16s %8s %8s %8s %8s %8s  %s\n", "ns", "min", "median", "p90", "p99", "p99.9",
-	       "software");
+	printf("  %-16s %8s %8s %8s %8s %8s%s\n", "ns", "min", "median", "p90", "p99", "p99.9",
+	       software ? "  software" : "");
+	for (int i = 0; i < LATENCY_ROWS; i++)
+		print_percentiles(&latency->row[i], software);
 	for (int i = 0; i < LATENCY_ROWS; i++) {
 		const struct latency_row *row = &latency->row[i];
 
-		if (!row->valid) {
-			printf("  %-16s no value: %s\n", row->id, row->reason);
+		if (!row->valid)
 			continue;
-		}
-		printf("  %-16s %8.0f %8.0f %8.0f %8.0f %8.0f", row->id, row->hardware.min,
-		       row->hardware.median, row->p90, row->hardware.p99, row->p999);
-		if (isnan(row->software))
-			puts("  not in simulation");
-		else
-			printf("  %.0f\n", row->software);
+		printf("  %s\n", row->id);
 		histogram_print(&row->hardware, "ns");
 	}
 }
@@ -123,16 +145,19 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] latency [options]\n"
 	"\n"
-	"Time single transfers through the card's loopback, one after the other: so many bytes\n"
-	"read from host memory, and as many written to it.\n"
+	"Time single transfers through the card's loopback, one after the other: so many\n"
+	"bytes read from host memory, and as many written to it.\n"
 	"\n"
-	"  interrupt/64 to 4096  from the doorbell to the interrupt that says it is done: from the\n"
-	"                        register's write to the message, both stamped by the card\n"
-	"  dma/64 to 4096        from the doorbell to the last byte written back, at the pins\n"
+	"  interrupt/64 to 4096  from the doorbell to the interrupt that says it is\n"
+	"                        done: from the register's write to the message, both\n"
+	"                        stamped by the card\n"
+	"  dma/64 to 4096        from the doorbell to the last byte written back, at the\n"
+	"                        pins\n"
 	"\n"
-	"Hardware time is the card's own, with percentiles and a histogram. Software time,\n"
-	"what the host's clock has on top, is given on a real card only: in simulation the host's\n"
-	"clock means nothing. A card that does not stamp its interrupts says so instead.\n"
+	"First comes a table of sizes by percentile, then a histogram of each. Hardware\n"
+	"time is the card's own. Software time, what the host's clock has on top, is a\n"
+	"column on a real card only: in simulation the host's clock means nothing. A\n"
+	"card that does not stamp its interrupts says so instead.\n"
 	"\n"
 	"options:\n"
 	"  -n, --count N  transfers in each row, 1 to 1000000 (200)\n"

@@ -5,7 +5,7 @@
  */
 
 /*
- * list: the cards of this machine and how each may be opened. No card is touched.
+ * list: the cards of this machine and how to open each. It reads sysfs only and accesses no card.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,7 +19,8 @@
 struct card {
 	struct pci_function	function;
 	struct pci_express	express;
-	char			device[32];	/* for --device; empty: see advice */
+	/* argument for --device; empty: the card cannot be opened now, see advice */
+	char			device[32];
 	char			advice[96];
 };
 
@@ -41,7 +42,10 @@ static void advise(struct card *card)
 		snprintf(card->advice, sizeof(card->advice), "driver %s has it", function.driver);
 }
 
-/* Its node, by the class that litepcie.ko makes; both drivers call it so. */
+/*
+ * Find the card's /dev/litepcieN through /sys/class/litepcie. Lanebox's driver and LitePCIe's own
+ * both use these names.
+ */
 static int find_node(struct card *card)
 {
 	char address[PCI_ADDRESS], name[32];
@@ -132,7 +136,7 @@ static int run(struct util *util, int argc, char **argv)
 	if (optind < argc)
 		return util_usage(util, "%s: list takes no argument", argv[optind]);
 	rc = pci_each(visit, &list);
-	if (rc < 0 && rc != -ENOENT)	/* a machine without PCI has no cards either */
+	if (rc < 0 && rc != -ENOENT)	/* a machine without PCI has no card, which is no failure */
 		util_fail(util, "the PCI devices cannot be listed: %s", strerror(-rc));
 	return util_finish(util, &list, print_text, print_json);
 }
@@ -140,8 +144,9 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[--json] list\n"
 	"\n"
-	"List the cards of this machine: address, identity, link, and the name to open each by\n"
-	"(-d), or what is in the way. No card is touched, and no rights are needed.\n"
+	"List the cards of this machine: address, identity, link, and the name to open\n"
+	"each by (-d), or what is in the way. No card is touched, and no rights are\n"
+	"needed.\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util list\n";

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* mmio_bench: options and results. The measurement is in mmio_measure.c. */
+/* mmio_bench: options and results. mmio_measure.c measures. */
 #include <errno.h>
 #include <getopt.h>
 #include <math.h>
@@ -30,13 +30,14 @@ static double megabytes_per_s(const struct mmio_row *row)
 static void print_row(const struct mmio_row *row)
 {
 	if (!row->valid) {
-		printf("  %-13s no value: %s\n", row->id, row->reason);
+		printf("  %-13s no value: ", row->id);
+		util_fill(26, 18, row->reason);
 		return;
 	}
-	printf("  %-13s %6.1f ns median  %6.1f p99  %6.1f min  %6.1f max", row->id, row->ns.median,
-	       row->ns.p99, row->ns.min, row->ns.max);
+	printf("  %-13s %8.1f %8.1f %8.1f %8.1f", row->id, row->ns.median, row->ns.p99,
+	       row->ns.min, row->ns.max);
 	if (row->write)
-		printf("  %7.1f MB/s", megabytes_per_s(row));
+		printf(" %9.1f", megabytes_per_s(row));
 	putchar('\n');
 	histogram_print(&row->ns, "ns");
 }
@@ -51,12 +52,14 @@ static void print_text(const struct util *util, const void *data)
 	const struct result *result = data;
 	const struct mmio_bench *bench = &result->bench;
 
-	printf("mmio_bench     %s, %s by %s, %zu samples in a row, device time\n", util->device,
+	printf("mmio_bench     %s\n  %s by %s, %zu samples in a row, device time\n", util->device,
 	       target_names[bench->target], bench->path, bench->count);
 	if (isnan(bench->clock_ns))
 		puts("  clock         " MMIO_CUT_SHORT);
 	else
 		printf("  clock         %6.1f ns round trip of its own register\n", bench->clock_ns);
+	if (!bench->all)
+		printf("  %-13s %8s %8s %8s %8s %9s\n", "ns", "median", "p99", "min", "max", "MB/s");
 	for (size_t i = 0; !bench->all && i < MMIO_ROWS; i++)
 		print_row(&bench->rows[i]);
 	if (bench->all)
@@ -117,7 +120,10 @@ static bool find_target(const char *name, enum mmio_target *target)
 	return false;
 }
 
-/* Places are the card's own; without a clock or a target nothing can be measured. */
+/*
+ * Find the offsets of the clock and the target in the card's register map. If one is missing,
+ * nothing can be measured. Returns 0 or -errno.
+ */
 static int find_places(struct litepcie *dev, struct mmio_bench *bench)
 {
 	struct litepcie_register clock, scratch;
@@ -237,21 +243,23 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] mmio_bench [options]\n"
 	"\n"
-	"Measure single reads and bursts of posted writes of 4 and 8 bytes, by the card's own\n"
-	"clock, with a histogram of each. A size that the card answers wrongly gets no\n"
-	"value but the reason; that does not fail the command.\n"
+	"Measure single reads and bursts of posted writes of 4 and 8 bytes, by the\n"
+	"card's own clock, with a histogram of each. A size that the card answers\n"
+	"wrongly gets no value but the reason; that does not fail the command.\n"
 	"\n"
-	"With --all every way in which software reaches a card's memory, each with its rate, its\n"
-	"limit (what is in flight over the round trip; link and interface for writes) and what\n"
-	"binds, or the reason why it cannot be done here: a system call for each access, mapped\n"
-	"loads and stores of 4 and 8 bytes, single accesses up to 64 bytes (vector instructions,\n"
-	"or one TLP of a simulated host), write-combined stores, memcpy, several threads.\n"
+	"With --all every way in which software reaches a card's memory, each with its\n"
+	"rate, its limit (what is in flight over the round trip; link and interface for\n"
+	"writes) and what binds, or the reason why it cannot be done here: a system call\n"
+	"for each access, mapped loads and stores of 4 and 8 bytes, single accesses up\n"
+	"to 64 bytes (vector instructions, or one TLP of a simulated host),\n"
+	"write-combined stores, memcpy, several threads.\n"
 	"\n"
 	"options:\n"
 	"  -a, --all          every way of access, in the card's largest memory\n"
-	"  -n, --count N      samples in each row, 1 to 1000000 (256); a sample is one read, or\n"
-	"                     64 writes back to back\n"
-	"  -t, --target NAME  memory0 (default; what is overwritten is restored), scratch or time\n"
+	"  -n, --count N      samples in each row, 1 to 1000000 (256); a sample is one\n"
+	"                     read, or 64 writes back to back\n"
+	"  -t, --target NAME  memory0 (default; what is overwritten is restored),\n"
+	"                     scratch or time\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util -d sim:build/board.sock mmio_bench --count 1000\n";

@@ -5,7 +5,7 @@
  */
 
 /*
- * peek: read one register or one place of a BAR.
+ * peek: read one register, or 4 or 8 bytes at an offset in a BAR.
  */
 #include <getopt.h>
 

@@ -5,7 +5,7 @@
  */
 
 /*
- * poke: write one register or one place of a BAR.
+ * poke: write one register, or 4 or 8 bytes at an offset in a BAR.
  */
 #include <getopt.h>
 
@@ -19,7 +19,7 @@ struct poke {
 static void print_text(const struct util *util, const void *result)
 {
 	(void)util;
-	(void)result;	/* as other tools that write: no news is good news */
+	(void)result;	/* nothing is printed on success */
 }
 
 static void print_json(struct json *json, const void *result)
@@ -83,8 +83,8 @@ static const char help[] =
 	"Write once. Nothing is read back, and nothing is printed.\n"
 	PLACE_HELP
 	"\n"
-	"Registers that drive DMA and interrupts belong to the driver where there is one: it\n"
-	"refuses such a write to all but root.\n"
+	"Registers that drive DMA and interrupts belong to the driver where there is one:\n"
+	"it refuses such a write to all but root.\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util poke ctrl_scratch 0xcafe0001\n";

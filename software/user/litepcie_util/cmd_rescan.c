@@ -5,7 +5,8 @@
  */
 
 /*
- * rescan: let the kernel forget the card and look for it again, as after loading a new bitstream.
+ * rescan: remove the card from the kernel and rescan the PCI bus. This is needed after a new
+ * bitstream was loaded.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -20,7 +21,7 @@
 
 struct rescan {
 	char			address[PCI_ADDRESS];
-	struct pci_function	function;	/* as it came back */
+	struct pci_function	function;	/* as found after the rescan */
 };
 
 static void print_text(const struct util *util, const void *result)
@@ -43,7 +44,10 @@ static void print_json(struct json *json, const void *result)
 	json_string(json, "driver", *rescan->function.driver ? rescan->function.driver : NULL);
 }
 
-/* Drivers are bound by another process (udev), a while after the function is there. */
+/*
+ * Wait until the function is back in sysfs. Its driver may still be missing then: udev, another
+ * process, loads the driver a while later.
+ */
 static bool wait_for(struct rescan *rescan)
 {
 	const struct timespec step = { .tv_nsec = STEP_NS };
@@ -68,7 +72,8 @@ static void again(struct util *util, struct rescan *rescan)
 {
 	int rc = 0;
 
-	if (pci_load(&rescan->function, rescan->address) == 0)	/* gone already: only look */
+	/* if it is gone already, only rescan */
+	if (pci_load(&rescan->function, rescan->address) == 0)
 		rc = pci_write_text("1", "/sys/bus/pci/devices/%s/remove", rescan->address);
 	explain(util, "removing the card", rc);
 	if (rc == 0) {
@@ -109,16 +114,16 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] rescan [ADDRESS]\n"
 	"\n"
-	"Let the kernel forget the card and look for it again: what is needed after a new\n"
-	"bitstream was loaded, in place of a reboot. Without ADDRESS it is the card of -d. Needs\n"
-	"root.\n"
+	"Let the kernel forget the card and look for it again: what is needed after a\n"
+	"new bitstream was loaded, in place of a reboot. Without ADDRESS it is the card\n"
+	"of -d. Needs root.\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util rescan 22:00.0\n";
 
 const struct command cmd_rescan = {
 	.name = "rescan",
-	.summary = "let the kernel look for the card again, as after a new bitstream",
+	.summary = "let the kernel look for the card again, after a new bitstream",
 	.help = help,
 	.run = run,
 };

@@ -5,7 +5,8 @@
  */
 
 /*
- * reset: let the kernel reset the card's function, and see that it answers again.
+ * reset: reset the card's PCI function through the kernel, then read the identifier as a proof that
+ * the card answers.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -16,7 +17,7 @@
 
 struct reset {
 	char	address[PCI_ADDRESS];
-	char	identifier[257];	/* after it */
+	char	identifier[257];	/* read after the reset */
 };
 
 static void print_text(const struct util *util, const void *result)
@@ -35,12 +36,16 @@ static void print_json(struct json *json, const void *result)
 	json_string(json, "identifier", reset->identifier);
 }
 
-/* The kernel saves and restores config space, and tells the driver before and after. */
+/*
+ * Reset through sysfs, so that the kernel saves and restores config space and calls the driver
+ * before and after. Returns false if the reset failed; the failure is noted.
+ */
 static bool reset_function(struct util *util, struct reset *reset)
 {
 	int rc;
 
-	if (pci_of_device(util->device, reset->address) < 0) {	/* a board: the library can */
+	/* a simulated board has no sysfs entry, so the library resets it */
+	if (pci_of_device(util->device, reset->address) < 0) {
 		if (!util_open(util))
 			return false;
 		rc = litepcie_reset(util->dev);
@@ -84,8 +89,9 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] reset\n"
 	"\n"
-	"Reset the card's PCI function (function level reset) through the kernel, then read its\n"
-	"identifier. Whoever uses the card at that time is told so by an error. Needs root.\n"
+	"Reset the card's PCI function (function level reset) through the kernel, then\n"
+	"read its identifier. Whoever uses the card at that time is told so by an error.\n"
+	"Needs root.\n"
 	"\n"
 	"example:\n"
 	"  sudo litepcie_util reset\n";

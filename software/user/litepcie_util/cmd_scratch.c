@@ -5,23 +5,24 @@
  */
 
 /*
- * scratch_test: the simplest proof that registers can be written and read.
+ * scratch_test: write patterns to the scratch register and read them back. It is the simplest proof
+ * that the card's registers can be written and read.
  */
 #include <getopt.h>
 
 #include "util.h"
 
 #define SCRATCH		"ctrl_scratch"
-#define SCRATCH_RESET	0x12345678u	/* LiteX gives the scratch register this value */
+#define SCRATCH_RESET	0x12345678u	/* the reset value that LiteX gives the scratch register */
 #define WALKING		32u
 
 struct scratch {
 	unsigned int	patterns;
 	unsigned int	errors;
-	uint32_t	expected, got;	/* of the first error */
+	uint32_t	expected, got;	/* at the first error */
 };
 
-/* All bits both ways, neighbours both ways, then each bit alone. */
+/* Every bit at 0 and at 1 first, then neighbouring bits unlike each other, then a walking 1. */
 static uint32_t pattern(unsigned int i)
 {
 	static const uint32_t fixed[] = {
@@ -60,7 +61,7 @@ static void print_text(const struct util *util, const void *result)
 {
 	const struct scratch *scratch = result;
 
-	printf("scratch_test   %s: %u patterns, %u errors\n", util->device, scratch->patterns,
+	printf("scratch_test   %s\n  %u patterns, %u errors\n", util->device, scratch->patterns,
 	       scratch->errors);
 }
 
@@ -113,8 +114,9 @@ static int run(struct util *util, int argc, char **argv)
 static const char help[] =
 	"[-d DEVICE | -c N] [--json] scratch_test\n"
 	"\n"
-	"Write 38 patterns to the scratch register, read each back, then restore the register's\n"
-	"reset value. Exit status 1 and the first difference if one comes back wrong.\n"
+	"Write 38 patterns to the scratch register, read each back, then restore the\n"
+	"register's reset value. Exit status 1 and the first difference if one comes\n"
+	"back wrong.\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util scratch_test\n";

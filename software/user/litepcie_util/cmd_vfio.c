@@ -5,8 +5,8 @@
  */
 
 /*
- * vfio: give a card to VFIO, take it back, or say what stands in the way. No kernel module of ours
- * is needed afterwards: open it as vfio:ADDRESS.
+ * vfio: bind a card to vfio-pci, give it back to its driver, or say what prevents that. A bound
+ * card is opened as vfio:ADDRESS, without Lanebox's kernel module.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,12 +25,14 @@
 
 struct vfio {
 	struct pci_function	function;
-	struct pci_function	others[8];	/* of its IOMMU group, with a driver of their own */
+	/* functions of the same IOMMU group that a driver other than VFIO's holds */
+	struct pci_function	others[8];
 	unsigned int		other_count;
 	char			node[48];	/* /dev/vfio/GROUP, for type1 */
 	char			device_node[48]; /* /dev/vfio/devices/vfioN, for iommufd; empty: none */
-	const char		*interface;	/* that litepcie_open() would take; NULL: may open none */
-	bool			sleeping;	/* in D3 */
+	/* the one that litepcie_open() would use; NULL: this user may open neither */
+	const char		*interface;
+	bool			sleeping;	/* in power state D3 */
 	char			finding[FINDINGS][UTIL_SENTENCE];
 	unsigned int		findings;
 };
@@ -49,7 +51,10 @@ static void find(struct vfio *vfio, const char *format, ...)
 
 /* What is in the way -------------------------------------------------------------------------- */
 
-/* Bridges may stay with their driver: VFIO asks that only of endpoints. */
+/*
+ * Note the functions that keep VFIO from taking the group. Bridges may keep their driver
+ * (pcieport): VFIO requires only the endpoints of a group to be free.
+ */
 static int visit_group(void *context, const char *address)
 {
 	struct vfio *vfio = context;
@@ -79,7 +84,10 @@ static void check_group(struct vfio *vfio)
 		     vfio->others[i].address, vfio->function.iommu_group, vfio->others[i].driver);
 }
 
-/* A function that sleeps in D3 answers nothing; VFIO sends idle ones there. */
+/*
+ * Find out whether the function is in D3. A function in D3 answers no access to its BARs, and
+ * vfio-pci puts functions that nobody has open into D3.
+ */
 static void check_power(struct vfio *vfio)
 {
 	char state[16], idle[8];
@@ -96,7 +104,10 @@ static void check_power(struct vfio *vfio)
 		     "not wake up: load it with vfio-pci.disable_idle_d3=1 if that happens");
 }
 
-/* Kernels with iommufd give each function a file of its own, beside that of its group. */
+/*
+ * Find the function's own device file. Kernels with iommufd have one for each function, in addition
+ * to the file of its IOMMU group.
+ */
 static void find_device_node(struct vfio *vfio)
 {
 	const struct dirent *entry;
@@ -115,7 +126,7 @@ static void find_device_node(struct vfio *vfio)
 		closedir(folder);
 }
 
-/* 0, or why who asks may not open it. */
+/* Returns 0 if this user may read and write @file, or the -errno of access(). */
 static int try_file(const char *file)
 {
 	char path[PATH_MAX];
@@ -136,7 +147,10 @@ static void explain_file(struct vfio *vfio, const char *file)
 		find(vfio, "%s is missing: is the module vfio loaded?", file);
 }
 
-/* By the choice of liblitepcie: iommufd where it is and may be opened, else type1. */
+/*
+ * Find the VFIO interface by the same rule as liblitepcie: iommufd if the kernel has it and this
+ * user may open it, else type1.
+ */
 static void check_nodes(struct vfio *vfio)
 {
 	static const char iommufd[] = "/dev/iommu", type1[] = "/dev/vfio/vfio";
@@ -148,7 +162,8 @@ static void check_nodes(struct vfio *vfio)
 		vfio->interface = "iommufd";
 	} else if (try_file(vfio->node) == 0 && try_file(type1) == 0) {
 		vfio->interface = "type1";
-	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {	/* no groups here */
+	/* a kernel without VFIO groups */
+	} else if (*vfio->device_node && try_file(vfio->node) == -ENOENT) {
 		explain_file(vfio, vfio->device_node);
 		explain_file(vfio, iommufd);
 	} else {
@@ -179,7 +194,7 @@ static int set_override(const struct vfio *vfio, const char *driver)
 			      vfio->function.address);
 }
 
-/* Whichever driver the kernel finds for it. */
+/* Let the kernel bind the driver that matches: the one in driver_override, if that is set. */
 static int probe(const struct vfio *vfio)
 {
 	return pci_write_text(vfio->function.address, "/sys/bus/pci/drivers_probe");
@@ -212,7 +227,10 @@ static void look_again(struct vfio *vfio)
 	pci_load(&vfio->function, address);
 }
 
-/* vfio-pci has not got it, for whatever reason: a card must not be left to nobody. */
+/*
+ * Give the card back to its own driver after vfio-pci did not take it, so that the card is not left
+ * without a driver.
+ */
 static void undo_bind(struct util *util, struct vfio *vfio)
 {
 	int rc = set_override(vfio, "\n");
@@ -231,7 +249,10 @@ static void undo_bind(struct util *util, struct vfio *vfio)
 			  vfio->function.address);
 }
 
-/* The override says whose the card shall be. */
+/*
+ * Release the card from its driver and probe it again. driver_override is set to vfio-pci by now,
+ * so no other driver can get the card.
+ */
 static void offer(struct util *util, struct vfio *vfio)
 {
 	int rc = release(vfio);
@@ -251,7 +272,7 @@ static void bind(struct util *util, struct vfio *vfio)
 
 	if (strcmp(vfio->function.driver, VFIO_DRIVER) == 0)
 		return;
-	if (vfio->findings) {	/* nothing is undone that could not be done */
+	if (vfio->findings) {	/* stop before anything has changed */
 		util_fail(util, "%s", vfio->finding[0]);
 		return;
 	}
@@ -265,7 +286,10 @@ static void bind(struct util *util, struct vfio *vfio)
 		offer(util, vfio);
 }
 
-/* The kernel would wait for that program, however long it takes. */
+/*
+ * Whether a program has the card open through VFIO. Unbinding would block in the kernel until that
+ * program closes the card, so it is refused.
+ */
 static bool held(struct util *util, const struct vfio *vfio)
 {
 	const char *const nodes[] = { vfio->node, vfio->device_node };
@@ -394,11 +418,13 @@ static const char help[] =
 	"\n"
 	"  bind    give it to vfio-pci; then open it with -d vfio:ADDRESS. Needs root\n"
 	"  unbind  take it back and let the kernel find its driver again. Needs root\n"
-	"  status  say who has it, and what is in the way: IOMMU group, power state, permissions\n"
+	"  status  say who has it, and what is in the way: IOMMU group, power state,\n"
+	"          permissions\n"
 	"\n"
-	"Nothing is changed when something is in the way, a program that uses the card for one,\n"
-	"and a card that vfio-pci does not take goes back to its driver. BARs are uncached through\n"
-	"VFIO: each access is a round trip, and write-combining is the kernel driver's alone.\n"
+	"Nothing is changed when something is in the way, a program that uses the card\n"
+	"for one, and a card that vfio-pci does not take goes back to its driver. BARs\n"
+	"are uncached through VFIO: each access is a round trip, and write-combining is\n"
+	"the kernel driver's alone.\n"
 	"\n"
 	"example:\n"
 	"  litepcie_util vfio status 22:00.0\n";

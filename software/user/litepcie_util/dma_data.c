@@ -9,7 +9,9 @@
 
 #include <string.h>
 
-/* splitmix64 (S. Vigna, public domain): any word of the sequence without those before it. */
+/*
+ * splitmix64 (S. Vigna, public domain). It gives word @index without computing the words before it.
+ */
 static uint64_t random_word(uint64_t seed, uint64_t index)
 {
 	uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;

@@ -5,8 +5,8 @@
  */
 
 /*
- * Contents of DMA buffers that both ends can make from a buffer's number alone, so that a buffer is
- * checked without keeping what was sent.
+ * Contents of DMA buffers, computed from the number of the buffer alone. The receiver checks a
+ * buffer without a copy of what was sent.
  */
 #ifndef LITEPCIE_UTIL_DMA_DATA_H
 #define LITEPCIE_UTIL_DMA_DATA_H
@@ -22,15 +22,19 @@ struct dma_data {
 };
 
 struct dma_difference {
-	uint64_t	dwords;		/* that are wrong */
-	size_t		offset;		/* of the first, in bytes */
+	uint64_t	dwords;		/* number of wrong dwords */
+	/* bytes from the start of the buffer to the first wrong dword */
+	size_t		offset;
 	uint32_t	expected, got;
 };
 
-/* Write what buffer @number must hold. */
+/* Fill @buffer with the contents of buffer @number. */
 void dma_data_fill(const struct dma_data *data, uint64_t number, void *buffer);
 
-/* Compare with what buffer @number must hold; true: no difference. @scratch has a buffer's size. */
+/*
+ * Compare @buffer with the contents of buffer @number. Returns true if they are equal; else
+ * @difference is filled in. @scratch is memory for data->size bytes.
+ */
 bool dma_data_check(const struct dma_data *data, uint64_t number, const void *buffer,
 		    void *scratch, struct dma_difference *difference);
 

@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* Whether a run that came to its end was right, and if not, one sentence for each thing wrong. */
+/* Judge a run that came to its end: one sentence to the user for each kind of error. */
 #include "dma_run.h"
 
 static void judge_h2c(struct dma_run *run)

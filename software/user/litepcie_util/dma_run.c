@@ -5,8 +5,8 @@
  */
 
 /*
- * The engine of dma_test: one loop that fills h2c buffers, checks c2h buffers and, when there is
- * nothing to do, waits for the card.
+ * The loop of dma_test: it fills h2c buffers, checks c2h buffers and, when no buffer is ready,
+ * waits for the card.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,18 +14,37 @@
 #include "dma_run.h"
 #include "progress.h"
 
-#define WAIT_MS		500	/* between two looks at the clock and at Ctrl-C */
+#define WAIT_MS		500	/* longest wait before the clock and Ctrl-C are checked again */
 
 /* h2c ----------------------------------------------------------------------------------------- */
 
-/* Buffers to fill now. Whole batches keep the interrupts at their regular distance. */
+/*
+ * Number of buffers to fill now, or 0 until a whole batch is free. Whole batches keep the
+ * interrupts at regular distances.
+ */
 static uint64_t fill_count(const struct dma_run *run, uint64_t first, uint64_t available)
 {
-	uint64_t left = run->h2c.target - first, batch = DMA_BATCH - first % DMA_BATCH;
+	uint64_t left = run->h2c.target - first, batch = run->batch - first % run->batch;
 
 	if (left < batch)
 		batch = left;
 	return available < batch ? 0 : batch;
+}
+
+/*
+ * Hand the @count oldest filled buffers to the card, whole or with one packet in each. Returns 0 or
+ * -errno.
+ */
+static int send(const struct dma_run *run, uint64_t count)
+{
+	struct litepcie *dev = run->util->dev;
+	int rc = 0;
+
+	if (!run->packet)
+		return count ? litepcie_h2c_submit(dev, (unsigned int)count) : 0;
+	for (uint64_t i = 0; rc == 0 && i < count; i++)
+		rc = litepcie_h2c_send(dev, run->packet);
+	return rc;
 }
 
 /* Returns the number of buffers submitted, or -errno. */
@@ -40,7 +59,7 @@ static int fill(struct dma_run *run)
 	count = fill_count(run, first, (uint64_t)rc);
 	for (uint64_t i = 0; i < count; i++)
 		dma_data_fill(&run->data, first + i, litepcie_h2c_buffer(dev, first + i));
-	rc = count ? litepcie_h2c_submit(dev, (unsigned int)count) : 0;
+	rc = send(run, count);
 	if (rc < 0)
 		return rc;
 	run->h2c.done = first + count;
@@ -69,6 +88,22 @@ static void check_buffer(struct dma_run *run, uint64_t number, struct batch *bat
 	batch->wrong_dwords += difference.dwords;
 }
 
+/*
+ * Check that a packet has come back with the length that was sent. Returns 0 or -errno; -EBADMSG:
+ * the length is wrong.
+ */
+static int check_length(const struct dma_run *run, uint64_t number)
+{
+	struct litepcie_c2h_record record;
+	int rc = litepcie_c2h_record(run->util->dev, number, &record);
+
+	if (rc < 0 || record.bytes == run->packet)
+		return rc;
+	util_fail(run->util, "packet %llu came back with %u bytes, and %zu were sent",
+		  (unsigned long long)number, record.bytes, run->packet);
+	return -EBADMSG;
+}
+
 static void add_batch(struct dma_run *run, const struct batch *batch, uint64_t count)
 {
 	run->compared += count;
@@ -81,11 +116,11 @@ static void add_batch(struct dma_run *run, const struct batch *batch, uint64_t c
 	}
 }
 
-/* Buffers to check now; whole batches, again. */
+/* Number of buffers to check now, or 0 until a whole batch is filled; see fill_count(). */
 static uint64_t check_count(const struct dma_run *run, uint64_t first, uint64_t available)
 {
 	uint64_t left = run->c2h.target > first ? run->c2h.target - first : 0;
-	uint64_t batch = DMA_BATCH - first % DMA_BATCH;
+	uint64_t batch = run->batch - first % run->batch;
 
 	if (left < batch)
 		batch = left;
@@ -103,8 +138,14 @@ static int check(struct dma_run *run)
 	if (rc <= 0)
 		return rc;
 	count = check_count(run, first, (uint64_t)rc);
-	for (uint64_t i = 0; i < count; i++)
+	rc = 0;
+	for (uint64_t i = 0; rc == 0 && i < count; i++) {
 		check_buffer(run, first + i, &batch);
+		if (run->packet)
+			rc = check_length(run, first + i);
+	}
+	if (rc < 0)
+		return rc;
 	rc = count ? litepcie_c2h_release(dev, (unsigned int)count) : 0;
 	if (rc < 0)
 		return rc;
@@ -115,7 +156,10 @@ static int check(struct dma_run *run)
 
 /* Loop ---------------------------------------------------------------------------------------- */
 
-/* All but the last buffer, which is never reported as fetched before the drain. */
+/*
+ * Whether the card has fetched all buffers but the last. The last one is reported only after
+ * litepcie_h2c_drain(), so waiting for it here would never end.
+ */
 static bool h2c_fetched(const struct dma_run *run)
 {
 	struct litepcie_stats stats;
@@ -124,13 +168,16 @@ static bool h2c_fetched(const struct dma_run *run)
 	return run->h2c.done >= run->h2c.target && stats.h2c_done + 1 >= run->h2c.target;
 }
 
-/* In loopback what has come back has been fetched. */
+/* In loopback h2c needs no check of its own: a buffer that has come back has been fetched. */
 static bool h2c_finished(const struct dma_run *run)
 {
 	return !dma_h2c_by_pattern(run) || h2c_fetched(run);
 }
 
-/* The duration is over: what has been started is finished, no more is begun. */
+/*
+ * End the run after its duration: buffers already submitted are finished, and no more are
+ * submitted.
+ */
 static void set_end(struct dma_run *run)
 {
 	if (run->h2c.active && run->h2c.target > run->h2c.done)
@@ -142,15 +189,17 @@ static void set_end(struct dma_run *run)
 static void report_stall(struct dma_run *run)
 {
 	struct litepcie_stats stats;
+	char why[LITEPCIE_WHY_SIZE];
 
 	litepcie_stats(run->util->dev, &stats);
+	litepcie_diagnose(run->util->dev, LITEPCIE_H2C | LITEPCIE_C2H, why, sizeof(why));
 	util_fail(run->util, "the card finished no buffer for %d s (h2c: %llu sent, %llu fetched; "
-		  "c2h: %llu filled); give more time with --timeout, or see the board's statistics",
+		  "c2h: %llu filled); give more time with --timeout. %s",
 		  run->timeout_s, (unsigned long long)stats.h2c_submitted,
-		  (unsigned long long)stats.h2c_done, (unsigned long long)stats.c2h_done);
+		  (unsigned long long)stats.h2c_done, (unsigned long long)stats.c2h_done, why);
 }
 
-/* Directions whose progress would let the loop go on. */
+/* The directions in which the loop has to wait for the card. */
 static unsigned int waiting_for(const struct dma_run *run)
 {
 	unsigned int directions = 0;
@@ -183,7 +232,7 @@ static double mib_done(const struct dma_run *run, uint64_t buffers)
 	return buffers == DMA_NO_END ? 0 : (double)buffers * (double)run->data.size / (1 << 20);
 }
 
-/* Handle what is there, both ways. Returns the number of buffers, or -errno. */
+/* Handle the buffers that are ready in both directions. Returns their number, or -errno. */
 static int step(struct dma_run *run)
 {
 	int filled = 0, checked = 0;
@@ -200,14 +249,16 @@ static int loop(struct dma_run *run)
 	const struct dma_direction *way = run->c2h.active ? &run->c2h : &run->h2c;
 	double start = progress_now(), idle_since = start;
 	struct progress progress;
-	int rc = 0;
+	int rc = dma_watch_begin(run, start);
 
 	progress_begin(&progress, run->util->command, "MiB", mib_done(run, way->target),
 		       run->duration_s);
 
 	while (rc >= 0) {
 		if (run->duration_s > 0 && progress_now() - start >= run->duration_s) {
-			rc = dma_window_end(run);
+			rc = dma_watch_end(run, progress_now());
+			if (rc == 0)
+				rc = dma_window_end(run);
 			set_end(run);
 		}
 		if (rc < 0 || util_interrupted() ||
@@ -218,10 +269,13 @@ static int loop(struct dma_run *run)
 			rc = wait_for_card(run, &idle_since);
 		if (rc >= 0)
 			rc = dma_window_step(run);
-		progress_show(&progress, mib_done(run, way->done));
+		if (rc >= 0)
+			rc = dma_watch_step(run, progress_now());
+		if (!run->watch)
+			progress_show(&progress, mib_done(run, way->done));
 	}
 	progress_end(&progress);
-	return rc;
+	return rc < 0 || util_interrupted() ? rc : dma_watch_end(run, progress_now());
 }
 
 /* Ends ---------------------------------------------------------------------------------------- */
@@ -234,6 +288,8 @@ static int start(struct dma_run *run)
 			      (run->c2h.active ? LITEPCIE_C2H : 0),
 		.loopback = run->loopback && !run->util->stock.external,
 		.pattern = !run->loopback,
+		.packets = run->packet > 0,
+		.batch = run->packet ? run->batch : 0,
 		.c2h_limit = run->c2h.target == DMA_NO_END ? 0 : run->c2h.target,
 	};
 	int rc = dma_window_begin(run);
@@ -244,7 +300,10 @@ static int start(struct dma_run *run)
 	return rc;
 }
 
-/* After the last submit the card still has to fetch and to check: wait for its own word. */
+/*
+ * Wait until the card has fetched the last buffer and its pattern checker has counted the last
+ * beat.
+ */
 static int finish_h2c(struct dma_run *run)
 {
 	struct litepcie *dev = run->util->dev;
@@ -265,7 +324,10 @@ void dma_run(struct dma_run *run)
 	double begin = progress_now();
 	int rc, stopped;
 
-	run->data.size = litepcie_buffer_size(util->dev);
+	run->data.size = run->packet ? run->packet : litepcie_buffer_size(util->dev);
+	run->batch = litepcie_buffer_count(util->dev) / 2;
+	if (run->batch > DMA_BATCH)
+		run->batch = DMA_BATCH;
 	run->scratch = malloc(run->data.size);
 	rc = run->scratch ? start(run) : -ENOMEM;
 	if (rc == 0)
@@ -281,7 +343,8 @@ void dma_run(struct dma_run *run)
 	if (util_interrupted())
 		util_fail(util, "interrupted after %llu buffers compared",
 			  (unsigned long long)run->compared);
-	else if (rc != -ETIMEDOUT || !util->failed)	/* a stall has its sentence already */
+	else if ((rc != -ETIMEDOUT && rc != -EBADMSG) || !util->failed)
+		/* report_stall() and check_length() have already reported these two */
 		util_check(util, rc, "DMA");
 	if (rc >= 0)
 		util_check(util, stopped, "stopping the DMA");

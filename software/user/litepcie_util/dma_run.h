@@ -5,10 +5,10 @@
  */
 
 /*
- * One DMA run: keep the rings going, check all data, and measure a steady stretch of it.
+ * One DMA run: keep the rings going, check all data, and measure a steady stretch of the run.
  *
- * dma_run.c moves and checks, dma_window.c measures, dma_judge.c finds what went wrong,
- * cmd_dma_test.c parses and prints.
+ * dma_run.c moves and checks, dma_window.c measures, dma_watch.c reports while the run goes on,
+ * dma_judge.c finds the errors, cmd_dma_test.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_DMA_RUN_H
 #define LITEPCIE_UTIL_DMA_RUN_H
@@ -16,22 +16,42 @@
 #include "dma_data.h"
 #include "util.h"
 
-#define DMA_BATCH	32u	/* buffers handled at a time: the distance of interrupts */
+#define DMA_BATCH	32u	/* most buffers handled at a time, and between two interrupts */
 #define DMA_NO_END	UINT64_MAX
-#define DMA_BEAT_BYTES	32u	/* what the card's checker counts */
+#define DMA_BEAT_BYTES	32u	/* a beat, in which the card's checker counts */
 
 /* A stretch of the run between two snapshots of the card's counters. */
 struct dma_window {
 	bool				open, closed;
-	bool				whole;	/* from before the start to after the end */
-	bool				told;	/* with the card's records and status lines */
-	uint64_t			skip;	/* buffers before it opens */
+	/* the stretch is the whole run, start and end included */
+	bool				whole;
+	/* rq's payload includes the card's records and status lines */
+	bool				told;
+	uint64_t			skip;	/* buffers that are done before the window opens */
 	struct litepcie_counters	from, to;
+};
+
+struct dma_run;
+
+/*
+ * @tell is called every @every_s seconds of the host's clock with the stretch since the last call.
+ */
+struct dma_watch {
+	double				every_s;
+	void				(*tell)(const struct dma_run *run,
+						const struct dma_watch *watch);
+	void				*context;
+	double				began;
+	/* the stretch, in seconds of the host's clock since @began */
+	double				from_s, to_s;
+	/* the stretch by the card's counters; closed: the run is over */
+	struct dma_window		window;
 };
 
 struct dma_direction {
 	bool		active;
-	uint64_t	target;		/* buffers, DMA_NO_END: until the duration is over */
+	/* number of buffers; DMA_NO_END: until the duration is over */
+	uint64_t	target;
 	uint64_t	done;		/* buffers submitted (h2c), compared (c2h) */
 };
 
@@ -40,12 +60,16 @@ struct dma_run {
 	struct dma_data		data;
 	bool			loopback;
 	int			timeout_s;
-	double			duration_s;	/* 0: none */
+	double			duration_s;	/* 0: no limit */
+	/* bytes of the packet in each buffer; 0: whole buffers */
+	size_t			packet;
+	struct dma_watch	*watch;		/* NULL: no reports while the run goes on */
+	unsigned int		batch;		/* buffers handled at a time */
 	uint8_t			*scratch;
 	struct dma_direction	h2c, c2h;
 
 	/* Results */
-	bool			started;	/* else none of the others mean anything */
+	bool			started;	/* false: the other results are not valid */
 	uint64_t		compared;	/* c2h buffers */
 	uint64_t		wrong_buffers, wrong_dwords;
 	bool			mismatched;
@@ -57,13 +81,15 @@ struct dma_run {
 	double			wall_s;
 };
 
-/* Run to the end, whatever the end is; all failures go to run->util. */
+/* Run until the target, the duration, a failure or Ctrl-C. All failures go to run->util. */
 void dma_run(struct dma_run *run);
 
 /* Report every failure of a run that came to its end. */
 void dma_judge(struct dma_run *run);
 
-/* h2c is compared by the card; in loopback the host does it. */
+/*
+ * Whether the card's pattern checker compares h2c. In loopback the host compares what comes back.
+ */
 static inline bool dma_h2c_by_pattern(const struct dma_run *run)
 {
 	return run->h2c.active && !run->loopback;
@@ -74,16 +100,30 @@ static inline uint64_t dma_target_beats(const struct dma_run *run)
 	return run->h2c.target * (run->data.size / DMA_BEAT_BYTES);
 }
 
-/* Called with the card quiet, after each step and at the end of the run. Return 0 or -errno. */
+/*
+ * Measure run->window. Call begin() before the DMA starts, step() after each step of the loop, and
+ * end() at the end of the run. Return 0 or -errno.
+ */
 int dma_window_begin(struct dma_run *run);
 int dma_window_step(struct dma_run *run);
 int dma_window_end(struct dma_run *run);
 
-/* What passed in it. */
+/* Clock cycles of the card, and bytes of h2c data, in the window. */
 uint64_t dma_window_cycles(const struct dma_window *window);
 uint64_t dma_window_h2c_bytes(const struct dma_window *window);
 
-/* Data alone, at the least: what a card with records tells of it goes the same way. */
-uint64_t dma_window_c2h_bytes(const struct dma_run *run);
+/*
+ * Bytes of c2h data in the window. A card with records writes these and its status lines through
+ * the same stream (RQ), so they are subtracted. The result is a lower bound.
+ */
+uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window);
+
+/*
+ * Call run->watch while the run goes on; @now is in seconds, from progress_now(). They do nothing
+ * if run->watch is NULL. Return 0 or -errno.
+ */
+int dma_watch_begin(struct dma_run *run, double now);
+int dma_watch_step(struct dma_run *run, double now);
+int dma_watch_end(struct dma_run *run, double now);
 
 #endif /* LITEPCIE_UTIL_DMA_RUN_H */

@@ -5,18 +5,19 @@
  */
 
 /*
- * The measured window. Counters are the card's; the difference of two snapshots is what passed
- * between two clock edges, and their times are device time.
+ * The measured window, which is the difference of two snapshots of the card's counters. A snapshot
+ * is taken at one clock edge of the card, and its time is device time.
  *
- * A long run is measured in its steady state: after the first ring's worth of buffers, and until
- * the end is so near that the card might run dry before software has looked. A short one is
+ * A long run is measured in its steady state: from the end of the first ring of buffers until so
+ * near the end that the card might run out of buffers before software notices. A short run is
  * measured as a whole, and marked so.
  */
 #include "dma_run.h"
 #include "litepcie_capability.h"
 
-#define LONG_RUN	2	/* rings */
-#define END_MARGIN	128	/* buffers */
+#define LONG_RUN	2	/* rings; a run of so many or more has a steady state */
+/* buffers before the end at which the window closes; half a ring if that is less */
+#define END_MARGIN	128
 
 static uint64_t finished(const struct dma_run *run, uint64_t h2c, uint64_t c2h)
 {
@@ -27,10 +28,14 @@ static uint64_t finished(const struct dma_run *run, uint64_t h2c, uint64_t c2h)
 	return h2c < c2h ? h2c : c2h;
 }
 
-static bool near_end(const struct dma_direction *direction, uint64_t done)
+static bool near_end(const struct dma_run *run, const struct dma_direction *direction,
+		     uint64_t done)
 {
+	unsigned int half = litepcie_buffer_count(run->util->dev) / 2;
+	unsigned int margin = half < END_MARGIN ? half : END_MARGIN;
+
 	return direction->active && direction->target != DMA_NO_END &&
-	       done + END_MARGIN >= direction->target;
+	       done + margin >= direction->target;
 }
 
 int dma_window_begin(struct dma_run *run)
@@ -42,7 +47,7 @@ int dma_window_begin(struct dma_run *run)
 	bool lasting = target == DMA_NO_END || target >= LONG_RUN * ring;
 
 	window->skip = lasting ? ring : 0;
-	window->whole = true;	/* until a steady stretch has been found */
+	window->whole = true;	/* until dma_window_step() has opened the window */
 	window->told = litepcie_block_find(run->util->dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
 	return litepcie_counters(run->util->dev, &window->from);
 }
@@ -61,8 +66,8 @@ int dma_window_step(struct dma_run *run)
 		window->whole = false;
 		return litepcie_counters(run->util->dev, &window->from);
 	}
-	if (window->open && (near_end(&run->h2c, stats.h2c_done) ||
-			     near_end(&run->c2h, stats.c2h_done))) {
+	if (window->open && (near_end(run, &run->h2c, stats.h2c_done) ||
+			     near_end(run, &run->c2h, stats.c2h_done))) {
 		window->closed = true;
 		rc = litepcie_counters(run->util->dev, &window->to);
 	}
@@ -84,16 +89,18 @@ uint64_t dma_window_cycles(const struct dma_window *window)
 	return window->to.time - window->from.time;
 }
 
-/* The data of h2c comes as completions (RC), that of c2h goes as writes (RQ). */
+/* h2c data arrives as completions (RC). */
 uint64_t dma_window_h2c_bytes(const struct dma_window *window)
 {
 	return window->to.rc.payload_bytes - window->from.rc.payload_bytes;
 }
 
-/* As many lines as there may have been, and a record for each buffer, are taken off. */
-uint64_t dma_window_c2h_bytes(const struct dma_run *run)
+/*
+ * c2h data leaves as writes (RQ). Subtracted are one record for each buffer and the most status
+ * lines that the card can have written in this time.
+ */
+uint64_t dma_window_c2h_bytes(const struct dma_run *run, const struct dma_window *window)
 {
-	const struct dma_window *window = &run->window;
 	uint64_t payload = window->to.rq.payload_bytes - window->from.rq.payload_bytes;
 	uint64_t directions = run->h2c.active ? 2 : 1, size = run->data.size;
 	uint64_t lines = directions * (dma_window_cycles(window) / LITEPCIE_STATUS_LINE_CYCLES + 1);

@@ -5,7 +5,8 @@
  */
 
 /*
- * doctor: what was found out (doctor_host.c), what follows from it (doctor_judge.c).
+ * doctor: facts about the machine (doctor_host.c), and the findings drawn from them
+ * (doctor_judge.c).
  */
 #ifndef LITEPCIE_UTIL_DOCTOR_H
 #define LITEPCIE_UTIL_DOCTOR_H
@@ -21,16 +22,18 @@ struct doctor_step {
 	struct pci_express	express;
 };
 
-/* Of the machine around the card; a text is empty where it cannot be known. */
+/* Facts about the machine around the card. A text is empty if its value is not known. */
 struct doctor_host {
 	struct doctor_step	path[DOCTOR_PATH];	/* the card first */
 	unsigned int		steps;			/* 0: the card is no PCI function here */
 	char			iommu[24];	/* "off", "identity", "DMA", "DMA-FQ" */
-	int			cpu_node;	/* NUMA node of the CPU that runs us, -1 */
+	/* NUMA node of the CPU that runs this program; -1: not known */
+	int			cpu_node;
 	char			governor[32];
-	char			idle_state[32];	/* the deepest that is allowed */
-	unsigned int		idle_exit_us;	/* to leave it */
-	long			huge_pages;	/* free ones of 2 MiB, -1 */
+	/* name of the deepest CPU idle state that is enabled */
+	char			idle_state[32];
+	unsigned int		idle_exit_us;	/* time to leave idle_state, in microseconds */
+	long			huge_pages;	/* free huge pages of 2 MiB; -1: not known */
 	char			driver[32], driver_version[32];
 	char			kernel[72];
 };
@@ -41,22 +44,33 @@ struct doctor_finding {
 	enum doctor_weight	weight;
 	const char		*key;		/* one word for scripts */
 	char			what[UTIL_SENTENCE];
-	char			lift[UTIL_SENTENCE];	/* may be empty */
+	/* what the user can do about it; may be empty */
+	char			lift[UTIL_SENTENCE];
 };
 
 struct doctor {
 	struct doctor_host	host;
 	struct litepcie_card	card;
 	struct rates		rates;
-	uint64_t		refused_writes;	/* of registers; 0 where the card has no counter */
+	struct litepcie_slot	slot;		/* read before anything was measured */
+	bool			slot_known;
+	/* its logic has stopped taking the h2c data that waits */
+	bool			slot_held;
+	/*
+	 * writes of less than 4 bytes to registers, which the card refuses; 0: none, or no counter
+	 */
+	uint64_t		refused_writes;
 	struct doctor_finding	finding[DOCTOR_FINDINGS];
 	unsigned int		findings;
 };
 
-/* Look around the function at @address; NULL: only at what belongs to no card. */
+/*
+ * Collect the facts about the machine around the function at @address. NULL: the card is no PCI
+ * function of this machine, so collect only what belongs to no card.
+ */
 void doctor_look(struct doctor_host *host, const char *address);
 
-/* Fill in the findings, those that bind first. */
+/* Fill in doctor->finding, sorted by weight: binding limits first. */
 void doctor_judge(struct doctor *doctor);
 
 #endif /* LITEPCIE_UTIL_DOCTOR_H */

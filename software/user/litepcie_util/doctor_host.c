@@ -4,7 +4,7 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* What the machine says of itself: sysfs and procfs, read only. See doctor.h. */
+/* Facts about the machine, read from sysfs. See doctor.h. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static void look_iommu(struct doctor_host *host)
 	pci_read_text(host->iommu, sizeof(host->iommu), "/sys/kernel/iommu_groups/%d/type", group);
 }
 
-/* The deepest state that is not disabled: they are in the order of depth. */
+/* Find the deepest idle state that is not disabled. The kernel numbers the states by depth. */
 static void look_idle(struct doctor_host *host)
 {
 	char text[32];
@@ -65,7 +65,7 @@ static void look_idle(struct doctor_host *host)
 	}
 }
 
-/* By the links of each node to its CPUs; a file in them would do, but CPU 0 has no such thing. */
+/* Find the node by the links that each node's folder has to its CPUs. */
 static int node_of_cpu(int cpu)
 {
 	char path[PATH_MAX];

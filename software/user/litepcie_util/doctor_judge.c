@@ -4,7 +4,10 @@
  * SPDX-License-Identifier: BSD-2-Clause
  */
 
-/* From facts to findings: what binds, what costs, and what would lift it. See doctor.h. */
+/*
+ * The findings of doctor: which limit binds, what costs speed, and what the user can do. See
+ * doctor.h.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +15,13 @@
 
 #include "doctor.h"
 
-#define CARD_GEN	3u	/* where the card's configuration space cannot be read */
+#define QEMU_VENDOR	0x1b36u	/* Red Hat, the vendor of QEMU's emulated bridges */
+#define CARD_GEN	3u	/* assumed, as is CARD_LANES, if config space cannot be read */
 #define CARD_LANES	8u
 #define CARD_MPS	512u
-#define USUAL_MPS	256u	/* what most PCs set */
-#define SLOW_EXIT_US	10u	/* a ring of 2 MiB lasts some 300 us */
-#define STALLED		0.02	/* of all cycles: more than the hard block's own habit */
+#define USUAL_MPS	256u	/* the MPS that most PCs set */
+#define SLOW_EXIT_US	10u	/* an exit time that is noted; a ring of 2 MiB lasts some 300 us */
+#define STALLED		0.02	/* share of all cycles; the hard block's own stalls stay below it */
 
 __attribute__((format(printf, 4, 5)))
 static struct doctor_finding *add(struct doctor *doctor, enum doctor_weight weight,
@@ -48,7 +52,7 @@ static void lift(struct doctor_finding *finding, const char *format, ...)
 
 /* What binds ---------------------------------------------------------------------------------- */
 
-/* A limit of the link binds if either direction reaches it. */
+/* Whether any way, c2h, h2c or duplex, has reached the limit of this name. */
 static bool reached(const struct doctor *doctor, const char *limit)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -60,7 +64,10 @@ static bool reached(const struct doctor *doctor, const char *limit)
 	return false;
 }
 
-/* What the card itself can do: one for four lanes misses nothing in a slot of four. */
+/*
+ * The link that the card supports. A card built for four lanes loses nothing in a slot of four
+ * lanes, so its own link capabilities count if they can be read.
+ */
 static struct limit_link possible(const struct doctor *doctor)
 {
 	const struct pci_express *card = &doctor->host.path[0].express;
@@ -75,7 +82,16 @@ static struct limit_link possible(const struct doctor *doctor)
 	return link;
 }
 
-/* The function nearest to the root that can do less than the card. */
+/*
+ * Whether this is a port that QEMU emulates. No TLP passes through it, so its MPS and its link
+ * limit nothing.
+ */
+static bool emulated(const struct doctor_step *step)
+{
+	return step->function.vendor == QEMU_VENDOR;
+}
+
+/* The function nearest to the root whose link capabilities are less than the card's, or NULL. */
 static const struct doctor_step *narrowest(const struct doctor *doctor)
 {
 	const struct limit_link whole = possible(doctor);
@@ -84,7 +100,7 @@ static const struct doctor_step *narrowest(const struct doctor *doctor)
 	for (unsigned int i = 0; i < doctor->host.steps; i++) {
 		const struct pci_express *e = &doctor->host.path[i].express;
 
-		if (e->known && e->lanes_possible &&
+		if (e->known && e->lanes_possible && !emulated(&doctor->host.path[i]) &&
 		    (e->gen_possible < whole.gen || e->lanes_possible < whole.lanes))
 			found = &doctor->host.path[i];
 	}
@@ -120,7 +136,7 @@ static const struct doctor_step *smallest_payload(const struct doctor *doctor)
 	for (unsigned int i = 1; i < doctor->host.steps; i++) {
 		const struct doctor_step *step = &doctor->host.path[i];
 
-		if (step->express.known && (!found || step->express.mps_supported <
+		if (step->express.known && !emulated(step) && (!found || step->express.mps_supported <
 						      found->express.mps_supported))
 			found = step;
 	}
@@ -144,6 +160,8 @@ static void judge_payload(struct doctor *doctor)
 	if (small && small->express.mps_supported <= mps)
 		lift(finding, "%s above the card supports no more than %u: use another slot",
 		     small->function.address, small->express.mps_supported);
+	else if (strcmp(doctor->card.target, "sim") == 0)
+		lift(finding, "start the board with MPS=%u", larger.mps);
 	else
 		lift(finding, "boot with pci=pcie_bus_perf, which sets the most that every function "
 		     "on the path supports");
@@ -168,7 +186,7 @@ static void judge_reads(struct doctor *doctor)
 		     "translation; the DMA itself keeps to so many bytes");
 }
 
-/* What a read would bring if the host answered it in pieces as large as the link takes. */
+/* The limit of h2c if every completion had MPS bytes. */
 static struct limit whole_completions(const struct rates *rates)
 {
 	struct limit_reads whole = rates->reads;
@@ -177,7 +195,10 @@ static struct limit whole_completions(const struct rates *rates)
 	return limit_of_h2c(&rates->link, &whole);
 }
 
-/* Answers that end at each boundary; where nothing was measured it is only what may happen. */
+/*
+ * Judge whether the host cuts its completions at every RCB. If no rate was measured, the finding is
+ * only a note that the host may do so.
+ */
 static void judge_completions(struct doctor *doctor)
 {
 	const struct rates *rates = &doctor->rates;
@@ -201,7 +222,7 @@ static void judge_completions(struct doctor *doctor)
 	     "itself is the root port's");
 }
 
-/* No limit of the link is reached: the card waits for the host. */
+/* If a way reaches no limit of the link or the card, the card waits for the host. */
 static void judge_host(struct doctor *doctor)
 {
 	for (int way = 0; way < RATES_WAYS; way++) {
@@ -222,7 +243,10 @@ static void judge_host(struct doctor *doctor)
 	}
 }
 
-/* Software that writes bytes of a register loses these writes, and is told nowhere else. */
+/*
+ * Report refused writes. A program that writes single bytes of a register loses these writes
+ * without any error.
+ */
 static void judge_registers(struct doctor *doctor)
 {
 	if (!doctor->refused_writes)
@@ -258,7 +282,8 @@ static void judge_path(struct doctor *doctor)
 	for (unsigned int i = 1; i < doctor->host.steps; i++) {
 		const struct doctor_step *step = &doctor->host.path[i];
 
-		if (step->express.known && step->express.mps != card->express.mps)
+		if (step->express.known && !emulated(step) &&
+		    step->express.mps != card->express.mps)
 			lift(add(doctor, DOCTOR_COSTS, "path", "%s has an MPS of %u and the card %u: "
 				 "larger TLPs are errors where they differ", step->function.address,
 				 step->express.mps, card->express.mps),
@@ -284,7 +309,7 @@ static void judge_cpu(struct doctor *doctor)
 	const struct doctor_host *host = &doctor->host;
 	int node = host->steps ? host->path[0].function.numa : -1;
 
-	if (!host->steps)	/* what runs a simulation costs its card nothing */
+	if (!host->steps)	/* a simulated card does not depend on this machine's CPU */
 		return;
 	if (node >= 0 && host->cpu_node >= 0 && node != host->cpu_node)
 		lift(add(doctor, DOCTOR_COSTS, "numa", "the card is at node %d and this program ran "
@@ -306,6 +331,20 @@ static void judge_cpu(struct doctor *doctor)
 		     "echo 64 > /proc/sys/vm/nr_hugepages");
 }
 
+static void judge_slot(struct doctor *doctor)
+{
+	const struct litepcie_slot *slot = &doctor->slot;
+
+	if (doctor->slot_held)
+		lift(add(doctor, DOCTOR_COSTS, "slot", "the logic in the user slot holds sink.ready "
+			 "low for %.1f us of the card's time, after %llu beats: what the host "
+			 "sends waits in front of it",
+			 (double)(slot->time - slot->h2c.since) * doctor->card.tick_ps * 1e-6,
+			 (unsigned long long)slot->h2c.beats),
+		     "give it what it waits for (a buffer for what it sends, a register), or "
+		     "litepcie_util reset");
+}
+
 static int by_weight(const void *a, const void *b)
 {
 	const struct doctor_finding *x = a, *y = b;
@@ -321,6 +360,7 @@ void doctor_judge(struct doctor *doctor)
 	judge_completions(doctor);
 	judge_host(doctor);
 	judge_registers(doctor);
+	judge_slot(doctor);
 	judge_path(doctor);
 	judge_iommu(doctor);
 	judge_cpu(doctor);

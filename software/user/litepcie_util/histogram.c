@@ -29,7 +29,7 @@ static void fill_bins(struct histogram *h, const double *samples)
 
 		if (h->bins > 1)
 			bin = (unsigned int)((samples[i] - h->min) / h->bin_width);
-		if (bin >= h->bins)	/* the maximum itself */
+		if (bin >= h->bins)	/* the largest sample */
 			bin = h->bins - 1;
 		h->count[bin]++;
 	}

@@ -5,7 +5,7 @@
  */
 
 /*
- * Samples, put in order: median, percentiles and a histogram of equal bins.
+ * Median, 99th percentile and a histogram with bins of equal width.
  */
 #ifndef LITEPCIE_UTIL_HISTOGRAM_H
 #define LITEPCIE_UTIL_HISTOGRAM_H
@@ -20,18 +20,21 @@
 struct histogram {
 	size_t		samples;
 	double		median, p99, min, max;
-	unsigned int	bins;		/* in use; 1 when all samples are equal */
-	double		bin_width;	/* the first begins at min */
+	unsigned int	bins;		/* bins in use; 1 if all samples are equal */
+	double		bin_width;	/* the first bin begins at min */
 	size_t		count[HISTOGRAM_BINS];
 };
 
-/* Sorts @samples in place; @count is 1 or more. */
+/* Fill in @histogram. Sorts @samples in place; @count is 1 or more. */
 void histogram_make(struct histogram *histogram, double *samples, size_t count);
 
-/* A line with a bar for each bin, indented; @unit follows the numbers. */
+/*
+ * Print an indented line with a bar for each bin that is not empty. @unit stands behind the
+ * numbers.
+ */
 void histogram_print(const struct histogram *histogram, const char *unit);
 
-/* The array "histogram" of {"from_UNIT", "to_UNIT", "count"}. */
+/* Write the array "histogram", whose elements are {"from_UNIT", "to_UNIT", "count"}. */
 void histogram_json(struct json *json, const struct histogram *histogram, const char *unit);
 
 #endif /* LITEPCIE_UTIL_HISTOGRAM_H */

@@ -5,8 +5,8 @@
  */
 
 /*
- * Which program has a file open, by /proc (proc(5)). Without root's rights only one's own are seen,
- * and those of other containers never.
+ * Find the program that has a file open, through /proc (proc(5)). A user other than root sees only
+ * his own programs, and programs in other containers are never seen.
  */
 #ifndef LITEPCIE_UTIL_HOLDER_H
 #define LITEPCIE_UTIL_HOLDER_H
@@ -15,10 +15,13 @@
 
 struct holder {
 	int	process;
-	char	name[16];	/* as the kernel has it, cut to 15 bytes */
+	char	name[16];	/* the kernel's name of the program, cut to 15 bytes */
 };
 
-/* The first program that is found with @path open; a path below LITEPCIE_ROOT. */
+/*
+ * Find a program that has @path open; @path is taken below LITEPCIE_ROOT. Returns false if none is
+ * seen.
+ */
 bool holder_find(struct holder *holder, const char *path);
 
 #endif /* LITEPCIE_UTIL_HOLDER_H */

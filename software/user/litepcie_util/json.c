@@ -62,7 +62,7 @@ void json_end_array(struct json *json)
 	end(json, ']');
 }
 
-/* Bytes above 127 pass: paths are UTF-8 where JSON is read. */
+/* Bytes above 127 are written as they are, so a UTF-8 path stays UTF-8. */
 static void write_escaped(FILE *file, const char *value)
 {
 	for (const char *p = value; *p; p++) {

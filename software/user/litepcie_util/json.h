@@ -5,10 +5,10 @@
  */
 
 /*
- * A writer of JSON for one object: nothing is kept, commas and indentation are looked after.
+ * A writer of one JSON object. It writes at once, and adds commas and indentation.
  *
- * Keys are plain words; only string values are escaped. A NULL key writes an array's element. A
- * string or a number that is not known is written as null.
+ * Keys must need no escaping; string values are escaped. A NULL key writes an element of an array.
+ * A NULL string or a number that is not finite is written as null.
  */
 #ifndef LITEPCIE_UTIL_JSON_H
 #define LITEPCIE_UTIL_JSON_H
@@ -20,7 +20,7 @@
 struct json {
 	FILE	*file;
 	int	depth;
-	bool	filled;		/* the innermost object or array has an element already */
+	bool	filled;		/* the innermost object or array already has an element */
 };
 
 void json_begin_object(struct json *json, const char *key);

@@ -5,12 +5,13 @@
  */
 
 /*
- * How long the card takes from a doorbell to what follows from it, one transfer at a time.
+ * How long the card takes from a doorbell to the end of the transfer, one transfer at a time.
  *
- * Hardware time comes from the card alone. To the interrupt: from the doorbell in its register to
- * the message, by the stamps of both. There and back: from the first beat of the doorbell (CQ) to
- * the last beat of the data that comes back (RQ), by its counters; where a driver has the table, to
- * that of what tells of the data.
+ * Hardware time is taken by the card alone. For the interrupt rows it runs from the stamp of the
+ * doorbell in its register to the stamp of the interrupt message. For the dma rows it runs from the
+ * first beat of the doorbell (CQ) to the last beat of the data written back (RQ), by the card's
+ * counters. If a driver owns the descriptor table, the last beat counted is that of the record or
+ * status line that reports the data.
  */
 #include <errno.h>
 #include <math.h>
@@ -20,7 +21,7 @@
 #include "latency_packet.h"
 #include "progress.h"
 
-/* Distribution of latency->samples. */
+/* Fill in the row with the distribution of latency->samples. */
 static void fill_row(struct latency *latency, struct latency_row *row)
 {
 	histogram_make(&row->hardware, latency->samples, latency->count);
@@ -30,7 +31,10 @@ static void fill_row(struct latency *latency, struct latency_row *row)
 	row->valid = true;
 }
 
-/* Whole and hardware time belong together sample by sample, so the difference comes first. */
+/*
+ * Fill in hardware and software time. Software time is the difference for each transfer, so it is
+ * computed before histogram_make() sorts the samples.
+ */
 static void fill_both(struct latency *latency, struct latency_row *row)
 {
 	struct histogram software;
@@ -97,7 +101,7 @@ static int measure_or_refuse(struct transfer *transfer, struct latency *latency,
 	return 0;
 }
 
-/* A driver has the card's table. */
+/* Prepare the transfers. Behind the kernel driver the descriptor table belongs to the driver. */
 static int find(struct litepcie *dev, struct transfer *transfer)
 {
 	transfer->dev = dev;

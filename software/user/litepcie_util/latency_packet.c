@@ -12,9 +12,12 @@
 #include "progress.h"
 
 #define BUFFERS	16u
-#define LOOK_S	10.0	/* for a packet, until it is given up */
+#define LOOK_S	10.0	/* a packet that has not come back for so long is lost */
 
-/* Behind it a card with records tells of it: a record, and a line for each direction. */
+/*
+ * Bytes that a card with records writes in addition to the packet: a record, and a status line for
+ * each direction.
+ */
 #define TOLD	(LITEPCIE_RECORD_SIZE + 2u * LITEPCIE_STATUS_LINE_SIZE)
 
 static bool writes_records(struct litepcie *dev)
@@ -40,7 +43,10 @@ int packet_begin(struct litepcie *dev)
 	return rc < 0 ? rc : litepcie_dma_start(dev, &config);
 }
 
-/* By looking at the card: an interrupt would be waited for where it comes, but it is not timed. */
+/*
+ * Wait for the packet by polling (timeout 0). Waiting for an interrupt would add its latency to the
+ * time measured.
+ */
 static int wait_for_packet(struct litepcie *dev)
 {
 	double began = progress_now();
@@ -59,7 +65,10 @@ int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot)
 	struct litepcie_counters counters;
 	uint64_t ticks;
 	double began;
-	/* An answer means that no write is under way any more, which would be taken for the doorbell. */
+	/*
+	 * A read's completion means that all earlier writes have arrived. One that arrives later
+	 * would be counted as the doorbell.
+	 */
 	int rc = litepcie_time(dev, &ticks);
 
 	if (rc == 0)

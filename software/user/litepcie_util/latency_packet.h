@@ -5,8 +5,9 @@
  */
 
 /*
- * Data there and back by the library's own calls, for a card whose table of descriptors is a
- * driver's: a packet of any size, or, on a card that writes no records, a page.
+ * Transfers there and back by the library's public calls, for a card whose descriptor table belongs
+ * to the kernel driver. On a card that writes records a packet has any size up to a page, and on
+ * any other card it is a page.
  */
 #ifndef LITEPCIE_UTIL_LATENCY_PACKET_H
 #define LITEPCIE_UTIL_LATENCY_PACKET_H
@@ -15,15 +16,17 @@
 
 #define LATENCY_PAGE	4096u
 
-/* The card can make packets of so many bytes, at most a page. */
+/* Whether this card can send packets of @size bytes. */
 bool packet_fits(struct litepcie *dev, size_t size);
 
-/* Get both directions ready; litepcie_dma_stop() brings them to rest. Returns 0 or -errno. */
+/*
+ * Start both directions with rings of pages; litepcie_dma_stop() stops them. Returns 0 or -errno.
+ */
 int packet_begin(struct litepcie *dev);
 
 /*
- * Until the card has told that it is written back; without records, until it is written back.
- * Returns 0 or -errno.
+ * Send a packet and wait until it has been written back. On a card with records the time includes
+ * the record and the status lines. Returns 0 or -errno; -ETIMEDOUT: the packet has not come back.
  */
 int packet_to_memory(struct litepcie *dev, size_t size, struct shot *shot);
 

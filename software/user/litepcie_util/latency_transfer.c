@@ -16,8 +16,8 @@
 #define FEWEST		16u
 #define TIMEOUT_MS	10000
 #define POLLS		100000u
-#define IDLE		2u		/* of an enable register */
-#define IRQ_DISABLE	(1u << 24)	/* of a descriptor, as LitePCIe's DMA has them */
+#define IDLE		2u		/* bit of an enable register: the direction is at rest */
+#define IRQ_DISABLE	(1u << 24)	/* flags of a descriptor of LitePCIe's DMA */
 #define LAST_DISABLE	(1u << 25)
 
 /* Registers ----------------------------------------------------------------------------------- */
@@ -57,7 +57,7 @@ static void find_stamps(struct transfer *transfer)
 			    find(dev, "stamps", "waiting", &transfer->waiting) == 0;
 }
 
-/* The last descriptor's address, which its registers still hold. */
+/* Read a buffer's address. The table's value registers still hold that of the last descriptor. */
 static int read_address(struct litepcie *dev, struct transfer_way *way)
 {
 	uint32_t low, high;
@@ -70,7 +70,10 @@ static int read_address(struct litepcie *dev, struct transfer_way *way)
 	return rc;
 }
 
-/* A buffer each way, for the sake of its descriptors. */
+/*
+ * Move one buffer each way, so that the library writes descriptors whose addresses can be read
+ * back.
+ */
 static int run_once(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {
@@ -111,7 +114,7 @@ int transfer_find(struct transfer *transfer, struct litepcie *dev)
 
 /* Begin, end ---------------------------------------------------------------------------------- */
 
-/* c2h may interrupt, beside whatever else may. */
+/* Enable the interrupt of c2h, and leave the others as they are. */
 static int enable_cause(struct litepcie *dev)
 {
 	struct litepcie_block dma;
@@ -136,8 +139,9 @@ static int arm(struct transfer *transfer, const struct transfer_way *way)
 }
 
 /*
- * What the card would tell of these transfers is no part of them, and not true of the library's run.
- * It is switched off at rest, to which the library's h2c, without a buffer, comes at once.
+ * Switch off the card's records and status lines. They would add to the time of a transfer, and
+ * would report buffers that the library has not submitted. The switch needs the card at rest: h2c,
+ * which the library has started without a buffer, comes to rest at once.
  */
 static int tell_nothing(struct transfer *transfer)
 {
@@ -154,8 +158,8 @@ static int tell_nothing(struct transfer *transfer)
 }
 
 /*
- * For the library h2c runs, without a buffer: so there is somebody to take the interrupts, and its
- * stop brings the whole channel to rest, with whatever was put into its tables here.
+ * The library runs h2c without a buffer, so that it takes the interrupts. Its stop then brings the
+ * whole channel to rest, with the descriptors that were written here.
  */
 int transfer_begin(struct transfer *transfer)
 {
@@ -192,7 +196,7 @@ static int post(struct transfer *transfer, const struct transfer_way *way, size_
 		flags | LAST_DISABLE | (uint32_t)size, (uint32_t)way->address, way->address >> 32,
 	};
 
-	/* Back to back, so that the doorbell is one event. */
+	/* The three registers are written back to back, so that the time between them is short. */
 	return litepcie_mmio_write_burst(transfer->dev, way->value, 4, 4, words, 3);
 }
 
@@ -215,7 +219,10 @@ int transfer_to_memory(struct transfer *transfer, size_t size, struct shot *shot
 	for (unsigned int i = 0; rc == 0 && now == before; i++)
 		rc = i < POLLS ? litepcie_readl(dev, transfer->c2h.status, &now) : -ETIMEDOUT;
 	shot->whole_ns = (progress_now() - began) * 1e9;
-	/* Done is when the last write has entered the core: a second look comes behind it. */
+	/*
+	 * The count of finished descriptors goes up when the last write has entered the endpoint.
+	 * The completion of a second read leaves behind that write, so the counters include it.
+	 */
 	if (rc == 0)
 		rc = litepcie_readl(dev, transfer->c2h.status, &now);
 	if (rc == 0)
@@ -240,7 +247,10 @@ static int wait_readable(struct litepcie *dev)
 	return rc > 0 ? 0 : rc < 0 ? -errno : -ETIMEDOUT;
 }
 
-/* Let the library take the interrupt. It has given the card no buffer, so the table says none. */
+/*
+ * Let the library take the interrupt. It has submitted no buffer, so the table is emptied first:
+ * else the library would find a finished descriptor that is not its own.
+ */
 static int collect(struct transfer *transfer)
 {
 	int rc = litepcie_writel(transfer->dev, transfer->h2c.flush, 1);
@@ -250,7 +260,10 @@ static int collect(struct transfer *transfer)
 	return rc < 0 ? rc : 0;
 }
 
-/* Until the message that the card has stamped: one from before the doorbell may wake us first. */
+/*
+ * Wait for the interrupt message that the card has stamped. An older message may end the poll()
+ * first; then the card's register still says that its own interrupt is waiting.
+ */
 static int wait_for_message(struct transfer *transfer, double *woken)
 {
 	uint32_t waiting = 1;

@@ -13,7 +13,9 @@
 
 #define ROWS(table)	(sizeof(table) / sizeof((table)[0]))
 
-/* Rows are in the order of MPS, then size. */
+/*
+ * The row for @mps and @size, or for the next smaller ones. The rows are sorted by MPS, then size.
+ */
 static const struct limit_row *find(const struct limit_row *table, size_t rows, unsigned int mps,
 				    unsigned int size)
 {
@@ -30,7 +32,10 @@ static double raw(const struct limit_link *link)
 	return link->gen < ROWS(limit_lane) ? limit_lane[link->gen] * link->lanes : 0;
 }
 
-/* The interface moves so much in a cycle, whatever that takes; the table's is LIMIT_CYCLE_NS. */
+/*
+ * The lower of the wire's and the interface's limit. The table's interface rate holds for cycles of
+ * LIMIT_CYCLE_NS, and the rate of another clock is in proportion.
+ */
 static struct limit lower(const struct limit_link *link, double share, double interface)
 {
 	double wire = raw(link) * share;
@@ -56,7 +61,10 @@ struct limit limit_of_h2c(const struct limit_link *link, const struct limit_read
 				   reads->straddle ? row->interface : row->interface_no_straddle);
 	double in_flight = reads->in_flight;
 
-	/* The worst that the host may do: a completion for each boundary. */
+	/*
+	 * The worst case is a completion for each RCB. Each completion takes a header of the
+	 * receive buffer.
+	 */
 	if (in_flight > (double)LIMIT_COMPLETION_HEADERS * reads->rcb)
 		in_flight = (double)LIMIT_COMPLETION_HEADERS * reads->rcb;
 	if (in_flight > LIMIT_COMPLETION_SPACE)
@@ -70,6 +78,13 @@ struct limit limit_of_duplex(const struct limit_link *link)
 {
 	const struct limit_row *row = find(limit_duplex, ROWS(limit_duplex), link->mps,
 					   link->mrrs);
+
+	return lower(link, row->share, row->interface);
+}
+
+struct limit limit_of_packets(const struct limit_link *link, unsigned int size)
+{
+	const struct limit_row *row = find(limit_packets, ROWS(limit_packets), link->mps, size);
 
 	return lower(link, row->share, row->interface);
 }

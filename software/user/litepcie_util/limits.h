@@ -5,8 +5,9 @@
  */
 
 /*
- * What a link and the card's interface allow, in GB/s, by the tables that sim/limits.py generates.
- * Where a size is in no table, the next smaller one is taken; a link of no known speed gives 0.
+ * The limits of a link and of the card's interface in GB/s, from the tables that sim/limits.py
+ * generates. A size that is in no table counts as the next smaller one. A link of unknown speed has
+ * the limit 0.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_H
 #define LITEPCIE_UTIL_LIMITS_H
@@ -21,14 +22,16 @@ struct limit {
 struct limit_link {
 	unsigned int	gen, lanes;
 	unsigned int	mps, mrrs;	/* bytes */
-	double		cycle_ns;	/* of the interface */
+	double		cycle_ns;	/* clock cycle of the interface */
 };
 
 struct limit_reads {
-	unsigned int	completion;	/* bytes of one, as the host sends them */
+	/* payload bytes of one completion, as the host sends them */
+	unsigned int	completion;
 	unsigned int	rcb;		/* read completion boundary, 64 or 128 */
-	double		in_flight;	/* bytes that the card keeps */
-	double		rtt_ns;		/* 0: not known, and then no limit */
+	double		in_flight;	/* bytes of reads that the card keeps in flight */
+	/* round trip of a read; 0: not known, so it limits nothing */
+	double		rtt_ns;
 	bool		straddle;
 };
 
@@ -36,7 +39,13 @@ struct limit limit_of_c2h(const struct limit_link *link);
 struct limit limit_of_h2c(const struct limit_link *link, const struct limit_reads *reads);
 struct limit limit_of_duplex(const struct limit_link *link);
 
-/* Writes by the host of @size bytes. */
+/*
+ * Packets of @size bytes there and back, each with its record: the limit that the card's requests
+ * (RQ) set.
+ */
+struct limit limit_of_packets(const struct limit_link *link, unsigned int size);
+
+/* Posted writes of @size bytes by the host. */
 struct limit limit_of_writes(const struct limit_link *link, unsigned int size);
 
 #endif /* LITEPCIE_UTIL_LIMITS_H */

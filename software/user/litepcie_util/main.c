@@ -5,7 +5,8 @@
  */
 
 /*
- * litepcie_util: the command line. The global options are taken here, the rest by the command.
+ * litepcie_util: the command line. Options before the command are parsed here, and the command
+ * parses those after it.
  */
 #include <getopt.h>
 #include <signal.h>
@@ -27,7 +28,8 @@ static const struct command *const commands[] = {
 
 /* Signals ------------------------------------------------------------------------------------- */
 
-static volatile sig_atomic_t interrupted;	/* the one thing that a signal handler can reach */
+/* a global, since a signal handler gets no context */
+static volatile sig_atomic_t interrupted;
 
 static void on_signal(int number)
 {
@@ -40,7 +42,10 @@ bool util_interrupted(void)
 	return interrupted;
 }
 
-/* Without SA_RESTART, so that a wait for the card ends. A second Ctrl-C ends the program. */
+/*
+ * Without SA_RESTART a signal ends a wait for the card. SA_RESETHAND lets a second Ctrl-C kill the
+ * program.
+ */
 static void catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND };
@@ -63,18 +68,19 @@ static void print_help(void)
 	puts("\n"
 	     "options:\n"
 	     "  -d, --device DEVICE  the card, " DEFAULT_DEVICE " by default:\n"
-	     "                         /dev/litepcieN  a card behind its kernel driver\n"
-	     "                         vfio:ADDRESS    a card given to VFIO (litepcie_util vfio)\n"
-	     "                         sim:SOCKET      a board process listening on SOCKET;\n"
-	     "                                         append ,mps=BYTES ,mrrs=BYTES or\n"
-	     "                                         ,timeout=SECONDS\n"
+	     "                         /dev/litepcieN  behind its kernel driver\n"
+	     "                         vfio:ADDRESS    given to VFIO (litepcie_util vfio)\n"
+	     "                         sim:SOCKET      a board process, as `make board` has\n"
+	     "                                         one; append ,mps=BYTES ,mrrs=BYTES\n"
+	     "                                         or ,timeout=SECONDS\n"
 	     "  -c N                 the same as -d /dev/litepcieN\n"
 	     "      --json           one JSON object on stdout instead of text\n"
 	     "  -h, --help           this text; COMMAND --help explains the command\n"
-	     "  -e, -t SECONDS       as LitePCIe's own utility takes them, for dma_test: through the\n"
-	     "                       user's logic, and how long; its -z, -a and -w N are accepted\n"
-	     "                       and mean nothing here: data is never copied, links need no\n"
-	     "                       tuning, and the width is the card's\n"
+	     "  -e, -t SECONDS       as LitePCIe's own utility takes them, for dma_test:\n"
+	     "                       through the user's logic, and how long; its -z, -a and\n"
+	     "                       -w N are accepted and mean nothing here: data is never\n"
+	     "                       copied, links need no tuning, and the width is the\n"
+	     "                       card's\n"
 	     "\n"
 	     "examples:\n"
 	     "  litepcie_util list\n"
@@ -83,10 +89,11 @@ static void print_help(void)
 	     "  litepcie_util -d sim:build/board.sock dma_test --direction both --size 64M\n"
 	     "  litepcie_util -d sim:build/board.sock,mps=128 --json mmio_bench > mmio.json\n"
 	     "\n"
-	     "exit status: 0 all went well, 1 a test failed or the card cannot be used, 2 usage");
+	     "exit status: 0 all went well, 1 a test failed or the card cannot be used,\n"
+	     "             2 usage");
 }
 
-/* A text that nobody got is no success. */
+/* Report a failed write of the help text as a failure. */
 static int finish_help(void)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -131,7 +138,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* LitePCIe's options. Returns -1 to go on, or an exit status. */
+/* Take an option of LitePCIe's own utility. Returns -1 to go on, or an exit status. */
 static int parse_stock(struct util *util, int option)
 {
 	uint64_t number;
@@ -145,7 +152,7 @@ static int parse_stock(struct util *util, int option)
 	return -1;
 }
 
-/* The -N of /dev/litepcieN. */
+/* Take -c N, which means /dev/litepcieN. Returns -1 to go on, or an exit status. */
 static int parse_minor(struct util *util)
 {
 	static char name[32];
@@ -217,7 +224,7 @@ int main(int argc, char **argv)
 			util->command = command->name;
 			argc -= optind;
 			argv += optind;
-			optind = 0;	/* glibc: start again, on the command's own options */
+			optind = 0;	/* glibc: start again, with the command's own options */
 			catch_signals();
 			status = command->run(util, argc, argv);
 		}

@@ -5,7 +5,8 @@
  */
 
 /*
- * mmio_bench: what is measured. mmio_measure.c measures, cmd_mmio_bench.c parses and prints.
+ * mmio_bench: the data that its parts share. mmio_measure.c and mmio_ways.c measure,
+ * cmd_mmio_bench.c parses and prints.
  */
 #ifndef LITEPCIE_UTIL_MMIO_BENCH_H
 #define LITEPCIE_UTIL_MMIO_BENCH_H
@@ -24,35 +25,38 @@ struct mmio_row {
 	bool			write;
 	size_t			size;
 	bool			valid;
-	char			reason[UTIL_SENTENCE];	/* why not */
-	struct histogram	ns;			/* of one access */
+	char			reason[UTIL_SENTENCE];	/* why the row has no value */
+	struct histogram	ns;			/* time of one access */
 };
 
 struct mmio_bench {
 	enum mmio_target	target;
-	bool		all;		/* every way of access, in mmio_ways.c */
+	bool		all;		/* measure every way of access, with mmio_ways.c */
 	uint32_t	offset;
 	uint32_t	clock;		/* offset of the lower half of device time */
-	bool		spread;		/* consecutive words, not one register */
+	bool		spread;		/* access consecutive words, not one register */
 	size_t		count;		/* samples in a row */
 	double		*samples;
-	double		tick_ns;	/* of that clock */
+	double		tick_ns;	/* length of a tick of that clock */
 	double		clock_ns;	/* round trip of a reading of the clock; NAN: not known */
 	char		path[64];
 	struct mmio_row	rows[MMIO_ROWS];
 };
 
 /*
- * Fill in bench->clock_ns and the rows; what cannot be measured gets its reason. Returns 0 or
- * -errno, -EINTR after Ctrl-C.
+ * Fill in bench->clock_ns and the rows; a row that cannot be measured gets a reason. Returns 0 or
+ * -errno; -EINTR: Ctrl-C.
  */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench);
 
-/* The lower half of device time: enough for differences of less than 17 s. */
+/*
+ * Read the lower 32 bits of device time, which are enough for differences of less than 17 s.
+ * Returns 0 or -errno.
+ */
 int mmio_clock(struct litepcie *dev, const struct mmio_bench *bench, uint32_t *ticks);
 double mmio_elapsed_ns(const struct mmio_bench *bench, uint32_t from, uint32_t to);
 
-/* Leave a row without a value, for this reason. */
+/* Mark the row as without a value, and give the reason. */
 __attribute__((format(printf, 2, 3)))
 void mmio_refuse(struct mmio_row *row, const char *format, ...);
 

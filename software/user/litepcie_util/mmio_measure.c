@@ -5,12 +5,13 @@
  */
 
 /*
- * What single accesses to BAR0 cost, by the card's own clock.
+ * Time of single accesses to BAR0, by the card's own clock.
  *
- * The clock is the device time register; the host's clock is never used, since in
- * simulation it means nothing. Reading the clock twice gives the round trip of a read, T. A read of
- * something else between two readings takes their difference minus T. So do n posted writes: the
- * second reading cannot pass them. A size is measured only after the card has answered it rightly.
+ * The clock is the device time register. The host's clock is never used, since it means nothing in
+ * simulation. Two readings of the clock in a row differ by the round trip of a read, T. A read of
+ * the target between two readings takes their difference minus T. The same holds for n posted
+ * writes, since the second reading cannot pass them. A size is measured only after the card has
+ * answered accesses of that size correctly.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -48,7 +49,10 @@ void mmio_refuse(struct mmio_row *row, const char *format, ...)
 	va_end(args);
 }
 
-/* The clock moves while it is read: a right answer lies between two 4-byte readings around it. */
+/*
+ * Check a read of the clock. The clock moves meanwhile, so a right answer lies between the two
+ * 4-byte readings around it.
+ */
 static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 		       struct mmio_row *row)
 {
@@ -67,7 +71,7 @@ static int prove_clock(struct litepcie *dev, const struct mmio_bench *bench,
 	return rc;
 }
 
-/* What an access of @size bytes to word @i of the proof moves. */
+/* The value of an access of @size bytes at word @i of the proof's data. */
 static uint64_t proof_value(size_t i, size_t size)
 {
 	static const uint32_t words[PROOF_WORDS] = {
@@ -81,14 +85,15 @@ static int write_proof(struct litepcie *dev, uint32_t offset, size_t words, size
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < words; i++)	/* what must not be there afterwards */
+	/* the complement first, so that a lost write shows */
+	for (size_t i = 0; rc == 0 && i < words; i++)
 		rc = litepcie_writel(dev, offset + 4 * i, (uint32_t)~proof_value(i, 4));
 	for (size_t i = 0; rc == 0 && i < words; i += size / 4)
 		rc = litepcie_mmio_write(dev, offset + 4 * i, size, proof_value(i, size));
 	return rc;
 }
 
-/* Write words in one size, read them in the other: each 4-byte half must be what was written. */
+/* Check a size against 4-byte accesses: one writes the words, and the other reads them back. */
 static int prove_words(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row *row)
 {
 	size_t words = bench->spread ? PROOF_WORDS : 1, size = row->write ? 4 : row->size;
@@ -123,7 +128,7 @@ static int prove(struct litepcie *dev, struct mmio_bench *bench, struct mmio_row
 		return 0;
 	}
 	rc = bench->target == MMIO_TIME ? prove_clock(dev, bench, row) : prove_words(dev, bench, row);
-	if (rc == -EOPNOTSUPP) {	/* the path to the card, not the card */
+	if (rc == -EOPNOTSUPP) {	/* the path to the card lacks this size */
 		mmio_refuse(row, "%s", litepcie_why(dev));
 		return 0;
 	}
@@ -200,7 +205,7 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 		else
 			rc = row->write ? sample_write(dev, bench, row, &ns) :
 					  sample_read(dev, bench, row, &ns);
-		/* Readings differ by a tick or two: nothing takes less than no time. */
+		/* Round trips vary by a tick or two, so the difference may be below 0. */
 		bench->samples[i] = ns > 0 ? ns : 0;
 	}
 	if (rc < 0)
@@ -210,7 +215,7 @@ static int measure_row(struct litepcie *dev, struct mmio_bench *bench, struct mm
 	return rc;
 }
 
-/* Memory0 may hold somebody's data: what is overwritten is put back. */
+/* memory0 may hold data of another program, so every word that is overwritten is restored. */
 int mmio_measure(struct litepcie *dev, struct mmio_bench *bench)
 {
 	uint32_t saved[2 * MMIO_BURST];

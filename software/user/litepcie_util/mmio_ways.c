@@ -5,8 +5,8 @@
  */
 
 /*
- * See mmio_ways.h for the promises. A way is first proven right: what it reads or writes is compared
- * with 4-byte accesses. Then it is taken often enough, between two readings of the card's clock.
+ * See mmio_ways.h for the promises. A way is first checked: its data is compared with 4-byte
+ * accesses. Then its accesses are repeated between two readings of the card's clock.
  */
 #include "mmio_ways.h"
 
@@ -18,19 +18,20 @@
 
 #include "litepcie_capability.h"
 
-#define WORDS_A_ROW	4096u	/* of 4 bytes: what a row may move in all */
+#define WORDS_A_ROW	4096u	/* words of 4 bytes that a row moves at most */
 #define MAX_THREADS	8u
-#define LINE_FILLS	10	/* loads of write-combined memory that a core keeps in flight */
-#define OWN_SHARE	0.5	/* of the limit: below it the host itself is what binds */
-#define TRIPS		32u	/* readings, the fastest of which is the round trip */
+/* loads of write-combined memory that a core keeps in flight, 64 bytes each */
+#define LINE_FILLS	10
+#define OWN_SHARE	0.5	/* share of the limit below which the host binds */
+#define TRIPS		32u	/* readings; the fastest is the round trip */
 
 struct way {
 	const char	*id;
 	bool		write;
 	size_t		size;
-	unsigned int	threads;	/* 0: one */
-	bool		mapped;		/* needs the window */
-	bool		combined;	/* needs it write-combining */
+	unsigned int	threads;	/* 0: in the calling thread */
+	bool		mapped;		/* needs the mapped BAR */
+	bool		combined;	/* needs a write-combining mapping */
 	/* Move way->size bytes between @data and the memory at @at. */
 	int (*move)(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data);
@@ -38,7 +39,7 @@ struct way {
 
 /* The ways ------------------------------------------------------------------------------------ */
 
-/* A system call, or a message to the board, for each 4 bytes: seed of all slow programs. */
+/* A system call, or a message to the simulated board, for each 4 bytes. */
 static int by_calls(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		    uint64_t at, void *data)
 {
@@ -145,7 +146,7 @@ static int region(struct litepcie *dev, const struct mmio_ways *ways, uint32_t *
 	return rc;
 }
 
-/* The first two accesses' worth is enough to see a wrong order, width or place. */
+/* Check a way. Two accesses are enough to see a wrong order, width or address. */
 static int prove(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		 struct mmio_way_row *row)
 {
@@ -192,7 +193,7 @@ static void *work(void *context)
 	return NULL;
 }
 
-/* The accesses themselves, by one thread or several. */
+/* Make @count accesses, by one thread or several. Returns 0 or -errno. */
 static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct way *way,
 		size_t count)
 {
@@ -219,7 +220,10 @@ static int take(struct litepcie *dev, const struct mmio_ways *ways, const struct
 	return rc;
 }
 
-/* Reads: what is in flight over one round trip. Writes: what the link and the card take. */
+/*
+ * The limit of a way in MB/s. Reads: bytes in flight over one round trip. Writes: the link and the
+ * card's interface.
+ */
 static struct limit limit_for(const struct mmio_ways *ways, const struct way *way)
 {
 	double in_flight = way->threads ? (double)(way->threads * way->size) : (double)way->size;
@@ -237,7 +241,7 @@ static struct limit limit_for(const struct mmio_ways *ways, const struct way *wa
 		in_flight = ways->window.write_combining ? LINE_FILLS * 64 : 8;
 	return (struct limit) {
 		in_flight * 1000 / ways->trip_ns,
-		way->threads ? "a read in flight for each thread" :
+		way->threads ? "a read for each thread" :
 		way->move == by_memcpy ? "the CPU's reads in flight" : "one read in flight",
 	};
 }
@@ -270,7 +274,7 @@ static int measure(struct litepcie *dev, struct mmio_ways *ways, const struct wa
 	if (way->write && row->mb_per_s < OWN_SHARE * row->limit.value)
 		row->limit.binds = "the host's own stores";
 	if (way->threads && row->mb_per_s < OWN_SHARE * row->limit.value)
-		row->limit.binds = "the host, which makes one access at a time";
+		row->limit.binds = "one access at a time";
 	return 0;
 }
 
@@ -293,16 +297,19 @@ static int do_row(struct litepcie *dev, struct mmio_ways *ways, const struct way
 	rc = prove(dev, ways, way, row);
 	if (rc == 0 && row->valid)
 		rc = measure(dev, ways, way, row);
-	if (rc == -EOPNOTSUPP) {	/* the way, not the card */
+	if (rc == -EOPNOTSUPP) {	/* the path to the card lacks this way */
 		refuse(row, "%.480s", litepcie_why(dev));
 		return 0;
 	}
 	if (rc < 0)
-		ways->rows--;	/* nothing is known of it */
+		ways->rows--;	/* drop the row: it has neither a value nor a reason */
 	return rc;
 }
 
-/* The card's large memory where it has one: BAR2, which may be write-combined. */
+/*
+ * Find the memory to measure: the first one in a BAR other than BAR0, which may be mapped
+ * write-combined, else the last in BAR0.
+ */
 static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 {
 	struct litepcie_block block;
@@ -321,7 +328,7 @@ static int find_memory(struct litepcie *dev, struct mmio_ways *ways)
 	return rc;
 }
 
-/* What a read of this memory takes at least. */
+/* Find the least time of a read of this memory. */
 static int measure_trip(struct litepcie *dev, struct mmio_ways *ways)
 {
 	uint32_t from, to, word;
@@ -360,18 +367,24 @@ int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways)
 
 /* Output -------------------------------------------------------------------------------------- */
 
+static void print_reason(const struct mmio_way_row *row)
+{
+	printf("  %-18s cannot be done: ", row->id);
+	util_fill(37, 23, row->reason);
+}
+
 void mmio_ways_print(const struct mmio_ways *ways)
 {
-	printf("  %-18s %10s %10s %10s %7s  %s\n", "", "ns", "MB/s", "limit", "ratio", "binds");
+	printf("  %-18s %8s %9s %8s %7s  %s\n", "", "ns", "MB/s", "limit", "reached", "binds");
 	for (size_t i = 0; i < ways->rows; i++) {
 		const struct mmio_way_row *row = &ways->row[i];
 
 		if (row->valid)
-			printf("  %-18s %10.1f %10.2f %10.2f %7.3f  %s\n", row->id, row->ns,
+			printf("  %-18s %8.1f %9.1f %8.1f %7.3f  %s\n", row->id, row->ns,
 			       row->mb_per_s, row->limit.value, row->mb_per_s / row->limit.value,
 			       row->limit.binds);
 		else
-			printf("  %-18s cannot be done: %s\n", row->id, row->reason);
+			print_reason(row);
 	}
 }
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * Every way in which software can reach a card's memory, each with its rate, its limit and what
- * binds; or with the reason why it cannot be gone here.
+ * Every way in which software can access a card's memory. Each has its rate, its limit and what
+ * binds, or the reason why it is not possible here.
  */
 #ifndef LITEPCIE_UTIL_MMIO_WAYS_H
 #define LITEPCIE_UTIL_MMIO_WAYS_H
@@ -15,15 +15,15 @@
 #include "mmio_bench.h"
 
 #define MMIO_WAYS_MAX	32
-#define MMIO_REGION	4096u	/* bytes that are read or written */
+#define MMIO_REGION	4096u	/* bytes of the memory that are accessed */
 
 struct mmio_way_row {
 	char		id[32];
 	bool		write;
-	size_t		size;		/* bytes of one access, as software asks for them */
+	size_t		size;		/* bytes that software moves in one call */
 	bool		valid;
 	char		reason[UTIL_SENTENCE];
-	double		ns;		/* of one access */
+	double		ns;		/* time of one access */
 	double		mb_per_s;
 	struct limit	limit;		/* MB/s */
 };
@@ -31,18 +31,18 @@ struct mmio_way_row {
 struct mmio_ways {
 	struct mmio_bench	*bench;
 	struct limit_link	link;
-	unsigned int		bar;		/* of the memory */
+	unsigned int		bar;		/* where the memory is, with offset */
 	uint64_t		offset;
-	double			trip_ns;	/* the least that a read of it takes */
-	struct litepcie_window	window;		/* base NULL: not mapped, for this reason */
+	double			trip_ns;	/* least time of a read of the memory */
+	struct litepcie_window	window;		/* base NULL: not mapped, see unmapped */
 	char			unmapped[UTIL_SENTENCE];
 	struct mmio_way_row	row[MMIO_WAYS_MAX];
 	size_t			rows;
 };
 
 /*
- * Measure all rows; the memory is put back as it was. bench->clock_ns is known. Returns 0 or
- * -errno, -EINTR after Ctrl-C.
+ * Measure all rows, then restore the memory. mmio_measure() must have set bench->clock_ns. Returns
+ * 0 or -errno; -EINTR: Ctrl-C.
  */
 int mmio_ways_measure(struct litepcie *dev, struct mmio_ways *ways);
 

@@ -105,7 +105,7 @@ static long read_number(const char *address, const char *name, long otherwise)
 	return end == text ? otherwise : value;
 }
 
-/* The last part of what a link points to; empty: there is no such link. */
+/* Read the last part of a link's target; empty if there is no such link. */
 static void read_link(const char *address, const char *name, char *text, size_t size)
 {
 	char path[PATH_MAX], target[PATH_MAX];
@@ -181,7 +181,10 @@ bool pci_parse_address(const char *text, char address[PCI_ADDRESS])
 
 bool pci_is_card(const struct pci_function *function)
 {
-	/* As in software/kernel/pci.c: Xilinx, 90 GEN LANES, x16 as f. */
+	/*
+	 * As in software/kernel/pci.c: Xilinx, device 0x90GL with G the generation and L the lanes,
+	 * where x16 is 0xf.
+	 */
 	unsigned int lanes = function->device & 0xf, gen = function->device >> 4 & 0xf;
 
 	return function->vendor == 0x10ee && function->device >> 8 == 0x90 &&
@@ -274,7 +277,10 @@ unsigned int pci_capability(const struct pci_function *function, unsigned int id
 {
 	unsigned int at = pci_config16(function, 0x34) & 0xfc;
 
-	/* A list in 192 bytes has at most 48 entries, whatever a broken one says. */
+	/*
+	 * The list has at most 48 entries of 4 bytes in its 192 bytes. A broken list may have a
+	 * loop.
+	 */
 	for (int i = 0; i < 48 && at >= 0x40; i++) {
 		uint16_t head = pci_config16(function, at);
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * What the kernel says of a PCI function, by sysfs: reads, and the few writes that bind, reset and
- * rescan. Below LITEPCIE_ROOT, if that is set, in place of the machine's own root (for tests).
+ * A PCI function in sysfs: what the kernel knows of it, and the writes that bind, reset and rescan.
+ * All paths are below LITEPCIE_ROOT if that is set (for tests), else below the root folder.
  */
 #ifndef LITEPCIE_UTIL_PCI_H
 #define LITEPCIE_UTIL_PCI_H
@@ -16,50 +16,65 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PCI_ADDRESS	16	/* "0000:22:00.0" and its end */
+#define PCI_ADDRESS	16	/* "0000:22:00.0" and its NUL */
 #define PCI_CONFIG	4096
 
 struct pci_function {
 	char		address[PCI_ADDRESS];
 	unsigned int	vendor, device;
 	char		driver[32];	/* empty: none */
-	int		numa;		/* -1: the machine has one node, or does not say */
+	int		numa;		/* -1: not known, or the machine has one node only */
 	int		iommu_group;	/* -1: none */
-	size_t		config_size;	/* what may be read; 64 without root's rights */
+	size_t		config_size;	/* bytes that could be read; 64 for users other than root */
 	uint8_t		config[PCI_CONFIG];
 };
 
-/* A path below the root; false: too long. */
+/* Make a path below LITEPCIE_ROOT. Returns false if it is too long. */
 __attribute__((format(printf, 2, 3)))
 bool pci_path(char path[PATH_MAX], const char *format, ...);
 
-/* The first line of a file below the root, without its end; -errno, and an empty text. */
+/*
+ * Read the first line of a file below LITEPCIE_ROOT, without its newline. Returns 0, or -errno with
+ * an empty @text.
+ */
 __attribute__((format(printf, 3, 4)))
 int pci_read_text(char *text, size_t size, const char *format, ...);
 
-/* Write @text in one go, as sysfs wants it; 0 or -errno. */
+/* Write @text with one write(), as sysfs requires. Returns 0 or -errno. */
 __attribute__((format(printf, 2, 3)))
 int pci_write_text(const char *text, const char *format, ...);
 
-/* Read what there is to know of one function; -ENOENT: no such function. */
+/* Fill in @function from sysfs. Returns 0, or -ENOENT if there is no such function. */
 int pci_load(struct pci_function *function, const char *address);
 
-/* Accepts "22:00.0" as well; false: not an address. */
+/*
+ * Write the full form of an address; "22:00.0" is short for "0000:22:00.0". Returns false if @text
+ * is no address.
+ */
 bool pci_parse_address(const char *text, char address[PCI_ADDRESS]);
 
-/* Whether this is one that litepcie.ko would take. */
+/* Whether litepcie.ko has this function in its table of vendor and device numbers. */
 bool pci_is_card(const struct pci_function *function);
 
-/* Call @visit for every function in the order of addresses, until it returns other than 0. */
+/*
+ * Call @visit for every function in the order of addresses, until it returns other than 0. Returns
+ * that value, 0, or -errno.
+ */
 int pci_each(int (*visit)(void *context, const char *address), void *context);
 
-/* The bridge above, -ENOENT at the root. */
+/* Find the bridge above a function. Returns 0 or -errno; -ENOENT: the function is at the root. */
 int pci_parent(const char *address, char parent[PCI_ADDRESS]);
 
-/* Function behind a device name of litepcie_open(); -ENOENT: none, as for "sim:". */
+/*
+ * Find the function behind a device name of litepcie_open(). Returns -ENOENT if there is none, as
+ * for "sim:".
+ */
 int pci_of_device(const char *device, char address[PCI_ADDRESS]);
 
-/* Offset of a capability in config space, 0: none, or not readable. */
+/*
+ * Offset of a capability in config space; 0 if the function has none or config space cannot be
+ * read.
+ */
 unsigned int pci_capability(const struct pci_function *function, unsigned int id);
 
 uint16_t pci_config16(const struct pci_function *function, unsigned int offset);
@@ -67,7 +82,7 @@ uint32_t pci_config32(const struct pci_function *function, unsigned int offset);
 
 #define PCI_CAP_EXPRESS		0x10
 
-/* The PCI Express capability, decoded; all 0 where it cannot be read. */
+/* The PCI Express capability, decoded; all 0 if it cannot be read. */
 struct pci_express {
 	bool		known;
 	unsigned int	mps, mps_supported, mrrs;	/* bytes */

@@ -54,7 +54,8 @@ static bool find_offset(struct util *util, struct place *place)
 static bool find_name(struct util *util, struct place *place)
 {
 	struct litepcie_register found;
-	int rc = place->csr ? litepcie_csr_load(util->dev, place->csr) : 0;
+	const char *csr = util_csr(place->csr);
+	int rc = csr ? litepcie_csr_load(util->dev, csr) : 0;
 
 	if (rc == 0)
 		rc = litepcie_register_find(util->dev, place->text, &found);

@@ -5,7 +5,7 @@
  */
 
 /*
- * Where peek and poke go: a register by its name, or an offset in a BAR.
+ * The place that peek and poke access: a register by its name, or an offset in a BAR.
  */
 #ifndef LITEPCIE_UTIL_PLACE_H
 #define LITEPCIE_UTIL_PLACE_H
@@ -13,30 +13,36 @@
 #include "util.h"
 
 struct place {
-	const char	*text;		/* as it was given */
+	const char	*text;		/* from the command line */
 	const char	*csr;		/* a csr.json with more names, or NULL */
-	char		name[64];	/* empty: by its offset */
+	char		name[64];	/* register's name; empty: the place is an offset */
 	unsigned int	bar;
 	uint64_t	offset;
 	size_t		size;		/* bytes of one access; 0: not given */
 };
 
-/* Take an option of peek and poke (b: BAR, w: width, C: csr.json). -1 to go on, or a status. */
+/*
+ * Take an option of peek and poke (b: BAR, w: width, C: csr.json). Returns -1 to go on, or an exit
+ * status.
+ */
 int place_option(struct util *util, struct place *place, int option, const char *value);
 
-/* Find the place on the open card. false: there is none, and a failure says why. */
+/*
+ * Find the place on the open card. Returns false if there is none; the failure is noted in @util.
+ */
 bool place_find(struct util *util, struct place *place);
 
 int place_read(struct util *util, const struct place *place, uint64_t *value);
 int place_write(struct util *util, const struct place *place, uint64_t value);
 
 #define PLACE_HELP \
-	"PLACE is a register's name (litepcie_util dump lists them) or an offset in a BAR.\n" \
+	"PLACE is a register's name (litepcie_util dump lists them), or an offset in a\n" \
+	"BAR.\n" \
 	"\n" \
 	"options:\n" \
 	"  -b, --bar N        which BAR an offset is in (0)\n" \
 	"  -w, --width BYTES  of one access at an offset: 4 (default) or 8\n" \
-	"      --csr FILE     a csr.json of the gateware's build, for the names of your own\n" \
-	"                     registers\n"
+	"      --csr FILE     a csr.json of the gateware's build, for the names of your\n" \
+	"                     own registers\n"
 
 #endif /* LITEPCIE_UTIL_PLACE_H */

@@ -33,7 +33,7 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 	};
 }
 
-/* By what is done or by the clock, whichever ends first. */
+/* Seconds left until the total or the duration, whichever ends first. */
 static double time_left(const struct progress *progress, double done, double elapsed)
 {
 	double left = INFINITY;
@@ -51,7 +51,7 @@ void progress_text(const struct progress *progress, double done, double elapsed,
 	double left, rate = elapsed > 0 ? done / elapsed : 0;
 	char total[32] = "", ending[32] = "";
 
-	/* Behind the kernel driver more is sent than was asked for. */
+	/* @done may be more than the total; the line shows no more than the total. */
 	if (progress->total > 0 && done > progress->total)
 		done = progress->total;
 	left = time_left(progress, done, elapsed);

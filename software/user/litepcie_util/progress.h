@@ -5,8 +5,8 @@
  */
 
 /*
- * One line on standard error while long work goes on, with its rate and the time left; nothing
- * where that is no terminal. It is gone when the work is done.
+ * One line on standard error while long work goes on, with its rate and the time left. The line is
+ * removed at the end. If standard error is no terminal, nothing is printed.
  */
 #ifndef LITEPCIE_UTIL_PROGRESS_H
 #define LITEPCIE_UTIL_PROGRESS_H
@@ -16,13 +16,13 @@
 
 struct progress {
 	const char	*what;
-	const char	*unit;		/* of @done, as "MiB" */
-	double		total;		/* 0: no end is known */
-	double		seconds;	/* of the whole work; 0: as long as it takes */
+	const char	*unit;		/* unit of total and @done, such as "MiB" */
+	double		total;		/* 0: not known */
+	double		seconds;	/* planned duration of the whole work; 0: none */
 	double		began, shown;
 };
 
-/* Seconds of a clock that only goes forward. */
+/* Seconds of the monotonic clock. */
 double progress_now(void);
 
 void progress_begin(struct progress *progress, const char *what, const char *unit, double total,
@@ -30,7 +30,7 @@ void progress_begin(struct progress *progress, const char *what, const char *uni
 void progress_show(struct progress *progress, double done);
 void progress_end(struct progress *progress);
 
-/* The line itself, for a time since the beginning. */
+/* Write the line into @text; @elapsed is in seconds since the beginning. */
 void progress_text(const struct progress *progress, double done, double elapsed, char *text,
 		   size_t size);
 

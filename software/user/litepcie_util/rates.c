@@ -12,13 +12,17 @@
 
 #include "litepcie_capability.h"
 
-#define USUAL_RCB	64u	/* 128 is rare */
-#define SHORT_TAGS	32u	/* without extended tags */
-#define TRIES		3u	/* runs of one direction, where software may have been late */
+#define USUAL_RCB	64u	/* assumed if not known; an RCB of 128 is rare */
+#define SHORT_TAGS	32u	/* tags without extended tags (5-bit tag field) */
+/* most runs of one way, since software may have been late in one of them */
+#define TRIES		3u
 
 static const char *const ids[RATES_WAYS] = { "c2h", "h2c", "duplex" };
 
-/* Reads that the DMA itself keeps in flight: it calls a buffer done with its last request. */
+/*
+ * Bytes of reads that the DMA keeps in flight: all tags' worth, or less if the card's table says
+ * that the DMA itself has less space for the data.
+ */
 static double in_flight(struct util *util, const struct rates *rates)
 {
 	struct litepcie_block dma;
@@ -55,45 +59,93 @@ void rates_prepare(struct util *util, struct rates *rates, bool extended_tags, u
 		rates->rate[way].id = ids[way];
 }
 
-/* The first read of a run meets an idle host: what it takes is the round trip. */
-static void learn_host(struct rates *rates, const struct dma_window *window)
+/*
+ * Learn the host's round trip and the size of its completions. The first read of a run meets an
+ * idle host, so its time is the round trip without queueing.
+ */
+static void learn_host(struct rates *rates, const struct litepcie_counters *seen)
 {
-	const struct litepcie_stream *rc = &window->to.rc;
+	const struct litepcie_stream *rc = &seen->rc;
 	double mean = rc->tlps ? (double)rc->payload_bytes / (double)rc->tlps : 0;
 
-	if (rc->tlps && rc->first > window->to.rq.first)
-		rates->reads.rtt_ns = (double)(rc->first - window->to.rq.first) *
-				rates->link.cycle_ns;
-	/* A few short ones at the borders of pages must not count as the host's habit. */
+	if (rc->tlps && rc->first > seen->rq.first)
+		rates->reads.rtt_ns = (double)(rc->first - seen->rq.first) * rates->link.cycle_ns;
+	/*
+	 * The mean is rounded to a power of two, and slightly up: a few short completions at page
+	 * borders do not make it a smaller size.
+	 */
 	if (mean >= 64)
 		rates->reads.completion = 1u << (unsigned int)floor(log2(mean) + 0.25);
 }
 
+static struct limit lower(struct limit one, struct limit other)
+{
+	return one.value <= other.value ? one : other;
+}
+
+/*
+ * The limit of packets of @size bytes there and back. A packet smaller than MRRS takes a whole
+ * read, so its bytes in flight are limited by the number of tags.
+ */
+static struct limit limit_of_size(const struct rates *rates, size_t size)
+{
+	struct limit_reads reads = rates->reads;
+	double in_flight = (double)rates->tags * (double)size;
+
+	if (reads.in_flight > in_flight)
+		reads.in_flight = in_flight;
+	if (reads.completion > size)
+		reads.completion = (unsigned int)size;
+	return lower(limit_of_packets(&rates->link, (unsigned int)size),
+		     lower(limit_of_h2c(&rates->link, &reads), limit_of_duplex(&rates->link)));
+}
+
 static struct limit limit_of(const struct rates *rates, enum rates_way way)
 {
-	struct limit h2c = limit_of_h2c(&rates->link, &rates->reads), duplex;
+	struct limit h2c = limit_of_h2c(&rates->link, &rates->reads);
 
 	if (way == RATES_C2H)
 		return limit_of_c2h(&rates->link);
-	if (way == RATES_H2C)
-		return h2c;
-	duplex = limit_of_duplex(&rates->link);
-	return h2c.value < duplex.value ? h2c : duplex;
+	return way == RATES_H2C ? h2c : lower(h2c, limit_of_duplex(&rates->link));
 }
 
-static void measure(struct util *util, struct rates *rates, enum rates_way way, uint64_t bytes,
-		    int timeout_s)
+void rates_of_stretch(struct rates *rates, enum rates_way way, const struct dma_run *run,
+		      const struct dma_window *window, struct rate *rate)
 {
-	uint64_t buffers = bytes / litepcie_buffer_size(util->dev);
+	uint64_t h2c = dma_window_h2c_bytes(window), c2h = 0;
+
+	if (way != RATES_H2C)
+		c2h = dma_window_c2h_bytes(run, window);
+	if (way == RATES_H2C)
+		learn_host(rates, &window->to);
+	*rate = (struct rate) {
+		.id = ids[way], .valid = true,
+		.bytes = way == RATES_C2H || (way == RATES_DUPLEX && c2h < h2c) ? c2h : h2c,
+		.cycles = dma_window_cycles(window),
+		.rq_stalls = window->to.rq.stalls - window->from.rq.stalls,
+		.limit = run->packet ? limit_of_size(rates, run->packet) : limit_of(rates, way),
+	};
+	if (rate->cycles)
+		rate->gb_per_s = (double)rate->bytes /
+				 ((double)rate->cycles * rates->link.cycle_ns);
+}
+
+static void measure(struct util *util, struct rates *rates, enum rates_way way,
+		    const struct rates_plan *plan, size_t packet, struct rate *rate)
+{
+	size_t each = packet ? packet : litepcie_buffer_size(util->dev);
+	uint64_t buffers = plan->bytes ? plan->bytes / each : DMA_NO_END;
 	struct dma_run run = {
-		/* Both at once by loopback: else the faster one ends first. */
-		.util = util, .timeout_s = timeout_s, .loopback = way == RATES_DUPLEX,
+		/*
+		 * Duplex uses the loopback: two independent directions would end at different
+		 * times.
+		 */
+		.util = util, .timeout_s = plan->timeout_s, .loopback = way == RATES_DUPLEX,
+		.duration_s = plan->duration_s, .packet = packet, .watch = plan->watch,
 		.data = { .random = way == RATES_DUPLEX, .seed = 1 },
 		.h2c = { .active = way != RATES_C2H, .target = buffers },
 		.c2h = { .active = way != RATES_H2C, .target = buffers },
 	};
-	struct rate *rate = &rates->rate[way];
-	uint64_t moved;
 	int rc = litepcie_counters_clear(util->dev);
 
 	util_check(util, rc, "clearing the counters");
@@ -102,53 +154,57 @@ static void measure(struct util *util, struct rates *rates, enum rates_way way, 
 	dma_run(&run);
 	if (!run.started || !run.window.closed || !dma_window_cycles(&run.window))
 		return;
-	if (way == RATES_H2C)
-		learn_host(rates, &run.window);
-	moved = way == RATES_C2H ? dma_window_c2h_bytes(&run) :
-				   dma_window_h2c_bytes(&run.window);
-	if (way == RATES_DUPLEX && dma_window_c2h_bytes(&run) < moved)
-		moved = dma_window_c2h_bytes(&run);
+	rates_of_stretch(rates, way, &run, &run.window, rate);
 	rate->valid = !util->failed;
-	rate->cycles = dma_window_cycles(&run.window);
-	rate->gb_per_s = (double)moved / ((double)rate->cycles * rates->link.cycle_ns);
-	rate->rq_stalls = run.window.to.rq.stalls - run.window.from.rq.stalls;
-	rate->limit = limit_of(rates, way);
-}
-
-/* Nothing to gain from another run: a limit was reached, or there is no more to learn. */
-static bool settled(const struct util *util, const struct rate *rate)
-{
-	return util->failed || util_interrupted() || !rate->valid ||
-	       strcmp(rates_binds(rate), "host") != 0;
 }
 
 /*
- * Software that was not scheduled for a while looks like a slow host. A slow host is slow again;
- * so the best of a few runs counts.
+ * Whether another run cannot change the result: a limit was reached, the run failed, or the user
+ * asked for a duration or for interval lines.
+ */
+static bool settled(const struct util *util, const struct rates_plan *plan,
+		    const struct rate *rate)
+{
+	return util->failed || util_interrupted() || !rate->valid || plan->watch ||
+	       plan->duration_s > 0 || strcmp(rates_binds(rate), "host") != 0;
+}
+
+/*
+ * Repeat a run that was slow. Software that was not scheduled for a while looks like a slow host,
+ * but only a slow host is slow every time. So the best of a few runs counts.
  */
 static void measure_steady(struct util *util, struct rates *rates, enum rates_way way,
-			   uint64_t bytes, int timeout_s)
+			   const struct rates_plan *plan, size_t packet, struct rate *rate)
 {
-	struct rate *rate = &rates->rate[way], best = *rate;
+	struct rate best = { .id = ids[way] };
 
 	for (unsigned int i = 0; i < TRIES; i++) {
-		*rate = (struct rate) { .id = best.id };
-		measure(util, rates, way, bytes, timeout_s);
+		*rate = (struct rate) { .id = ids[way] };
+		measure(util, rates, way, plan, packet, rate);
 		if (i == 0 || (rate->valid && (!best.valid || rate->gb_per_s > best.gb_per_s)))
 			best = *rate;
-		if (settled(util, rate))
+		if (settled(util, plan, rate))
 			break;
 	}
 	*rate = best;
 	rate->valid = rate->valid && !util->failed;
 }
 
-void rates_measure(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s)
+void rates_measure(struct util *util, struct rates *rates, const struct rates_plan *plan)
 {
 	for (int way = 0; way < RATES_WAYS && !util->failed && !util_interrupted(); way++)
-		measure_steady(util, rates, (enum rates_way)way, bytes, timeout_s);
-	if (util_interrupted() && !util->failed)	/* between two runs, which tell it themselves */
+		if (!plan->ways || plan->ways & 1u << way)
+			measure_steady(util, rates, (enum rates_way)way, plan, 0,
+				       &rates->rate[way]);
+	/* between two runs: a run itself notes this */
+	if (util_interrupted() && !util->failed)
 		util_fail(util, "interrupted");
+}
+
+void rates_measure_size(struct util *util, struct rates *rates, const struct rates_plan *plan,
+			size_t size, struct rate *rate)
+{
+	measure_steady(util, rates, RATES_DUPLEX, plan, size, rate);
 }
 
 const char *rates_binds(const struct rate *rate)

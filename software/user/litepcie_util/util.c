@@ -37,6 +37,13 @@ void util_check(struct util *util, int rc, const char *doing)
 		util_fail(util, "%s: %s", doing, *why ? why : litepcie_strerror(rc));
 }
 
+const char *util_csr(const char *option)
+{
+	const char *named = getenv("LANEBOX_CSR");
+
+	return option ? option : named && *named ? named : NULL;
+}
+
 /* Begin, end ---------------------------------------------------------------------------------- */
 
 bool util_open(struct util *util)
@@ -159,6 +166,33 @@ bool util_parse_seconds(const char *text, double *seconds)
 
 	*seconds = strtod(text, &end);
 	return end != text && !*end && *seconds > 0 && *seconds <= MAX_SECONDS;
+}
+
+/* Text ---------------------------------------------------------------------------------------- */
+
+#define COLUMNS	80
+
+void util_fill(unsigned int at, unsigned int indent, const char *text)
+{
+	bool begun = false;
+
+	while (*text) {
+		unsigned int length = (unsigned int)strcspn(text, " ");
+
+		if (begun && at + 1 + length > COLUMNS) {
+			printf("\n%*s", (int)indent, "");
+			at = indent;
+		} else if (begun) {
+			putchar(' ');
+			at++;
+		}
+		printf("%.*s", (int)length, text);
+		at += length;
+		begun = true;
+		text += length;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
 }
 
 /* Colours ------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
  */
 
 /*
- * What the commands share: the card, the failures found on the way, and how a command ends.
+ * Shared by all commands: the open card, the failures found, and how a command ends.
  */
 #ifndef LITEPCIE_UTIL_H
 #define LITEPCIE_UTIL_H
@@ -23,9 +23,10 @@
 #define UTIL_FAILURES	8
 #define UTIL_SENTENCE	512
 
-/* What LitePCIe's own utility takes before the command, for dma_test. */
+/* Options of LitePCIe's own utility, which stand before the command; dma_test uses them. */
 struct util_stock {
-	bool		external;	/* -e: through the user's logic, not the DMA's loopback */
+	/* -e: through the user's logic in place of the DMA's loopback */
+	bool		external;
 	double		duration_s;	/* -t; 0: not given */
 };
 
@@ -36,14 +37,15 @@ struct util {
 	struct util_stock		stock;
 	struct litepcie			*dev;
 	struct litepcie_conditions	conditions;
-	unsigned int			failed;		/* all of them; the first ones are kept */
+	/* number of failures; only the first UTIL_FAILURES are kept */
+	unsigned int			failed;
 	char				failures[UTIL_FAILURES][UTIL_SENTENCE];
 };
 
 struct command {
 	const char *name;
 	const char *summary;
-	const char *help;	/* after "usage: litepcie_util " */
+	const char *help;	/* the text after "usage: litepcie_util " */
 	/* Parse the options, open the card, do the work. Returns an exit status. */
 	int (*run)(struct util *util, int argc, char **argv);
 };
@@ -63,50 +65,68 @@ extern const struct command cmd_reset;
 extern const struct command cmd_rescan;
 extern const struct command cmd_vfio;
 
-/* Open the card and read its conditions. false: failed, and a failure says why. */
+/* Open the card and read its conditions. Returns false if that failed; the failure is noted. */
+/* The csr.json with further names: that of the option --csr, or of LANEBOX_CSR; NULL: there is none. */
+const char *util_csr(const char *option);
+
 bool util_open(struct util *util);
 
-/* Note a failure: one sentence, without a full stop. */
+/* Note a failure, which is one sentence without a full stop. */
 __attribute__((format(printf, 2, 3)))
 void util_fail(struct util *util, const char *format, ...);
 
-/* Note that the library's last call failed with @rc while @doing. Nothing if @rc >= 0. */
+/* Note that the library's last call failed with @rc while @doing. Does nothing if @rc >= 0. */
 void util_check(struct util *util, int rc, const char *doing);
 
 /*
- * Close the card and end the command: print its own part by one of the two, then the failures.
- * Neither is called when the card could not even be opened (@result NULL).
+ * End the command: print the result by @print_text or @print_json, close the card, and print the
+ * failures. Neither function is called if @result is NULL. Returns an exit status.
  */
 int util_finish(struct util *util, const void *result,
 		void (*print_text)(const struct util *util, const void *result),
 		void (*print_json)(struct json *json, const void *result));
 
-/* Nanoseconds of a tick of the card's time. */
+/* Length of a tick of device time in nanoseconds. */
 double util_tick_ns(const struct litepcie *dev);
 
-/* Print "litepcie_util: @message" and where to find help; returns EXIT_USAGE. */
+/* Print "litepcie_util: MESSAGE" and where to find help on standard error. Returns EXIT_USAGE. */
 __attribute__((format(printf, 2, 3)))
 int util_usage(const struct util *util, const char *format, ...);
 
-/* The same for what getopt did not like: @option is ':' or '?', @word the argument. */
+/* util_usage() for an option that getopt has refused: @option is ':' or '?', @word the argument. */
 int util_bad_option(const struct util *util, int option, const char *word);
 
-/* Print the help of the command on stdout; returns EXIT_OK. */
+/*
+ * Print the help of the command on stdout. Returns EXIT_OK, or EXIT_FAILED if stdout cannot be
+ * written.
+ */
 int util_help(const struct command *command);
 
-/* Numbers from the command line; false: not one, or out of range. Sizes may end in K, M or G. */
+/*
+ * Parse a number or a size from the command line; a size may end in K, M or G and is not 0. Return
+ * false if @text is no number or is out of range.
+ */
 bool util_parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value);
 bool util_parse_size(const char *text, uint64_t *bytes);
 
-/* Seconds above 0, with a fraction. */
+/* Parse seconds, which are above 0 and may have a fraction. Returns false if @text is none. */
 bool util_parse_seconds(const char *text, double *seconds);
+
+/*
+ * Print @text and a newline on stdout, wrapped at words to 80 columns. The first line begins at
+ * column @at, and the others are indented by @indent.
+ */
+void util_fill(unsigned int at, unsigned int indent, const char *text);
 
 enum util_colour { COLOUR_END, COLOUR_NAME, COLOUR_GOOD, COLOUR_BAD };
 
-/* What switches a terminal to this colour; empty where stdout is none, or NO_COLOR is set. */
+/*
+ * The escape sequence of a colour. It is empty if stdout is no terminal, or if NO_COLOR is set, or
+ * for --json.
+ */
 const char *util_colour(const struct util *util, enum util_colour colour);
 
-/* Ctrl-C or SIGTERM came: stop as soon as the card is in order. */
+/* Whether SIGINT or SIGTERM has come. The command must then stop the card and end. */
 bool util_interrupted(void);
 
 #endif /* LITEPCIE_UTIL_H */

@@ -5,9 +5,8 @@
  */
 
 /*
- * A C++ program against the installed headers: it links, and reaches the card named by the
- * argument. With -DSTOCK it includes the headers for LitePCIe's own programs, and calls those
- * instead.
+ * A C++ program built against the installed headers. It must link, and reach the card named by the
+ * argument. With -DSTOCK it uses the headers and calls of LitePCIe's own library.
  */
 #include <cstdio>
 #include <cstring>

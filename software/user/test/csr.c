@@ -5,8 +5,8 @@
  */
 
 /*
- * Load a csr.json onto a card. One that is refused changes nothing: its sentence goes to standard
- * output, and the exit status is 1.
+ * Load a csr.json for a card. If the library refuses the file, the registers it knows must not
+ * change; the reason goes to standard output, and the exit status is 1.
  */
 #include <string.h>
 

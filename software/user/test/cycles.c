@@ -5,8 +5,9 @@
  */
 
 /*
- * Open and close a card many times, now and then with DMA running or after a refusal: afterwards the
- * process has as many descriptors and mappings as before.
+ * Open and close a card many times, now and then with DMA running or after an open that was
+ * refused. The process must have as many file descriptors and mappings at the end as at the
+ * beginning.
  */
 #include <dirent.h>
 #include <errno.h>

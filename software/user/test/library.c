@@ -5,8 +5,8 @@
  */
 
 /*
- * The library as a program uses it, on the card named by the argument: accesses that are refused,
- * a transfer of a few buffers without copies, a second run on the same handle.
+ * The library on the card named by the argument, as a program uses it: accesses that are refused, a
+ * transfer of a few buffers without copies, and a second run on the same handle.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,7 +19,7 @@
 
 #define WAIT_MS 10000
 
-/* Places in BAR0, as the card tells them. */
+/* Offsets in BAR0, from the card's capability table. */
 static uint32_t scratch, memory0;
 
 static void find_places(struct litepcie *dev)
@@ -67,7 +67,7 @@ static void accesses_of_both_sizes_agree(struct litepcie *dev)
 	CHECK_EQUAL(word, 0xddeeff00);
 }
 
-/* Buffers go out one by one and come back the same: each submit is a short batch of its own. */
+/* Each buffer is sent alone and comes back unchanged, so each submit is a short batch. */
 static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 {
 	struct litepcie_dma_config config = {
@@ -93,14 +93,17 @@ static void single_buffers_come_back(struct litepcie *dev, unsigned int buffers)
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(stats.h2c_done, buffers);
 	CHECK_EQUAL(stats.c2h_released, buffers);
-	/* Of both directions one may speak for both, or each for itself. */
+	/* One interrupt may report both directions, or each direction has its own. */
 	CHECK(stats.interrupts >= buffers && stats.interrupts <= 2 * (int64_t)buffers);
 	CHECK(stats.interrupts_expected == (int64_t)buffers || stats.interrupts_expected == -1);
 	CHECK(stats.woken_by_timeout <= buffers / 4);	/* a busy machine may be that slow */
 	CHECK_EQUAL(stats.interrupts_missed, 0);
 }
 
-/* A simulated board's rings are a file in memory, and here it may not be that long. */
+/*
+ * The rings of a simulated board are a memory file. RLIMIT_FSIZE keeps that file shorter than the
+ * new rings need, so the setup fails, and the old rings must still work.
+ */
 static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 {
 	struct rlimit before, little;
@@ -111,13 +114,13 @@ static void rings_that_cannot_be_had_leave_the_shape(struct litepcie *dev)
 	signal(SIGXFSZ, SIG_IGN);
 	CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &little), 0);
 	CHECK_EQUAL(litepcie_ring_setup(dev, 1 << 20, 16), -EFBIG);
-	CHECK(strstr(litepcie_why(dev), "33554432 bytes of DMA memory") != NULL);
+	CHECK(strstr(litepcie_why(dev), "16777216 bytes of DMA memory") != NULL);
 	CHECK_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
 	CHECK_EQUAL(litepcie_buffer_size(dev), size);
 	single_buffers_come_back(dev, 5);
 }
 
-/* The data itself is compared by dma_test; here the counts that the card gives. */
+/* Check the counts of the card's pattern checker. dma_test compares the data itself. */
 static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 {
 	struct litepcie_dma_config config = { .directions = LITEPCIE_H2C, .pattern = true };
@@ -139,7 +142,10 @@ static void the_pattern_is_checked_by_the_card(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
-/* @csr is the csr.json of the card's build; what the card says itself must be in it, too. */
+/*
+ * @csr is the csr.json of the card's build. It must agree with the names that the card itself
+ * gives.
+ */
 static void registers_have_names(struct litepcie *dev, const char *csr)
 {
 	struct litepcie_register named, found;
@@ -159,7 +165,7 @@ static void registers_have_names(struct litepcie *dev, const char *csr)
 	while (litepcie_register(dev, count, &found) == 0)
 		count++;
 	CHECK(count > 40);
-	/* A card's table may name its endpoint's registers; the file always does. */
+	/* Only some cards name their endpoint's registers, but csr.json always does. */
 	rc = litepcie_register_find(dev, "pcie_endpoint_timeout", &found);
 	CHECK(rc == 0 || rc == -ENOENT);
 	CHECK_EQUAL(litepcie_csr_load(dev, csr), 0);
@@ -189,7 +195,7 @@ static void the_card_says_what_it_is(struct litepcie *dev)
 	CHECK_EQUAL(litepcie_block_find(dev, LITEPCIE_BLOCK_MEMORY, 99, &block), -ENOENT);
 }
 
-/* Of any size up to 64 bytes, at any BAR: the bounds are those of the card. */
+/* Accesses of any size up to 64 bytes work inside a BAR, and are refused outside its bounds. */
 static void wide_accesses_stay_inside(struct litepcie *dev)
 {
 	uint8_t out[64], in[64];
@@ -221,7 +227,7 @@ static void time_goes_on(struct litepcie *dev)
 	CHECK(after > before);
 }
 
-/* The test that runs this looks whether the card is quiet afterwards. */
+/* The Python test that runs this program checks that the card is at rest afterwards. */
 static void a_close_in_the_middle_is_allowed(struct litepcie *dev)
 {
 	struct litepcie_dma_config config = {

@@ -5,8 +5,8 @@
  */
 
 /*
- * Prints the limits of litepcie_util for the conditions on standard input, one set a line, for
- * test/test_util_limits.py to compare with sim/limits.py. Needs no card.
+ * Print the limits of litepcie_util for the conditions on standard input, one set in each line.
+ * test/test_util_limits.py compares them with sim/limits.py. No card is needed.
  */
 #include <stdio.h>
 
@@ -21,15 +21,17 @@ int main(void)
 	while (scanf("%u %u %u %u %u %lf %lf %u %u %lf", &link.gen, &link.lanes, &link.mps, &link.mrrs,
 		     &reads.completion, &reads.in_flight, &reads.rtt_ns, &straddle,
 		     &reads.rcb, &link.cycle_ns) == 10) {
-		struct limit all[4];
+		struct limit all[6];
 
 		reads.straddle = straddle;
 		all[0] = limit_of_c2h(&link);
 		all[1] = limit_of_h2c(&link, &reads);
 		all[2] = limit_of_duplex(&link);
 		all[3] = limit_of_writes(&link, 8);
-		for (int i = 0; i < 4; i++)
-			printf("%.12g,%s%c", all[i].value, all[i].binds, i < 3 ? ';' : '\n');
+		all[4] = limit_of_packets(&link, 64);
+		all[5] = limit_of_packets(&link, 1024);
+		for (int i = 0; i < 6; i++)
+			printf("%.12g,%s%c", all[i].value, all[i].binds, i < 5 ? ';' : '\n');
 	}
 	return 0;
 }

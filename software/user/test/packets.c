@@ -5,9 +5,9 @@
  */
 
 /*
- * Packets: requests and their answers through the card's own loopback and through logic in the user
- * slot that can leave out the end of a packet or call it bad (sim/test/packet_ends.py). All bytes are
- * compared, those behind an answer's end included, which the card must leave as they are.
+ * Packets: requests and their answers through the card's own loopback, and through logic in the
+ * user slot that can leave out the end of a packet or mark it as bad (sim/test/packet_ends.py). All
+ * bytes are compared, and those after the end of an answer must be untouched by the card.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static uint32_t any(uint32_t below)
 	return (uint32_t)((uint64_t)seed * below >> 32);
 }
 
-/* Every second one is small, the others have any length. */
+/* Every second packet is small, and the others have lengths up to SIZE. */
 static uint32_t length_of(uint32_t number)
 {
 	return number % 2 ? SMALL : 1 + (number * 2654435761u >> 7) % SIZE;
@@ -103,7 +103,7 @@ static void send(struct litepcie *dev, uint32_t number, uint32_t bytes)
 		CHECK_EQUAL(litepcie_h2c_send(dev, bytes), 0);
 }
 
-/* The next c2h buffer, which must have ended like this. */
+/* Take the next c2h buffer and check its record: @bytes and @flags. */
 static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, uint32_t flags)
 {
 	struct litepcie_c2h_record record = { 0 };
@@ -117,7 +117,7 @@ static uint8_t *receive(struct litepcie *dev, uint64_t number, uint32_t bytes, u
 	return litepcie_c2h_buffer(dev, first);
 }
 
-/* All of it is the card's again, and none of it as it was. */
+/* Overwrite the buffer and release it, so that data left from before cannot pass as new. */
 static void give_back(struct litepcie *dev, uint8_t *data)
 {
 	memset(data, UNTOUCHED, SIZE);
@@ -126,7 +126,10 @@ static void give_back(struct litepcie *dev, uint8_t *data)
 
 /* Packets ------------------------------------------------------------------------------------- */
 
-/* @deep requests are under way at a time; those of one round through the ring have no old bytes. */
+/*
+ * Send requests with @deep under way at a time, and check the answers. Each buffer is filled with
+ * UNTOUCHED beforehand, so a byte written after the end of an answer shows.
+ */
 static void answers_are_right(struct litepcie *dev, bool loopback, uint32_t requests, uint32_t deep,
 			      unsigned int batch)
 {
@@ -159,7 +162,10 @@ static void write_register(struct litepcie *dev, const char *name, uint64_t valu
 	CHECK_EQUAL(litepcie_register_write(dev, name, value), 0);
 }
 
-/* What is in a buffer when the stream pauses is the user's after the flush time, in whole beats. */
+/*
+ * If the stream pauses inside a packet, the card hands over the started buffer after the flush
+ * time, in whole beats.
+ */
 static void silence_ends_a_buffer(struct litepcie *dev)
 {
 	uint8_t *data;
@@ -178,7 +184,7 @@ static void silence_ends_a_buffer(struct litepcie *dev)
 	stop(dev, 4, 4);
 }
 
-/* It goes on in the next buffer, and ends in the last. */
+/* The packet continues in the next buffer, and only its last buffer has the flag LAST. */
 static void a_packet_may_be_longer_than_a_buffer(struct litepcie *dev)
 {
 	uint8_t *data;
@@ -220,8 +226,9 @@ static void a_bad_packet_says_so(struct litepcie *dev)
 }
 
 /*
- * Without packets pieces of any multiple of @unit bytes fill the buffers of c2h without a gap. Each
- * begins a beat, and the bytes between its end and the next beat may be anything.
+ * In a run without packets, pieces of any multiple of @unit bytes fill the c2h buffers one after
+ * the other. Each piece begins at a beat, and the bytes between its end and the next beat are
+ * undefined.
  */
 static void pieces_make_a_stream(struct litepcie *dev, uint32_t unit)
 {
@@ -277,7 +284,7 @@ static void with_records(struct litepcie *dev, uint32_t requests)
 	nonsense_is_refused(dev);
 }
 
-/* LitePCIe's endpoint: whole buffers, and lengths in whole beats. */
+/* LitePCIe's endpoint has whole buffers only in c2h, and lengths of whole beats only in h2c. */
 static void without_records(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {

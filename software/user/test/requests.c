@@ -5,9 +5,9 @@
  */
 
 /*
- * Requests and their answers, one at a time, through logic in the user slot that remembers all that
- * it was sent (sim/test/accumulator.py): a beat that is lost, torn or sent twice makes every later
- * answer wrong. Each request is a page, for which the logic calls once.
+ * Requests and their answers, one at a time, through logic in the user slot that accumulates all
+ * data it was sent (sim/test/accumulator.py). A beat that is lost, torn or sent twice makes every
+ * later answer wrong. Each request is a page, and the logic raises one interrupt for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,9 +21,9 @@
 #define WAIT_MS	20000
 #define NOT_MS	50
 
-static uint8_t before[BEAT];	/* exclusive or of all beats so far */
+static uint8_t before[BEAT];	/* the exclusive or of all beats sent so far */
 
-/* No two requests are alike, nor two beats of one. */
+/* A word of a request. No two requests are equal, nor two beats of one request. */
 static uint32_t request_word(uint32_t request, uint32_t word)
 {
 	uint32_t x = request * 0x9e3779b9u ^ word * 0x85ebca6bu;

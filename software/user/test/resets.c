@@ -5,8 +5,9 @@
  */
 
 /*
- * A card that somebody else resets while a stream runs, which only a kernel driver allows: its user
- * gets -EIO and a sentence, never a stream that begins anew by itself, and may start again.
+ * A card that another program resets while a stream runs, which only the kernel driver allows. The
+ * user of the stream gets -EIO and a sentence, the stream does not begin again by itself, and the
+ * user may start it again.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@
 
 static struct litepcie *dev, *other;
 
-/* The first buffers of a run hold the pattern from its first dword on. */
+/* Take the first buffers of a run and check that the pattern begins with its first dword. */
 static void take(unsigned int buffers)
 {
 	uint32_t words = (uint32_t)litepcie_buffer_size(dev) / 4;
@@ -51,7 +52,7 @@ static bool says(const char *direction)
 	return strstr(litepcie_why(dev), words) != NULL;
 }
 
-/* Another thread's; the program computes meanwhile, and waits afterwards. */
+/* The reset comes while the program does not wait. The next waits report it. */
 static void c2h_ends(void)
 {
 	const struct litepcie_dma_config config = {
@@ -63,7 +64,7 @@ static void c2h_ends(void)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	take(BUFFERS);
 	CHECK_EQUAL(litepcie_reset(other), 0);
-	for (rc = 1; rc > 0;) {	/* what was there before the reset is still handed out */
+	for (rc = 1; rc > 0;) {	/* buffers that were filled before the reset are still handed out */
 		rc = litepcie_c2h_peek(dev, &first, WAIT_MS);
 		if (rc > 0)
 			rc = litepcie_c2h_release(dev, (unsigned int)rc) == 0 ? 1 : -EIO;
@@ -77,7 +78,7 @@ static void c2h_ends(void)
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
 }
 
-/* During a wait without an end, which nothing else would end. */
+/* The reset comes during a wait without a timeout, and must end it. */
 static void h2c_ends(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };

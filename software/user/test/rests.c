@@ -5,8 +5,8 @@
  */
 
 /*
- * The engine of table.c stops a direction that waits for a read which nobody answers: it stays for
- * as long as such a read lasts, and no longer than it takes to know that the direction never rests.
+ * The engine of table.c stops a direction that waits for a read without a completion. It waits as
+ * long as such a read can last, and reports a direction that never comes to rest.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 
 #define H2C_ENABLE	0x100u
 #define C2H_ENABLE	0x200u
-#define ACCESS_NS	500u	/* of a read, on a host that is quick */
+#define ACCESS_NS	500u	/* time of a register read on a fast host */
 
 static struct {
 	uint64_t	now_ns, rests_ns;
@@ -51,7 +51,7 @@ static const struct litepcie_backend fake = {
 	.name = "fake", .readl = fake_readl, .writel = fake_writel,
 };
 
-/* The card runs, and comes to rest at this time. */
+/* Stop a running card whose h2c comes to rest at @rests_ns. */
 static int quiesce(uint64_t rests_ns)
 {
 	static struct litepcie dev;

@@ -5,28 +5,30 @@
  */
 
 /*
- * The rings of dma.c over a back end that does what the test says: what is handed out, what is
- * refused, when the card hears of buffers, and which of them raise an interrupt.
+ * The rings of dma.c with a back end that the test controls: which buffers are handed out, which
+ * calls are refused, when the card is told of buffers, and which of them raise an interrupt.
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "check.h"
 #include "engine.h"
 
 #define COUNT	256u
-#define SIZE	64u	/* of a buffer; nothing here looks at data */
+#define SIZE	64u	/* bytes of a buffer; no test here reads the data */
 
 static struct {
-	uint64_t	h2c, c2h;	/* what the next poll finds */
-	uint64_t	on_wait;	/* what each wait adds to both */
+	uint64_t	h2c, c2h;	/* finished buffers that the next poll finds */
+	uint64_t	on_wait;	/* buffers that each wait adds to both */
 	int		wait_result;
-	uint64_t	released, submitted;	/* buffers that the card has heard of */
-	uint64_t	asking;			/* number of the last that raises an interrupt */
+	uint64_t	released, submitted;	/* buffers that the card was told of */
+	/* number of the last buffer that raises an interrupt */
+	uint64_t	asking;
 	uint64_t	received;
 } card;
 
-/* All registers are this one: its halves, the upper one first. */
+/* Every register reads as one half of card.received, the upper half at the lower address. */
 static int fake_readl(struct litepcie *dev, uint32_t offset, uint32_t *value)
 {
 	(void)dev;
@@ -88,21 +90,35 @@ static int fake_post(struct litepcie *dev, struct litepcie_table *table, uint64_
 	if (table == &dev->h2c_table)
 		card.submitted = first + count;
 	else
-		card.released = first + count - COUNT;	/* the ring was given at the start */
+		card.released = first + count - COUNT;	/* the start hands over the whole ring */
 	return 0;
 }
 
+/* Put the rings where the program has placed them, else into static memory. */
 static int fake_setup(struct litepcie *dev, size_t size, unsigned int count)
 {
-	(void)dev;
+	static uint8_t ring[2][COUNT * SIZE];
+	static struct litepcie_memory memory[2];
+
 	(void)size;
 	(void)count;
+	dev->h2c.base = dev->h2c.place ? dev->h2c.place : ring[0];
+	dev->c2h.base = dev->c2h.place ? dev->c2h.place : ring[1];
+	memory[0].placed = dev->h2c.place;
+	memory[1].placed = dev->c2h.place;
+	dev->h2c.memory = &memory[0];
+	dev->c2h.memory = &memory[1];
 	return 0;
+}
+
+static int fake_export(struct litepcie *dev, const struct litepcie_ring *ring)
+{
+	return ring == &dev->c2h ? 1234 : -EIO;
 }
 
 static const struct litepcie_channel channel = {
 	.setup = fake_setup, .start = fake_start, .run = fake_run, .stop = fake_run,
-	.post = fake_post, .poll = fake_poll, .sleep = fake_wait,
+	.post = fake_post, .poll = fake_poll, .sleep = fake_wait, .export = fake_export,
 };
 
 static const struct litepcie_backend fake = {
@@ -114,8 +130,6 @@ static struct litepcie dev;
 
 static void begin_with(const struct litepcie_dma_config *config, uint32_t in_flight)
 {
-	static uint8_t ring[2][COUNT * SIZE];
-
 	litepcie_engine_free(&dev);
 	memset(&card, 0, sizeof(card));
 	memset(&dev, 0, sizeof(dev));
@@ -123,8 +137,6 @@ static void begin_with(const struct litepcie_dma_config *config, uint32_t in_fli
 	dev.buffer_size = SIZE;
 	dev.buffer_count = COUNT;
 	dev.bar_size[0] = 0x20000;
-	dev.h2c.base = ring[0];
-	dev.c2h.base = ring[1];
 	dev.card.table_depth = COUNT;
 	dev.map.h2c_in_flight = in_flight;
 	pthread_mutex_init(&dev.lock, NULL);
@@ -247,14 +259,17 @@ static void drain_waits_for_the_bytes_themselves(void)
 	CHECK_EQUAL(stats().h2c_done, 2);
 }
 
-/* Where a buffer is done when its data is in the card, nothing else need be counted. */
+/*
+ * If the card counts a buffer as done only when its data has arrived, the drain needs no count of
+ * bytes.
+ */
 static void drain_goes_by_buffers_where_these_say_enough(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C };
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 2), 0);
-	card.received = 1000 * SIZE;	/* somebody else's */
+	card.received = 1000 * SIZE;	/* bytes of another channel */
 	card.h2c = 1;
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK(strstr(litepcie_why(&dev), "received 64 of 128 bytes"));
@@ -270,11 +285,11 @@ static void buffers_that_raise_an_interrupt(void)
 
 	begin_with(&config, 0);
 	CHECK_EQUAL(dev.interrupt_every, 32);
-	CHECK_EQUAL(card.asking, 249);		/* the last of all */
+	CHECK_EQUAL(card.asking, 249);		/* the last buffer of c2h_limit */
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 70), 0);
 	CHECK_EQUAL(card.asking, 63);
 	CHECK_EQUAL(litepcie_h2c_submit(&dev, 31), 0);
-	CHECK_EQUAL(card.asking, 100);		/* the last of a short batch */
+	CHECK_EQUAL(card.asking, 100);		/* the last buffer of a short batch */
 	config.interrupt_every = 2 * COUNT;
 	begin_with(&config, 0);
 	CHECK_EQUAL(dev.interrupt_every, COUNT);
@@ -285,7 +300,7 @@ static void buffers_that_raise_an_interrupt(void)
 	CHECK_EQUAL(dev.interrupt_every, 8);	/* half the ring */
 }
 
-/* The card hears of a whole batch, or of everything that is held back, never of less. */
+/* The card is told of a whole batch, or of all buffers that are held back, but never of fewer. */
 static void batches_are_handed_over_together(void)
 {
 	uint64_t first;
@@ -306,12 +321,13 @@ static void batches_are_handed_over_together(void)
 	CHECK_EQUAL(litepcie_c2h_release(&dev, 7), 0);
 	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 0), 2);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
-	CHECK_EQUAL(card.released, 11);	/* more than half the ring is still to be filled */
+	/* held back: the card still has more than half the ring to fill */
+	CHECK_EQUAL(card.released, 11);
 	card.c2h = 140;
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 1);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	CHECK_EQUAL(card.released, 18);
-	CHECK_EQUAL(card.submitted, 0);	/* another thread's */
+	CHECK_EQUAL(card.submitted, 0);	/* h2c is not handed over by a wait for c2h */
 	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
 	CHECK_EQUAL(card.submitted, 7);
 	CHECK_EQUAL(stats().batches, 4);
@@ -337,8 +353,119 @@ static void rings_have_shapes_that_the_card_can_have(void)
 	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
 }
 
+/* Place --------------------------------------------------------------------------------------- */
+
+#define PAGE	4096u
+#define RING	(16u * PAGE)
+
+static bool says(const char *words)
+{
+	return strstr(litepcie_why(&dev), words) != NULL;
+}
+
+/* Memory for a ring, with a read-only page before it and an inaccessible page behind it. */
+static uint8_t *get_pages(int flags)
+{
+	uint8_t *pages = mmap(NULL, RING + 2 * PAGE, PROT_READ | PROT_WRITE, flags | MAP_ANONYMOUS,
+			      -1, 0);
+
+	CHECK_EQUAL(mprotect(pages, PAGE, PROT_READ), 0);
+	CHECK_EQUAL(mprotect(pages + PAGE + RING, PAGE, PROT_NONE), 0);
+	return pages + PAGE;
+}
+
+static void at_rest(void)
+{
+	begin();
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, PAGE, 16), 0);
+}
+
+static void a_place_must_be_good(void)
+{
+	uint8_t *pages = get_pages(MAP_PRIVATE);
+
+	begin();
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), -EBUSY);
+	at_rest();
+	CHECK_EQUAL(litepcie_ring_place(&dev, 3, pages, RING), -EINVAL);
+	CHECK(says("direction 0x3: choose h2c or c2h"));
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages + 64, RING), -EINVAL);
+	CHECK(says("it must be a multiple of a page, 4096 bytes"));
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING - 1), -EINVAL);
+	CHECK(says("of 65535 bytes: a ring of 16 buffers of 4096 bytes takes 65536"));
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages - PAGE, RING), -EFAULT);
+	CHECK(says("not all of its 65536 bytes are memory that this program may read and write"));
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages + PAGE, RING), -EFAULT);
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, SIZE_MAX), -EFAULT);
+	CHECK_EQUAL(munmap(pages + RING, PAGE), 0);
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages + PAGE, RING), -EFAULT);
+	CHECK(!dev.c2h.place);
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_H2C, pages, RING), 0);
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), -EINVAL);
+	CHECK(says("the other direction's ring lies at"));
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_H2C, NULL, 0), 0);
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), 0);
+	munmap(pages - PAGE, RING + PAGE);
+}
+
+static void a_back_end_may_want_private_memory(void)
+{
+	struct litepcie_backend exchanging = fake;
+	uint8_t *pages = get_pages(MAP_SHARED);
+
+	at_rest();
+	exchanging.exchanges = true;
+	dev.backend = &exchanging;
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), -EOPNOTSUPP);
+	CHECK(says("is shared memory") && says("MAP_PRIVATE"));
+	dev.backend = &fake;
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), 0);
+	munmap(pages - PAGE, RING + 2 * PAGE);
+}
+
+/*
+ * A placed ring is used from the next start on, and has no buffers until then. A shape that is too
+ * large for the place is refused, and the old shape stays.
+ */
+static void a_ring_goes_where_it_is_placed(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	uint8_t *pages = get_pages(MAP_PRIVATE);
+	struct litepcie_memory *memory;
+	uint8_t *own;
+	int fd = 0;
+
+	at_rest();
+	own = litepcie_c2h_buffer(&dev, 0);
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, pages, RING), 0);
+	CHECK(!litepcie_c2h_buffer(&dev, 0) && litepcie_h2c_buffer(&dev, 0));
+	CHECK_EQUAL(litepcie_ring_keep(&dev, LITEPCIE_C2H, &memory), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, PAGE, 32), -EINVAL);
+	CHECK(says("32 buffers of 4096 bytes: the place that c2h has been given has 65536 bytes"));
+	CHECK_EQUAL(litepcie_buffer_count(&dev), 16);
+	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_C2H, &fd), -EINVAL);
+	CHECK(says("c2h is not running") && fd == -1);
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	CHECK(litepcie_c2h_buffer(&dev, 17) == pages + PAGE);
+	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
+	CHECK(says("the c2h ring lies in this program's own memory"));
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(litepcie_ring_place(&dev, LITEPCIE_C2H, NULL, 77), 0);
+	CHECK_EQUAL(litepcie_ring_setup(&dev, PAGE, 32), 0);
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), 0);
+	CHECK(litepcie_c2h_buffer(&dev, 0) == own);
+	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_C2H, &fd), 0);
+	CHECK_EQUAL(fd, 1234);
+	CHECK_EQUAL(litepcie_ring_export(&dev, LITEPCIE_H2C | LITEPCIE_C2H, &fd), -EINVAL);
+	munmap(pages - PAGE, RING + 2 * PAGE);
+}
+
 int main(void)
 {
+	a_place_must_be_good();
+	a_back_end_may_want_private_memory();
+	a_ring_goes_where_it_is_placed();
 	batches_are_handed_over_together();
 	rings_have_shapes_that_the_card_can_have();
 	a_start_that_makes_no_sense_is_refused();

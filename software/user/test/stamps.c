@@ -6,8 +6,9 @@
 
 /*
  * The latency command on the card named by the argument, whose gateware is too old to stamp its
- * interrupts: it sees that, and takes no place of a register from a search that found none. The
- * Makefile lets the compiler fill variables without a value with a pattern, which would show.
+ * interrupts. The command must notice that, and must not use the result of a search that failed.
+ * The Makefile makes the compiler fill uninitialised variables with a pattern, which would then
+ * show.
  */
 #include "../litepcie_util/latency_transfer.c"
 #include "check.h"

@@ -5,9 +5,9 @@
  */
 
 /*
- * The inner loop of a program that streams: each buffer of one direction is taken and given back in
- * place. Run twice with different numbers of buffers, the difference is what a buffer costs. The
- * card makes or checks the data, so none of the cost is the program's own.
+ * The inner loop of a program that streams: each buffer of one direction is taken and given back.
+ * Run this twice with different numbers of buffers, and the difference is the cost of a buffer. The
+ * card makes or checks the data, so the program itself adds next to nothing to that cost.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -5,8 +5,8 @@
  */
 
 /*
- * A program in the way of LitePCIe's users, which knows nothing of this library: its own calls, its
- * own buffer sizes. Every word that comes back through the loopback is compared.
+ * A program as users of LitePCIe write it, with LitePCIe's own calls and buffer size. Every word
+ * that comes back through the loopback is compared.
  */
 #include "stock/liblitepcie.h"
 

@@ -5,8 +5,8 @@
  */
 
 /*
- * One thread fills h2c, another empties c2h, a third reads registers: every word that went round
- * through the card's loopback is compared, for rings of several shapes and batches.
+ * One thread fills h2c, another empties c2h, and a third reads registers. Every word that comes
+ * back through the card's loopback is compared, for rings of several shapes and several batches.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ static struct litepcie *dev;
 static uint64_t buffers;
 static atomic_bool finished;
 
-/* A word of the stream says where it belongs. */
+/* The value of a word, which depends on its position in the stream. */
 static uint32_t expected(uint64_t buffer, size_t word)
 {
 	return (uint32_t)(buffer * 2654435761u) ^ (uint32_t)word;
@@ -117,7 +117,7 @@ static void both_ways(size_t size, unsigned int count, unsigned int batch, bool 
 	       (unsigned long long)stats.c2h_released, size, count, batch);
 }
 
-/* A program that has other things to wait for sleeps in poll(). */
+/* A program may wait for c2h in poll(), together with other descriptors. */
 static void an_event_tells_of_news(void)
 {
 	struct litepcie_dma_config config = {

@@ -5,19 +5,23 @@
  */
 
 /*
- * The channel of table.c over a card of the test's own, which writes records and status lines when
- * the test says so: what is believed, what is not, and when a register is read.
+ * The channel of table.c with a card made by the test, which writes records and status lines when
+ * the test says so. The tests check which counts the library accepts, which it refuses, and when it
+ * reads a register.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "litepcie_capability.h"
+#include "ring.h"
 #include "table.h"
 
-#define DEPTH		256u	/* of the card's table */
+#define DEPTH		256u	/* entries of the card's descriptor table */
 #define COUNT		16u
 #define SIZE		4096u
 #define BEAT		32u
@@ -25,24 +29,30 @@
 #define NOTICES_IOVA	0x200000000u
 #define NO_ANSWER	UINT32_MAX
 
-/* Registers, as offsets. */
+/* Offsets of registers. ENABLE to FLUSH are relative to H2C and C2H. */
 enum {
 	H2C = 0x100, C2H = 0x200, ENABLE = 0, VALUE = 4, PUSH = 12, LOOP = 16, STATUS = 20, FLUSH = 28,
 	RECORDS = 0x300, ENTRIES = 0x308, LINE_C2H = 0x30c, LINE_H2C = 0x314, SILENCE = 0x31c,
 	CONTROL = 0x320, LOOPBACK = 0x400, COUNTERS = 0x500, RECEIVED = 0x508, CLOCK = 0x600,
+	CAUSES = 0x700, CLEAR = 0x704,
 };
 
 static struct {
 	uint32_t	word[0x800 / 4];
-	unsigned int	reads;		/* of registers */
-	unsigned int	status_reads;	/* of these, of loop_status */
-	uint32_t	lengths[2][64];	/* of descriptors, h2c and c2h, with their flags */
+	unsigned int	reads;		/* of any register */
+	unsigned int	status_reads;	/* of a loop_status register */
+	uint32_t	lengths[2][64];	/* lengths and flags of descriptors of h2c and c2h */
 	unsigned int	pushed[2];
 	struct litepcie_memory *memory[LITEPCIE_MEMORIES];
-	bool		dirty;		/* its control was set, and there were old records */
-	bool		late;		/* it was cleared while a direction was enabled, or set then */
+	/* its control register was set while old records were in memory */
+	bool		dirty;
+	/* a notice register was written while a direction was enabled */
+	bool		late;
 	bool		dead;
 	unsigned int	sleeps;
+	unsigned int	raised;		/* interrupts that no sleep has taken yet */
+	bool		stops;		/* another thread stops the DMA in the next sleep */
+	bool		wanted;		/* the owner of the card asks for it back */
 } card;
 
 static struct litepcie dev;
@@ -118,10 +128,11 @@ static int fake_post(struct litepcie *unused, const struct litepcie_post *posts,
 	return 0;
 }
 
-static int fake_memory(struct litepcie *unused, unsigned int kind, size_t bytes,
+static int fake_memory(struct litepcie *unused, unsigned int kind, void *place, size_t bytes,
 		       struct litepcie_memory **memory, uint64_t *iova)
 {
 	(void)unused;
+	(void)place;
 	*memory = calloc(1, sizeof(**memory));
 	if (!*memory || posix_memalign(&(*memory)->base, DEPTH * LITEPCIE_RECORD_SIZE, bytes))
 		return -ENOMEM;
@@ -131,28 +142,49 @@ static int fake_memory(struct litepcie *unused, unsigned int kind, size_t bytes,
 		free(card.memory[kind]->base);
 	free(card.memory[kind]);
 	card.memory[kind] = *memory;
-	*iova = kind == LITEPCIE_MEMORY_RINGS ? IOVA : NOTICES_IOVA;
+	*iova = kind == LITEPCIE_MEMORY_NOTICES ? NOTICES_IOVA : IOVA + kind * 0x1000000u;
 	return 0;
 }
 
-/* Never an interrupt. */
+/* Back ends give up the library's lock while they sleep. So does this one if card.stops is set. */
 static int fake_sleep(struct litepcie *unused, int timeout_ms)
 {
+	unsigned int raised = card.raised;
+
 	(void)unused;
 	(void)timeout_ms;
 	card.sleeps++;
-	return 0;
+	card.raised = 0;
+	dev.stats.interrupts += raised;
+	if (card.stops) {
+		card.stops = false;
+		litepcie_unlock(&dev, 0);
+		CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+		litepcie_lock(&dev);
+	}
+	return raised != 0;
+}
+
+static int fake_asked_back(struct litepcie *unused)
+{
+	(void)unused;
+	return card.wanted ? -ENODEV : 0;
 }
 
 static int fake_event_fd(const struct litepcie *unused)
 {
+	static int fd = -1;
+
 	(void)unused;
-	return 99;
+	if (fd < 0)
+		fd = eventfd(0, EFD_CLOEXEC);
+	return fd;
 }
 
 static const struct litepcie_backend fake = {
 	.name = "fake", .channel = &litepcie_table_channel, .readl = fake_readl, .post = fake_post,
 	.memory = fake_memory, .sleep = fake_sleep, .event_fd = fake_event_fd,
+	.asked_back = fake_asked_back,
 };
 
 static struct litepcie_dma_registers direction(uint32_t base)
@@ -172,12 +204,19 @@ static void free_memory(void)
 	litepcie_engine_free(&dev);
 }
 
-/* A card that was just opened, with records or without. */
+/* Set up a card that was just opened, with records or without. */
 static void open_card(bool records)
 {
+	pthread_condattr_t monotonic;
+
 	free_memory();
 	memset(&card, 0, sizeof(card));
+	if (dev.timer > 0)
+		close(dev.timer);
+	if (dev.news > 0)
+		close(dev.news);
 	memset(&dev, 0, sizeof(dev));
+	dev.timer = dev.news = -1;
 	dev.backend = &fake;
 	dev.bar_size[0] = sizeof(card.word);
 	dev.buffer_size = SIZE;
@@ -188,6 +227,10 @@ static void open_card(bool records)
 	dev.map.h2c = direction(H2C);
 	dev.map.c2h = direction(C2H);
 	dev.map.loopback = LOOPBACK;
+	dev.map.irq_enable = CAUSES;
+	dev.map.irq_clear = CLEAR;
+	dev.map.h2c_cause = 1;
+	dev.map.c2h_cause = 2;
 	dev.map.counters_control = COUNTERS;
 	dev.map.streams[STREAM_RC][STREAM_PAYLOAD_BYTES] = RECEIVED;
 	dev.map.time_low = CLOCK;
@@ -197,7 +240,10 @@ static void open_card(bool records)
 			RECORDS, ENTRIES, { LINE_H2C, LINE_C2H }, SILENCE, CONTROL,
 		};
 	pthread_mutex_init(&dev.lock, NULL);
-	pthread_cond_init(&dev.woken, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&dev.woken, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	CHECK_EQUAL(litepcie_engine_setup(&dev, SIZE, COUNT), 0);
 }
 
@@ -222,7 +268,10 @@ static bool says(const char *words)
 
 /* Start, stop --------------------------------------------------------------------------------- */
 
-/* Rings at multiples of their size, lines in cache lines of their own, all of it zeros. */
+/*
+ * The ring of records is aligned to its size, and each status line has a cache line of its own. All
+ * of this memory is zeroed before the card may write to it.
+ */
 static void the_card_is_told_where_to_write(void)
 {
 	uint8_t *records, *h2c, *c2h;
@@ -260,7 +309,10 @@ static void the_card_is_told_where_to_write(void)
 
 /* Counts -------------------------------------------------------------------------------------- */
 
-/* Each record is a buffer, with or without a line; round after round, no register is read. */
+/*
+ * Each record counts as a filled buffer, with or without a status line. No register is read, even
+ * over several rounds of the ring.
+ */
 static void records_say_what_is_filled(void)
 {
 	uint64_t first = 0;
@@ -329,12 +381,13 @@ static void what_cannot_be_is_not_believed(void)
 	CHECK_EQUAL(litepcie_c2h_record(&dev, 1, &record), -EIO);
 	CHECK(says("c2h buffer 1 is filled, but has no record"));
 	begin();
-	put_record(DEPTH, SIZE, 0);	/* of the next round, in the first place */
+	put_record(DEPTH, SIZE, 0);	/* the record of the next round in the first entry */
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
 	for (uint64_t n = 0; n < COUNT + 1; n++)
 		put_record(n, SIZE, 0);
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), 1);
-	CHECK_EQUAL(dev.c2h.hw, COUNT);	/* the next was never handed over */
+	/* the record of a buffer that was never handed over does not count */
+	CHECK_EQUAL(dev.c2h.hw, COUNT);
 }
 
 static void a_record_has_length_and_flags(void)
@@ -361,7 +414,10 @@ static void a_record_has_length_and_flags(void)
 
 /* Registers ----------------------------------------------------------------------------------- */
 
-/* A long wait that ends without news asks the card, and so does a program that looks for long. */
+/*
+ * A long wait without a record reads the card's registers, to find a card that has lost its state.
+ * So does a program that has polled for that long.
+ */
 static void a_silent_card_is_asked(void)
 {
 	begin();
@@ -384,7 +440,10 @@ static void a_silent_card_is_asked(void)
 	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), -EIO);
 }
 
-/* News in memory takes no sleep, but now and then one without time, and each for who has the event. */
+/*
+ * A record that is already in memory is found without a sleep, but now and then the library sleeps
+ * with no timeout, to take pending interrupts. After litepcie_dma_fd() it does so at every wait.
+ */
 static void a_look_at_memory_saves_sleeps(void)
 {
 	begin();
@@ -395,7 +454,7 @@ static void a_look_at_memory_saves_sleeps(void)
 		CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
 	}
 	CHECK(card.sleeps >= 1 && card.sleeps <= COUNT);
-	CHECK_EQUAL(litepcie_dma_fd(&dev), 99);
+	CHECK_EQUAL(litepcie_dma_fd(&dev), fake_event_fd(&dev));
 	card.sleeps = 0;
 	for (uint64_t n = 4 * COUNT; n < 5 * COUNT; n++) {
 		put_record(n, SIZE, 0);
@@ -425,6 +484,237 @@ static void without_records_the_register_counts(void)
 	CHECK_EQUAL(card.word[CONTROL / 4], 0);
 }
 
+/* Waits --------------------------------------------------------------------------------------- */
+
+/*
+ * An interrupt from before a run is not counted in the run. Error counts that were read once stay
+ * known after the run, even if the card's line has lost them.
+ */
+static void a_run_has_its_own_counts(void)
+{
+	struct litepcie_stats stats;
+
+	open_card(true);
+	card.raised = 1;
+	start_with((struct litepcie_dma_config) { 0 });
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+	litepcie_stats(&dev, &stats);
+	CHECK_EQUAL(stats.interrupts, 0);
+	line(LINE_H2C)->errors = 3;
+	litepcie_stats(&dev, &stats);
+	line(LINE_H2C)->errors = 0;
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	litepcie_stats(&dev, &stats);
+	CHECK_EQUAL(stats.h2c_errors, 3);
+}
+
+/*
+ * Less than a batch is held back. But before a sleep the library hands it over if the card would
+ * run out of buffers.
+ */
+static void a_wait_hands_over_what_the_card_runs_out_of(void)
+{
+	uint64_t first;
+
+	open_card(true);
+	start_with((struct litepcie_dma_config) { .batch = COUNT / 2 });
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 1), 0);
+	CHECK_EQUAL(card.pushed[0], 0);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_H2C, 0), 0);
+	CHECK_EQUAL(card.pushed[0], 1);
+	for (unsigned int n = 0; n < COUNT - 1; n++)
+		put_record(n, SIZE, 0);
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 1000), COUNT - 1);
+	CHECK_EQUAL(litepcie_c2h_release(&dev, COUNT / 2 - 1), 0);
+	CHECK_EQUAL(card.pushed[1], COUNT);
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 0), 0);
+	CHECK_EQUAL(card.pushed[1], COUNT + COUNT / 2 - 1);
+}
+
+/* A drain waits until the user's logic has taken all data, since a stop would lose the rest. */
+static void a_drain_waits_for_the_logic(void)
+{
+	begin();
+	dev.map.h2c_tells_taken = true;
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 1), 0);
+	line(LINE_H2C)->buffers = 1;
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), -ETIMEDOUT);
+	CHECK(says("its logic has not taken it"));
+	card.word[(H2C + ENABLE) / 4] |= 4;
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1), 0);
+}
+
+/*
+ * Another thread stops the DMA in each sleep, where a call gives up the lock. The call notices it.
+ */
+static void a_stop_is_heard_of_in_each_sleep(void)
+{
+	begin();
+	card.stops = true;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -ECANCELED);
+	begin();
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 1), 0);
+	card.stops = true;
+	CHECK_EQUAL(litepcie_h2c_drain(&dev, 1000), -ECANCELED);
+	begin();
+	for (uint64_t n = 0; card.sleeps == 0 || n == 0; n++) {
+		put_record(n, SIZE, 0);
+		card.sleeps = 0;
+		card.stops = true;
+		if (litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000) != 1)
+			break;
+		CHECK_EQUAL(litepcie_c2h_release(&dev, 1), 0);
+	}
+	CHECK(card.sleeps != 0 && says("another thread stopped the DMA"));
+}
+
+static void a_card_that_is_asked_back_ends_a_wait(void)
+{
+	begin();
+	card.wanted = true;
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 1000), -ENODEV);
+}
+
+static void *wait_for_c2h(void *unused)
+{
+	CHECK_EQUAL(litepcie_dma_wait(&dev, LITEPCIE_C2H, 10000), 1);
+	return unused;
+}
+
+/* One thread sleeps for all waiting threads. A record that it finds wakes every other thread. */
+static void news_wakes_all(void)
+{
+	pthread_t threads[3];
+
+	begin();
+	dev.sleeper = true;
+	for (unsigned int n = 0; n < 3; n++)
+		pthread_create(&threads[n], NULL, wait_for_c2h, NULL);
+	usleep(LITEPCIE_WAIT_SLICE_MS * 500);
+	litepcie_lock(&dev);
+	put_record(0, SIZE, 0);
+	dev.sleeper = false;
+	litepcie_sleep_once(&dev, LITEPCIE_C2H, 0);
+	litepcie_unlock(&dev, 0);
+	for (unsigned int n = 0; n < 3; n++)
+		pthread_join(threads[n], NULL);
+	CHECK_EQUAL(dev.stats.woken_by_timeout, 0);
+}
+
+/*
+ * A thread that waits while another thread is the sleeper sleeps for its whole timeout. The timeout
+ * here runs over the end of a second, where tv_nsec wraps.
+ */
+static void who_follows_sleeps(void)
+{
+	struct timespec from, to;
+
+	begin();
+	dev.sleeper = true;
+	do {
+		usleep(1000);
+		clock_gettime(CLOCK_MONOTONIC, &from);
+	} while (from.tv_nsec < 950000000);
+	litepcie_lock(&dev);
+	CHECK_EQUAL(litepcie_sleep_once(&dev, LITEPCIE_C2H, 100), 0);
+	litepcie_unlock(&dev, 0);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	CHECK((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 >= 99);
+}
+
+/* Looks --------------------------------------------------------------------------------------- */
+
+static bool silent(unsigned int way)
+{
+	for (unsigned int n = 0; n < card.pushed[way]; n++)
+		if (!(card.lengths[way][n] & DMA_IRQ_DISABLE))
+			return false;
+	return true;
+}
+
+static void looks_have_their_rules(void)
+{
+	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H, .poll_us = 9 };
+
+	open_card(true);
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK(says("a look every 9 us: it must be from 10 to 1000000"));
+	config.poll_us = 1000001;
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK(says("a look every 1000001 us"));
+	config = (struct litepcie_dma_config) { .directions = LITEPCIE_C2H, .adaptive = true };
+	CHECK_EQUAL(litepcie_dma_start(&dev, &config), -EINVAL);
+	CHECK(says("adaptive looks without a time between two"));
+}
+
+/*
+ * In poll mode no interrupt cause is enabled and no descriptor asks for an interrupt. Finished
+ * buffers are still found.
+ */
+static void a_card_that_is_polled_raises_nothing(bool records)
+{
+	struct litepcie_stats stats;
+	uint64_t first;
+
+	open_card(records);
+	start_with((struct litepcie_dma_config) { .poll_us = 10 });
+	CHECK_EQUAL(litepcie_h2c_submit(&dev, 3), 0);
+	CHECK(silent(0) && silent(1) && card.pushed[0] == 3 && card.pushed[1] == COUNT);
+	CHECK_EQUAL(card.word[CAUSES / 4], 0);
+	CHECK_EQUAL(litepcie_c2h_peek(&dev, &first, 5), 0);
+	card.word[(C2H + STATUS) / 4] = 2;
+	if (records) {
+		put_record(0, SIZE, 0);
+		put_record(1, SIZE, 0);
+		line(LINE_C2H)->buffers = 2;
+	}
+	CHECK(litepcie_c2h_peek(&dev, &first, 1000) > 0);
+	CHECK(!records || card.reads == 0);
+	card.reads = 0;
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	litepcie_stats(&dev, &stats);
+	CHECK(stats.woken_by_timeout == 0 && stats.interrupts_missed == 0);
+	CHECK_EQUAL(stats.interrupts_expected, 0);
+	start_with((struct litepcie_dma_config) { 0 });
+	CHECK_EQUAL(card.word[CAUSES / 4], 3);
+}
+
+/* Wait until the next poll is due, then ask the library. */
+static int look(void)
+{
+	usleep(2000);
+	return litepcie_dma_wait(&dev, LITEPCIE_C2H, 0);
+}
+
+/*
+ * In adaptive mode interrupts are enabled until one comes, disabled while polling finds buffers,
+ * and then enabled again.
+ */
+static void an_interrupt_begins_the_looks(void)
+{
+	open_card(true);
+	start_with((struct litepcie_dma_config) { .poll_us = 1000, .adaptive = true });
+	CHECK(!silent(1));
+	for (uint64_t round = 0; round < 3; round++) {
+		CHECK_EQUAL(look(), 0);
+		CHECK_EQUAL(card.word[CAUSES / 4], 3);
+		card.raised = 1;
+		CHECK_EQUAL(look(), 0);
+		CHECK_EQUAL(card.word[CAUSES / 4], 0);
+		dev.watched = true;	/* otherwise the library would look at memory first */
+		for (uint64_t n = 4 * round; n < 4 * round + 4; n++) {
+			put_record(n, SIZE, 0);
+			CHECK_EQUAL(look(), 1);
+			CHECK_EQUAL(card.word[CAUSES / 4], 0);
+		}
+		CHECK_EQUAL(litepcie_c2h_release(&dev, 4), 0);
+		CHECK_EQUAL(look(), 0);
+		CHECK_EQUAL(card.word[CAUSES / 4], 3);
+	}
+	CHECK_EQUAL(litepcie_dma_stop(&dev), 0);
+	CHECK_EQUAL(card.word[CAUSES / 4], 0);
+}
+
 /* Lengths ------------------------------------------------------------------------------------- */
 
 static uint32_t bytes_of(unsigned int way, unsigned int n)
@@ -448,7 +738,10 @@ static void a_flush_time_has_its_rules(void)
 	CHECK_EQUAL(card.word[SILENCE / 4], 250000000);
 }
 
-/* Only packets have an end; lengths stay with their buffers round after round. */
+/*
+ * Only packets set LAST in their descriptors. A length belongs to its buffer for one round only:
+ * the next round has whole buffers again.
+ */
 static void buffers_have_lengths(bool packets)
 {
 	uint32_t flag = packets ? 0 : DMA_LAST_DISABLE;
@@ -497,7 +790,7 @@ static void *send_until_stopped(void *unused)
 	return unused;
 }
 
-/* At any moment, by another thread. */
+/* Another thread stops the DMA at various moments while this one sends buffers with lengths. */
 static void a_stop_ends_lengths(void)
 {
 	pthread_t thread;
@@ -512,7 +805,10 @@ static void a_stop_ends_lengths(void)
 	}
 }
 
-/* Where a buffer is done before its data is here, bytes say which may be written again. */
+/*
+ * If the card counts a buffer as done before its data has arrived, the count of bytes received says
+ * which buffers the program may fill again.
+ */
 static void bytes_settle_short_buffers(void)
 {
 	uint64_t first;
@@ -553,6 +849,17 @@ int main(void)
 	a_silent_card_is_asked();
 	a_look_at_memory_saves_sleeps();
 	without_records_the_register_counts();
+	a_run_has_its_own_counts();
+	a_wait_hands_over_what_the_card_runs_out_of();
+	a_drain_waits_for_the_logic();
+	a_stop_is_heard_of_in_each_sleep();
+	a_card_that_is_asked_back_ends_a_wait();
+	news_wakes_all();
+	who_follows_sleeps();
+	looks_have_their_rules();
+	a_card_that_is_polled_raises_nothing(false);
+	a_card_that_is_polled_raises_nothing(true);
+	an_interrupt_begins_the_looks();
 	a_flush_time_has_its_rules();
 	buffers_have_lengths(false);
 	buffers_have_lengths(true);

@@ -5,8 +5,8 @@
  */
 
 /*
- * Interrupts of user logic that raises one for each write to the place that the arguments name, alone
- * and beside a running DMA whose interrupts come the same way.
+ * Interrupts of logic in the user slot that raises one for each write to the BAR and offset in the
+ * arguments: alone, and together with a running DMA whose interrupts use the same path.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -73,7 +73,10 @@ static void *raise_later(void *dev)
 	return NULL;
 }
 
-/* The message ends the wait, not the look at the card that follows a message that was lost. */
+/*
+ * The interrupt message itself ends the wait. A wait that ends later was ended by the library's
+ * poll of the card, which is there for lost messages.
+ */
 static void the_message_itself_ends_the_wait(struct litepcie *dev)
 {
 	int64_t least = SOON_MS;
@@ -127,7 +130,10 @@ static void *receive(void *context)
 	return NULL;
 }
 
-/* Two threads wait, of which one sleeps for both; neither may miss what is its own. */
+/*
+ * Two threads wait, one for c2h and one for the user's interrupt. One of them sleeps for both, and
+ * neither may miss its own event.
+ */
 static void the_dma_goes_on_beside(struct litepcie *dev)
 {
 	const struct litepcie_dma_config config = {

@@ -5,9 +5,10 @@
  */
 
 /*
- * Waits of each blocking call on the card named by the argument: a negative timeout waits until
- * there is something, until another thread stops the DMA, or until a signal; 0 does not wait. With
- * an offset in BAR0 as second argument the user's logic is waited for, too; a write there raises it.
+ * Each blocking call on the card named by the argument. A negative timeout waits until data comes,
+ * until another thread stops the DMA, or until a signal; 0 does not wait. The second argument, an
+ * offset in BAR0, also tests waits for the user's logic, which raises its interrupt when that
+ * offset is written.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -20,9 +21,11 @@
 #include "check.h"
 #include "liblitepcie.h"
 
-#define LONG_MS		700	/* several looks at the card */
-#define BUSY_US		350000	/* of CPU in LONG_MS: a thread that never sleeps takes twice that */
-#define SOON_MS		5000	/* a stop is heard of within a fifth of this, on a busy machine */
+#define LONG_MS		700	/* longer than several of the library's polls of the card */
+/* CPU time within LONG_MS; a thread that never sleeps takes twice as much */
+#define BUSY_US		350000
+/* a stop ends a wait within a fifth of this; a busy machine takes longer */
+#define SOON_MS		5000
 
 struct wait {
 	const char	*name;
@@ -77,7 +80,10 @@ static void on_signal(int number)
 	(void)number;
 }
 
-/* What was submitted stays: it goes round to c2h, whose ring nobody empties. */
+/*
+ * Submit h2c buffers until none is free any more. They come back through the loopback into c2h,
+ * which is not emptied, so h2c stays full.
+ */
 static void fill_h2c(struct litepcie *dev)
 {
 	uint64_t first;
@@ -101,8 +107,9 @@ static void start(struct litepcie *dev, unsigned int directions, bool pattern)
 }
 
 /*
- * A thread that waits, and is still waiting after a while, for which it took next to no CPU. In a
- * guest the reads of a simulated card's registers count as CPU time of the thread, so not there.
+ * Start a thread that waits, and check that it still waits after LONG_MS and has used little CPU
+ * time. The CPU time is checked with "sim" only: in a guest, register reads of a simulated card
+ * count as CPU time of the thread.
  */
 static pthread_t begin(struct wait *wait)
 {
@@ -150,7 +157,8 @@ static void a_signal_ends_it(struct wait *wait)
 	start(wait->dev, wait->directions, false);
 	thread = begin(wait);
 	began = clock_us(CLOCK_MONOTONIC);
-	for (int i = 0; i < 50 && wait->rc == 1000; i++) {	/* it may not sleep just now */
+	/* repeated, since the thread may not be asleep */
+	for (int i = 0; i < 50 && wait->rc == 1000; i++) {
 		pthread_kill(thread, SIGUSR1);
 		usleep(20000);
 	}
@@ -158,7 +166,10 @@ static void a_signal_ends_it(struct wait *wait)
 	CHECK_EQUAL(litepcie_dma_stop(wait->dev), 0);
 }
 
-/* Of two threads one sleeps for both, unless each asks a driver; the stop ends both. */
+/*
+ * Two threads wait. One of them sleeps for both, or each sleeps in the kernel driver. A stop ends
+ * both.
+ */
 static void a_stop_ends_two(struct litepcie *dev)
 {
 	struct wait first = { "the first of two", wait_c2h, 0, dev, 0 };

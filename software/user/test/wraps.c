@@ -5,10 +5,10 @@
  */
 
 /*
- * A run whose counts are near a wrap of the card's 32 bits, through the card's loopback: every
- * word that came back is compared, and all counts are right behind the wrap. The card, which is the
- * first argument, begins each run with its count of descriptors at AHEAD (second argument); the
- * library is told of so many buffers that had been there before.
+ * A run whose counts pass a wrap of the card's 32-bit counters, through the card's loopback. Every
+ * word that comes back is compared, and all counts are right after the wrap. The card (first
+ * argument) begins each run with AHEAD (second argument) in its count of descriptors. The library
+ * is set as if it had moved as many buffers before.
  */
 #include <stdlib.h>
 
@@ -25,7 +25,10 @@ static uint32_t expected(uint64_t buffer, size_t word)
 	return (uint32_t)(buffer * 2654435761u) ^ (uint32_t)word;
 }
 
-/* As if this direction had moved @ahead buffers in this run, all of them seen by the user. */
+/*
+ * Set the counts as if this direction had moved @ahead buffers in this run, and the user had taken
+ * them.
+ */
 static void advance(struct litepcie_ring *ring, struct litepcie_table *table, uint64_t ahead)
 {
 	litepcie_count_set(&ring->hw, ahead);
@@ -35,10 +38,15 @@ static void advance(struct litepcie_ring *ring, struct litepcie_table *table, ui
 	table->done += ahead;
 }
 
-static void begin(struct litepcie *dev, uint64_t ahead)
+/*
+ * With few buffers under way each needs an interrupt of its own, else a wait lasts until the
+ * library polls the card.
+ */
+static void begin(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
 	const struct litepcie_dma_config config = {
-		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 4,
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true,
+		.interrupt_every = deep < 4 ? 1 : 4,
 	};
 
 	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
@@ -75,13 +83,13 @@ static void receive(struct litepcie *dev, uint64_t number)
 	CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
 }
 
-/* @deep buffers are under way at a time, from one to all of the ring. */
+/* Move 5 * COUNT buffers over the wrap, with @deep under way at a time. */
 static void cross(struct litepcie *dev, uint64_t ahead, unsigned int deep)
 {
 	uint64_t end = ahead + 5 * COUNT, sent = ahead;
 	struct litepcie_stats stats;
 
-	begin(dev, ahead);
+	begin(dev, ahead, deep);
 	for (uint64_t seen = ahead; seen < end && !failed_checks; seen++) {
 		for (; sent < end && sent < seen + deep; sent++)
 			send(dev, sent);

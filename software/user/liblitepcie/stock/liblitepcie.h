@@ -12,7 +12,7 @@
 #ifndef LITEPCIE_STOCK_H
 #define LITEPCIE_STOCK_H
 
-/* Programs expect the addresses of the gateware that they are built for, where these are at hand. */
+/* LitePCIe's header includes these of a gateware's build, so do it if they are on the path. */
 #if __has_include("csr.h")
 #include "csr.h"
 #include "mem.h"

@@ -8,10 +8,10 @@
  * LitePCIe's litepcie_dma_* calls on top of this library, so that they reach every back end: where
  * the environment has LITEPCIE_DEVICE, that is opened instead of the program's own name.
  *
- * What differs, for the better: a buffer goes back to the card when the program is through with it,
- * at the next litepcie_dma_process(), not before, so that none is lost to a program that is late; and
- * with zero_copy or without, nothing is copied. LitePCIe's own driver cannot hold a stream so, and
- * litepcie_dma_init() says what to load instead.
+ * Two things differ. A buffer goes back to the card at the next litepcie_dma_process() after the
+ * program is done with it, so a program that is late loses none. Nothing is copied, with zero_copy
+ * or without. LitePCIe's own driver has no held runs, so litepcie_dma_init() says what to load
+ * instead.
  */
 #ifndef LITEPCIE_STOCK_DMA_H
 #define LITEPCIE_STOCK_DMA_H
@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-/* LitePCIe's driver has these built in, and programs count with them. */
+/* The fixed shape of LitePCIe's rings, which its programs rely on. */
 #define DMA_BUFFER_SIZE		8192
 #define DMA_BUFFER_COUNT	256
 #define DMA_BUFFER_TOTAL_SIZE	(DMA_BUFFER_COUNT * DMA_BUFFER_SIZE)
@@ -133,7 +133,7 @@ static inline void litepcie_dma_cleanup(struct litepcie_dma_ctrl *dma)
 	dma->dev = NULL;
 }
 
-/* A card that has gone ends the program, as a failing ioctl does there. */
+/* An error ends the program, as in LitePCIe's library; -EINTR does not. */
 static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 {
 	if (rc >= 0 || rc == -EINTR)
@@ -142,7 +142,7 @@ static inline int litepcie_stock_result(struct litepcie_dma_ctrl *dma, int rc)
 	abort();
 }
 
-/* Give back what was handed out since the last time. */
+/* Release or submit the buffers that were handed out since the last time. */
 static inline void litepcie_stock_give_back(struct litepcie_dma_ctrl *dma)
 {
 	unsigned read = (unsigned)(dma->next_read - dma->done_read);

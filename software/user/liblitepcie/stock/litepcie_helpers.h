@@ -5,11 +5,11 @@
  */
 
 /*
- * LitePCIe's helpers: time, and registers behind the descriptor of an opened /dev/litepcieN. What
- * fails ends the program with a sentence, as it does there.
+ * LitePCIe's helpers: time, and registers behind the descriptor of an opened /dev/litepcieN. An
+ * error ends the program with a sentence, as in LitePCIe's library.
  *
- * Two of its calls have the names of this library's own, which take a handle: behind this header
- * the names are LitePCIe's.
+ * litepcie_readl() and litepcie_writel() of LitePCIe take a descriptor, those of this library a
+ * handle. After this header the names mean LitePCIe's.
  */
 #ifndef LITEPCIE_STOCK_HELPERS_H
 #define LITEPCIE_STOCK_HELPERS_H

@@ -43,6 +43,10 @@ int main(int argc, char **argv)
 		if (litepcie_dma_wait(dev, LITEPCIE_C2H, fd.fd >= 0 ? 0 : 1000) < 0)
 			break;
 		count = litepcie_c2h_peek(dev, &first, 0);
+		if (!count) {	/* who holds it up? */
+			litepcie_diagnose(dev, LITEPCIE_C2H, why, sizeof(why));
+			fprintf(stderr, "still waiting: %s\n", why);
+		}
 		for (int i = 0; i < count; i++) {
 			const uint32_t *data = litepcie_c2h_buffer(dev, first + (uint64_t)i);
 

@@ -12,6 +12,7 @@ int main(int argc, char **argv)
 {
 	struct litepcie_conditions link;
 	struct litepcie_block block;
+	struct litepcie_slot slot;
 	struct litepcie_card card;
 	char why[LITEPCIE_WHY_SIZE], identifier[64];
 	struct litepcie *dev;
@@ -33,6 +34,9 @@ int main(int argc, char **argv)
 		printf("block type %u at BAR%u + 0x%x\n", block.type, block.bar, block.offset);
 	if (litepcie_block_find(dev, 9, 0, &block) < 0)	/* the user's registers */
 		printf("no user slot: %s\n", litepcie_why(dev));
+	if (litepcie_slot(dev, &slot) == 0)
+		printf("the user slot took %llu beats, and held up %llu cycles\n",
+		       (unsigned long long)slot.h2c.beats, (unsigned long long)slot.h2c.stalls);
 	litepcie_close(dev);
 	return 0;
 }

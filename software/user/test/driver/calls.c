@@ -5,9 +5,9 @@
  */
 
 /*
- * The "kernel" back end over a driver of the test's own (driver.h), which has the BAR0 of the file
- * that is the first argument, with a card's capability table in it. The card's memory is at the
- * second argument, as an offset.
+ * The "kernel" back end with a driver made by the test (driver.h). The first argument is a file
+ * with the contents of BAR0, including a capability table. The second is the offset of the card's
+ * memory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +62,10 @@ static void root_has_all_of_bar0(void)
 	litepcie_close(dev);
 }
 
-/* The stride counts between writes only: behind the last one there may be nothing. */
+/*
+ * The stride lies between two writes. So the last write may end with BAR0, even with a large
+ * stride.
+ */
 static void a_burst_may_end_with_bar0(void)
 {
 	const uint64_t words[2] = { 0x11111111, 0x22222222 };
@@ -77,7 +80,10 @@ static void a_burst_may_end_with_bar0(void)
 	litepcie_close(dev);
 }
 
-/* Reads go through the mapping, writes where the driver allows it, and else through the driver. */
+/*
+ * Reads go through the mapping. Writes go through it on pages where the driver allows that, and by
+ * ioctl() on the others.
+ */
 static void a_user_reads_all_and_writes_its_own(void)
 {
 	uint64_t wide = 0, words[2] = { 5, 6 };
@@ -114,7 +120,10 @@ static void a_user_reads_all_and_writes_its_own(void)
 	litepcie_close(dev);
 }
 
-/* Runs of one page and of several, at an edge of BAR0 and inside: each page has its own right. */
+/*
+ * Each page is written through the mapping if the driver allows it, else by ioctl(). Allowed are
+ * runs of one page and of several, at the edges of BAR0 and inside.
+ */
 static void every_page_is_written_as_it_may_be(void)
 {
 	static const uint32_t runs[][2] = { { 0, 1 }, { 5, 7 }, { 13, 3 }, { 31, 1 } };
@@ -137,7 +146,7 @@ static void every_page_is_written_as_it_may_be(void)
 
 /* Rings --------------------------------------------------------------------------------------- */
 
-/* Another program: the device open, until it is killed. */
+/* Start another program that has the device open until it is killed. Returns its process. */
 static pid_t hold_device(void)
 {
 	int ready[2];
@@ -160,7 +169,29 @@ static pid_t hold_device(void)
 	return child;
 }
 
-/* Whatever another program has there, the card can be looked at; only its direction is its own. */
+/*
+ * Read the counters twice, as lanebox-live does. Each reading must make the card take a new
+ * snapshot.
+ */
+static void look_at_counters(struct litepcie *dev)
+{
+	volatile uint32_t *control = driver_register(dev->map.counters_control);
+	volatile uint32_t *bytes = driver_register(dev->map.streams[2][3] + 4);
+	struct litepcie_counters counters;
+
+	for (uint32_t sent = 4096; sent <= 8192; sent += 4096) {
+		*control = 0;
+		*bytes = sent;
+		CHECK_EQUAL(litepcie_counters(dev, &counters), 0);
+		CHECK_EQUAL(counters.rq.payload_bytes, sent);
+		CHECK_EQUAL(*control, 1);
+	}
+}
+
+/*
+ * While another program runs c2h, registers and counters can be read and h2c can be used. Only c2h
+ * is refused.
+ */
 static void a_look_works_beside_a_stream(void)
 {
 	static const struct litepcie_dma_config c2h = { .directions = LITEPCIE_C2H },
@@ -174,16 +205,19 @@ static void a_look_works_beside_a_stream(void)
 	driver.taken[1] = true;
 	driver.count[1] = 32;
 	driver.foreign = true;
+	driver.user = true;
 	dev = open_card();
 	CHECK_EQUAL(litepcie_register_read(dev, "ctrl_scratch", &value), 0);
 	CHECK_EQUAL(value, 0x12345678);
+	look_at_counters(dev);
 	CHECK(!litepcie_c2h_buffer(dev, 3));
 	CHECK_EQUAL(litepcie_dma_start(dev, &c2h), -EBUSY);
 	snprintf(who, sizeof(who), "(process %d)", (int)other);
 	CHECK(says(dev, "c2h is in use") && says(dev, who) && says(dev, "calls"));
 	printf("driver: %s\n", litepcie_why(dev));
 
-	CHECK_EQUAL(litepcie_dma_start(dev, &h2c), 0);	/* its ring is ours now */
+	/* the h2c ring now has this handle's shape */
+	CHECK_EQUAL(litepcie_dma_start(dev, &h2c), 0);
 	CHECK_EQUAL(driver.count[0], 256);
 	CHECK(litepcie_h2c_buffer(dev, 0) != NULL);
 	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
@@ -193,7 +227,10 @@ static void a_look_works_beside_a_stream(void)
 	litepcie_close(dev);
 }
 
-/* A ring that somebody else had in between has moved, and the shape is this handle's again. */
+/*
+ * Another program may have changed the ring between two starts. Each start sets this handle's shape
+ * and maps the ring again.
+ */
 static void each_start_finds_its_ring(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -213,7 +250,7 @@ static void each_start_finds_its_ring(void)
 	litepcie_close(dev);
 }
 
-/* The directions are free again, though nothing was started that could be stopped. */
+/* A start that fails releases the directions it had taken. */
 static void a_start_that_fails_is_undone(void)
 {
 	const struct litepcie_dma_config both = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
@@ -239,12 +276,90 @@ static void a_start_that_fails_is_undone(void)
 	litepcie_close(dev);
 }
 
-/* Its rings go round and wait for nobody, so no stream begins there; all else works. */
+/*
+ * The driver gets the address of the program's memory, and the library maps no ring of the driver.
+ */
+static void a_ring_lies_in_its_place(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	uint8_t *memory = aligned_alloc(4096, 16 * 4096);
+	struct litepcie *dev;
+	int fd;
+
+	driver_reset();
+	dev = open_card();
+	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 16), 0);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, memory, 16 * 4096), 0);
+	driver.place_error = EMSGSIZE;
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EMSGSIZE);
+	CHECK(says(dev, "each buffer of 4096 bytes must lie in one page: take huge ones"));
+	driver.place_error = EOPNOTSUPP;
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), -EOPNOTSUPP);
+	CHECK(says(dev, "is shared memory or a file's"));
+	CHECK(!driver.owned[1]);
+	driver.place_error = 0;
+	for (int i = 0; i < 2; i++) {
+		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+		CHECK(driver.place[1] == (uintptr_t)memory && driver.flags[1] == LITEPCIE_RING_INDEXED);
+		CHECK(litepcie_c2h_buffer(dev, 18) == memory + 2 * 4096);
+		CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
+		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	}
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	free(memory);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK(!driver.place[1] && litepcie_c2h_buffer(dev, 0) != NULL);
+	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), 0);
+	CHECK_EQUAL(lseek(fd, 0, SEEK_END), 16 * 4096);
+	CHECK_EQUAL(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	litepcie_close(dev);
+}
+
+static void modes_are_the_driver_s(void)
+{
+	struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	struct litepcie_stats stats;
+	struct litepcie *dev;
+	uint64_t first;
+
+	driver_reset();
+	driver.counts = true;
+	dev = open_card();
+	for (unsigned int n = 0; n < 3; n++) {
+		config.poll_us = n ? 50 * n : 0;
+		config.adaptive = n == 2;
+		CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+		CHECK_EQUAL(driver.interval_us[1], config.poll_us);
+		CHECK_EQUAL(driver.mode[1], n == 0 ? LITEPCIE_MODE_INTERRUPT :
+					    n == 1 ? LITEPCIE_MODE_POLL : LITEPCIE_MODE_ADAPTIVE);
+		driver_finish(1, 5);
+		driver.interrupts[1] -= n != 0;
+		CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 5);
+		CHECK_EQUAL(litepcie_c2h_release(dev, 5), 0);
+		/*
+		 * In adaptive mode each hand-over asks for an interrupt: the buffers found by
+		 * polling raised none.
+		 */
+		CHECK_EQUAL(driver.notify[1], config.adaptive);
+		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);
+		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+		litepcie_stats(dev, &stats);
+		CHECK(stats.interrupts_missed == 0 && stats.interrupts == (n == 0));
+	}
+	litepcie_close(dev);
+}
+
+/*
+ * LitePCIe's driver lets the card go round its rings without waiting for software. So a start is
+ * refused there, and registers work.
+ */
 static void litepcies_driver_is_for_registers(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
 	struct litepcie *dev;
 	uint64_t value = 0;
+	int fd;
 
 	driver_reset();
 	driver.stock = true;
@@ -256,6 +371,9 @@ static void litepcies_driver_is_for_registers(void)
 	CHECK(says(dev, "load Lanebox's litepcie.ko") && says(dev, "litepcie_util vfio bind"));
 	CHECK(!driver.owned[0] && !driver.owned[1] && !driver.looped);
 	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, 64), -EOPNOTSUPP);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), -EOPNOTSUPP);
+	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EOPNOTSUPP);
+	CHECK(says(dev, "LitePCIe's driver cannot hold a stream"));
 	CHECK_EQUAL(litepcie_user_enable(dev, true), -EOPNOTSUPP);
 	CHECK(says(dev, "load Lanebox's litepcie.ko"));
 	litepcie_close(dev);
@@ -273,7 +391,10 @@ static struct litepcie *run_card(const struct litepcie_dma_config *config)
 	return dev;
 }
 
-/* All of the ring at the start, then a batch in a call; what is there already costs none. */
+/*
+ * The start hands over the whole ring, and later each batch takes one call. Buffers that the status
+ * page already shows take no call.
+ */
 static void c2h_is_handed_over_in_batches(void)
 {
 	const struct litepcie_dma_config config = {
@@ -296,7 +417,7 @@ static void c2h_is_handed_over_in_batches(void)
 	driver_finish(1, 8);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 8);
 	CHECK_EQUAL(litepcie_c2h_release(dev, 8), 0);
-	CHECK(driver.advanced[1] == 270 && driver.notify[1]);	/* below the limit */
+	CHECK(driver.advanced[1] == 270 && driver.notify[1]);	/* up to the limit */
 	driver_finish(1, 254);
 	CHECK_EQUAL(litepcie_c2h_peek(dev, &first, 1000), 254);
 	CHECK_EQUAL(litepcie_c2h_release(dev, 254), 0);
@@ -306,7 +427,7 @@ static void c2h_is_handed_over_in_batches(void)
 	litepcie_close(dev);
 }
 
-/* The end of a short batch raises an interrupt: it may be the last for a while. */
+/* The end of a short batch asks for an interrupt, since no other buffer may follow for a while. */
 static void h2c_announces_the_end_of_a_short_batch(void)
 {
 	const struct litepcie_dma_config config = {
@@ -347,7 +468,7 @@ static int64_t interrupts_of_a_run(unsigned int directions)
 	return stats.interrupts;
 }
 
-/* By the driver's own counters, whatever its handlers are called in /proc/interrupts. */
+/* Interrupts are counted by the driver's counters in sysfs. Without these the count is -1. */
 static void interrupts_are_the_drivers_own_count(void)
 {
 	driver_reset();
@@ -360,7 +481,10 @@ static void interrupts_are_the_drivers_own_count(void)
 	CHECK_EQUAL(interrupts_of_a_run(LITEPCIE_H2C | LITEPCIE_C2H), 75);
 }
 
-/* When another thread sleeps in poll(): news from before would be none. */
+/*
+ * Wait until another thread sleeps in poll(). A buffer that finishes before that would need no
+ * poll().
+ */
 static void wait_for_poll(void)
 {
 	for (int i = 0; !*(volatile unsigned int *)&driver.polls && i < 10000; i++)
@@ -374,7 +498,7 @@ static void *finish_later(void *way)
 	return NULL;
 }
 
-/* One call, which an interrupt ends, in each direction; without time to sleep there is none. */
+/* A wait takes one call, a poll() that the interrupt ends. A wait with timeout 0 takes none. */
 static void a_wait_is_one_call(unsigned int direction)
 {
 	const struct litepcie_dma_config config = {
@@ -409,7 +533,10 @@ static void *wait_for_c2h(void *context)
 	return NULL;
 }
 
-/* A thread that is slow to wake has not seen what another thread has meanwhile. */
+/*
+ * Each thread waits for its own direction. A thread that wakes late still gets its buffers,
+ * although another thread has updated the counts meanwhile.
+ */
 static void each_thread_waits_for_its_own(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_H2C | LITEPCIE_C2H };
@@ -422,7 +549,7 @@ static void each_thread_waits_for_its_own(void)
 	wait_for_poll();
 	driver.doze_ms = 1;
 	driver_finish(1, 5);
-	for (int i = 0; i < 3; i++)	/* by which the library learns of c2h, too */
+	for (int i = 0; i < 3; i++)	/* these waits update the counts of c2h as well */
 		CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_H2C, 1), 0);
 	pthread_join(thread, NULL);
 	litepcie_stats(dev, &stats);
@@ -430,7 +557,10 @@ static void each_thread_waits_for_its_own(void)
 	litepcie_close(dev);
 }
 
-/* No interrupt comes, and the card goes on: it is asked, and what was lost is counted. */
+/*
+ * The card finishes buffers without an interrupt. The library then asks the card, and counts an
+ * interrupt as missed if one was due.
+ */
 static void a_lost_interrupt_is_found(unsigned int direction)
 {
 	const struct litepcie_dma_config config = { .directions = direction };
@@ -444,7 +574,7 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
 	if (direction == LITEPCIE_H2C)
 		CHECK_EQUAL(litepcie_h2c_submit(dev, 100), 0);
-	driver.hardware[way] = 31;	/* the next one would have asked */
+	driver.hardware[way] = 31;	/* the next buffer would raise an interrupt */
 	CHECK_EQUAL(litepcie_dma_wait(dev, direction, 1000), 1);
 	litepcie_stats(dev, &stats);
 	CHECK_EQUAL(way ? stats.c2h_done : stats.h2c_done, 31);
@@ -459,8 +589,8 @@ static void a_lost_interrupt_is_found(unsigned int direction)
 }
 
 /*
- * A card that was reset moves nothing more, whether the driver has stopped it (@rests) or found that
- * its counts are nonsense. The caller hears of it, and may start again.
+ * A card that was reset moves no more data: the driver has stopped the run (@rests), or has found
+ * that the card's counts are impossible. The caller gets -EIO, and may start again.
  */
 static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 {
@@ -492,7 +622,9 @@ static void a_reset_reaches_its_user(unsigned int direction, bool rests)
 	litepcie_close(dev);
 }
 
-/* A run that has ended without an error is over, too, and its counts are no news. */
+/*
+ * A run that the driver has ended without an error also ends a wait, and its counts are not used.
+ */
 static void a_run_that_has_ended_is_over(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -507,7 +639,7 @@ static void a_run_that_has_ended_is_over(void)
 	litepcie_close(dev);
 }
 
-/* A look takes what the descriptor tells of: until there is more, poll() sleeps. */
+/* A wait that finds buffers clears the event, so poll() sleeps until the next buffer. */
 static void a_look_makes_the_event_wait(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -537,7 +669,7 @@ static void a_card_that_goes_ends_a_wait(void)
 	litepcie_close(dev);
 }
 
-/* A count that cannot be is no count. */
+/* A count of more buffers than were handed over is an error, and is not used. */
 static void more_than_was_given_is_refused(void)
 {
 	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
@@ -554,7 +686,7 @@ static void more_than_was_given_is_refused(void)
 
 /* Packets ------------------------------------------------------------------------------------- */
 
-/* The image may be of a card without records, and then no driver has packets. */
+/* Whether the card in the image of BAR0 writes records. Packets need that. */
 static bool has_records(void)
 {
 	struct litepcie *dev = open_card();
@@ -613,7 +745,10 @@ static void each_start_says_whether_there_are_packets(void)
 	CHECK(driver.packets[0] == 0 && driver.packets[1] == 0);
 }
 
-/* Without a call, and before the count in the status page: that comes later. */
+/*
+ * Records are read from memory without a call to the driver, before the count in the status page
+ * follows.
+ */
 static void records_come_without_a_call(void)
 {
 	struct litepcie *dev = run_packets(true, 0);
@@ -642,7 +777,9 @@ static void records_come_without_a_call(void)
 	litepcie_close(dev);
 }
 
-/* Those of a batch in one call, or in two where it goes round the ring. */
+/*
+ * The lengths of a batch go to the driver in one call, or in two if the batch wraps round the ring.
+ */
 static void buffers_have_lengths(void)
 {
 	static const uint32_t wanted[] = { 0, 0, 0, 0, 4096, 77, 4096, 4096 };
@@ -670,9 +807,17 @@ static void buffers_have_lengths(void)
 
 /* The user's logic ---------------------------------------------------------------------------- */
 
+static void *call_later(void *unused)
+{
+	usleep(20000);
+	driver_call();
+	return unused;
+}
+
 static void the_user_s_interrupt_is_an_event(void)
 {
 	struct litepcie *dev;
+	pthread_t thread;
 
 	driver_reset();
 	dev = open_card();
@@ -683,6 +828,9 @@ static void the_user_s_interrupt_is_an_event(void)
 	driver_call();
 	CHECK_EQUAL(litepcie_user_wait(dev, -1), 1);
 	CHECK_EQUAL(litepcie_user_wait(dev, 10), 0);
+	pthread_create(&thread, NULL, call_later, NULL);
+	CHECK_EQUAL(litepcie_user_wait(dev, 5000), 1);
+	pthread_join(thread, NULL);
 	driver_call();
 	CHECK_EQUAL(litepcie_user_enable(dev, true), 0);
 	CHECK_EQUAL(litepcie_user_wait(dev, 0), 0);
@@ -707,6 +855,8 @@ int main(int argc, char **argv)
 	every_page_is_written_as_it_may_be();
 	a_look_works_beside_a_stream();
 	each_start_finds_its_ring();
+	a_ring_lies_in_its_place();
+	modes_are_the_driver_s();
 	a_start_that_fails_is_undone();
 	litepcies_driver_is_for_registers();
 	c2h_is_handed_over_in_batches();

@@ -21,7 +21,8 @@
 
 #include "litepcie.h"
 
-#define REGION		40	/* bits of an offset for mmap() within a region */
+/* bits of an mmap() offset that lie within a region; the upper bits number the region */
+#define REGION		40
 #define REGION_H2C	1
 #define REGION_C2H	2
 #define REGION_STATUS	3
@@ -33,9 +34,9 @@
 
 struct driver driver;
 
-static int bar0 = -1;		/* a memory file */
+static int bar0 = -1;		/* memory file with the contents of BAR0 */
 static volatile uint32_t *registers;
-static int pages = -1;		/* another: status, index, records */
+static int pages = -1;		/* memory file with a page each for status, index and records */
 static struct litepcie_status *status;
 static struct litepcie_index *index_page;
 static struct litepcie_record *records;
@@ -232,8 +233,31 @@ static int ring_setup(const struct litepcie_ring_setup *setup)
 	driver.count[setup->way] = setup->buffer_count;
 	driver.per_interrupt[setup->way] = setup->buffers_per_interrupt;
 	driver.flags[setup->way] = setup->flags;
+	driver.mode[setup->way] = setup->mode;
+	driver.interval_us[setup->way] = setup->interval_us;
+	driver.place[setup->way] = 0;
 	driver.foreign = false;
 	return 0;
+}
+
+static int ring_memory(const struct litepcie_ring_memory *memory)
+{
+	int rc = driver.place_error ? fail(driver.place_error) : ring_setup(&memory->setup);
+
+	if (rc == 0)
+		driver.place[memory->setup.way] = memory->address;
+	return rc;
+}
+
+/* Export a ring as a memory file of its size. Only the owner may do that. */
+static int export_ring(struct litepcie_export *export)
+{
+	unsigned int way = export->way;
+
+	if (!driver.owned[way])
+		return fail(EBUSY);
+	export->fd = memfd_create("dma-buf", export->fd_flags & O_CLOEXEC ? MFD_CLOEXEC : 0);
+	return ftruncate(export->fd, (off_t)driver.size[way] * driver.count[way]);
 }
 
 static int bar_info(struct litepcie_bar *bar)
@@ -245,7 +269,10 @@ static int bar_info(struct litepcie_bar *bar)
 	return 0;
 }
 
-/* LitePCIe's numbers: the library uses them to stop, and for nothing else. */
+/*
+ * LitePCIe's calls for its loop. The library must use them only to stop, so driver.looped notes a
+ * start.
+ */
 static int run_loop(int way, const struct litepcie_ioctl_dma_writer *direction)
 {
 	driver.looped |= direction->enable;
@@ -284,7 +311,7 @@ static int advance(struct litepcie_advance *advance)
 	return 0;
 }
 
-/* The card is asked: also for what no interrupt has told. */
+/* Answer with the card's own counts, including buffers that no interrupt has reported. */
 static int ask(struct litepcie_counts *counts)
 {
 	unsigned int way = counts->way;
@@ -326,6 +353,10 @@ static int dispatch_ours(unsigned long request, void *argument)
 		return ring_info(argument);
 	case LITEPCIE_IOCTL_RING_SETUP:
 		return ring_setup(argument);
+	case LITEPCIE_IOCTL_RING_MEMORY:
+		return ring_memory(argument);
+	case LITEPCIE_IOCTL_EXPORT:
+		return export_ring(argument);
 	case LITEPCIE_IOCTL_BAR:
 		return bar_info(argument);
 	case LITEPCIE_IOCTL_ADVANCE:
@@ -414,7 +445,7 @@ int __wrap_poll(struct pollfd *fds, nfds_t count, int timeout_ms)
 
 /* Memory -------------------------------------------------------------------------------------- */
 
-/* A user gets no mapping for writing that has a page which is not allowed. */
+/* A user gets no mapping for writing if any of its pages is not allowed. */
 static void *map_bar(void *address, size_t size, int protection, int flags, uint64_t offset)
 {
 	for (uint64_t at = offset; at < offset + size; at += DRIVER_PAGE)
@@ -425,12 +456,12 @@ static void *map_bar(void *address, size_t size, int protection, int flags, uint
 	return __real_mmap(address, size, protection, flags, bar0, (off_t)offset);
 }
 
-/* A ring is its owner's, whatever its shape. */
+/* Only the owner of a direction may map its ring, and only the whole ring. */
 static void *map_ring(int way, size_t size, int protection)
 {
 	bool whole = size == (size_t)driver.size[way] * driver.count[way];
 
-	if (!whole || driver.foreign || !driver.owned[way]) {
+	if (!whole || driver.foreign || !driver.owned[way] || driver.place[way]) {
 		errno = whole ? EADDRINUSE : EINVAL;
 		return MAP_FAILED;
 	}
@@ -473,7 +504,8 @@ static FILE *text_file(const char *text)
 
 FILE *__wrap_fopen(const char *path, const char *mode)
 {
-	static const char folder[] = "/sys/class/litepcie/litepcie7/";	/* as DRIVER_DEVICE's number */
+	/* minor 7, as DRIVER_DEVICE has */
+	static const char folder[] = "/sys/class/litepcie/litepcie7/";
 	char text[32];
 
 	if (strncmp(path, folder, sizeof(folder) - 1))

@@ -5,9 +5,9 @@
  */
 
 /*
- * A driver of the test's own: the calls of /dev/litepcieN that the library makes, answered in this
- * process for DRIVER_DEVICE, a device file that every machine has and hardly a program opens. The
- * linker puts it in the place of ioctl(), mmap(), poll() and fopen().
+ * A driver made by the test: the library's calls on /dev/litepcieN, answered in this process. It
+ * stands behind DRIVER_DEVICE, a device file that every machine has and hardly any program opens.
+ * The linker puts it in the place of ioctl(), mmap(), poll() and fopen().
  */
 #ifndef LITEPCIE_TEST_DRIVER_H
 #define LITEPCIE_TEST_DRIVER_H
@@ -18,58 +18,66 @@
 #define DRIVER_DEVICE	"/dev/full"
 #define DRIVER_PAGE	4096u
 #define DRIVER_BAR0	0x20000u
-#define DRIVER_RECORDS	256u	/* of the ring of records: a page of them */
+#define DRIVER_RECORDS	256u	/* entries of the ring of records: one page */
 
 struct driver {
-	bool		stock;		/* LitePCIe's: LitePCIe's calls, no other */
-	bool		records;	/* the card writes them */
-	bool		old;		/* the driver does not know PACKETS */
-	bool		user;		/* without CAP_SYS_RAWIO */
-	bool		taken[2];	/* h2c, c2h: another program runs it */
-	bool		owned[2];	/* the library does */
-	bool		no_memory;	/* for a ring of any shape */
-	bool		foreign;	/* rings are in memory of the other program's own */
-	uint32_t	size[2], count[2];	/* of the rings */
+	bool		stock;		/* LitePCIe's driver, which has no other calls */
+	bool		records;	/* the card writes records */
+	bool		old;		/* the driver does not have LITEPCIE_IOCTL_PACKETS */
+	bool		user;		/* the program is without CAP_SYS_RAWIO */
+	bool		taken[2];	/* h2c, c2h: another program owns the direction */
+	bool		owned[2];	/* the library owns the direction */
+	bool		no_memory;	/* RING_SETUP fails with ENOMEM */
+	int		place_error;	/* errno of RING_MEMORY, 0: it works */
+	/* address of a ring in the program's memory; 0: in the driver's */
+	uint64_t	place[2];
+	uint32_t	mode[2], interval_us[2];	/* as the library has said */
+	bool		foreign;	/* another program's rings lie in its own memory */
+	/* shapes of the rings: bytes of a buffer, buffers */
+	uint32_t	size[2], count[2];
 	uint32_t	per_interrupt[2], flags[2];
-	uint64_t	advanced[2];	/* buffers that were handed over in this run */
-	unsigned int	advances[2];	/* calls that did that */
-	uint32_t	lengths[DRIVER_RECORDS];	/* of h2c buffers, by number; 0: whole */
+	uint64_t	advanced[2];	/* buffers handed over in this run */
+	unsigned int	advances[2];	/* calls that handed over buffers */
+	/* lengths of h2c buffers, by number; 0: whole */
+	uint32_t	lengths[DRIVER_RECORDS];
 	uint32_t	packets[2], flush_us[2];	/* as the library has said */
-	bool		notify[2];	/* the last of these asked for an interrupt */
-	uint64_t	hardware[2];	/* buffers that the card is done with */
-	int64_t		interrupts[2];	/* as sysfs has them */
+	bool		notify[2];	/* the last hand-over asked for an interrupt */
+	uint64_t	hardware[2];	/* buffers that the card has finished */
+	int64_t		interrupts[2];	/* interrupts that sysfs shows */
 	int		event[3];	/* eventfd of h2c, c2h and the user's logic, or -1 */
-	bool		looped;		/* LitePCIe's loop was started */
-	bool		counts;		/* sysfs has them at all */
+	bool		looped;		/* the library has started LitePCIe's loop */
+	bool		counts;		/* sysfs has counts of interrupts */
 	bool		silent;		/* the card does not answer */
-	bool		gone;		/* nor does the driver any more */
-	unsigned int	calls, polls;	/* of the device, by ioctl() and by poll() */
-	int		doze_ms;	/* what a sleep in poll() takes longer than it might, 0: 1 */
-	unsigned int	reads, writes;	/* of registers, by ioctl() */
-	bool		allowed[DRIVER_BAR0 / DRIVER_PAGE];	/* a user may write to this page */
+	bool		gone;		/* the card is removed: every call fails with ENODEV */
+	unsigned int	calls, polls;	/* calls of ioctl() and of poll() on the device */
+	/* step of a sleep in poll(), so that a thread wakes late; 0: 1 ms */
+	int		doze_ms;
+	unsigned int	reads, writes;	/* register accesses by ioctl() */
+	/* a user may map this page for writing */
+	bool		allowed[DRIVER_BAR0 / DRIVER_PAGE];
 };
 
 extern struct driver driver;
 
-/* Take the contents of BAR0 from a file. False: it cannot be read. */
+/* Take the contents of BAR0 from a file. Returns false if that fails. */
 bool driver_load(const char *path);
 
-/* BAR0 as the card has it. */
+/* The register of the card at @offset in BAR0. */
 volatile uint32_t *driver_register(uint32_t offset);
 
-/* As after power-on: Lanebox's driver, root, nobody there. */
+/* Back to the beginning: Lanebox's driver, root, and no other program. */
 void driver_reset(void);
 
-/* The card has filled c2h buffer @number with so many bytes, and has not told more yet. */
+/* The card writes the record of c2h buffer @number, but the status page does not show it yet. */
 void driver_record(uint64_t number, uint32_t bytes, uint32_t flags);
 
-/* So many buffers of a direction had errors. */
+/* Set the count of buffers with errors in direction @way (0: h2c, 1: c2h). */
 void driver_errors(int way, uint64_t errors);
 
-/* The card is done with so many buffers more, and an interrupt says so. */
+/* The card finishes @buffers more in direction @way, and interrupts. */
 void driver_finish(int way, uint64_t buffers);
 
-/* The directions that run have an error, and are at rest or just stand still. */
+/* End the runs with @error. @rests: the driver has stopped them; else they stay held. */
 void driver_abort(int error, bool rests);
 
 /* The logic in the user slot raises its interrupt. */

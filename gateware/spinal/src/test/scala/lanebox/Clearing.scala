@@ -9,14 +9,16 @@ import scala.util.Random
 import spinal.core._
 import spinal.core.sim._
 
-/** Counters that a block has in a bundle of its own: all that are there, without a list of names. */
+/** The counters in a block's bundle, found by type, so that a test needs no list of their names. */
 object Clearing {
   def counters(bundle: Bundle): Seq[(String, Long)] =
     bundle.elements.toSeq.collect { case (name, n: UInt) if n.getWidth == 32 => (name, n.toLong) }
 
   def zeros(bundle: Bundle): Seq[String] = counters(bundle).collect { case (name, 0) => name }
 
-  /** Every counter has counted, unless it is in `rest`; all are zero after a cycle of `clear`. */
+  /** Fails unless every counter not in `rest` has counted, and all are zero after a cycle of
+    * `clear`.
+    */
   def check(bundle: Bundle, clear: Bool, clock: ClockDomain, rest: Set[String] = Set()): Unit = {
     assert(zeros(bundle).forall(rest.contains), s"nothing to clear in ${zeros(bundle)}")
     clear #= true
@@ -27,14 +29,14 @@ object Clearing {
     assert(left.isEmpty, s"after the clear: $left")
   }
 
-  /** Cleared in any cycle, also in that of an event, a counter has no more than what came since.
+  /** Clears at random, also in the cycle of an event: a counter then holds only later events.
     *
-    * The counters in `busy` must have had more before at least one of the clears.
+    * Each counter in `busy` must have held more than that before at least one of the clears.
     */
   def underLoad(bundle: Bundle, clear: Bool, random: Random, busy: Set[String])(
       cycle: => Unit
   ): Unit = {
-    val since   = 2 // Cycles, in each of which one event may come.
+    val since   = 2 // Cycles after a clear, each with one event at most.
     def above   = counters(bundle).filter { case (name, n) => busy(name) && n > since }
     val counted = mutable.Set[String]()
     for (_ <- 0 until 200) {

@@ -7,7 +7,9 @@ package lanebox
 import spinal.core._
 import spinal.core.sim._
 
-/** A component compiled for simulation, as it is generated for the FPGA: synchronous reset. */
+/** A component compiled for simulation with the same configuration as for the FPGA: synchronous
+  * reset.
+  */
 object LaneboxSim {
   def apply[T <: Component](component: => T): SimCompiled[T] =
     SimConfig.withConfig(LaneboxConfig(targetDirectory = "tmp")).compile(component)

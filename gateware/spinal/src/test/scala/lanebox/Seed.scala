@@ -4,7 +4,8 @@
 
 package lanebox
 
-/** The seed of every random test: LANEBOX_SEED shifts it, a failure's report names it. */
+/** The seed of every random test. LANEBOX_SEED is added to it; the report of a failure prints it.
+  */
 object Seed {
   val value: Int = sys.env.getOrElse("LANEBOX_SEED", "0").toInt + 1
 }

@@ -10,10 +10,12 @@ import spinal.lib.bus.amba4.axi.{Axi4Ar, Axi4R}
 
 import lanebox.pcie.{CompletionStatus, HardBlock}
 
-/** Reads from AXI: cut into pieces, each with a burst and a place of 512 bytes to land in.
+/** Reads from AXI. A read is cut into pieces; each piece has a burst and a place of 512 bytes to
+  * land in.
   *
-  * Places are a ring. The oldest one is handed to the completion builder when its burst is there,
-  * failed, or its time is over: then the rest of its request is dropped.
+  * Places form a ring. The oldest place is handed to the completion builder when its burst has
+  * arrived, has failed or has timed out. If it failed or timed out, the rest of its request is
+  * dropped.
   */
 case class AxiReader(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -34,7 +36,8 @@ case class AxiReader(p: MmioParameters) extends Component {
     val error     = master(Flow(MmioError()))
   }
 
-  // A burst's age in quarters of the timeout, so that 32 of them need no 32 counters.
+  // Time in quarters of the timeout. A burst only stores when it began, so 32 bursts need no 32
+  // counters.
   val clock = new Area {
     val tick  = Reg(UInt(3 bits)) init 0
     val count = Reg(UInt(log2Up(p.timeout / 4) bits)) init 0
@@ -65,7 +68,8 @@ case class AxiReader(p: MmioParameters) extends Component {
   }
 
   val places = Mem(Place(), Slots)
-  val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Slots) // By R: row and epoch.
+  // A piece's first row and its epoch, as R needs them.
+  val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Slots)
 
   def epochOf(place: UInt) = starts.readAsync(place)(0, AxiTarget.EpochBits bits).asUInt
 
@@ -97,7 +101,7 @@ case class AxiReader(p: MmioParameters) extends Component {
     val closes     = current.left < toCut
     val go         = busy && !full && bursts.io.push.ready
 
-    // Writes that are stuck: what waits behind them must not hold its slot for ever.
+    // If writes are stuck, a read behind them must not keep its slot for ever: it is aborted.
     val waited  = Reg(UInt(log2Up(p.timeout) bits)) init 0
     val overdue = RegInit(False)
     val waits   = queue.io.pop.valid && !io.mayStart
@@ -126,7 +130,8 @@ case class AxiReader(p: MmioParameters) extends Component {
       )
     }
 
-    // A zero-length read only waits for the writes in front of it: AXI has no such thing.
+    // AXI has no zero-length read: such a read makes no burst and only waits for the writes before
+    // it.
     val nothing = first && current.left === 0 && current.firstBe === 0
 
     val entry = Place()
@@ -141,7 +146,7 @@ case class AxiReader(p: MmioParameters) extends Component {
     places.write(place, entry, go)
     starts.write(place, (rowInPiece ## epoch), go)
 
-    // Rows to the piece's end, or to the request's.
+    // Rows up to the end of the piece, or of the request.
     val inPiece = lastRows +^ U(1)
     val toEnd   = ((current.left +^ shift) >> 3) + 1
     bursts.io.push.valid    := busy && !full && !nothing && !failed
@@ -179,14 +184,15 @@ case class AxiReader(p: MmioParameters) extends Component {
     val startRow = start(AxiTarget.EpochBits, PieceRowBits bits).asUInt
     val mine = r.valid && open(number) &&
       start(0, AxiTarget.EpochBits bits).asUInt === r.id(SlotWidth, AxiTarget.EpochBits bits)
-    // The next row of a burst that has begun, and whether one of its beats was bad.
+    // For each burst that has begun: its next row, and whether one of its beats was bad.
     val rows   = Mem(UInt(PieceRowBits + 1 bits), Slots)
     val before = rows.readAsync(number)
     val row    = started(number) ? before.resize(PieceRowBits bits) | startRow
     val bad    = r.resp(1) || (started(number) && before.msb)
     rows.write(number, bad.asUInt @@ (row + 1), mine)
 
-    // A register in front of the memory, and a cycle that the completion builder must not be ahead.
+    // The data is registered in front of the memory. `fetch` has a register, too, so the completion
+    // builder never reads before the write.
     val store = RegNext(mine) init False
     val at    = RegNext(number @@ row)
     val data  = RegNext(r.data)
@@ -226,8 +232,9 @@ case class AxiReader(p: MmioParameters) extends Component {
     fetch.closes   := entry.closes || bad
     io.fetch << fetch.m2sPipe()
 
-    // Dropped when nothing older is being fetched: places become free in their order. Not before
-    // its answer or its time: only timeouts use up epochs.
+    // A place is dropped only when no older one is being fetched, because places become free in
+    // their order. It is not dropped before it was answered or timed out: a late answer would need
+    // a new epoch, and only timeouts may use epochs up.
     val drop   = abort && known && head === freed
     val leaves = fetch.fire || drop
     when(leaves) { head := head + 1 }
@@ -238,7 +245,8 @@ case class AxiReader(p: MmioParameters) extends Component {
     when(drop) { abort := !entry.closes }
 
     val gaveUp = leaves && !done(number)
-    // Once for all that are under way with the same one: it comes round after eight timeouts.
+    // The epoch changes once for all bursts that were issued with it. It has 3 bits, so it comes
+    // round after eight timeouts.
     when(gaveUp && epochOf(number) === epoch) {
       epoch := epoch + 1
     }

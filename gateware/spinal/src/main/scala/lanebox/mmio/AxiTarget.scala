@@ -27,27 +27,30 @@ object AxiTarget {
   )
 }
 
-/** A 256-bit AXI4 master: every piece of a read is a burst with an ID of its own, 32 in flight.
+/** A 256-bit AXI4 master. Every piece of a read is a burst with an ID of its own; 32 may be in
+  * flight.
   *
-  * An ID is the number of the piece's place below a number that changes after a timeout: what comes
-  * for a piece that was given up names the old one and is swallowed, be it late, or never. Answers
-  * may come in any order and mixed; completions leave in the order of their requests.
+  * An ID is the number of the piece's place, with an epoch above it that changes after a timeout.
+  * An answer to a piece that was given up carries the old epoch and is ignored, however late it
+  * comes. Answers may come in any order and interleaved; completions leave in the order of their
+  * requests.
   *
-  * A burst starts at the dword that is asked for and ends with the row of 32 bytes it reaches into:
-  * up to 28 bytes behind the end are read and thrown away. A single dword is read as such. Write
-  * strobes are exact.
+  * A burst starts at the first dword asked for and ends with a row of 32 bytes. So up to 28 bytes
+  * behind the end are read and thrown away. A single dword is read as such. Write strobes are
+  * exact.
   */
 case class AxiTarget(p: MmioParameters) extends Component {
   import MmioParameters._
 
   val io = new Bundle {
-    val pieceMask  = in UInt (PieceRowBits bits)
-    val write      = slave(Flow(TargetWrite()))
-    val writesLeft = out UInt (log2Up(AxiTarget.WriteBeats + 1) bits) // Beats, not yet begun.
+    val pieceMask = in UInt (PieceRowBits bits)
+    val write     = slave(Flow(TargetWrite()))
+    // Beats in the queue, not yet begun.
+    val writesLeft = out UInt (log2Up(AxiTarget.WriteBeats + 1) bits)
     val read       = slave(Flow(TargetRead()))
     val fetch      = master(Stream(Fetch(p)))
     val fetched    = in Bool ()
-    val landing    = slave(LaneMemoryPort(landingRowWidth))           // Read only.
+    val landing    = slave(LaneMemoryPort(landingRowWidth)) // Read only.
     val bus        = master(Axi4(AxiTarget.config(p.axiAddressWidth)))
     val writeError = master(Flow(MmioError()))
     val readError  = master(Flow(MmioError()))

@@ -10,10 +10,11 @@ import spinal.lib.bus.amba4.axi.{Axi4Aw, Axi4B, Axi4W}
 
 import lanebox.pcie.HardBlock
 
-/** Writes to AXI: a burst for each, the rows of 32 bytes that it touches.
+/** Writes to AXI: one burst for each write, over the rows of 32 bytes that it touches.
   *
-  * Responses are counted, not matched: one ID is in use, until responses fail to come. Then all
-  * that are due are given up and the next ID is used; responses with another are swallowed.
+  * Responses are counted, not matched. All bursts use one ID, until a response fails to come in
+  * time. Then all responses that are due are given up and the next ID is used. Responses with
+  * another ID are ignored.
   */
 case class AxiWriter(p: MmioParameters) extends Component {
   val config = AxiTarget.config(p.axiAddressWidth)
@@ -25,7 +26,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
     val aw         = master(Stream(Axi4Aw(config)))
     val w          = master(Stream(Axi4W(config)))
     val b          = slave(Stream(Axi4B(config)))
-    val done       = out UInt (log2Up(most + 1) bits) // So many bursts have ended.
+    val done       = out UInt (log2Up(most + 1) bits) // Bursts that ended in this cycle.
     val error      = master(Flow(MmioError()))
     val busy       = out Bool ()
   }
@@ -57,6 +58,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
   val epoch = Reg(UInt(AxiTarget.EpochBits bits)) init 0
   val due   = Reg(UInt(log2Up(most + 1) bits)) init 0
 
+  // All responses that are due are given up.
   val giveUp = Bool()
   val issued = StreamFifo(UInt(30 bits), most, latency = 1) // For error reports.
 
@@ -72,15 +74,16 @@ case class AxiWriter(p: MmioParameters) extends Component {
     io.aw << aw.m2sPipe()
   }
 
-  // Payload beats are turned: the lanes in front of the shift belong to the next row.
+  // Payload beats come rotated: the lanes below `shift` belong to the next row.
   val data = new Area {
-    val allowed = Reg(UInt(log2Up(2 * most) bits)) init 0 // Bursts whose address is under way.
+    // Bursts whose address was issued and whose data has not begun.
+    val allowed = Reg(UInt(log2Up(2 * most) bits)) init 0
     val carried = Reg(Data())
     val flush   = RegInit(False)
     val beat    = beats.io.pop
     val below   = (0 until HardBlock.Dwords).map(lane => beat.shift > lane)
 
-    val begin = RegInit(False) // allowed =/= 0
+    val begin = RegInit(False) // `allowed =/= 0`
     val may   = !flush && (!beat.first || begin)
 
     val w = Stream(Axi4W(config))
@@ -97,7 +100,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
     when(w.fire) {
       flush   := !flush && beat.last && beat.spills
       carried := beat.payload
-      // Only what belongs to the next row is carried on.
+      // Only the dwords of the next row are carried on.
       for (lane <- 0 until HardBlock.Dwords) when(!below(lane)) {
         carried.mask(4 * lane, 4 bits) := 0
       }

@@ -9,7 +9,7 @@ import spinal.lib._
 
 import lanebox.pcie.HardBlock
 
-/** What a completion says, but for what its slot knows of the request. */
+/** A completion's header, without the fields that the slot of its read holds. */
 case class CompletionHeader() extends Bundle {
   val slot         = UInt(MmioParameters.SlotWidth bits)
   val status       = Bits(3 bits)
@@ -25,12 +25,12 @@ case class CompletionBeat() extends Bundle {
   val data   = Bits(HardBlock.DataWidth bits)
 }
 
-/** Reads lane memories and makes completions of what comes: a beat in every cycle.
+/** Reads lane memories and makes completions of the data: a beat in every cycle.
   *
-  * Fetches are done one after the other, cut at `pieceRows` and answered with one completion per
-  * piece (base specification 2.3.1.1). A beat is only fetched when its room at the output is
-  * reserved, so nothing between the memory and the output ever waits. That room is larger than the
-  * way to it is long: a TLP's beats leave in a row without another reservation.
+  * Fetches are done one after the other, cut into pieces and answered with one completion for each
+  * piece (base specification 2.3.1.1). A beat is fetched only when room for it is reserved at the
+  * output, so nothing waits between the memory and the output. There is more room than the way to
+  * it is long: if it runs out inside a TLP, the output has enough beats to go on without a gap.
   *
   * From `fetch` to `beats`: the memory's latency + 2 cycles.
   */
@@ -38,19 +38,20 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
   import MmioParameters._
 
   val io = new Bundle {
-    val fetch     = slave(Stream(Fetch(p)))
-    val pieceMask = in UInt (PieceRowBits bits)      // Rows of a piece, less one: a power of two.
+    val fetch = slave(Stream(Fetch(p)))
+    // Rows of a piece, less one. Their number is a power of two.
+    val pieceMask = in UInt (PieceRowBits bits)
     val enables   = out Bits (p.latencies.size bits)
     val rows      = out Vec (UInt(p.rowWidth bits), HardBlock.Dwords)
     val data      = in Vec (Bits(HardBlock.DataWidth bits), p.latencies.size)
-    val fetched   = out Bits (p.latencies.size bits) // A fetch needs its memory no more.
+    val fetched   = out Bits (p.latencies.size bits) // A fetch no longer needs its memory.
     val beats     = master(Stream(Fragment(CompletionBeat())))
   }
 
   val roomBeats = 32
   val room      = Bool()
 
-  // A beat on its way, with all that its completion's header is made of.
+  // A beat on its way, with all that the header of its completion is made of.
   case class Beat() extends Bundle {
     val fetch = Fetch(p)
     val first = Bool()
@@ -62,14 +63,14 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     val current = Reg(Fetch(p))
     val first   = Reg(Bool())
 
-    // A piece always ends with a row of the address: there its later pieces start at lane 0.
+    // A piece always ends with a row, so the next piece of the request starts at lane 0.
     val lastRow = (current.row(PieceRowBits - 1 downto 0) | ~io.pieceMask).andR
     val few     = current.left < 8
     val inRow   = (current.left(2 downto 0) +^ current.shift) < 8
     val ends    = few && (!lastRow || inRow) || current.isError
     val closes  = ends || (lastRow && current.onePiece)
 
-    // Beats of a slower memory that a beat of this one would meet or overtake.
+    // A beat of a slower memory is on its way, and a beat of this memory would meet or overtake it.
     val hazard = Bool()
     val go     = busy && room && !hazard
 
@@ -95,8 +96,9 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     beat.last  := ends || lastRow
 
     val chosen = UIntToOh(current.source, p.latencies.size)
-    io.rows    := Lanes.rows(current.row, current.shift)
-    io.enables := chosen.andMask(busy) // Data that nobody asked for does no harm; `go` comes late.
+    io.rows := Lanes.rows(current.row, current.shift)
+    // Not `go`, which is late. A read that is not needed does no harm.
+    io.enables := chosen.andMask(busy)
     io.fetched := chosen.andMask(go && closes)
   }
 
@@ -117,14 +119,14 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     issue.hazard := (1 until depth).map(k => enters(k - 1) && valid.drop(k).orR).fold(False)(_ || _)
   }
 
-  // In the cycle in which the memory shows it.
+  // The beat whose data the memory shows in this cycle.
   val arrived = new Area {
     val valid = flight.valid(0)
     val beat  = flight.line(0)
     val fetch = beat.fetch
     val lanes = io.data.read(fetch.source)
 
-    // To the end of the piece if the request goes on behind it, else to the end of the request.
+    // Dwords of the completion: to the end of the piece if the request goes on, else to its end.
     val lastRows = ~fetch.row(PieceRowBits - 1 downto 0) & io.pieceMask
     val toCut    = ((lastRows +^ U(1)) << 3) - fetch.shift
     val closes   = fetch.left < toCut
@@ -141,14 +143,15 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
       opening.dwords := 0
       opening.final_ := True
     }
-    // Held from a piece's first beat on: its later beats no longer stand at its start.
+    // The header is made from the first beat of a piece and then held: later beats have another
+    // row.
     val held   = RegNextWhen(opening, valid && beat.first)
     val header = beat.first ? opening | held
   }
 
   val output = new Area {
-    // A header may leave in the cycle of its arrival, while its data goes into the memory: the wide
-    // part needs no way around.
+    // A header may leave the FIFO in the cycle of its arrival, and a register follows. Its data is
+    // written to the memory in that cycle, so the wide data needs no bypass.
     val headers = new StreamFifo(
       Fragment(CompletionHeader()),
       roomBeats,
@@ -160,8 +163,8 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     headers.io.push.fragment := arrived.header
     val header = headers.io.pop.m2sPipe()
 
-    // Half of the turn stands in front of the memory and half behind it: two short paths. All beats
-    // of a piece are turned alike, so its lower address says by how many lanes.
+    // One part of the rotation is in front of the memory and one behind it: two short paths. All
+    // beats of a piece are rotated alike, so the lower address in the header gives the rotation.
     val data          = Mem(Bits(HardBlock.DataWidth bits), roomBeats)
     val stored, given = Reg(UInt(log2Up(roomBeats) bits)) init 0
     data.write(stored, Lanes.turnBackEven(arrived.lanes, arrived.fetch.shift), arrived.valid)

@@ -11,14 +11,15 @@ import lanebox.pcie.HardBlock
 
 /** A memory of eight 32-bit lanes, each with its own row address.
   *
-  * Byte address 32 r + 4 l is lane l of row r. An access at dword offset o takes row r in lanes o
-  * and above and row r + 1 below: any 32 bytes in one cycle. Data is as the lanes hold it: turned.
-  * A write in a cycle is seen by a read in the next.
+  * Byte address 32 r + 4 l is lane l of row r. An access that starts in lane o of row r takes row r
+  * in lanes o and above, and row r + 1 in the lanes below. So any 32 consecutive bytes take one
+  * cycle. Data is in the order of the lanes, not of the payload. A read sees the writes of earlier
+  * cycles.
   */
 case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
   val writeRows  = Vec(UInt(rowWidth bits), HardBlock.Dwords)
   val writeData  = Bits(HardBlock.DataWidth bits)
-  val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // No byte: no write.
+  val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // No bit set: no write.
   val readEnable = Bool()
   val readRows   = Vec(UInt(rowWidth bits), HardBlock.Dwords)
   val readData   = Bits(HardBlock.DataWidth bits)
@@ -29,12 +30,12 @@ case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
   }
 }
 
-/** Turning between payload order (dword 0 in lane 0) and lanes. */
+/** Rotation between payload order (dword 0 in lane 0) and lane order. */
 object Lanes {
   private val count = HardBlock.Dwords
 
-  /** Turn by the even part of a shift, 4 inputs to each bit, and by the odd part, 2 inputs: two
-    * LUTs for each bit, where a shifter in one is mapped to four.
+  /** Payload to lanes, in two parts: by the even part of a shift (4 inputs for each bit) and by the
+    * odd part (2 inputs). That takes two LUTs for each bit; a shifter in one part would take four.
     */
   def turnEven(payload: Bits, shift: UInt): Bits = {
     val lane = widthOf(payload) / count
@@ -43,7 +44,9 @@ object Lanes {
   def turnOdd(payload: Bits, shift: UInt): Bits =
     shift(0) ? payload.rotateLeft(widthOf(payload) / count) | payload
 
-  /** Lanes to payload: dword i comes from lane i + shift. Again in two parts. */
+  /** Lanes to payload: dword i comes from lane i + shift. In two parts like `turnEven` and
+    * `turnOdd`.
+    */
   def turnBackEven(lanes: Bits, shift: UInt): Bits = {
     val lane = widthOf(lanes) / count
     shift(2 downto 1).muxList((0 to 3).map(n => n -> lanes.rotateRight(2 * n * lane)))
@@ -57,7 +60,8 @@ object Lanes {
     Vec((0 until count).map(lane => (shift > lane) ? following | row))
   }
 
-  /** The row behind one. No request crosses a page, so the bits above stay: a short adder. */
+  /** The row after `row`. No request crosses a page, so only the bits inside a page need an adder.
+    */
   def next(row: UInt): UInt = {
     val inPage = log2Up(MmioParameters.Page / MmioParameters.RowBytes)
     if (widthOf(row) <= inPage) row + 1

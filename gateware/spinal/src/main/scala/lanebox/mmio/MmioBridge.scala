@@ -18,18 +18,19 @@ import lanebox.pcie._
   *              +- read ---- memories, Wishbone, AXI: a queue each -- fetch -- completion
   *
   * Promised: a read is never held up at `request` while at most 32 are inside, so posted writes
-  * never stand behind reads. A write to a memory is never held up; one to a slow target is while
-  * the target's write queue has no room for it. A read sees every write in front of it to the same
-  * target, and its completion follows those of earlier reads of the same target; with `strict`, of
-  * all earlier reads.
+  * never wait behind reads. A write to a memory is never held up. A write to a slow target
+  * (Wishbone, AXI) waits while the target's write queue has no room for it. A read sees every
+  * earlier write to the same target. Its completion follows those of earlier reads of the same
+  * target; with `strict`, those of all earlier reads.
   *
   * Memories and AXI are written byte by byte. A dword on the Wishbone bus is written whole or not at
   * all: see WishboneTarget.
   *
-  * Not promised: that requests do not cross a page, nor that they name one of the functions: the
-  * hard block has seen to that.
+  * Not checked here: that a request crosses no page and names an existing function. The hard block
+  * and the Completer have seen to that.
   *
-  * Idle, `completion` is valid 2 cycles and the memory's latency after `request`.
+  * If nothing else is under way, `completion` is valid 2 cycles and the memory's latency after
+  * `request`.
   */
 case class MmioBridge(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -43,9 +44,11 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val wishbone = p.wishbone generate master(Wishbone(WishboneTarget.config))
     val axi      = p.axi generate master(Axi4(AxiTarget.config(p.axiAddressWidth)))
 
-    val maxPayload      = in UInt (3 bits) // 128 B << this. Both wait until no read is inside.
-    val strict          = in Bool ()       // Completions in the order of all reads.
-    val stop            = in Bool ()       // Begin no other request.
+    // 128 B << this. Changes only while no read is inside.
+    val maxPayload = in UInt (3 bits)
+    // Completions in the order of all reads. Changes only while no read is inside.
+    val strict          = in Bool ()
+    val stop            = in Bool ()       // No new request begins.
     val idle            = out Bool ()      // No read is inside and no write is under way.
     val clearStatistics = in Bool ()
     val statistics      = out(MmioStatistics())
@@ -59,7 +62,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
   val first   = RegNextWhen(request.last, request.fire) init True
 
   val decode = new Area {
-    val hits = p.windows.indices.map(request.window(_)) // The Completer has compared addresses.
+    val hits = p.windows.indices.map(request.window(_)) // The Completer has compared the addresses.
     def hitsOf(target: String) =
       p.windows.zip(hits).collect { case (w, hit) if w.target == target => hit }.orR
     val memories = p.memories.map(m => hitsOf(m.name))
@@ -68,7 +71,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val nothing  = !hits.orR
     val readOnly = p.memories.zip(memories).collect { case (m, hit) if !m.writable => hit }.orR
 
-    // In the target, in dwords. No window is less than a page: in a page the offset is right.
+    // The address in the target, in dwords. Windows consist of whole pages, so inside a page the
+    // offset in the BAR is the offset in the target.
     val page = p.windows.zip(hits).map { case (w, hit) =>
       val inside = request.offset & U(w.bytes - 1, 32 bits) | U(w.targetBase, 32 bits)
       (inside >> log2Up(Page)).andMask(hit)
@@ -89,16 +93,17 @@ case class MmioBridge(p: MmioParameters) extends Component {
   val mayWrite = (!first || !full.holds) && begin
   request.ready := request.write ? mayWrite | mayRead
 
-  // A read is taken wherever it goes to: that does not wait for the decoder.
+  // A read is accepted whatever its target is, so `ready` does not wait for the decoder.
   val accept = request.fire
   val isRead = request.valid && !request.write && mayRead
   slots.io.take.ready := isRead
 
-  // Writes: turned into lanes, one cycle to every target ------------------------------------------
+  // Writes: rotated into lanes, one cycle to every target -----------------------------------------
 
   val write = new Area {
-    val rowNow, rowNext   = UInt(log2Up(Page / RowBytes) bits)  // In the page.
-    val leftNow, leftNext = UInt(log2Up(p.writeBytes / 4) bits) // Dwords from this beat, less one.
+    val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits) // In the page.
+    // Dwords from this beat on, less one.
+    val leftNow, leftNext = UInt(log2Up(p.writeBytes / 4) bits)
     val rowReg            = RegNextWhen(rowNext, accept)
     val leftReg           = RegNextWhen(leftNext, accept)
     rowNow  := first ? decode.row.resize(widthOf(rowNow)) | rowReg
@@ -119,7 +124,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val valid    = RegNext(accept && request.write) init False
     val row      = RegNext(decode.page) @@ RegNext(rowNow)
     val shift    = RegNext(decode.shift)
-    // The odd part of the turn stands behind the registers: two short ways instead of a long one.
+    // The odd part of the rotation is behind the registers: two short paths instead of a long one.
     val mask     = Lanes.turnOdd(Lanes.turnEven(RegNext(enables), shift), shift)
     val data     = Lanes.turnOdd(RegNext(Lanes.turnEven(request.data, decode.shift)), shift)
     val isFirst  = RegNext(first)
@@ -129,10 +134,13 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val memories = decode.memories.map(RegNext(_))
     val laneRows = Lanes.rows(row, shift)
 
+    // Memories have initial contents, but `valid` is undefined before the first clock edge: until
+    // then nothing is written.
+    val awake = ClockDomain.current.withBootReset()(RegNext(True) init False)
     for (((port, m), chosen) <- io.memories.zip(p.memories).zip(memories)) {
       for (lane <- 0 until HardBlock.Dwords) port.writeRows(lane) := laneRows(lane).resized
       port.writeData := data
-      port.writeMask := mask.andMask(valid && chosen && Bool(m.writable))
+      port.writeMask := mask.andMask(valid && chosen && awake && Bool(m.writable))
     }
 
     val beat = TargetWrite()
@@ -189,8 +197,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
   // Completions -----------------------------------------------------------------------------------
 
-  // 128 B to 512 B: larger ones gain nothing and would need more room everywhere. The places
-  // where a read is cut must agree, so nothing changes while one is inside.
+  // 128 B to 512 B: larger completions gain nothing and would need more room everywhere. All parts
+  // that cut a read must cut it alike, so the size changes only while no read is inside.
   val noRead = slots.io.used === 0 && !request.valid
   val pieceMask = RegNextWhen(
     io.maxPayload.mux(
@@ -221,7 +229,10 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
   // Slow targets ----------------------------------------------------------------------------------
 
-  /** Room for a write of up to half the queue, or none in it: what is on its way counts twice. */
+  /** Whether a slow target's queue takes a write. A write of up to half the queue needs fewer than
+    * 8 beats in it. A larger write needs an empty queue; `recent` and `older` are beats that `held`
+    * does not count yet.
+    */
   class Admission(writesLeft: UInt, chosen: Bool) extends Area {
     val held   = RegNext(writesLeft) init 0
     val recent = RegNext(accept && request.write && chosen) init False
@@ -234,7 +245,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val target    = WishboneTarget(p)
     val admission = new Admission(target.io.writesLeft, decode.wishbone)
     target.io.pieceMask := pieceMask
-    // A dword does not wait for what admission says: where the queue is empty there is room.
+    // A write of one dword need not wait for `admission`: it starts only if the queue is empty.
     val dword  = request.valid && begin && request.dwords === 1 && request.firstBe.andR
     val starts = decode.wishbone && (request.write ? dword | isRead)
     target.io.start.valid := starts
@@ -266,7 +277,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     attach(target.io.landing, p.axiSource)
     io.axi <> target.io.bus
 
-    // A bus that takes no write for the time of a timeout loses the writes that find no room.
+    // If the bus takes no write for the time of a timeout, writes that find no room are dropped.
     val waited = Reg(UInt(log2Up(p.timeout) bits)) init 0
     val dead   = RegInit(False)
     val waits  = request.valid && request.write && first && decode.axi && !admission.room
@@ -288,7 +299,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val wishboneTurn = 1
     val axiTurn      = if (p.wishbone) 2 else 1
 
-    // The first of each queue stands in a register: from a memory it would come late.
+    // The head of each queue is in a register: read from a memory it would come late.
     val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
     val turn  = turns.io.pop.stage()
     turns.io.push.valid   := isRead && strict
@@ -298,8 +309,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
     def mayGo(whose: Int) = !strict || (turn.valid && turn.payload === whose)
 
-    // Which one it is does not depend on the request at hand: that has a whole decoder to go
-    // through and passes the queue only when nothing else is there.
+    // The present request comes late, through the whole decoder, so the choice does not depend on
+    // it. It passes the queue only when nothing else waits.
     val queue   = StreamFifo(Fetch(p), Slots, latency = 0)
     val head    = queue.io.pop.stage()
     val queued  = head.continueWhen(mayGo(0))
@@ -321,7 +332,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val passing = passes && !takeSlow && fetch.ready
     queue.io.push.valid   := direct.valid && !passing
     queue.io.push.payload := direct.payload
-    direct.ready          := True // As deep as there are slots.
+    direct.ready          := True // Never full: the queue is as deep as there are slots.
     turn.ready            := fetch.fire && fetch.closes
   }
 
@@ -431,6 +442,6 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
 object Statistics {
 
-  /** The number of the highest bit that is set; 0 if none is. */
+  /** The number of the highest bit that is set; 0 if no bit is set. */
   def log2(value: UInt): UInt = OHToUInt(OHMasking.last(value.asBits))
 }

@@ -6,7 +6,7 @@ package lanebox
 
 import lanebox.mmio.{MmioBridge, MmioParameters}
 
-/** Writes MmioBridge.v into the folder args(0); the other words say what it is built of. */
+/** Writes MmioBridge.v into the folder args(0); further words are MmioParameters'. */
 object MmioBridgeVerilog extends App {
   LaneboxConfig(args(0)).generateVerilog(MmioBridge(MmioParameters.parse(args.tail.toSeq)))
 }

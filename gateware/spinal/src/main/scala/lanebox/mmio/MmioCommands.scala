@@ -16,34 +16,37 @@ case class TargetRead() extends Bundle {
   val firstBe, lastBe = Bits(4 bits)
 }
 
-/** A beat of a write for a slow target, turned as the lanes are.
+/** A beat of a write for a slow target, with its data in lane order.
   *
-  * Bytes that are not written have no mask bit, those beyond the end of the payload included.
+  * Bytes that are not written have no mask bit, nor have bytes beyond the end of the payload.
   */
 case class TargetWrite() extends Bundle {
-  val address = UInt(30 bits) // In the target, in dwords, of the beat.
+  val address = UInt(30 bits) // The beat's address in the target, in dwords.
   val data    = Bits(HardBlock.DataWidth bits)
   val mask    = Bits(HardBlock.DataWidth / 8 bits)
   val first   = Bool()
   val last    = Bool()
   val rows    = UInt(6 bits)  // With the first beat: rows of the target that the write touches.
-  val spills  = Bool()        // With the last beat: it reaches into one row more.
+  val spills  = Bool()        // With the last beat: its end is in the row after it.
 }
 
-/** A request as it comes: a read, or a write of one whole dword, for a target that may begin it. */
+/** A request in the cycle in which it comes, for a target that is idle and may begin it at once: a
+  * read, or a write of one whole dword.
+  */
 case class TargetStart() extends Bundle {
   val write = Bool()
-  val read  = TargetRead()  // Its address is that of the dword, too.
-  val data  = Bits(32 bits) // To be written.
+  val read  = TargetRead()  // For a write only its address is valid.
+  val data  = Bits(32 bits) // The dword to be written.
 }
 
-/** What the completion builder is to fetch from one of the lane memories, and to answer.
+/** What the completion builder fetches from a lane memory and sends as completions.
   *
-  * `left` counts from this fetch's start to the end of the request; the last four bits of `row` are
-  * those of the address, since that is where completions are cut.
+  * `left` counts from the start of this fetch to the end of the request. The last four bits of
+  * `row` are those of the address: completions are cut where they are all ones.
   */
 case class Fetch(p: MmioParameters) extends Bundle {
-  val slot     = UInt(MmioParameters.SlotWidth bits)
+  val slot = UInt(MmioParameters.SlotWidth bits)
+  // Number of the lane memory.
   val source   = UInt(p.sourceWidth bits)
   val row      = UInt(p.rowWidth bits)
   val shift    = UInt(3 bits)
@@ -51,8 +54,8 @@ case class Fetch(p: MmioParameters) extends Bundle {
   val firstGap = UInt(2 bits)  // Bytes in front of the first enabled one in its dword.
   val lastGap  = UInt(2 bits)  // Bytes behind the last enabled one in its dword.
   val status   = Bits(3 bits)
-  val onePiece = Bool()        // The rest of the request is fetched by others to come.
-  val closes   = Bool()        // Nothing comes behind this.
+  val onePiece = Bool()        // Ends with its piece; more fetches of the request follow.
+  val closes   = Bool()        // The last fetch of its request.
 
   def isError = status =/= CompletionStatus.Success
 }
@@ -69,7 +72,7 @@ object ByteEnables {
     default -> U(0, 2 bits)
   )
 
-  /** Bytes behind the last enabled one; of a zero-length read one byte counts. */
+  /** Bytes behind the last enabled one; 3 if none is, since a zero-length read counts one byte. */
   def lastGap(be: Bits): UInt = be.mux(
     M"1---" -> U(0, 2 bits),
     M"01--" -> U(1, 2 bits),
@@ -78,22 +81,25 @@ object ByteEnables {
   )
 }
 
-/** What went wrong last. */
+/** Kinds of error. */
 object MmioErrorKind extends SpinalEnum(binarySequential) {
   val none          = newElement()
-  val unmappedRead  = newElement() // Answered with Unsupported Request.
-  val unmappedWrite = newElement() // Dropped, as everything below that is written.
-  val readOnly      = newElement()
-  val busError      = newElement() // A slow target said so; a read ends with Completer Abort.
-  val timeout       = newElement() // It did not answer; likewise.
-  val held          = newElement() // It took no writes for so long that they are dropped.
-  val partial       = newElement() // Some bytes of a dword: the bus has registers.
+  val unmappedRead  = newElement() // No window holds it: answered with Unsupported Request.
+  val unmappedWrite = newElement() // No window holds it: dropped.
+  // A write to a memory that cannot be written: dropped.
+  val readOnly = newElement()
+  val busError = newElement() // The bus reported an error; a read ends with Completer Abort.
+  val timeout  = newElement() // The bus did not answer; a read ends with Completer Abort.
+  val held     = newElement() // The bus took no writes for so long that this one was dropped.
+  val partial  = newElement() // A write of some bytes of a dword on Wishbone: not carried out.
 }
 
 /** An error as it happens. */
 case class MmioError() extends Bundle {
-  val kind    = MmioErrorKind()
-  val write   = Bool()
-  val count   = UInt(6 bits)  // Requests that it befell.
-  val address = UInt(32 bits) // Offset in the BAR if nothing is mapped, else in the target.
+  val kind  = MmioErrorKind()
+  val write = Bool()
+  val count = UInt(6 bits) // Requests that failed with it.
+  // In bytes. For busError, timeout and partial the address in the target, else the offset in the
+  // BAR.
+  val address = UInt(32 bits)
 }

@@ -23,7 +23,7 @@ case class MemoryParameters(name: String, bytes: BigInt, latency: Int, writable:
   val rowWidth = log2Up(rows)
 }
 
-/** `bytes` from `base` of a BAR show `target`, from its address `targetBase` on. */
+/** `bytes` bytes of a BAR from `base` on show `target`, from its address `targetBase` on. */
 case class Window(bar: Int, base: BigInt, bytes: BigInt, target: String, targetBase: BigInt = 0) {
   private val text = f"window at BAR$bar + 0x$base%x"
   require(bar >= 0 && bar <= 5, s"$text: there are BARs 0 to 5")
@@ -41,15 +41,15 @@ case class Window(bar: Int, base: BigInt, bytes: BigInt, target: String, targetB
     bar == other.bar && base < other.base + other.bytes && other.base < base + bytes
 }
 
-/** What a bridge is built of. A window names a memory, "wishbone" or "axi". */
+/** The shape of a bridge. A window's target is the name of a memory, "wishbone" or "axi". */
 case class MmioParameters(
     memories: Seq[MemoryParameters],
     windows: Seq[Window],
     wishbone: Boolean = true,
     axi: Boolean = false,
     axiAddressWidth: Int = 32,
-    timeout: Int = 1 << 16, // Cycles until a target that does not answer is given up.
-    writeBytes: Int = 4096  // The largest write that comes.
+    timeout: Int = 1 << 16, // Cycles after which a target that does not answer is given up.
+    writeBytes: Int = 4096  // Bytes of the largest write.
 ) {
   import MmioParameters._
 
@@ -92,7 +92,9 @@ case class MmioParameters(
     case name         => memories.find(_.name == name).get.bytes
   }
 
-  /** Lane memories as the completion builder reads them: outside ones, then one per slow target. */
+  /** Numbers of the lane memories that the completion builder reads: first those outside the
+    * bridge, then one for each slow target.
+    */
   val wishboneSource = memories.size
   val axiSource      = memories.size + (if (wishbone) 1 else 0)
   val latencies      = memories.map(_.latency) ++ Seq.fill(targets.size - memories.size)(1)
@@ -103,9 +105,9 @@ case class MmioParameters(
 object MmioParameters {
   val RowBytes     = HardBlock.DataWidth / 8
   val Page         = 4096
-  val Slots        = 32  // Reads inside: as many as there are non-posted credits.
+  val Slots        = 32  // Most reads inside: as many as there are non-posted credits.
   val SlotWidth    = log2Up(Slots)
-  val PieceBytes   = 512 // No completion carries more, whatever the host allows.
+  val PieceBytes   = 512 // Most bytes of a completion, even if the host allows more.
   val PieceRows    = PieceBytes / RowBytes
   val PieceRowBits = log2Up(PieceRows)
   val WishboneName = "wishbone"

@@ -7,10 +7,10 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-/** Counts of one kind of event by a number: `bins` counters of 32 bit in a small memory.
+/** A histogram: `bins` counters of 32 bit in a small memory.
   *
-  * Takes an event in every cycle. Cleared after reset and by `clear`, which takes `bins` cycles;
-  * events of that time are not counted.
+  * Takes an event in every cycle. Reset and `clear` set all counters to 0. That takes `bins`
+  * cycles; events that come meanwhile are not counted.
   */
 case class Histogram(bins: Int) extends Component {
   val io = new Bundle {
@@ -42,9 +42,11 @@ case class Histogram(bins: Int) extends Component {
 case class MmioStatistics() extends Bundle {
   val readsNow, readsMax             = UInt(6 bits)
   val writes, reads, completions     = UInt(32 bits) // TLPs.
-  val unsupported, aborted, timeouts = UInt(32 bits) // Reads, reads, both.
-  val writesDropped, writesFailed    = UInt(32 bits) // Not tried; answered badly.
-  val writesRefused                  = UInt(32 bits) // Dwords of which not all bytes were enabled.
-  val lastError                      = MmioError()
-  val latencyCount, sizeCount        = UInt(32 bits)
+  val unsupported, aborted, timeouts = UInt(32 bits) // Reads; reads; reads and writes.
+  // Writes dropped before they reached a bus; writes that failed on a bus.
+  val writesDropped, writesFailed = UInt(32 bits)
+  // Dwords not written because not all their bytes were enabled.
+  val writesRefused           = UInt(32 bits)
+  val lastError               = MmioError()
+  val latencyCount, sizeCount = UInt(32 bits)
 }

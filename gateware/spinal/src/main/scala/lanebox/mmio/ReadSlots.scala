@@ -18,7 +18,7 @@ case class ReadSlots() extends Component {
   val returned = StreamFifo(UInt(MmioParameters.SlotWidth bits), MmioParameters.Slots, latency = 1)
   returned.io.push << io.free.toStream
 
-  // A memory has no reset: the numbers come from a counter until each was given once.
+  // A memory has no reset: each number comes from a counter the first time.
   val fresh = Reg(UInt(log2Up(MmioParameters.Slots + 1) bits)) init 0
   val next  = Stream(UInt(MmioParameters.SlotWidth bits))
   next.valid            := !fresh.msb || returned.io.pop.valid

@@ -12,38 +12,41 @@ import lanebox.pcie.{CompletionStatus, HardBlock}
 
 object WishboneTarget {
   val WriteBeats = 32 // Held for the bus: the largest write at a maximum payload of 1 KiB.
-  val Quiet      = 16 // Cycles without an access after a timeout: a late answer belongs to nobody.
+  // Cycles without an access after a timeout: a late answer that comes meanwhile is ignored.
+  val Quiet = 16
 
   val config = WishboneConfig(addressWidth = 30, dataWidth = 32, selWidth = 4, useERR = true)
 }
 
-/** A classic 32-bit Wishbone bus: an access per dword, in address order.
+/** A classic 32-bit Wishbone bus: one access for each dword, in address order.
   *
-  * Registers on the bus take whole dwords, whatever its byte selects say. A write of some bytes of a
-  * dword therefore makes no access: it is refused, and reported as an error of the kind `partial`.
-  * Its other dwords are written. Dwords without an enabled byte are left out of reads and writes.
+  * Registers on the bus take whole dwords, whatever the byte selects say. So a write of some bytes
+  * of a dword makes no access: it is refused, and reported as an error of the kind `partial`. The
+  * other dwords of that write are written. Dwords without an enabled byte are left out of reads and
+  * writes.
   *
-  * Writes go first, unless a write has just been preferred to a read that may go. A read waits for
-  * the writes in front of it. What is read is gathered a piece at a time in a lane memory of its
-  * own; from there the completion builder fetches it.
+  * Writes go first, but after a write a waiting read is next, if it may go. A read waits for the
+  * writes in front of it. Read data is gathered in a lane memory, a piece at a time, and the
+  * completion builder fetches it from there.
   *
-  * Where nothing else is here, the access of what is offered at `start` is on the bus in the next
-  * cycle. A write's access may follow the one before it without a cycle in between. A read is
-  * offered to the builder in the cycle after its last answer.
+  * If the target is idle, the access of the request at `start` is on the bus in the next cycle. The
+  * access of a write may follow the one before it without a cycle in between. A piece is offered to
+  * the builder in the cycle after its last answer.
   */
 case class WishboneTarget(p: MmioParameters) extends Component {
   import MmioParameters._
 
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
-    val start     = slave(Flow(TargetStart())) // Will be `write` or `read` in the next cycle.
-    val started   = out Bool ()                // What is at `start` begins now; it is not queued.
+    val start     = slave(Flow(TargetStart())) // Comes as `write` or `read` in the next cycle.
+    val started   = out Bool ()                // The request at `start` begins now.
     val write     = slave(Flow(TargetWrite()))
-    val writesLeft = out UInt (log2Up(WishboneTarget.WriteBeats + 1) bits) // Beats, not yet begun.
+    // Beats in the queue, not yet begun.
+    val writesLeft = out UInt (log2Up(WishboneTarget.WriteBeats + 1) bits)
     val read       = slave(Flow(TargetRead()))
     val fetch      = master(Stream(Fetch(p)))
     val fetched    = in Bool ()
-    val landing    = slave(LaneMemoryPort(PieceRowBits))                   // Read only.
+    val landing    = slave(LaneMemoryPort(PieceRowBits)) // Read only.
     val bus        = master(Wishbone(WishboneTarget.config))
     val error      = master(Flow(MmioError()))
     val busy       = out Bool ()
@@ -57,11 +60,12 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val mask    = Bits(HardBlock.DataWidth / 8 bits)
   }
   val writes = StreamFifo(Write(), WishboneTarget.WriteBeats, latency = 1)
-  val begun  = RegNext(io.started) init False // What comes in this cycle has begun before.
-  val write  = io.write.takeWhen(!begun)
+  // The request of this cycle began at `start`: it is not queued.
+  val begun = RegNext(io.started) init False
+  val write = io.write.takeWhen(!begun)
   writes.io.push.valid := write.valid
   writes.io.push.payload.assignSomeByName(write.payload)
-  val beat = writes.io.pop.stage() // The one that is written.
+  val beat = writes.io.pop.stage() // The beat that is written.
 
   val reads = StreamFifo(TargetRead(), Slots, latency = 1)
   val read  = io.read.takeWhen(!begun)
@@ -81,7 +85,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val address = Reg(UInt(30 bits))
     val select  = Reg(Bits(4 bits))
     val data    = Reg(Bits(32 bits))
-    val closes  = Reg(Bool()) // The last of a beat of a write.
+    val closes  = Reg(Bool()) // A write beat's last access.
     val waited  = Reg(UInt(log2Up(p.timeout) bits))
     val quiet   = Reg(UInt(log2Up(WishboneTarget.Quiet + 1) bits)) init 0
 
@@ -98,7 +102,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val expired  = active && late && !io.bus.ACK && !io.bus.ERR
     val failed   = (active && io.bus.ERR) || expired
     val ready    = !active && quiet === 0
-    // A write may follow an access that is answered in this cycle, unless its time is up, too.
+    // A write may follow an access that is answered in this cycle, but not one that times out in
+    // it.
     val next = ready || (answered && !late)
 
     waited := waited + 1
@@ -109,26 +114,27 @@ case class WishboneTarget(p: MmioParameters) extends Component {
 
   // Writes and reads take turns -------------------------------------------------------------------
 
-  val writing, reading = RegInit(False) // In the middle of a beat, or of a piece.
+  // A beat of a write, or a piece of a read, has begun and not ended yet.
+  val writing, reading = RegInit(False)
   val preferRead       = Reg(Bool()) init False
 
-  // A piece that is offered, or being fetched.
+  // A piece is offered to the builder, or the builder fetches it.
   val offered, fetching = RegInit(False)
   val piece             = offered || fetching
 
   val mayRead = waiting.valid && order.io.mayStart
   val between = !writing && !reading
   val current = Reg(TargetRead())
-  val begins  = RegInit(False) // At the first dword of the request.
+  val begins  = RegInit(False) // The next dword is the first of its request.
 
-  // Where the piece starts, as its completion says.
+  // The fetch that is offered for the piece.
   val start = Reg(Fetch(p))
   start.closes init True
-  val resumes = !start.closes // The request goes on behind the piece that was read last.
+  val resumes = !start.closes // The last piece did not end its request.
 
-  // A request begins at once where no other is here: it has no order to keep. What enters an empty
-  // queue is at its end two cycles later. Whether there is a request is known late, so its address
-  // and data are taken in any case.
+  // A request begins at once if no other is here, since then there is no order to keep. A request
+  // that enters an empty queue leaves it two cycles later; `coming` and `came` cover these. Whether
+  // there is a request is known late in the cycle, so its address and data are taken in any case.
   val coming      = read.valid || write.valid
   val came        = RegNext(coming) init False
   val alone       = between && !resumes && !waiting.valid && !beat.valid && !coming && !came
@@ -144,7 +150,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   when(turnsToRead) { preferRead := False }
 
   val onWrite = new Area {
-    val index  = Reg(UInt(3 bits)) init 0         // Of the dword, from the beat's first.
+    val index  = Reg(UInt(3 bits)) init 0         // Number of the dword in the beat.
     val left   = Reg(Bits(HardBlock.Dwords bits)) // Lanes that are still to be written.
     val masks  = beat.mask.subdivideIn(4 bits)
     val lane   = beat.address(2 downto 0) + index
@@ -155,12 +161,13 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val turn   = writing || startWrite
     val takes  = turn && mask.orR && access.next
     val steps  = turn && !mask.orR || takes
-    // No request crosses a page, so the bits above stay: a short adder.
+    // No request crosses a page, so the bits above are constant and the adder is short.
     val inPage  = beat.address(9 downto 0) + index
     val address = beat.address(29 downto 10) @@ inPage
-    // The access that would be made stands where the error's address is taken from.
+    // A refused dword is put into `access` but not made: the error takes its address from there.
     val refused = RegNext(takes && !mask.andR) init False
-    val skipped = RegNext(steps && isLast && !mask.andR) init False // No access ends the beat.
+    // The beat ends without an access: its last dword is refused, or no byte of it is enabled.
+    val skipped = RegNext(steps && isLast && !mask.andR) init False
     when(takes) {
       access.write   := True
       access.address := address
@@ -180,7 +187,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   order.io.done := (onWrite.ends.asUInt +^ onWrite.skipped.asUInt).resized
 
   val onRead = new Area {
-    val address = Reg(UInt(30 bits)) // Of the dword that is read.
+    val address = Reg(UInt(30 bits)) // Address of the dword that is read.
     val left    = Reg(UInt(10 bits))
     val enables = Mux(begins, current.firstBe, Mux(left === 0, current.lastBe, B"1111"))
     val cut = (address(PieceRowBits + 2 downto 3) | ~io.pieceMask).andR &&
@@ -190,7 +197,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     start.source   := p.wishboneSource
     start.onePiece := True
 
-    // A new one's first access begins with it.
+    // The first access of a new read begins in the same cycle as the read.
     val first = waiting.valid ? waiting.payload | io.start.read
     val opens = !resumes && access.ready && first.firstBe.orR
 
@@ -223,10 +230,11 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       access.closes  := False
     }
     val asks   = goesOn || (starts && opens)
-    val skips  = reading && access.ready && !enables.orR // No access for this dword.
+    val skips  = reading && access.ready && !enables.orR // The dword makes no access.
     val failed = access.failed && !access.write
     val step   = skips || (access.ends && !access.write)
-    // The bus's answer comes late: `failed || (step && pieceEnd)`, with a short path from there.
+    // The same as `failed || (step && pieceEnd)`, with a short path from the bus's answer, which
+    // is late.
     val done = (skips && pieceEnd) || (access.active && !access.write &&
       (io.bus.ERR || (io.bus.ACK ? pieceEnd | access.late)))
     reading := reading ? !done | starts
@@ -235,13 +243,13 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       address := address + 1
       left    := left - 1
     }
-    // They stay as they are in the cycle of `done`.
+    // Both keep the value of the cycle of `done`.
     when(reading) {
       start.status := failed ? CompletionStatus.Abort | CompletionStatus.Success
       start.closes := left === 0 || failed
     }
   }
-  // The bus's answer comes late: it says when to look, and not what is next.
+  // The bus's answer is late in the cycle, so it only says when this register changes, not to what.
   val writeAsks = (onWrite.turn && onWrite.mask.andR) || (alone && io.start.valid && io.start.write)
   when(!access.active || io.bus.ACK || io.bus.ERR || access.late) {
     access.active := (writeAsks && (access.active ? !access.late | access.ready)) || onRead.asks
@@ -256,7 +264,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       val memory = Mem(Bits(32 bits), PieceRows).setName(s"landing_$lane")
       memory.write(
         address = onRead.address(PieceRowBits + 2 downto 3),
-        data = io.bus.DAT_MISO, // Of a dword that is left out nobody wants to know.
+        data = io.bus.DAT_MISO, // A dword that is left out may have any value.
         enable = onRead.step && onRead.address(2 downto 0) === lane
       )
       memory.readSync(io.landing.readRows(lane), io.landing.readEnable)

@@ -9,18 +9,19 @@ import spinal.lib._
 
 /** Lets a read of a slow target go when all writes in front of it are done.
   *
-  * Later writes may pass it, as PCIe demands: a read that is stuck holds up no write. Reads are
-  * let go in their order, at most one per cycle; up to half of the counter's range of writes may
-  * be under way. A read that waits long is let go only once, so the counters may wrap behind it.
+  * Writes behind the read may pass it, as PCIe demands: a read that is stuck holds up no write.
+  * Reads are let go in their order, at most one per cycle. Up to half of the counters' range of
+  * writes may be under way. A read that was let go once may start at any time later: `free` counts
+  * it, even if the counters wrap meanwhile.
   */
 case class WriteOrder(width: Int = 8) extends Component {
   val io = new Bundle {
     val accepted = in Bool ()               // A write has entered.
-    val done     = in UInt (width - 1 bits) // So many have left.
+    val done     = in UInt (width - 1 bits) // Writes that have ended in this cycle.
     val read     = in Bool ()               // A read has entered: never in the same cycle.
-    val start    = in Bool ()               // A read that may go has gone.
+    val start    = in Bool ()               // A read that was let go has started.
     val mayStart = out Bool ()
-    val skip     = in Bool ()               // The first read that may not go is given up.
+    val skip     = in Bool ()               // The first read that was not let go is given up.
   }
 
   val accepted, done = Reg(UInt(width bits)) init 0

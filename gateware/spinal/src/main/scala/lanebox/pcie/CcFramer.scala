@@ -7,7 +7,9 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A completion with the kind of its request, which only refused requests have other than read. */
+/** A completion and the request type (CqKind) that it answers. Ports only answer memory reads.
+  * Other types come from UnsupportedRequests.
+  */
 case class CcRequest() extends Bundle {
   val completion = TargetCompletion()
   val kind       = Bits(4 bits)
@@ -20,7 +22,7 @@ case class CcDescriptor() extends Bundle {
   val addressType     = Bits(2 bits)
   val reserved1       = Bits(6 bits)
   val byteCount       = UInt(13 bits)
-  val locked          = Bool() // The answer to a locked read.
+  val locked          = Bool() // This answers a locked read.
   val reserved2       = Bits(2 bits)
   val dwords          = UInt(11 bits)
   val status          = Bits(3 bits)
@@ -30,41 +32,47 @@ case class CcDescriptor() extends Bundle {
   val tag             = Bits(8 bits)
   val function        = Bits(8 bits)
   val bus             = Bits(8 bits)
-  val completerEnable = Bool() // `bus` is ours to give: no, the block knows it.
+  val completerEnable = Bool() // Always 0: the block puts in its own bus number instead of `bus`.
   val trafficClass    = Bits(3 bits)
   val attributes      = Bits(3 bits)
   val forceEcrc       = Bool()
 }
 
-/** A CC beat that knows what it ends. */
+/** A beat for CC, and whether its completion is the last one of the request. */
 case class FramedBeat() extends Bundle {
-  val beat   = CcBeat()
-  val final_ = Bool() // With its last beat this completion gives a credit back.
+  val beat = CcBeat()
+  // The last completion of its request: when its last beat leaves, the request's credit is free.
+  val final_ = Bool()
 }
 
-/** Completions to CC: arbitrated by TLP, round robin, framed without a gap.
+/** Frames completions as TLPs on CC.
   *
-  * One register between a completion and CC. `cc.ready` ends in a register here.
+  * Sources take turns by whole TLP, round robin. No cycle is lost inside a TLP or between two. The
+  * latency is one cycle. `cc.ready` reaches the sources only through a register.
   */
 case class CcFramer(sources: Int) extends Component {
   val io = new Bundle {
     val completions = Vec(slave(Stream(Fragment(CcRequest()))), sources)
-    val open        = in Bool ()  // Begin TLPs; one that has begun is always finished.
-    val cc          = master(HardBlock.Cc())
-    val returned    = out Bool () // A final completion's last beat is being taken.
-    val inside      = out Bool () // Half a TLP has been offered.
+    // New TLPs may begin. A TLP that has begun is finished in any case.
+    val open = in Bool ()
+    val cc   = master(HardBlock.Cc())
+    // The last beat of a request's last completion leaves: one credit comes back.
+    val returned = out Bool ()
+    // A TLP has begun and its last beat has not been taken yet.
+    val inside = out Bool ()
   }
 
   val chosen = StreamArbiterFactory().roundRobin.fragmentLock.on(io.completions)
 
-  val midTlp = RegInit(False) // From the first beat offered: it must not be retracted.
+  // Set by the first beat offered, not taken: an offered beat must not be retracted.
+  val midTlp = RegInit(False)
   val begins = RegInit(True)
   when(chosen.fire)(begins := chosen.last)
 
   val completion = chosen.completion
   val failed     = completion.status =/= CompletionStatus.Success
 
-  // An error completion has no data; the request's tuser and descriptor stand in its place.
+  // An error completion has no payload. The request's byte enables and descriptor follow instead.
   val repeated = CqDescriptor()
   repeated.addressType  := 0
   repeated.address      := completion.request.address(63 downto 2)
@@ -74,7 +82,7 @@ case class CcFramer(sources: Int) extends Component {
   repeated.requester    := completion.requester.id
   repeated.tag          := completion.requester.tag
   repeated.function     := completion.requester.function
-  repeated.bar          := 0 // Not part of the TLP header that the block logs, like the aperture.
+  repeated.bar          := 0 // BAR and aperture are not part of the TLP header that the block logs.
   repeated.aperture     := 0
   repeated.trafficClass := completion.requester.trafficClass
   repeated.attributes   := completion.requester.attributes
@@ -96,10 +104,10 @@ case class CcFramer(sources: Int) extends Component {
   descriptor.trafficClass := completion.requester.trafficClass
   descriptor.attributes   := completion.requester.attributes
 
-  // Three dwords stand in front: the upper three of a beat move on into the next one, and if there
-  // is none into one more, `tail`.
+  // The descriptor takes three dwords, so the upper three dwords of each payload beat move into the
+  // next CC beat. If no payload beat follows, they take one CC beat more: `tail`.
   val overhang = !failed && (completion.dwords(2 downto 0) - 1) >= 5
-  val lastLane = completion.dwords(2 downto 0) + 2 // Of the last beat, modulo 8.
+  val lastLane = completion.dwords(2 downto 0) + 2 // Lane of the TLP's last dword, modulo 8.
   val tail     = RegInit(False)
   val carried  = Reg(Bits(96 bits))
   val tailLane = Reg(UInt(3 bits))

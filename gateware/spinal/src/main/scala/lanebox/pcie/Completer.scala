@@ -9,8 +9,9 @@ import spinal.lib._
 
 /** A port of the Completer as its client sees it: requests in, completions back.
   *
-  * A client takes CompleterParam.Reads reads without an answer given, in the order of the requests;
-  * its completions are contiguous.
+  * Requests come in the host's order. The client must take CompleterParam.Reads reads before it has
+  * answered any of them, or reads would block CQ. The beats of a completion follow each other
+  * without a gap.
   */
 case class TargetPort() extends Bundle with IMasterSlave {
   val request    = Stream(Fragment(TargetRequest()))
@@ -22,24 +23,25 @@ case class TargetPort() extends Bundle with IMasterSlave {
   }
 }
 
-/** The host's requests to the BARs: parsed, sent to ports by address window, answered.
+/** Parses the host's requests to the BARs, sends each to the port whose address window holds it,
+  * and sends the answers.
   *
-  * Reads never hold up CQ: no more are inside than `npMax`, and the ports take them all. A port
-  * that takes no write does, once the store is full: requests stay in the host's order. BARs have
-  * at least 4 KiB. While `stop` is set neither a request nor a completion is begun; `idle` then
-  * says that none is half done.
+  * Reads never hold up CQ: at most `npMax` are inside, and every port takes that many. A port that
+  * takes no writes holds up CQ as soon as the store is full, because requests keep the host's
+  * order. A BAR has at least 4 KiB. While `stop` is set no request and no completion begins; `idle`
+  * then says that none is half done.
   */
 case class Completer(p: CompleterParam) extends Component {
   val io = new Bundle {
     val cq         = slave(HardBlock.Cq())
     val cc         = master(HardBlock.Cc())
     val npRequest  = out Bits (2 bits) // pcie_cq_np_req
-    val npMax      = in UInt (6 bits)  // Non-posted requests inside at most: 1 to 32.
+    val npMax      = in UInt (6 bits)  // Most non-posted requests inside: 1 to 32.
     val maxPayload = in UInt (3 bits)
     val ports      = Vec(master(TargetPort()), p.ports)
     val stop       = in Bool ()
     val idle       = out Bool ()
-    val clear      = in Bool ()        // The counters and the error.
+    val clear      = in Bool ()        // Clears the counters and the recorded error.
     val counters   = out(CompleterCounters())
     val error      = out(CompleterError())
   }

@@ -16,7 +16,9 @@ case class TargetWindow(bar: Int, base: BigInt, size: BigInt, port: Int) {
   def overlaps(other: TargetWindow): Boolean =
     bar == other.bar && base < other.base + other.size && other.base < base + size
 
-  /** The window as aligned powers of two, each as (base, size): comparing these needs no carry. */
+  /** The window as aligned powers of two, each as (base, size). Comparing with these needs no
+    * adder.
+    */
   def blocks: Seq[(BigInt, BigInt)] = {
     def cut(from: BigInt, left: BigInt): List[(BigInt, BigInt)] =
       if (left == 0) Nil
@@ -31,11 +33,14 @@ case class TargetWindow(bar: Int, base: BigInt, size: BigInt, port: Int) {
 
 object TargetWindow {
 
-  /** No request crosses 4 KiB, so that none leaves its window. */
+  /** Windows are multiples of this, in bytes. No request crosses 4 KiB, so none leaves its window.
+    */
   val Grain = 4096
 }
 
-/** `writeBytes`: the largest write that is taken, at least the MPS that the card advertises. */
+/** The shape of the Completer. `writeBytes`: the largest write that is taken, in bytes; it must be
+  * at least the maximum payload size that the card advertises.
+  */
 case class CompleterParam(
     ports: Int = 2,
     windows: Seq[TargetWindow] = Seq(
@@ -62,7 +67,7 @@ case class CompleterParam(
 
 object CompleterParam {
 
-  /** Reads that may be inside: what the hard block's credit counter can hold. */
+  /** Most non-posted requests inside: the hard block's credit counter ends at 32. */
   val Reads = 32
 
   /** From `key=value` words: ports, writeBytes, and windows=bar:base:size:port for each window. */

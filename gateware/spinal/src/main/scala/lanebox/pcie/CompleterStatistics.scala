@@ -11,11 +11,13 @@ import spinal.lib._
 case class CompleterCounters() extends Bundle {
   val reads, writes, completions           = UInt(32 bits)
   val cqBeats, cqStalls, ccBeats, ccStalls = UInt(32 bits)
-  val unsupported                          = UInt(32 bits) // Non-posted, answered with UR.
-  val dropped                              = UInt(32 bits) // Posted, not carried out.
-  val malformed                            = UInt(32 bits) // One of these two, for a broken rule.
-  val discontinued                         = UInt(32 bits) // Not carried out: cut by the block.
-  val outstanding, outstandingMost         = UInt(6 bits)  // Non-posted requests inside.
+  val unsupported                          = UInt(32 bits) // Non-posted requests answered with UR.
+  val dropped                              = UInt(32 bits) // Posted requests not carried out.
+  // Those of the two above that break a rule.
+  val malformed = UInt(32 bits)
+  // Requests cut by the block, not carried out.
+  val discontinued                 = UInt(32 bits)
+  val outstanding, outstandingMost = UInt(6 bits) // Non-posted requests inside: now, most.
 }
 
 /** The last request that was refused. */
@@ -37,7 +39,8 @@ case class CompleterStatistics() extends Component {
     val error            = out(CompleterError())
   }
 
-  // Events are taken a cycle late: nothing waits for a counter, and its carry begins at a register.
+  // Events pass a register first: a counter is a cycle late, and its carry chain starts at a
+  // register.
   def count(event: Bool): UInt = {
     val counter = Reg(UInt(32 bits)) init 0
     val seen    = RegNext(event) init False

@@ -7,20 +7,21 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** The room that completions may need in the block's receive buffer (PG213, 32 KiB): a header each,
-  * a data credit for every 16 bytes begun.
+/** Accounts for the space that completions of outstanding reads may need in the block's receive
+  * buffer (PG213, 32 KiB). Each completion takes one header credit, and one data credit for every
+  * 16 bytes begun.
   *
-  * How often the host splits is its own affair: a read counts with as many completions as the read
-  * completion boundary allows, and with less as they arrive.
+  * The host may split a read at every read completion boundary. A read is counted with the most
+  * completions that the boundary allows, and the count falls as they arrive.
   *
   * `pooled`: headers and data share one pool, a unit for each header and for every 16 bytes begun.
   */
 case class CompletionCredits(pooled: Boolean = false) extends Component {
   val io = new Bundle {
-    val offered = slave(Flow(ReadExtent())) // What waits to be claimed: the same until it is.
+    val offered = slave(Flow(ReadExtent())) // The read to be claimed. Stable until its claim.
     val take    = slave(Flow(ReadExtent()))
     val give    = slave(Flow(SpaceReturn()))
-    val fits    = out Bool ()               // The offered read does.
+    val fits    = out Bool ()               // There is space for the offered read.
   }
   import CompletionCredits._
 
@@ -29,7 +30,10 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     val data    = UInt(6 bits)
   }
 
-  /** Pieces of 64 B or 128 B, and of 16 B, between two dword addresses less than 1 KiB apart. */
+  /** Headers: pieces of 64 B or 128 B (the read completion boundary). Data: pieces of 16 B. Both
+    * between two dword addresses less than 1 KiB apart; `upwards` counts a last piece that is not
+    * full.
+    */
   def pieces(from: UInt, to: UInt, rcb128: Bool, upwards: Bool): Space = {
     def count(unit: Int): UInt = {
       val width = log2Up(unit)
@@ -56,15 +60,31 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
   headers := headers + (takes ? taking.headers | U(0)) - (gives ? giving.headers | U(0))
   data    := data + (takes ? taking.data | U(0)) - (gives ? giving.data | U(0))
 
-  // With room for this many of the largest reads nobody has to wait for exact numbers: so many may
-  // be on their way into the counts.
-  val plenty = RegNext(
-    if (pooled) headers +^ data <= Data - Late * (MostHeaders + MostData)
-    else headers <= Headers - Late * MostHeaders && data <= Data - Late * MostData
+  /** Is there space left for `Late` reads of this size? At most that many claims are not counted
+    * yet.
+    */
+  def roomForLate(mostHeaders: Int, mostData: Int): Bool = RegNext(
+    if (pooled) headers +^ data <= Data - Late * (mostHeaders + mostData)
+    else headers <= Headers - Late * mostHeaders && data <= Data - Late * mostData
   ) init False
 
-  // A read that has waited for as long meets counts that hold all those before it.
-  val need    = RegNext(needs(io.offered.payload))
+  // With so much space no read needs to wait for exact counts, whatever its size.
+  val plenty = roomForLate(MostHeaders, MostData)
+
+  // A read that one completion can answer needs less space. It is enough if the claims that are not
+  // counted yet are as small. The size of a read is known from the second cycle in which it is
+  // offered. With 64-byte reads all headers but the last few are in use: waiting for exact counts
+  // would cost each read five cycles.
+  val offeredNeeds   = needs(io.offered.payload)
+  val offeredIsSmall = RegNext(offeredNeeds.headers === SmallHeaders)
+  val isKnown        = RegNext(io.offered.valid && !io.take.valid) init False
+  val tookLarge      = io.take.valid && !(offeredIsSmall && isKnown)
+  val lateAreSmall   = RegNext(!History(tookLarge, Late, init = False).orR) init False
+  val plentyForSmall = roomForLate(SmallHeaders, SmallData)
+  val smallFits      = plentyForSmall && offeredIsSmall && isKnown && lateAreSmall
+
+  // After Late + 1 cycles of waiting the counts include every earlier claim.
+  val need    = RegNext(offeredNeeds)
   val waited  = Reg(UInt(3 bits)) init 0
   val settled = waited === Late + 1
   when(!settled) { waited := waited + 1 }
@@ -73,7 +93,7 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     if (pooled) (headers +^ data) +^ (need.headers +^ need.data) <= Data
     else headers +^ need.headers <= Headers && data +^ need.data <= Data
   val exact = RegNext(room && settled && io.offered.valid) init False
-  io.fits := plenty || exact && io.offered.valid
+  io.fits := plenty || (smallFits || exact) && io.offered.valid
 }
 
 object CompletionCredits {
@@ -82,13 +102,17 @@ object CompletionCredits {
   val MostHeaders = LargestRead.Bytes / 64 + 1
   val MostData    = LargestRead.Bytes / 16 + 1
 
-  /** Claims that `plenty` does not know of yet, the one at hand included. */
+  /** The most that a read needs which one completion can answer: at most 128 bytes. */
+  val SmallHeaders = 1
+  val SmallData    = 8
+
+  /** Most claims that `plenty` does not include yet, the present one counted. */
   val Late = 4
 }
 
-/** The dwords that a read asks for. */
+/** The dwords that a read asks for, as far as its completion space depends on them. */
 case class ReadExtent() extends Bundle {
-  val address = UInt(8 bits) // Of the first, in dwords.
+  val address = UInt(8 bits) // Of the first dword: its dword address, low bits.
   val dwords  = UInt(8 bits)
   val rcb128  = Bool()
 }

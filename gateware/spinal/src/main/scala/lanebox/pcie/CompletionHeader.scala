@@ -6,15 +6,15 @@ package lanebox.pcie
 
 import spinal.core._
 
-/** What the descriptor in front of a completion says (PG213, "Requester Completion Descriptor").
+/** The descriptor in front of a completion (PG213, "Requester Completion Descriptor").
   *
-  * Of the address only what the completion itself carries over the link: seven bits.
+  * `address` has only the seven bits that a completion carries over the link, in bytes.
   */
 case class CompletionHeader() extends Bundle {
   val address   = UInt(7 bits)
   val code      = UInt(4 bits)
   val byteCount = UInt(13 bits)
-  val done      = Bool() // The block waits for nothing more under this tag.
+  val done      = Bool() // The block expects no more completions under this tag.
   val dwords    = UInt(11 bits)
   val status    = Bits(3 bits)
   val poisoned  = Bool()
@@ -24,15 +24,17 @@ case class CompletionHeader() extends Bundle {
 object CompletionHeader {
   val Dwords = 3
 
-  /** Error codes of the descriptor that say more than the status and the poison bit do. */
+  /** Error codes of the descriptor. */
   val Normal       = 0
   val Poisoned     = 1
   val Status       = 2
-  val ByteCount    = 3 // No data, or more than the read waits for.
-  val LowerAddress = 5 // Not that of the next byte that the read waits for.
-  val InvalidTag   = 6 // The block waits for nothing under this tag.
-  val Reset        = 8 // Ended by a function level reset: tag and `done` alone are valid.
-  val Timeout      = 9 // Ended by the block's own clock: tag and `done` alone are valid.
+  val ByteCount    = 3 // No payload, or more than the read still waits for.
+  val LowerAddress = 5 // Not the address of the next byte that the read waits for.
+  val InvalidTag   = 6 // No read is outstanding under this tag in the block.
+  // The read was ended by a function level reset: only tag and `done` are valid.
+  val Reset = 8
+  // The read was ended by the block's own timeout: only tag and `done` are valid.
+  val Timeout = 9
 
   def apply(words: Bits): CompletionHeader = {
     val header = CompletionHeader()

@@ -7,7 +7,7 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** The end of a completion, or of what the clock ended. */
+/** The end of a completion, or of a read that timed out. */
 case class CompletionEnd(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
@@ -20,23 +20,23 @@ case class CompletionEnd(p: ReturnParam) extends Bundle {
   val suspect    = Bool()
 }
 
-/** Puts the payload of completions into the landing memory.
+/** Writes the payload of completions to the landing memory.
   *
-  * A completion's beats are turned so that each dword is in the lane where it lands. What is left
-  * of a beat waits for the next, whose lanes it fills up: so a completion of n dwords takes n / 8
-  * writes, rounded up, and the write port keeps up with straddled beats.
+  * A completion's beats are rotated so that each dword is in the lane where it lands. Dwords of a
+  * beat that belong to the next row are held until the next beat fills that row. So a completion of
+  * n dwords takes n / 8 writes, rounded up, and the write port keeps up with straddled beats.
   */
 case class CompletionLander(p: ReturnParam) extends Component {
   val io = new Bundle {
     val step    = slave(Flow(RcStep()))
-    val landing = slave(Flow(Landing(p))) // Two cycles behind its step,
-    val verdict = slave(Flow(Verdict(p))) // three.
+    val landing = slave(Flow(Landing(p))) // Two cycles behind its step.
+    val verdict = slave(Flow(Verdict(p))) // Three cycles behind its step.
     val write   = master(Flow(LandingWrite(p)))
     val end     = master(Flow(CompletionEnd(p)))
   }
   val Dwords = HardBlock.Dwords
 
-  /** Turns the lanes of a beat to those in which its dwords land. */
+  /** Rotates a beat, so that its dwords are in the lanes where they land. */
   val turner = new Area {
     val step = {
       val first = io.step.stage()
@@ -44,14 +44,16 @@ case class CompletionLander(p: ReturnParam) extends Component {
     }
     val begins = step.valid && (step.first || step.head)
 
-    // From lane 3, or 7, of the beat to the landing's lane.
+    // The rotation, in lanes. Payload starts in lane 3 of the beat, or in lane 7 if the completion
+    // began at lane 4 (`high`).
     def turn(high: Bool): UInt =
       io.landing.dword(2 downto 0) + (high ? U(1, 3 bits) | U(5, 3 bits))
     val later = Reg(UInt(3 bits))
     when(begins) { later := turn(step.high || step.head) }
     val by    = step.first ? turn(step.high) | later
     val lanes = step.data.rotateLeft(by @@ U(0, 5 bits))
-    // Payload dwords in this step with what waited for it: what the header must have said.
+    // Payload dwords in this step, including those held from the step before. In a completion's
+    // last step there must be as many as its header leaves to come.
     val lane   = step.lane.resize(4 bits)
     val dwords = Mux(step.first, lane - (step.high ? U(6) | U(2)), lane + (step.high ? U(2) | U(6)))
   }
@@ -60,7 +62,7 @@ case class CompletionLander(p: ReturnParam) extends Component {
   val turned = RegNext(turner.lanes)
   val dwords = RegNext(turner.dwords)
 
-  /** The completion that steps are of, from its first to the rest behind its last. */
+  /** The completion that is landing, from its first step until its held dwords are written. */
   val current = new Area {
     val verdict = Reg(Verdict(p))
     val high    = Reg(Bool())
@@ -85,7 +87,8 @@ case class CompletionLander(p: ReturnParam) extends Component {
   }
 
   val held = Reg(Bits(HardBlock.DataWidth bits))
-  // Of a head there is one dword: in every lane, so also in the right one.
+  // The beat of a head holds one payload dword. It is copied to every lane, so it is also in the
+  // right one.
   val head = RegNext(turner.step.data(32 * (Dwords - 1), 32 bits))
   when(step.valid) { held := step.head ? Vec.fill(Dwords)(head).asBits | turned }
 
@@ -102,7 +105,8 @@ case class CompletionLander(p: ReturnParam) extends Component {
   io.write.valid   := RegNext((writes || rest) && current.verdict.lands) init False
   io.write.payload := RegNext(write)
 
-  // The header decides first; then what came behind it must be as long as it said, and whole.
+  // An error found in the header comes first. After that, the payload must have the length that the
+  // header said, and the block must not have cut it.
   val due     = step.first ? io.verdict.dwords | current.left
   val cut     = step.cut || !step.first && current.cut
   val probed  = io.verdict.valid && io.verdict.probe

@@ -7,11 +7,11 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Asks the hard block for Device Control, which no pin shows, again and again. */
+/** Reads Device Control from the hard block every `period` cycles: no pin shows it. */
 case class ConfigWatch(period: Int = 256) extends Component {
   val io = new Bundle {
     val management   = master(ConfigManagement())
-    val extendedTags = out Bool () // Not before it is known.
+    val extendedTags = out Bool () // Low until the first read is done.
   }
   val timer   = Reg(UInt(log2Up(period) bits)) init 0
   val reading = RegInit(False)

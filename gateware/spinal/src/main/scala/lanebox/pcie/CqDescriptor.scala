@@ -30,7 +30,9 @@ object CqKind {
   def CompareAndSwap = B"0110"
   def LockedRead     = B"0111"
 
-  /** The sender waits for an answer. Configuration never comes here; 15 is reserved. */
+  /** True if the sender waits for a completion. Types 12 to 15 are messages, or reserved, and
+    * posted. Configuration requests never come on CQ.
+    */
   def nonPosted(kind: Bits): Bool =
     !(kind === MemoryWrite || kind(3 downto 2) === B"11")
 
@@ -41,11 +43,11 @@ object CqKind {
 object Refusal extends SpinalEnum(binarySequential) {
   val unsupported = newElement() // A kind that no port serves.
   val unmatched   = newElement() // No window holds the address.
-  val malformed   = newElement() // 4 KiB crossed, enables or length that cannot be.
-  val cut         = newElement() // The block discontinued it.
+  val malformed   = newElement() // It crosses 4 KiB, or its enables or length are illegal.
+  val cut         = newElement() // The block discontinued the request.
 }
 
-/** A request as it came, for those that answer or report it. */
+/** What is kept of a refused request, to answer and to report it. */
 case class RefusedRequest() extends Bundle {
   val kind            = Bits(4 bits)
   val bar             = UInt(3 bits)

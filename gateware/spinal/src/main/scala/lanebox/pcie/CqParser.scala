@@ -7,33 +7,37 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** What CqParser saw, one pulse each. */
+/** What CqParser saw; each Bool is a pulse. */
 case class CqEvents() extends Bundle {
-  val read, write  = Bool()           // Handed to a port.
-  val nonPosted    = Bool()           // Began, and took a credit.
-  val unsupported  = Bool()           // Non-posted, to be answered with Unsupported Request.
-  val dropped      = Bool()           // Posted, and refused.
-  val malformed    = Bool()           // One of these two, because it breaks a rule.
+  val read, write  = Bool()           // A request was handed to a port.
+  val nonPosted    = Bool()           // A non-posted request began: it took a credit.
+  val unsupported  = Bool()           // A non-posted request will get Unsupported Request.
+  val dropped      = Bool()           // A posted request was refused.
+  val malformed    = Bool()           // With one of these two: the request breaks a rule.
   val discontinued = Bool()
   val refusal      = Refusal()
-  val refused      = RefusedRequest() // With unsupported, dropped or discontinued.
+  val refused      = RefusedRequest() // Valid with unsupported, dropped or discontinued.
 }
 
-/** Requests of the host: told apart, realigned, sent to the port whose window holds them.
+/** Parses the host's requests, realigns their payload and sends each to the port whose window holds
+  * it, in order.
   *
   * A request of one beat is offered in the cycle after its CQ beat. A longer write waits for its
-  * last beat, since the block may cut it (`discontinue`): then nothing of it is handed on. All keep
-  * their order. `cq.ready` depends on no port: one that takes nothing fills the store first.
+  * last beat: if the block cuts the write (`discontinue`), nothing of it may be handed on.
+  * `cq.ready` does not depend on the ports' `ready`; a port that takes nothing fills the store
+  * first.
   */
 case class CqParser(p: CompleterParam) extends Component {
   val io = new Bundle {
     val cq         = slave(HardBlock.Cq())
     val maxPayload = in UInt (3 bits)
-    val open       = in Bool () // Begin to take requests; one that has begun is always finished.
-    val requests   = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
-    val refused = master(Flow(RefusedRequest())) // To be answered.
+    // New requests may begin. A request that has begun is taken to its end.
+    val open     = in Bool ()
+    val requests = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
+    // Non-posted requests that get Unsupported Request.
+    val refused = master(Flow(RefusedRequest()))
     val events  = out(CqEvents())
-    val inside  = out Bool ()                    // Half a request has been taken.
+    val inside  = out Bool () // A request was taken from CQ in part.
   }
 
   val store = RequestStore(p.ports, depth = 2 * p.writeBeats max 32)
@@ -43,7 +47,8 @@ case class CqParser(p: CompleterParam) extends Component {
   val descriptor = CqDescriptor()
   descriptor.assignFromBits(io.cq.data(127 downto 0))
 
-  // A reset of ours alone may leave the block in the middle of a request: wait for the next.
+  // If only the card's logic was reset, the block may be in the middle of a request. Beats up to
+  // the next `start` are taken and dropped.
   io.cq.ready := store.io.room && (midRequest || io.open)
   val begins    = io.cq.valid && store.io.room && !midRequest && io.open && io.cq.start
   val continues = io.cq.valid && store.io.room && midRequest
@@ -66,24 +71,25 @@ case class CqParser(p: CompleterParam) extends Component {
   val hits = (0 until p.ports).map(port => p.windows.filter(_.port == port).map(holds))
 
   // The held beat ---------------------------------------------------------------------------------
-  // Of a beat only the upper half is kept: the lower is the descriptor, or has gone with the half
-  // before it.
+  // Only the upper half of a beat is held. The lower half is the descriptor, or has left together
+  // with the upper half of the beat before.
   val held = new Area {
     val valid       = RegInit(False)
     val first, last = Reg(Bool())
     val cut         = Reg(Bool())
-    val begun       = RegNext(begins) init False // In the first cycle of a request.
-    val kind        = Reg(Bits(4 bits))
-    val request     = Reg(TargetRequest())
-    val port        = Reg(Bits(p.ports bits))
-    val malformed   = Reg(Bool())
-    val supported   = Reg(Bool())
-    val sound       = Reg(Bool())                // Supported, and not malformed.
-    val sole        = Reg(Bool())                // Sound, not cut, and all of its request.
-    val nonPosted   = Reg(Bool())
+    // The request's first beat came in the cycle before.
+    val begun     = RegNext(begins) init False
+    val kind      = Reg(Bits(4 bits))
+    val request   = Reg(TargetRequest())
+    val port      = Reg(Bits(p.ports bits))
+    val malformed = Reg(Bool())
+    val supported = Reg(Bool())
+    val sound     = Reg(Bool()) // Supported, and not malformed.
+    val sole      = Reg(Bool()) // Sound, not cut, and of one beat.
+    val nonPosted = Reg(Bool())
   }
 
-  // Where it ends, in dwords from its 4 KiB page's beginning.
+  // The end of the request, in dwords from the start of its 4 KiB page.
   val upTo    = descriptor.address(9 downto 0) +^ descriptor.dwords
   val crosses = upTo(11) || (upTo(10) && upTo(9 downto 0) =/= 0)
   val badEnables = !RequestEnables.legal(
@@ -92,7 +98,7 @@ case class CqParser(p: CompleterParam) extends Component {
     io.cq.lastBe,
     !descriptor.address(0)
   )
-  // Neither length nor framing of a request that the block should have let through.
+  // Lengths that the block should not have let through, and a read of more than one beat.
   val odd = descriptor.dwords === 0 ||
     (descriptor.kind === CqKind.MemoryWrite && descriptor.dwords > dwordsLimit) ||
     (descriptor.kind === CqKind.MemoryRead && !io.cq.last)
@@ -113,7 +119,8 @@ case class CqParser(p: CompleterParam) extends Component {
     held.request.requester.attributes   := descriptor.attributes
     held.request.requester.function     := descriptor.function
     for (i <- 0 until p.ports) held.port(i) := hits(i).foldLeft(False)(_ || _)
-    // Among the windows of its own port: no other's holds the request.
+    // One bit for each window of the request's own port. Windows do not overlap, so the other
+    // ports' windows add nothing.
     for (i <- 0 until TargetRequest.Windows)
       held.request.window(i) := hits.flatMap(_.lift(i)).foldLeft(False)(_ || _)
     held.malformed           := malformed
@@ -134,12 +141,13 @@ case class CqParser(p: CompleterParam) extends Component {
     held.sole         := !midRequest && supported && !malformed && io.cq.last && !io.cq.discontinue
   } elsewhen (leaves)(held.valid := False)
 
-  // Behind it -------------------------------------------------------------------------------------
+  // To the store ----------------------------------------------------------------------------------
   val matched  = held.port.orR
   val accepted = held.sound && matched
   val alone    = held.first && held.last
 
-  // The half that waited, and the one that came after it: payload dword 0 stands in lane 0.
+  // Each routed beat is the held half with the half that came after it, so payload dword 0 stands
+  // in lane 0.
   val routed = RoutedRequest(p.ports)
   routed.port                                         := held.port
   routed.request                                      := held.request
@@ -152,8 +160,8 @@ case class CqParser(p: CompleterParam) extends Component {
   store.io.last   := held.last || shiftsLast
   store.io.cut    := held.cut || (continues && io.cq.discontinue)
 
-  // What became of it -----------------------------------------------------------------------------
-  // A non-posted request always gets an answer: its credit has gone.
+  // Answers and events ----------------------------------------------------------------------------
+  // Every non-posted request is answered: only its final completion gives its credit back.
   val refuses = held.nonPosted && (!accepted || (alone && held.cut))
   io.refused.valid     := held.begun && refuses
   io.refused.kind      := held.kind

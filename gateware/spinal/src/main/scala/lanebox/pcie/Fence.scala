@@ -7,19 +7,22 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** What a fence waits for. */
+/** How far the writes in front of a message must have gone before the message may pass. */
 sealed trait FenceKind
 object FenceKind {
-  case object Ordered extends FenceKind // Writes handed to RQ: for a message that goes there, too.
-  case object Sent    extends FenceKind // Writes out of the hard block: for one that goes beside.
+  // The writes have gone to RQ: for a message that follows them on RQ (MSI-X).
+  case object Ordered extends FenceKind
+  // The writes have left the hard block: for a message that does not go through RQ (MSI).
+  case object Sent extends FenceKind
 }
 
-/** Holds a message back until all requests that were handed over before it are done with.
+/** Holds a message back until all requests that clients handed over before it are done.
   *
-  * That is, of every client: its writes are where `kind` says, its reads' data is with it.
-  * Requests that come later are not waited for, however many there are; what has gone to RQ before
-  * the message is, though the rest of its request may come behind. One message is held at a time.
-  * `delivered` has a pulse for each request whose last data a reading client has taken.
+  * A write is done when it is where `kind` says, a read when its client has taken its data.
+  * Requests of any client that come after the message are not waited for. One exception: with
+  * `Sent`, write TLPs of later requests that went to RQ before the last earlier one are waited for,
+  * too. One message is held at a time. `delivered` pulses when a reading client has taken the last
+  * data of a request.
   */
 case class Fence(p: RequestParam, kind: FenceKind) extends Component {
   val io = new Bundle {
@@ -28,13 +31,13 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
     val message   = slave(Stream(Bits(8 bits)))
     val passed    = master(Stream(Bits(8 bits)))
   }
-  val countBits = 10 // More requests than the stores, the tags and the landing memory hold.
+  val countBits = 10 // More requests than the stores, the tags and the landing memory can hold.
 
-  val held    = io.message.m2sPipe() // As late as io.progress.
+  val held    = io.message.m2sPipe() // A cycle late, like io.progress.
   val waiting = RegInit(False)
   val begins  = held.valid && !waiting
 
-  /** How many of a client's requests stand before the message. */
+  /** Counts how many of a client's requests stand before the message. */
   case class Before(entered: Bool, done: Bool) extends Area {
     val inside = Reg(UInt(countBits bits)) init 0
     val ahead  = Reg(UInt(countBits bits)) init 0
@@ -46,7 +49,7 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
     yield Before(io.progress.writeEntered(client), io.progress.writeIssued(client))
   val reads = for ((client, delivered) <- p.readers.zip(io.delivered))
     yield Before(io.progress.readEntered(client), RegNext(delivered) init False)
-  def over(before: Seq[Before]): Bool = // Stays, since only `begins` sets `ahead`.
+  def over(before: Seq[Before]): Bool = // True until the next message: only `begins` sets `ahead`.
     RegNext(waiting && !begins && before.map(_.ahead === 0).andR) init False
   val issued    = over(writes)
   val delivered = over(reads)
@@ -54,8 +57,8 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
   val gone = kind match {
     case FenceKind.Ordered => issued
     case FenceKind.Sent    =>
-      // At most 31 of the writes issued so far are on their way: the difference's sign is exact
-      // now, but not for as long as a read may take.
+      // At most 31 issued writes have not left yet, so the sign of the 6-bit difference is exact
+      // now. It would not be later, when the fence still waits for a read: so `gone` is kept.
       val target = RegNextWhen(io.progress.issued, !issued)
       val gone   = RegInit(False)
       gone := waiting && (gone || (issued && !(io.progress.returned - target).msb))

@@ -9,7 +9,7 @@ import spinal.lib._
 
 /** The PCIE4 hard block's four streams at 256 bit, PG213 chapter "Designing with the core".
   *
-  * Names instead of tuser positions: lanebox.phy.pcie4 says which bit is which.
+  * Fields of tuser have names here. lanebox.phy.pcie4 says which bit each one is.
   */
 object HardBlock {
   val DataWidth = 256
@@ -26,26 +26,30 @@ case class RqBeat() extends Bundle {
   val data            = Bits(HardBlock.DataWidth bits)
   val keep            = Bits(HardBlock.Dwords bits)
   val firstBe, lastBe = Bits(4 bits) // With the first beat.
-  val sequence        = UInt(6 bits) // With the first beat: comes back when the request has left.
+  // With the first beat. The block gives it back when the request has left for the link.
+  val sequence = UInt(6 bits)
 }
 
 /** Where a completion ends in a beat. */
 case class EndOfFrame() extends Bundle {
   val valid = Bool()
-  val dword = UInt(3 bits) // Of the last one.
+  val dword = UInt(3 bits) // The completion's last dword in this beat.
 }
 
-/** Completions for the card; with straddle a second one may start at dword 4.
+/** Completions for the card. With straddle a second completion may start at dword 4.
   *
-  * `last` and `keep` mean nothing with straddle: `start` and `end` tell.
+  * With straddle `last` and `keep` mean nothing; `start` and `end` say where completions begin and
+  * end.
   */
 case class RcBeat() extends Bundle {
   val data       = Bits(HardBlock.DataWidth bits)
   val keep       = Bits(HardBlock.Dwords bits)
-  val byteEnable = Bits(HardBlock.DataWidth / 8 bits) // Payload bytes of the beat.
-  val start       = Vec(Bool(), 2) // 0: at dword 0, or at 4 if it is the only one; 1: at dword 4.
+  val byteEnable = Bits(HardBlock.DataWidth / 8 bits) // Which bytes of the beat are payload.
+  // start(0): a completion begins at dword 0, or at dword 4 if only one begins. start(1): a second
+  // one begins at dword 4.
+  val start       = Vec(Bool(), 2)
   val end         = Vec(EndOfFrame(), 2)
-  val discontinue = Bool()         // An internal error cut the completion short.
+  val discontinue = Bool() // The block cut the completion short: an internal error.
 }
 
 /** Requests by the host. */
@@ -64,7 +68,7 @@ case class CcBeat() extends Bundle {
   val keep = Bits(HardBlock.Dwords bits)
 }
 
-/** What the host has programmed, as the hard block's cfg_* pins and the configuration watch say. */
+/** What the host has programmed: from the hard block's cfg_* pins and from ConfigWatch. */
 case class LinkSettings() extends Bundle {
   val maxPayload     = UInt(3 bits) // 128 B << this.
   val maxReadRequest = UInt(3 bits) // 128 B << this.
@@ -73,7 +77,7 @@ case class LinkSettings() extends Bundle {
   val busMaster      = Bool()
 }
 
-/** A request number that has left the block towards the link: pcie_rq_seq_num0 and 1. */
+/** Sequence numbers of requests that have left the block: pins pcie_rq_seq_num0 and 1. */
 case class SequencePins() extends Bundle {
   val numbers = Vec(Flow(UInt(6 bits)), 2)
 }

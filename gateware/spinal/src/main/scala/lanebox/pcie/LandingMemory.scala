@@ -7,26 +7,26 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Up to eight dwords that follow each other, each in the lane that its place in the ring says. */
+/** A write of up to eight consecutive dwords of a ring. Dword n of the ring is in lane n mod 8. */
 case class LandingWrite(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val row    = UInt(p.rowWidth bits)
-  val wraps  = Bits(HardBlock.Dwords bits) // These lanes go to the row behind.
+  val wraps  = Bits(HardBlock.Dwords bits) // These lanes are written in the row after `row`.
   val enable = Bits(HardBlock.Dwords bits)
   val data   = Bits(HardBlock.DataWidth bits)
 }
 
-/** A row, and the lanes of it that are to be seen: the others read as zero. */
+/** A read of one row. Lanes without a bit in `show` read as zero. */
 case class LandingRead(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val row    = UInt(p.rowWidth bits)
   val show   = Bits(HardBlock.Dwords bits)
 }
 
-/** Where completions wait for delivery: a ring for each client, a memory for each dword of a beat.
+/** Where payload waits for delivery: a ring for each client, a memory for each lane of a beat.
   *
-  * With a row address for each lane any eight dwords in sequence are written in one cycle. Data
-  * follows the read by two cycles.
+  * Each lane has its own row address, so any eight consecutive dwords are written in one cycle.
+  * `data` follows `read` by two cycles.
   */
 case class LandingMemory(p: ReturnParam) extends Component {
   val io = new Bundle {

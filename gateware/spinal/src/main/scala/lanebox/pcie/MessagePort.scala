@@ -7,22 +7,22 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A message of MSI-X: a write of one dword. */
+/** An MSI-X message: a write of one dword. */
 case class Message() extends Bundle {
   val address = UInt(64 bits) // Dword aligned.
   val data    = Bits(32 bits)
 }
 
-/** The way of a message to RQ, which can be taken back until RQ is shown it.
+/** The way of a message to RQ. A message can be taken back until RQ has been shown it.
   *
-  * `offer` may fall before it is taken. What was taken keeps its payload until `shown` or `dropped`
-  * comes, and the next message waits for that. `withdraw` drops a message that RQ has not been
-  * shown; it stays until the answer has come.
+  * `offer.valid` may fall before the offer is taken. A message that was taken keeps its payload
+  * until `shown` or `dropped` comes; only then the next one is taken. `withdraw` drops a message
+  * that RQ has not been shown yet. It must stay set until `shown` or `dropped` comes.
   */
 case class MessagePort() extends Bundle with IMasterSlave {
   val offer          = Stream(Message())
   val withdraw       = Bool()
-  val shown, dropped = Bool() // Pulses, a cycle late: one of them for each message that was taken.
+  val shown, dropped = Bool() // One pulse for each message that was taken, a cycle late.
 
   override def asMaster(): Unit = {
     master(offer)

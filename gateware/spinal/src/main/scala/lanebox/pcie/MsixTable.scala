@@ -8,7 +8,7 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.fsm._
 
-/** A port of 32-bit registers, dword by dword; `readData` comes with the next cycle. */
+/** A port of 32-bit registers with dword addresses. `readData` comes one cycle after `address`. */
 case class RegisterPort(addressBits: Int) extends Bundle with IMasterSlave {
   val address   = UInt(addressBits bits)
   val write     = Bool()
@@ -23,19 +23,20 @@ case class RegisterPort(addressBits: Int) extends Bundle with IMasterSlave {
 
 /** MSI-X (base specification 6.1.4): table, pending bits, and messages as writes to the host.
   *
-  * The table's entries come first in `registers`, the pending bits right behind them. A vector that
-  * may not be sent stays pending until it may. Its message goes through a fence outside, `fence` to
-  * `fenced`, so that the data it announces is ahead of it; an interrupt that comes meanwhile is
-  * sent on its own, because its data may not be.
+  * In `registers` the table's entries come first and the pending bits right behind them. A vector
+  * that may not be sent stays pending until it may. Its message passes a fence outside (`fence` to
+  * `fenced`), so that the data it announces is ahead of it on RQ. If the same vector is raised
+  * again meanwhile, a second message follows: the data of that interrupt may be behind the first.
   *
-  * A vector may be masked when its message is already on its way to RQ, where it may wait for long.
-  * The message is then taken back and its vector is pending again (6.1.4.5), unless it stands at
-  * RQ's pins: what is offered there has to stay. A message is shown to RQ no later than two cycles
-  * after the write of its mask. Hence one that comes after the mask was read back stood at the pins
-  * before. The answer to a read of the table does not wait for it: writes to the card behind that
-  * read would wait for RQ, too, and that is forbidden (2.4.1). A message that was taken back once
-  * is never sent, even if its vector is unmasked before it has left: software may have changed the
-  * entry meanwhile.
+  * A vector may be masked while its message waits for RQ, and it may wait for long there. The
+  * message is then taken back and the vector is pending again (6.1.4.5). Only a message at RQ's
+  * pins cannot be taken back: what is offered there has to stay. After its mask is written a
+  * message can still be shown to RQ for two cycles. So a message that arrives after software has
+  * read the mask back stood at the pins before. A read of the table does not wait for such a
+  * message: writes to the card behind that read would then wait for RQ, too, and that is forbidden
+  * (2.4.1).
+  * A message that was taken back is never sent, even if its vector is unmasked before the message
+  * is gone: software may have changed the entry meanwhile.
   */
 case class MsixTable(vectors: Int = 32) extends Component {
   require(
@@ -46,16 +47,18 @@ case class MsixTable(vectors: Int = 32) extends Component {
 
   val io = new Bundle {
     val enable, functionMask = in Bool ()
-    val irqs                 = in Bits (vectors bits) // Pulses.
+    val irqs                 = in Bits (vectors bits) // One pulse for each interrupt.
     val registers            = slave(RegisterPort(MsixTable.addressBits(vectors)))
     val fence                = master(Stream(Bits(8 bits)))
     val fenced               = slave(Stream(Bits(8 bits)))
     val message              = master(MessagePort())
-    val busy                 = out Bool ()            // A message is to be sent.
+    // A message waits to be sent, or is on its way.
+    val busy = out Bool ()
   }
 
-  val chosen  = Reg(UInt(indexBits bits))
-  val chose   = RegInit(False) // It is neither at RQ nor pending again yet.
+  val chosen = Reg(UInt(indexBits bits))
+  // `chosen` is no longer pending. Its message is neither shown to RQ nor taken back yet.
+  val chose   = RegInit(False)
   val pending = Reg(Bits(vectors bits)) init 0
 
   val table = new Area {
@@ -84,9 +87,10 @@ case class MsixTable(vectors: Int = 32) extends Component {
   }
 
   val sender = new Area {
-    val open       = RegNext(io.enable && !io.functionMask) init False
-    val sendable   = RegNext(open ? (pending & ~table.masked) | B(0, vectors bits))
-    val behind     = Reg(Bits(vectors bits)) init 0 // Every vector has its turn.
+    val open     = RegNext(io.enable && !io.functionMask) init False
+    val sendable = RegNext(open ? (pending & ~table.masked) | B(0, vectors bits))
+    // Vectors above the last one sent go first: all get a turn.
+    val behind     = Reg(Bits(vectors bits)) init 0
     val turn       = Reg(Bits(vectors bits))
     val address    = Reg(UInt(64 bits))
     val data       = Reg(Bits(32 bits))
@@ -96,7 +100,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
     io.fence.valid   := False
     io.fence.payload := chosen.asBits.resized
     io.fenced.ready  := False
-    // Allowed throughout, since the message passed the fence.
+    // `revoked`: the vector was masked or MSI-X was off at any time since the message passed the
+    // fence.
     val allowed = RegNext(open && !table.masked(chosen)) init False
     val fell    = Reg(Bool())
     val revoked = fell || !allowed
@@ -138,7 +143,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
           when(io.fence.ready)(goto(await))
         }
       }
-      val await: State = new State { // It may have been masked while it waited.
+      // `fell` forgets masking that was undone while the message waited at the fence.
+      val await: State = new State {
         whenIsActive {
           fell := False
           when(io.fenced.valid) {
@@ -149,7 +155,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
         }
       }
       val read: State = new State {
-        whenIsActive { // `table.read` is the field before.
+        // `table.read` shows the field before `table.field`: the memory takes a cycle.
+        whenIsActive {
           table.field := table.field + 1
           switch(table.field) {
             is(1)(address(31 downto 0)  := table.read(31 downto 2).asUInt @@ U"00")
@@ -188,6 +195,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
 object MsixTable {
   val VectorControl = 3 // The last dword of an entry.
 
-  /** Dword addresses: four for each vector, and as much again, where the pending bits begin. */
+  /** Bits of a dword address. The table has four dwords for each vector; the pending bits begin in
+    * the upper half of the addresses.
+    */
   def addressBits(vectors: Int): Int = log2Up(vectors) + 3
 }

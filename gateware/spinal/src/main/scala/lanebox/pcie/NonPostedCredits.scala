@@ -8,13 +8,14 @@ import spinal.core._
 
 /** Lends the hard block credits for non-posted requests: at most `limit` are lent at any time.
   *
-  * A credit is lent from the cycle of its grant until the final completion of the request that took
-  * it. With `limit` lowered returns are kept until the pool fits, raised it grants more at once; no
-  * credit is ever lost. Grants are pulses, one for each credit: the cycle after the return.
+  * A credit is lent from its grant until the final completion of the request that used it. When
+  * `limit` is lowered, returned credits are kept until no more than `limit` are lent; when it is
+  * raised, more are granted at once. No credit is lost. A grant is a pulse of one cycle for each
+  * credit, and follows a return by one cycle.
   */
 case class NonPostedCredits() extends Component {
   val io = new Bundle {
-    val limit    = in UInt (6 bits) // 1 to 32; 0 counts as 1, more as 32.
+    val limit    = in UInt (6 bits) // 1 to 32; 0 counts as 1, more than 32 as 32.
     val returned = in Bool ()
     val grant    = out Bool ()
     val lent     = out UInt (6 bits)
@@ -29,7 +30,7 @@ case class NonPostedCredits() extends Component {
   val grant = RegInit(False)
   val below = lent < limit
   val exact = lent === limit
-  // `returned` comes late: each way out is known before it.
+  // `returned` comes late in the cycle, so both results are ready before it.
   grant                                      := below || (io.returned && exact)
   when(below && !io.returned)(lent           := lent + 1)
   when(!below && !exact && io.returned)(lent := lent - 1)

@@ -7,10 +7,10 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A FIFO that gives a packet only when it holds the whole of it: then `valid` never falls inside.
+/** A FIFO that gives a packet only when it holds all of it, so `valid` never falls inside a packet.
   *
-  * Takes and gives a beat in every cycle. `depth` beats must hold the largest packet; a larger one
-  * would wait for ever, so whoever fills it checks that.
+  * Takes and gives a beat in every cycle. `depth` beats must hold the largest packet: a larger one
+  * would wait for ever. The module that fills the FIFO must check that.
   */
 case class PacketFifo[T <: Data](payload: HardType[T], depth: Int) extends Component {
   require(isPow2(depth), s"a packet FIFO of $depth beats: the depth must be a power of two")
@@ -22,7 +22,7 @@ case class PacketFifo[T <: Data](payload: HardType[T], depth: Int) extends Compo
 
   val beats   = StreamFifo(Fragment(payload()), depth)
   val packets = Reg(UInt(log2Up(depth + 1) bits)) init 0
-  val whole   = RegInit(False) // packets =/= 0, without its adder in the path of valid
+  val whole   = RegInit(False) // `packets =/= 0`, without the adder in the path of `valid`.
 
   beats.io.push << io.push
   io.pop << beats.io.pop.continueWhen(whole)

@@ -9,12 +9,12 @@ import spinal.lib._
 
 /** Beats of RC that wait for the unpacker: room for all that outstanding reads may bring.
   *
-  * Few beats wait as a rule, and these stand in a short queue of LUTRAM. When that is full, beats
-  * go to a long queue of UltraRAM, until it is empty again. Completion space is given back only
-  * when the unpacker has taken a completion's first beat. So no more than `Most` beats and the rest
-  * of one completion can wait, however the host splits its answers and however many steps the
-  * unpacker needs for them. Completions that no read waits for come on top of that; the long queue
-  * has room for some hundreds of beats more.
+  * As a rule few beats wait, in a short queue of LUTRAM. When that queue is full, beats go to a
+  * long queue of UltraRAM until the long queue is empty again. Completion space is given back only
+  * when the unpacker has taken a completion's first beat. So at most `Most` beats and the rest of
+  * one completion can wait, however the host splits its answers and however many steps the unpacker
+  * needs. Completions that no read waits for come on top of that; the long queue has room for some
+  * hundreds of beats more.
   */
 case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   import RcBacklog._
@@ -29,8 +29,8 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
 
   // Beats keep their order: while one is in the long queue, all others go there as well.
   val back   = far.io.pop.m2sPipe()
-  val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // In the long queue and behind it.
-  val behind = RegInit(False)                         // This is not zero.
+  val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // In the long queue and in `back`.
+  val behind = RegInit(False)                         // `count` is not zero.
   count := count + far.io.push.fire.asUInt - back.fire.asUInt
   when(back.fire && count === 1) { behind := False }
   when(far.io.push.fire) { behind := True }
@@ -47,8 +47,9 @@ object RcBacklog {
   val Near = 32
   val Far  = 2048
 
-  /** A completion with n data credits has at most 4n dwords and three in front of them. Its last
-    * beat may hold one dword alone.
+  /** Most beats that completions of outstanding reads may fill. A completion of n data credits has
+    * at most 4n dwords of payload and 3 of descriptor, and up to 7 lanes of its last beat may be
+    * empty.
     */
   val Most = (4 * CompletionCredits.Data + 10 * CompletionCredits.Headers) / HardBlock.Dwords
 

@@ -7,34 +7,36 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A read on its way into the table. */
+/** A read to be entered into ReadTable. */
 case class ReadIssue(p: ReturnParam) extends Bundle {
   val tag   = UInt(p.tagWidth bits)
   val entry = ReadEntry(p)
 }
 
-/** What is delivered when a read has ended, behind the reads that its client made before.
+/** What is delivered when a read has ended, after the earlier reads of its client.
   *
-  * A beat that a request shares between two reads is the later one's.
+  * A beat that two reads of one request share belongs to the later read.
   */
 case class AwaitedRead() extends Bundle {
   val beats         = UInt(5 bits)  // 0 to 17.
-  val lastDword     = UInt(3 bits)  // Of the last beat, when the request ends with it.
-  val partial       = Bool()        // Dwords stay behind for the next read's first beat.
+  val lastDword     = UInt(3 bits)  // Lane of the last dword, if the request ends here.
+  val partial       = Bool()        // The last dwords leave with the next read's first beat.
   val lastOfRequest = Bool()
   val dwords        = UInt(11 bits) // Of the client's whole request.
   val context       = Bits(16 bits)
 }
 
-/** How far a client has claimed. */
+/** The end of what a client has claimed of its ring. */
 case class RingEnd(p: ReturnParam) extends Bundle {
-  val dword = UInt(p.dwordWidth bits)     // The next read lands here.
-  val order = UInt(p.orderWidth + 1 bits) // Its number; the upper bit turns with each round.
+  val dword = UInt(p.dwordWidth bits) // Where the client's next read lands.
+  // The next read's number; the upper bit toggles each round.
+  val order = UInt(p.orderWidth + 1 bits)
 }
 
-/** Reserves tag, ring and completion space for a read at a time, and says where it lands.
+/** Reserves tag, ring space and completion space, one read at a time, and says where the read
+  * lands.
   *
-  * Reads of one request land behind each other, requests on beats of their own.
+  * Reads of one request land directly behind each other. Every request starts on a new beat.
   */
 case class ReadClaims(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -50,8 +52,8 @@ case class ReadClaims(p: ReturnParam) extends Component {
     val fits    = in Bool ()
 
     val issue   = master(Flow(ReadIssue(p)))
-    val awaited = master(Flow(AwaitedRead()))   // With issue,
-    val client  = out UInt (p.clientWidth bits) // and of this client.
+    val awaited = master(Flow(AwaitedRead()))   // Valid with `issue`.
+    val client  = out UInt (p.clientWidth bits) // The client of `issue` and of `awaited`.
     val ends    = out Vec (RingEnd(p), p.clients)
   }
 
@@ -77,7 +79,7 @@ case class ReadClaims(p: ReturnParam) extends Component {
 
   val start = RingEnd(p)
   val stop  = start.dword + claim.dwords
-  val up    = (stop(2 downto 0) =/= 0).asUInt // Beats to the end of the one that is begun.
+  val up    = (stop(2 downto 0) =/= 0).asUInt // 1 if the last beat is not full.
   for ((end, client) <- io.ends.zipWithIndex) {
     val next = Reg(RingEnd(p))
     next.dword init 0
@@ -108,8 +110,9 @@ case class ReadClaims(p: ReturnParam) extends Component {
   io.issue.payload   := RegNext(issue)
 
   val awaited = AwaitedRead()
-  val begun   = start.dword(2 downto 0).resize(9 bits) + claim.dwords // From the first beat on.
-  val ends    = begun + (claim.lastOfRequest ? U(7) | U(0))
+  // Dwords counted from the beginning of the read's first beat.
+  val begun = start.dword(2 downto 0).resize(9 bits) + claim.dwords
+  val ends  = begun + (claim.lastOfRequest ? U(7) | U(0))
   awaited.beats         := (ends >> 3).resized
   awaited.lastDword     := (stop - 1).resized
   awaited.partial       := begun(2 downto 0) =/= 0 && !claim.lastOfRequest

@@ -7,10 +7,11 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** The clock of the reads: eight ticks to a timeout, and a walk over all tags without end.
+/** The time of reads: eight ticks make a timeout. Also asks for a probe of every tag in turn,
+  * without end.
   *
-  * Without a timeout (0) time stands still. The walk goes on, so that reads which timed out before
-  * are found when time goes on.
+  * With a timeout of 0 no tick comes. Probes go on, so that reads which timed out before are still
+  * found.
   */
 case class ReadClock(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -22,7 +23,7 @@ case class ReadClock(p: ReturnParam) extends Component {
   val cycles = Reg(UInt(29 bits)) init 0
   val over   = RegInit(False)
   val tick   = Reg(UInt(7 bits)) init 0
-  // Compared a cycle late: two cycles of the next period are over when this one is found to be.
+  // The comparison is registered: when `over` is set, two cycles of the next period have passed.
   over   := cycles >= period && period =/= 0 && !over
   cycles := over ? U(2) | cycles + 1
   when(over) { tick := tick + 1 }

@@ -7,26 +7,26 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Delivers reads: to each client in its order, and a beat per cycle to all of them together.
+/** Delivers reads: to each client in its order, one beat per cycle for all clients together.
   *
-  * Clients that can take data share the memory by turns, beat by beat. Beats are read for a client
-  * only when its FIFO has room for them, so that one that does not take its data holds up nobody.
+  * Clients that can take data share the memory in turn, beat by beat. A beat is read for a client
+  * only if its FIFO has room, so a client that does not take its data holds up no other.
   */
 case class ReadDelivery(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val clear     = slave(Flow(UInt(p.orderWidth bits))) // After reset.
+    val clear     = slave(Flow(UInt(p.orderWidth bits))) // After reset: no read has ended.
     val awaited   = slave(Flow(AwaitedRead()))
-    val client    = in UInt (p.clientWidth bits)         // Of awaited.
+    val client    = in UInt (p.clientWidth bits)         // The client of `awaited`.
     val finished  = slave(Flow(FinishedRead(p)))
     val ends      = in Vec (RingEnd(p), p.clients)
     val room      = out Vec (Bool(), p.clients)
     val read      = master(Flow(LandingRead(p)))
-    val data      = in Bits (HardBlock.DataWidth bits)   // Two cycles behind read.
+    val data      = in Bits (HardBlock.DataWidth bits)   // Two cycles after `read`.
     val returns   = Vec(master(Stream(Fragment(ReadData()))), p.clients)
     val delivered = out Vec (Bool(), p.clients)
     val idle      = out Bool ()
   }
-  val Depth = 32 // Of a client's FIFO: what the smallest memory for one holds.
+  val Depth = 32 // Beats of a client's FIFO: the smallest LUTRAM has as many rows.
 
   val readers = for (client <- 0 until p.clients) yield {
     val reader = RingReader(p)
@@ -42,7 +42,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   for (client <- 0 until p.clients)
     arbiter.io.inputs(client) << readers(client).io.beat.continueWhen(mayRead(client))
 
-  /** Cycle 1: what is read. */
+  /** Cycle 1: the beat that is read. */
   val fetch = new Area {
     val beat   = arbiter.io.output.toFlow.stage()
     val client = RegNext(arbiter.io.chosen)
@@ -73,7 +73,8 @@ case class ReadDelivery(p: ReturnParam) extends Component {
       io.returns(client) << pop
       io.delivered(client) := RegNext(pop.fire && pop.last) init False
 
-      val promised = Reg(UInt(log2Up(Depth + 1) bits)) init 0 // In the FIFO or on their way there.
+      // Beats in the FIFO or on their way to it.
+      val promised = Reg(UInt(log2Up(Depth + 1) bits)) init 0
       promised        := promised + arbiter.io.inputs(client).fire.asUInt - fifo.io.pop.fire.asUInt
       mayRead(client) := !promised.msb
       val idle = promised === 0 && !pop.valid

@@ -7,28 +7,28 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A read that is over. */
+/** A read that has ended. */
 case class FinishedRead(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val order  = UInt(p.orderWidth + 1 bits)
   val error  = ReadError()
 }
 
-/** Says which reads have ended, and how: a read's first error is its error.
+/** Says which reads have ended, and how. A read's first error is the one reported.
   *
-  * A completion may be found short at its last beat, when others of its read are still to come:
-  * such an error waits in a table, by tag.
+  * An error may be found in a completion while more of its read is still to come. Such an error is
+  * kept in a table, by tag, until the read ends.
   */
 case class ReadEnds(p: ReturnParam) extends Component {
   val io = new Bundle {
     val clear    = slave(Flow(FreeTag(p)))
     val end      = slave(Flow(CompletionEnd(p)))
     val free     = master(Flow(FreeTag(p)))
-    val suspect  = out Bool () // With free: its read timed out.
+    val suspect  = out Bool () // With `free`: the tag's read timed out.
     val finished = master(Flow(FinishedRead(p)))
   }
 
-  /** The error so far of the read that has the tag. */
+  /** The first error of the read that has the tag. */
   case class Failure() extends Bundle {
     val generation = Bool()
     val error      = ReadError()

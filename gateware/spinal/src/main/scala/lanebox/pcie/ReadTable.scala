@@ -7,28 +7,30 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** What a read's completions are checked against and where they land; written once per read. */
+/** What a read's completions are checked against, and where they land. Written once for each read.
+  */
 case class ReadEntry(p: ReturnParam) extends Bundle {
-  val generation = Bool()                      // Turns with every read under the tag.
+  val generation = Bool()                      // Toggles with every read under the tag.
   val client     = UInt(p.clientWidth bits)
-  val order      = UInt(p.orderWidth + 1 bits) // Its number among the client's reads.
-  val landingEnd = UInt(p.dwordWidth bits)     // Dword in the ring behind the read's last.
-  val addressEnd = UInt(8 bits)                // Address behind the read's last dword, in dwords.
+  val order      = UInt(p.orderWidth + 1 bits) // The read's number among those of its client.
+  // Ring position behind the read's last dword, in dwords.
+  val landingEnd = UInt(p.dwordWidth bits)
+  val addressEnd = UInt(8 bits) // Address behind the read's last dword, in dwords.
   val dwords     = UInt(8 bits)
-  val skip       = UInt(2 bits)                // Bytes not asked for in the first dword
-  val trail      = UInt(2 bits)                // and in the last.
+  val skip       = UInt(2 bits) // Bytes of the first dword that are not asked for.
+  val trail      = UInt(2 bits) // Bytes of the last dword that are not asked for.
   val rcb128     = Bool()
-  val stamp      = UInt(7 bits)                // When it was issued, in ticks.
+  val stamp      = UInt(7 bits) // When it was issued, in ticks.
 }
 
-/** How far a read is; written by completions and by the clock alone. */
+/** How far a read has come. Only completions and the clock write it. */
 case class ReadProgress() extends Bundle {
-  val generation = Bool()       // Of the read that this is about: an older one's says nothing.
-  val waiting    = Bool()       // Completions are to come.
-  val overdue    = Bool()       // They were, and are dropped now.
-  val begun      = Bool()       // Some of the data is here.
-  val broken     = Bool()       // A completion was wrong, so that those behind it may not fit.
-  val left       = UInt(8 bits) // Dwords to come.
+  val generation = Bool()       // If not the entry's, this is an earlier read's: void.
+  val waiting    = Bool()       // The read waits for completions.
+  val overdue    = Bool()       // The read timed out: its completions are dropped.
+  val begun      = Bool()       // Some of the data has landed.
+  val broken     = Bool()       // A completion was wrong, so later ones may not fit.
+  val left       = UInt(8 bits) // Dwords that have not landed yet.
 }
 
 /** Where a completion's first dword lands. */
@@ -37,46 +39,48 @@ case class Landing(p: ReturnParam) extends Bundle {
   val dword  = UInt(p.dwordWidth bits) // In the client's ring.
 }
 
-/** What the table makes of a visit, one cycle behind `landing`. */
+/** The table's decision on a visit, one cycle after `landing`. */
 case class Verdict(p: ReturnParam) extends Bundle {
   val probe      = Bool()
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
   val client     = UInt(p.clientWidth bits)
   val order      = UInt(p.orderWidth + 1 bits)
-  val lands      = Bool()                  // The payload is what the read waits for.
-  val dwords     = UInt(8 bits)            // Of the payload, when it lands.
+  val lands      = Bool()                  // The payload is what the read waits for: write it.
+  val dwords     = UInt(8 bits)            // Dwords of the payload, if it lands.
   val dword      = UInt(p.dwordWidth bits) // In the client's ring.
-  val waited     = Bool()                  // The read was outstanding.
+  val waited     = Bool()                  // The read waited for a completion until now.
   val error      = ReadError()
-  val finish     = Bool()                  // Nothing more comes for the read.
-  val free       = Bool()                  // Nor under its tag.
-  val suspect    = Bool()                  // With free: the read timed out.
-  val unexpected, late, duplicate = Bool() // Of completions without a read that waits.
+  val finish     = Bool()                  // The read has ended.
+  val free       = Bool()                  // The tag is free again.
+  val suspect    = Bool()                  // With `free`: the tag's read timed out.
+  // For the counters: kinds of completions that no read waits for.
+  val unexpected, late, duplicate = Bool()
 }
 
-/** Completion space that comes back: pieces up to `to`, or all that is left. */
+/** Completion space that comes back: from `from` up to `to`, or, with `all`, up to `end`. */
 case class SpaceReturn() extends Bundle {
   val all      = Bool()
   val from, to = UInt(8 bits) // Dword addresses.
-  val end      = UInt(8 bits)
-  val rcb128   = Bool()
+  // Dword address behind the read.
+  val end    = UInt(8 bits)
+  val rcb128 = Bool()
 }
 
-/** The outstanding reads by tag: checks completions and keeps their time.
+/** The outstanding reads by tag. Checks completions against them and finds timeouts.
   *
-  * A claim writes an entry, visits read and write the progress; each memory has one writer. Visits
-  * take three cycles, and those to the same tag must not follow each other directly.
+  * A claim writes an entry; visits read and write the progress. So each memory has one writer. A
+  * visit takes three cycles. Two visits to the same tag must not follow each other directly.
   */
 case class ReadTable(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val clear   = in Bool ()                  // Makes the tag of `issue` one of no read.
+    val clear   = in Bool ()                  // After reset: marks the tag of `issue` as unused.
     val issue   = slave(Flow(ReadIssue(p)))
     val tick    = in UInt (7 bits)
     val visit   = slave(Flow(TagVisit()))
-    val landing = master(Flow(Landing(p)))    // Two cycles after the visit,
-    val verdict = master(Flow(Verdict(p)))    // three,
-    val space   = master(Flow(SpaceReturn())) // three.
+    val landing = master(Flow(Landing(p)))    // Two cycles after the visit.
+    val verdict = master(Flow(Verdict(p)))    // Three cycles after the visit.
+    val space   = master(Flow(SpaceReturn())) // Three cycles after the visit.
   }
   val entries  = Mem(ReadEntry(p), p.tags)
   val progress = Mem(ReadProgress(), p.tags)
@@ -85,7 +89,9 @@ case class ReadTable(p: ReturnParam) extends Component {
   val decided = Flow(ReadProgress())
   val decides = UInt(p.tagWidth bits)
 
-  /** Cycle 1: the tag's words, unless the visit before the last is about to change them. */
+  /** Cycle 1: reads the tag's words. `changes`: an earlier visit to the tag is decided in this
+    * cycle, so the progress read here is out of date.
+    */
   val lookup = new Area {
     val tag     = io.visit.header.tag.resize(p.tagWidth bits)
     val known   = if (p.tagWidth == 8) True else !io.visit.header.tag.drop(p.tagWidth).orR
@@ -94,7 +100,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val changes = decided.valid && decides === tag
   }
 
-  /** Cycle 2: where the read stands. */
+  /** Cycle 2: the state of the read that has the tag. */
   val prepare = new Area {
     val valid   = RegNext(io.visit.valid) init False
     val visit   = RegNext(io.visit.payload)
@@ -115,7 +121,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val skip    = begun ? U(0, 2 bits) | entry.skip
     val age     = io.tick - entry.stamp
 
-    val rest    = left.resize(12 bits) - header.dwords // Below zero: too many came.
+    val rest    = left.resize(12 bits) - header.dwords // Negative if too many dwords came.
     val bytes   = header.byteCount +^ (skip +^ entry.trail)
     val from    = entry.addressEnd - left
     val landing = entry.landingEnd - left
@@ -156,14 +162,14 @@ case class ReadTable(p: ReturnParam) extends Component {
       bytes === (left @@ U(0, 2 bits)).resized && header.address === (from.resize(5 bits) @@ skip)
     val fits = !rest.msb && !empty && whole === header.done && place
 
-    // An earlier read's answer. The block names such a one itself, and says `done` if the read that
-    // has the tag now has ended with it. A completion that the block found nothing wrong with says
-    // `done` of its own read.
+    // `stray`: the answer to an earlier read under this tag. The block reports it as a misfit; it
+    // sets `done` only if the read that has the tag now has ended with it. If the block found
+    // nothing wrong, `done` is about the earlier read.
     val stray     = misfit && !header.done || data && !place && !broken
     val completes = !visit.probe && !foreign
     val answers   = completes && waiting && !stray
     val ends      = header.done || reports
-    val lands = answers && fits && !reports && // An error by name may still have its data.
+    val lands = answers && fits && !reports && // A poisoned completion still has its data.
       (reason === ReadError.none || reason === ReadError.poisoned)
     val expires = visit.probe && waiting && expired
     val finish  = answers && ends || expires
@@ -226,16 +232,16 @@ case class ReadTable(p: ReturnParam) extends Component {
 
 object ReadTable {
 
-  /** The block says by name that byte count or address are not what the tag's read waits for. */
+  /** The error code says that byte count or address are not what the tag's read waits for. */
   def misfit(header: CompletionHeader): Bool =
     header.code === CompletionHeader.ByteCount || header.code === CompletionHeader.LowerAddress
 
-  /** A successful completion that the block found nothing wrong with but poison. */
+  /** A successful completion with no error code but, perhaps, poison. */
   def data(header: CompletionHeader): Bool =
     header.status === CompletionStatus.Success &&
       (header.code === CompletionHeader.Normal || header.code === CompletionHeader.Poisoned)
 
-  /** Why a completion has no data, as far as the descriptor says it by name. */
+  /** The error that the descriptor reports, if any. */
   def reason(header: CompletionHeader): ReadError.C = {
     val error = ReadError()
     error := ReadError.malformed
@@ -247,7 +253,7 @@ object ReadTable {
     when(header.poisoned && header.code === CompletionHeader.Normal) { error := ReadError.poisoned }
     when(header.status =/= CompletionStatus.Success) { error := ReadError.unsupported }
     when(header.status === CompletionStatus.Abort) { error := ReadError.aborted }
-    // Nothing but the tag is valid with these.
+    // With these two codes only the tag is valid, so they override the status.
     when(header.code === CompletionHeader.Reset) { error := ReadError.cut }
     when(header.code === CompletionHeader.Timeout) { error := ReadError.timeout }
     error

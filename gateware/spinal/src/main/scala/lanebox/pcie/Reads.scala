@@ -13,7 +13,7 @@ object LargestRead {
   val Dwords = Bytes / 4
 }
 
-/** One read TLP about to be issued; taking it gives the TLP its tag.
+/** One read TLP that is about to be issued; accepting the claim gives the TLP its tag.
   *
   * A client's request is cut into TLPs at 4 KiB and at the host's largest read request. Claims come
   * in the order of the data.

@@ -7,18 +7,19 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Round robin by whole transfers: a turn ends when something was taken, not when it was offered.
+/** Round robin by transfers: a turn ends when the input's payload was taken, not when it was
+  * offered.
   *
-  * Hence an input that waits is passed over at most once by each of the others, whatever the rhythm
-  * of `ready`; more often only by the last input, which may have several turns running (`again`).
-  * What is offered may change while it is not taken: a register must follow.
+  * So each other input passes over a waiting input at most once, whatever the rhythm of `ready`.
+  * The last input is an exception: with `again` it may have several turns running. The output may
+  * change while it is offered and not taken, so a register must follow.
   */
 case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Component {
   val io = new Bundle {
     val inputs = Vec(slave(Stream(payload())), ways)
     val output = master(Stream(payload()))
-    val grant  = out Bits (ways bits) // One-hot: whose turn it is, if `output` is valid.
-    val again  = in Bool ()           // The last input, if this turn is its, has the next as well.
+    val grant  = out Bits (ways bits) // One-hot: the input whose turn it is, if `output` is valid.
+    val again  = in Bool ()           // If the last input has this turn, it has the next one, too.
   }
   val offered = B(io.inputs.map(_.valid))
   val behind  = Reg(Bits(ways bits)) init 0 // The inputs behind the last that had its turn.

@@ -7,26 +7,27 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A client's port: its requests in, in its order and cut into TLPs; its write data kept.
+/** A client's port: takes its requests in order, cuts them into TLPs and stores their write data.
   *
-  * A piece is offered when all its data is here. `freed` is the oldest row that is still needed.
+  * A piece is offered when all its data is in the store. `freed` is the oldest row that is still
+  * needed.
   */
 case class RequestClient(p: RequestParam, config: ClientConfig) extends Component {
   val io = new Bundle {
     val payloadDwords, readDwords = in UInt (8 bits)
-    val stop                      = in Bool ()  // Begin no new request.
+    val stop                      = in Bool ()  // No new request begins.
     val request                   = slave(Stream(Fragment(Request())))
     val piece                     = master(Stream(RequestPiece(p)))
     val window                    = config.writes generate (in UInt (p.positionBits bits))
     val next                      = config.writes generate (in UInt (p.rowBits bits))
     val data                      = config.writes generate (out Bits (HardBlock.DataWidth bits))
     val freed                     = config.writes generate slave(Flow(UInt(p.rowBits bits)))
-    val entered                   = out Bool () // The last beat of a request was taken,
-    val enteredWrite              = out Bool () // and the request is a write.
+    val entered                   = out Bool () // The last beat of a request was taken.
+    val enteredWrite              = out Bool () // With `entered`: the request is a write.
   }
   val pieceFifoDepth = 16
 
-  // A read is one beat: a client that only reads is never in the middle of a request.
+  // A read is one beat, so a client that only reads is never in the middle of a request.
   val entry = new Area {
     val inRequest = if (config.writes) RegInit(False) else False
     if (config.writes) when(io.request.fire)(inRequest := !io.request.last)
@@ -49,7 +50,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
     val taken = held.fire && writes
     when(taken)(row            := row + 1)
     when(io.freed.valid)(freed := io.freed.payload)
-    room                       := row - freed < p.storeBeats - 1 // A beat may come in meanwhile.
+    // One row less: `room` is a cycle late, and a beat may come in meanwhile.
+    room := row - freed < p.storeBeats - 1
 
     val lanes = RequestLanes(p)
     lanes.io.write.valid   := taken
@@ -61,8 +63,9 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   }
 
   val room = if (config.writes) store.room || !writes else True
-  // The cutter's `ready` is late, and `held.ready` goes on into the client's own logic: room as it
-  // was before the last header came.
+  // The cutter's `ready` is late in the cycle, and `held.ready` goes on into the client's own
+  // logic. So a FIFO stands between, and its room is registered: the last header may not be counted
+  // yet.
   val headers       = StreamFifo(RequestHeader(p), 4, latency = 1)
   val roomForHeader = RegNext(headers.io.availability > 1) init False
   headers.logic.ram.addAttribute("ram_style", "distributed")
@@ -81,7 +84,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   cutter.io.request << headers.io.pop
 
   val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
-  // Not the FIFO's own `ready`, which is too late: room as it was before the last piece came.
+  // The FIFO's own `ready` would be too late. This is registered: the last piece may not be counted
+  // yet.
   val roomForPiece = RegNext(pieces.io.availability > 1) init False
   pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
   pieces.io.push.payload := cutter.io.pieces.payload

@@ -7,12 +7,12 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Cuts requests into what one TLP may ask for.
+/** Cuts requests into pieces of one TLP each.
   *
-  * Writes are cut at 4 KiB and where the host's largest payload ends. Reads are cut at 4 KiB, where
-  * the host's largest read request ends. A small
-  * request, of 128 B at most and not at the end of a page, passes in every cycle, and one dword
-  * anywhere. The pieces of others come in every second cycle: their data takes longer.
+  * Writes are cut at 4 KiB and where the host's largest payload ends, reads at 4 KiB and where the
+  * host's largest read request ends. A small request passes in one cycle: one of at most 128 B that
+  * does not begin in the last 128 B of a page, or one of a single dword. Other requests give a
+  * piece in every second cycle: their data takes longer than that on RQ.
   */
 case class RequestCutter(p: RequestParam) extends Component {
   val io = new Bundle {
@@ -23,12 +23,13 @@ case class RequestCutter(p: RequestParam) extends Component {
 
   /** The part of a request that is still to be cut. */
   case class Rest() extends Bundle {
-    val header     = RequestHeader(p)          // All but `dwords` and `row` are those of the rest.
+    // As for a request: all but `dwords` and `row` are of the rest.
+    val header     = RequestHeader(p)
     val left       = UInt(11 bits)
-    val toBoundary = UInt(11 bits)             // 4 KiB: 1 to 1024 dwords.
-    val position   = UInt(p.positionBits bits) // In the store.
-    val fresh      = Bool()                    // Nothing was cut off yet.
-    val small      = Bool()                    // Surely one piece; known before it is measured.
+    val toBoundary = UInt(11 bits)             // Dwords to the next 4 KiB boundary: 1 to 1024.
+    val position   = UInt(p.positionBits bits) // First dword in the store.
+    val fresh      = Bool()                    // No piece was cut off yet.
+    val small      = Bool()                    // Surely one piece: known before `measure`.
   }
 
   val restValid, cutValid = RegInit(False)
@@ -37,7 +38,7 @@ case class RequestCutter(p: RequestParam) extends Component {
   val cutLast             = Reg(Bool())
 
   val measure = new Area {
-    def capped(dwords: UInt): UInt = // What is above 128 never decides.
+    def capped(dwords: UInt): UInt = // No limit is above 128, so larger values are shown as 128.
       dwords(10 downto 7).orR ? U(RequestParam.PieceDwords, 8 bits) | dwords(7 downto 0)
     def smaller(a: UInt, b: UInt): UInt = (a < b) ? a | b
 
@@ -46,7 +47,8 @@ case class RequestCutter(p: RequestParam) extends Component {
     val last   = rest.left <= limit && rest.left <= rest.toBoundary
   }
 
-  // Behind what is cut last comes the next request, behind another piece its rest.
+  // After a request's last piece `rest` takes the next request, after another piece what is left of
+  // the request.
   val emitted = io.pieces.fire
   val moves   = restValid && (!cutValid || emitted)
   when(emitted)(cutValid := False)
@@ -71,7 +73,7 @@ case class RequestCutter(p: RequestParam) extends Component {
     rest.small := request.dwords === 1 ||
       (request.dwords <= RequestParam.LeastLimit && !request.address(9 downto 5).andR)
   }
-  // Nothing has come into `rest` since the piece was cut off it.
+  // `rest` still holds the request that the piece was cut from.
   when(emitted && restComes) {
     val atBoundary = cutDwords === rest.toBoundary
     val address    = rest.header.address
@@ -86,7 +88,8 @@ case class RequestCutter(p: RequestParam) extends Component {
     rest.fresh                       := False
   }
 
-  // A single dword has only first byte enables, and at the end of a request they are its last.
+  // A TLP of a single dword has only first byte enables. If it ends a longer request, they are that
+  // request's last byte enables.
   val single = cutDwords === 1
   val header = cut.header
   io.pieces.valid         := cutValid

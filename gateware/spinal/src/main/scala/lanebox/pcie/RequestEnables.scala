@@ -33,7 +33,9 @@ object RequestEnables {
     (dwords @@ U"00") - less
   }
 
-  /** Two quadword-aligned dwords may have holes, more may not; a single one has no last. */
+  /** Base specification 2.2.5: a single dword has no last enables; two dwords in one quadword may
+    * have any; in longer requests the enabled bytes must be contiguous.
+    */
   def legal(dwords: UInt, firstBe: Bits, lastBe: Bits, quadwordAligned: Bool): Bool = {
     val single = dwords === 1
     val pair   = dwords === 2 && quadwordAligned

@@ -7,11 +7,12 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Makes RQ beats of TLPs: the descriptor (PG213, "Requester Request Descriptor") and the payload
-  * behind it, without a gap inside a TLP and without one between two.
+/** Makes RQ beats of TLPs: the descriptor (PG213, "Requester Request Descriptor"), then the
+  * payload. No cycle is lost inside a TLP or between two.
   *
-  * Three steps, all held by one register when RQ does not take: the beat to be read, what was read,
-  * what is sent. A message is one beat. It can be withdrawn until it is in the pins' own registers.
+  * Three register stages stop together when RQ does not take a beat: `reading` (the store is
+  * addressed), `read` (its data is here), `sent` (the beat is complete). A message is one beat. It
+  * can be withdrawn until it is in the registers at the pins.
   */
 case class RequestFramer(p: RequestParam) extends Component {
   val writers = p.writers.size
@@ -32,7 +33,7 @@ case class RequestFramer(p: RequestParam) extends Component {
   }
   val laneBits = log2Up(HardBlock.Dwords)
 
-  /** What stands in front of a TLP, and where it ends. */
+  /** The fields of a TLP's descriptor. */
   case class Head() extends Bundle {
     val write           = Bool()
     val address         = UInt(62 bits)
@@ -43,7 +44,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val sequence        = UInt(6 bits)
   }
 
-  val go = Bool() // A register, see below.
+  val go = Bool() // A register: `sent.beats.ready`.
 
   val reading = new Area {
     val valid  = RegInit(False)
@@ -99,7 +100,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     val turned = (0 until laneBits).foldLeft(read.data) { (data, bit) =>
       read.lane(bit) ? data.rotateRight(32 << bit) | data
     }
-    // In a TLP's last beat: the descriptor takes half a beat, a whole last beat counts as none.
+    // Lanes in use in a TLP's last beat, after the four of the descriptor; 0 stands for all eight.
     val filled = head.write ? (head.dwords + RequestParam.Descriptor).resize(laneBits bits) |
       U(RequestParam.Descriptor)
     val ends = B((0 until HardBlock.Dwords).map(lane => filled === 0 || filled > lane))
@@ -119,7 +120,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     go            := beats.ready
   }
 
-  // The pins' ready goes into a register, and nothing but registers goes to the pins.
+  // The pins' `ready` goes into a register first, and the pins are driven by registers alone.
   val next = sent.beats.s2mPipe()
   val kept = p.messages match {
     case false => next

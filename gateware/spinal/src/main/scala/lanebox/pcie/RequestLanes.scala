@@ -7,10 +7,10 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** The store of a client's write data: beats go in, any eight dwords in a row come out.
+/** The store of a client's write data: beats go in, any eight consecutive dwords come out.
   *
-  * A memory for each lane, so that a TLP whose payload begins in the middle of a beat costs no
-  * cycle: every lane is read at its own row. `data` has bank b in lane b, not yet turned.
+  * Each lane has a memory and a row address of its own, so a TLP whose payload begins in the middle
+  * of a beat costs no cycle. Lane b of `data` comes from memory b; RequestFramer rotates it.
   */
 case class RequestLanes(p: RequestParam) extends Component {
   val io = new Bundle {

@@ -7,30 +7,31 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Numbers the writes and knows how many of them have left the hard block.
+/** Numbers the write TLPs and knows how many of them have left the hard block.
   *
-  * A write's number is its place modulo 32. Those of reads and messages have bit 5 set and are not
-  * waited for: posted writes never pass each other, but they may pass reads, whose numbers then
-  * come late; and a message may be taken back. A number that comes back stands for all writes
-  * before it, too, so one that is lost costs nothing. Two in one cycle may come in any order.
+  * A write's number counts the writes modulo 32. Reads and messages have bit 5 set and are not
+  * waited for: writes may pass reads on their way out, so a read's number may come back late, and a
+  * message may be taken back and never leave. Writes never pass each other. So a number that comes
+  * back stands for all writes before it, too, and a number that is lost costs nothing. Two numbers
+  * of one cycle may be in any order.
   */
 case class RequestNumbers() extends Component {
   val io = new Bundle {
     val pins     = in(SequencePins())
-    val issue    = in Bool ()        // A write takes `number`; only with `free`.
+    val issue    = in Bool ()        // A write takes `number`; only if `free` is set.
     val free     = out Bool ()
     val number   = out UInt (5 bits)
     val issued   = out UInt (6 bits) // Writes so far, modulo 64.
-    val returned = out UInt (6 bits) // At most 31 behind.
+    val returned = out UInt (6 bits) // Writes that have left, modulo 64; 31 fewer at most.
   }
-  val most = 31 // On their way: one more, and none and all would look the same.
+  val most = 31 // Writes on their way: with 32, none and all would look the same.
 
   val issued, returned = Reg(UInt(6 bits)) init 0
   when(io.issue)(issued := issued + 1)
 
   /** How many writes had left with the last one of the cycle, modulo 32. */
   val latest = new Area {
-    val pins   = RegNext(io.pins) // They come from far away.
+    val pins   = RegNext(io.pins) // Registered: the pins are far away.
     val counts = Vec(pins.numbers.map(_.payload(4 downto 0) + 1))
     val writes = Vec(pins.numbers.map(pin => pin.valid && !pin.payload.msb))
     val second = writes(1) && !(writes(0) && (counts(1) - counts(0)).msb)
@@ -44,7 +45,7 @@ case class RequestNumbers() extends Component {
     returned := (returned.msb ^ (latest.count < returned(4 downto 0))).asUInt @@ latest.count
   }
 
-  // From last cycle's count: another write may have been issued since.
+  // From the count of the cycle before: one more write may have been issued since.
   val free = RegInit(True)
   free        := inside < most - 1
   io.free     := free

@@ -7,27 +7,31 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** What the fences and the counters want to know; every signal a cycle late. */
+/** What the fences and the counters need to know; every signal is a cycle late. */
 case class RequestProgress(p: RequestParam) extends Bundle {
-  val writeEntered, readEntered = Bits(p.clients.size bits) // A client handed a request over.
-  val writeIssued               = Bits(p.clients.size bits) // Its last piece goes to RQ, in order.
-  val issued, returned = UInt(6 bits) // Writes, modulo 64: to RQ; out of the hard block.
-  val waitsForClaim    = Bool()       // A read has no tag, no space or no credit yet.
-  val waitsForNumber   = Bool()       // A write must not have more writes before it.
+  val writeEntered, readEntered = Bits(p.clients.size bits) // A client handed over a whole request.
+  // The last TLP of a client's write request goes to RQ.
+  val writeIssued = Bits(p.clients.size bits)
+  // Write TLPs so far, modulo 64: issued to RQ; left the hard block.
+  val issued, returned = UInt(6 bits)
+  val waitsForClaim    = Bool() // A read has no tag, no space or no credit yet.
+  val waitsForNumber   = Bool() // No write may go: too many have not left the block.
 }
 
-/** The clients' requests on their way to RQ.
+/** Brings the clients' requests to RQ.
   *
-  * A client's reads never pass its writes, and neither pass their own kind; its writes may pass its
-  * reads, as they may on the link. A read that waits for its claim holds up nobody else's write.
-  * TLPs take turns between the writing clients, the messages and the reads. Reads, of one beat each,
-  * have further turns until they have had as many beats as the writes: so both directions get what
-  * they need of RQ, and where there is not enough for both, each gets half. Writes begin when all
-  * their data is here: `valid` on RQ never falls inside a TLP.
+  * Order: a client's writes stay in order, its reads stay in order, and its reads never pass its
+  * writes. Its writes may pass its reads, as on the link. A read that waits for its claim does not
+  * hold up another client's write.
   *
-  * With `stop` no request is begun at the ports and no TLP on RQ; `idle` says that the last one has
-  * gone. While the host has bus mastering off everything waits, but for the few reads that have
-  * their tags: they go out at once, as does what is on its way to RQ already.
+  * Turns: TLPs take turns between the writing clients, the messages and the reads. A read request
+  * is one beat on RQ. Reads may take further turns until they have had as many beats as the writes.
+  * So if there is not enough of RQ for both directions, each gets half. A write begins when all its
+  * data is stored, so `valid` on RQ never falls inside a TLP.
+  *
+  * With `stop` no request is begun at the ports and no TLP on RQ; `idle` says that the last TLP has
+  * gone. While the host has bus mastering off everything waits, except for reads that already have
+  * a tag and TLPs that are already on their way to RQ: these still go out.
   */
 case class RequestPath(p: RequestParam) extends Component {
   val io = new Bundle {
@@ -37,7 +41,7 @@ case class RequestPath(p: RequestParam) extends Component {
     val clients  = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
     val claim    = master(Stream(ReadClaim(p.readers.size)))
     val tag      = in UInt (8 bits)                // With claim.fire.
-    val room     = in Vec (Bool(), p.readers.size) // Its ring has room: see RingReader.
+    val room     = in Vec (Bool(), p.readers.size) // The client's ring has room: see RingReader.
     val message  = p.messages generate slave(MessagePort())
     val rq       = master(HardBlock.Rq())
     val sequence = in(SequencePins())
@@ -93,7 +97,9 @@ case class RequestPath(p: RequestParam) extends Component {
   }
   arbiter.io.inputs.last << reads.io.issue
 
-  /** Beats that writes have had more than reads, as far as reads may make up for them. */
+  /** How many more beats writes have had than reads, up to about `most`. Reads may catch up by that
+    * much.
+    */
   val lead = new Area {
     val most  = RequestPath.MostLead
     val beats = Reg(UInt(log2Up(2 * most) bits)) init 0
@@ -130,13 +136,13 @@ case class RequestPath(p: RequestParam) extends Component {
     input.dwords        := 1
     input.firstBe       := B"1111"
     input.lastBe        := B"0000"
-    input.attributes    := 0 // In order behind the data.
+    input.attributes    := 0 // No relaxed ordering: a message stays behind its data.
     input.lastOfRequest := True
     input.moreBeats     := 0
     input.window        := U(0, p.positionBits bits) - RequestParam.Descriptor
     input.tag           := 0
 
-    // Read a cycle after it was issued: the payload stays.
+    // The framer reads the data a cycle after the issue; the offer keeps its payload until then.
     framer.io.data.last := offer.data.resized
     framer.io.withdraw  := io.message.withdraw
     io.message.shown    := framer.io.shown
@@ -164,6 +170,6 @@ case class RequestPath(p: RequestParam) extends Component {
 
 object RequestPath {
 
-  /** A write waits for about this many beats of reads at most: those of a write of 512 B. */
+  /** A write waits for about this many beats of reads at most: as many as a write of 512 B has. */
   val MostLead = 1 + RequestParam.MaxPayload / 32
 }

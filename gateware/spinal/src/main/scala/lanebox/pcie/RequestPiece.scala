@@ -7,7 +7,7 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A request as the cutter takes it: where its data is, instead of the data. */
+/** A request as the cutter takes it: `row` says where its data begins in the store. */
 case class RequestHeader(p: RequestParam) extends Bundle {
   val write           = Bool()
   val address         = UInt(62 bits) // In dwords.
@@ -18,7 +18,7 @@ case class RequestHeader(p: RequestParam) extends Bundle {
   val row             = UInt(p.rowBits bits)
 }
 
-/** What one TLP takes of a request. */
+/** The part of a request that goes into one TLP. */
 case class RequestPiece(p: RequestParam) extends Bundle {
   val write           = Bool()
   val address         = UInt(62 bits) // In dwords.
@@ -27,17 +27,17 @@ case class RequestPiece(p: RequestParam) extends Bundle {
   val attributes      = Bits(3 bits)
   val lastOfRequest   = Bool()
 
-  // Writes only.
+  // For writes only.
   val moreBeats = UInt(5 bits)              // Of the TLP, after the first.
-  val window    = UInt(p.positionBits bits) // Store position of what fills the TLP's first beat.
+  val window    = UInt(p.positionBits bits) // First dword of the TLP's first beat in the store.
   val lastRow   = UInt(p.rowBits bits)
 
-  // Reads only.
+  // For reads only.
   val context       = Bits(16 bits)
   val requestDwords = UInt(11 bits)
 }
 
-/** A TLP that has all it needs. */
+/** A TLP that may go to RQ: its data is stored, or its tag and space are reserved. */
 case class RequestIssue(p: RequestParam) extends Bundle {
   val write           = Bool()
   val address         = UInt(62 bits)

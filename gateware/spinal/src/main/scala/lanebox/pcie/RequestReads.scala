@@ -7,11 +7,12 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Reads wait here, one at a time, for what their completions need: `claim` reserves it.
+/** Chooses among the clients' reads and holds one at a time until `claim` has reserved what its
+  * completions need.
   *
   * With `enable` low nothing is claimed, and a claim that was offered is withdrawn. A read that has
-  * its tag is issued all the same: its time runs, and what waits here for longer would go out under
-  * a tag that another read may have by then.
+  * its tag is issued even then: its timeout already runs, and if it waited it might go out when the
+  * tag already belongs to another read.
   */
 case class RequestReads(p: RequestParam) extends Component {
   val clients = p.readers.size
@@ -20,12 +21,12 @@ case class RequestReads(p: RequestParam) extends Component {
     val pieces = Vec(slave(Stream(RequestPiece(p))), clients)
     val claim  = master(Stream(ReadClaim(clients)))
     val tag    = in UInt (8 bits)         // With claim.fire.
-    val room   = in Vec (Bool(), clients) // Its ring has room: see RingReader.
+    val room   = in Vec (Bool(), clients) // The client's ring has room: see RingReader.
     val issue  = master(Stream(RequestIssue(p)))
     val idle   = out Bool ()
   }
 
-  /** A piece and whose it is. */
+  /** A piece and its client. */
   case class Wanted() extends Bundle {
     val client = UInt(log2Up(clients) bits)
     val piece  = RequestPiece(p)
@@ -54,7 +55,8 @@ case class RequestReads(p: RequestParam) extends Component {
   io.claim.lastOfRequest := piece.lastOfRequest
   waiting.ready          := io.claim.fire
 
-  // Both ways registered: neither the claim's `ready` nor the arbiter's turn is early.
+  // Registered in both directions: the claim's `ready` and the arbiter's turn both come late in the
+  // cycle.
   claimed.valid := io.claim.fire
   claimed.payload.of(piece)
   claimed.moreBeats := 0

@@ -7,18 +7,18 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A request behind the parser, with the one port that it is for. */
+/** A request behind the parser; `port` is one-hot. */
 case class RoutedRequest(ports: Int) extends Bundle {
   val port    = Bits(ports bits)
   val request = TargetRequest()
 }
 
-/** Holds requests until they are known to be whole, and hands them to their ports in order.
+/** Holds requests until all of a request is here, and hands them to their ports in order.
   *
-  * A request of one beat (`single`) is shown in the same cycle if nothing stands before it, and
-  * stays in here if its port does not take it: so what is offered stays offered. Of a longer one
-  * every beat (`part`) stays, and with `last` all of them are committed, or forgotten if it is
-  * `cut`. Neither may come without `room`.
+  * A request of one beat (`single`) is shown in the same cycle if nothing stands before it. If its
+  * port does not take it, it is stored, so what is offered stays offered. All beats of a longer
+  * request (`part`) are stored. With `last` they are committed, or dropped if `cut` is set.
+  * `single` and `part` may only come with `room`.
   */
 case class RequestStore(ports: Int, depth: Int) extends Component {
   require(isPow2(depth), s"a request store of $depth beats: the depth must be a power of two")
@@ -30,22 +30,23 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
     val part    = in Bool ()
     val last    = in Bool ()  // With part.
     val cut     = in Bool ()  // With part and last.
-    val entered = out Bool () // A request, whole.
+    val entered = out Bool () // A whole request was stored or shown.
     val pops    = Vec(master(Stream(Fragment(TargetRequest()))), ports)
   }
 
-  val pointerBits = log2Up(depth) + 1 // One more than an address: full differs from empty.
+  // One more bit than an address, so that full differs from empty.
+  val pointerBits = log2Up(depth) + 1
   val memory      = Mem(Fragment(RoutedRequest(ports)), depth)
   memory.addAttribute("ram_style", "distributed")
   val written, committed, read = Reg(UInt(pointerBits bits)) init 0
-  val available                = RegInit(False) // In the memory stands one that is committed.
+  val available                = RegInit(False) // A committed request is in the memory.
 
   // Out -------------------------------------------------------------------------------------------
   val stored = memory.readAsync(read.resized)
   val direct = Fragment(RoutedRequest(ports))
   direct.fragment := io.beat
   direct.last     := True
-  // A request of one beat has at most four dwords: beyond them anything may stand.
+  // A request of one beat has at most four dwords of payload: the upper lanes do not matter.
   direct.request.data(255 downto 128).allowOverride() := stored.request.data(255 downto 128)
   val shown = available ? stored | direct
   val valid = available || io.single
@@ -54,7 +55,8 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
     io.pops(port).last     := shown.last
     io.pops(port).fragment := shown.request
   }
-  // `taken` comes late, behind the ports' decoders: what it would mean is known before it.
+  // `taken` comes late in the cycle, through the ports' decoders. So what follows from it is
+  // computed before.
   val taken    = (shown.port & B(io.pops.map(_.ready))).orR
   val readNext = read + 1
   when(available && taken)(read := readNext)
@@ -75,7 +77,8 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   val more = committed =/= readNext || io.single
   available := whole || available && more || valid && !taken
 
-  // As if nothing left: a cycle late at worst, and half of the store is spare.
+  // Beats that leave in this cycle still count: `room` is a cycle late at worst, and the store has
+  // twice the size of a write.
   val fill = written - read
   val room = RegInit(False)
   room    := fill < depth - 1

@@ -7,7 +7,7 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** The shape of the requester side: `clients` as in RequestParam; no MSI-X with no vectors. */
+/** The shape of the requester side: `clients` as in RequestParam. `msixVectors` 0: no MSI-X. */
 case class RequesterParam(
     clients: Seq[ClientConfig],
     msixVectors: Int = 0,
@@ -45,15 +45,17 @@ object RequesterParam {
 /** What has passed RQ since reset or `clear`; counters wrap. */
 case class RequesterCounters() extends Bundle {
   val writes, reads = UInt(32 bits) // TLPs.
-  val beats, stalls = UInt(32 bits) // Cycles in which RQ took a beat, or did not.
+  val beats, stalls = UInt(32 bits) // Cycles in which RQ took a beat; in which it did not.
   val claimWaits    = UInt(32 bits) // Cycles in which a read waited for tag, space or credit.
-  val numberWaits   = UInt(32 bits) // Cycles in which too many writes had not left the block.
+  // Cycles in which writes waited: too many had not left the block.
+  val numberWaits = UInt(32 bits)
 }
 
-/** The card's requests to the host and their answers: RQ and RC with what belongs to them.
+/** The card's requests to the host and the answers: RQ and RC with all that belongs to them.
   *
-  * An interrupt comes out of `fenced` when all that the clients handed over before it has left the
-  * hard block or has reached them: for messages that go beside RQ. Those of MSI-X go out on RQ.
+  * `interrupt` to `fenced` is for messages that do not go through RQ (MSI). One comes out when all
+  * earlier writes of the clients have left the hard block and all earlier reads have been
+  * delivered. Messages of MSI-X are sent on RQ in here.
   */
 case class RequesterTop(p: RequesterParam) extends Component {
   setDefinitionName("Requester")
@@ -68,7 +70,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
 
     val maxPayload, maxReadRequest = in UInt (3 bits)
     val rcb128, busMaster          = in Bool ()
-    val timeoutCycles              = in UInt (32 bits) // Of reads; see ReturnPath.
+    val timeoutCycles              = in UInt (32 bits) // Timeout of reads; see ReturnPath.
 
     val clients   = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
     val returns   = Vec(master(Stream(Fragment(ReadData()))), readers.size)
@@ -76,15 +78,17 @@ case class RequesterTop(p: RequesterParam) extends Component {
     val fenced    = master(Stream(Bits(8 bits)))
 
     val msixEnable, msixMask = msix generate (in Bool ())
-    val msixIrqs             = msix generate (in Bits (p.msixVectors bits)) // Pulses.
-    val msixBusy             = msix generate (out Bool ())
-    val msixSent             = msix generate (out Bool ())                  // A cycle late.
+    // One pulse for each interrupt.
+    val msixIrqs = msix generate (in Bits (p.msixVectors bits))
+    val msixBusy = msix generate (out Bool ())
+    // A message was sent, a cycle late.
+    val msixSent      = msix generate (out Bool ())
     val msixRegisters = msix generate slave(RegisterPort(MsixTable.addressBits(p.msixVectors)))
 
     val stop         = in Bool ()  // See RequestPath.
-    val idle         = out Bool () // Nothing half sent, and no read without its answer.
+    val idle         = out Bool () // No TLP is half sent, and no read is outstanding.
     val extendedTags = out Bool ()
-    val clear        = in Bool ()  // All counters.
+    val clear        = in Bool ()  // Clears all counters.
     val counters     = out(RequesterCounters())
     val statistics   = out(ReturnStatistics())
   }
@@ -133,7 +137,7 @@ case class RequesterTop(p: RequesterParam) extends Component {
     fence.io.delivered := returns.io.delivered
     fence.io.message << table.io.fence
     table.io.fenced << fence.io.passed
-    // Messages are requests: those that may not leave stay pending.
+    // Messages are memory writes. Those that may not leave stay pending.
     table.io.enable       := io.msixEnable && io.busMaster && !io.stop
     table.io.functionMask := io.msixMask
     table.io.irqs         := io.msixIrqs
@@ -166,6 +170,6 @@ case class RequesterTop(p: RequesterParam) extends Component {
 
 object RequesterTop {
 
-  /** Interrupts that may wait at a time, each for what was before it. */
+  /** Interrupts that may wait at a time, each at a fence of its own. */
   val Interrupts = 4
 }

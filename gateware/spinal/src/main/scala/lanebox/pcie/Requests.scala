@@ -7,10 +7,10 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A client's request to host memory, in whole dwords with byte enables for the outer two.
+/** A client's request to host memory: whole dwords, with byte enables for the first and the last.
   *
-  * All but `data` is held on every beat of the request. Writes bring payload dword 0 in lane 0 and
-  * as many beats as the dwords need; reads are one beat.
+  * All fields but `data` stay the same on every beat of the request. A write brings payload dword 0
+  * in lane 0, and as many beats as its dwords need. A read is one beat.
   */
 case class Request() extends Bundle {
   val write           = Bool()
@@ -22,20 +22,21 @@ case class Request() extends Bundle {
   val data            = Bits(HardBlock.DataWidth bits)
 }
 
-/** Why the data of a read is not there. */
+/** Why a read failed. */
 object ReadError extends SpinalEnum(binarySequential) {
   val none        = newElement()
-  val unsupported = newElement() // Unsupported Request, or any other status that is not known.
+  val unsupported = newElement() // Unsupported Request, or an unknown status.
   val aborted     = newElement() // Completer Abort.
   val poisoned    = newElement()
-  val timeout     = newElement() // Nobody answered: our own clock, or the block's.
+  val timeout     = newElement() // No answer in time, by the card's clock or the block's.
   val malformed   = newElement() // Length, byte count or address do not fit the request.
   val cut         = newElement() // The block discontinued the completion.
 }
 
-/** The data of a read, always as many beats as were asked for: those of a failed read are zero.
+/** The data of a read: always as many beats as were asked for. Beats of a read that failed are
+  * zero.
   *
-  * All but `data` and `error` is held on every beat; `error` is that of the beats it stands at.
+  * All fields but `data` and `error` stay the same on every beat. `error` is about its own beat.
   */
 case class ReadData() extends Bundle {
   val data    = Bits(HardBlock.DataWidth bits) // Dword 0 of the request in lane 0.

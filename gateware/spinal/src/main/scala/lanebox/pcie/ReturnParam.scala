@@ -6,9 +6,9 @@ package lanebox.pcie
 
 import spinal.core._
 
-/** The shape of the return path: `clients` that read, the reads that may be outstanding, and the
-  * bytes of each client that may be outstanding or wait for delivery. `completionPool`: see
-  * CompletionCredits.
+/** The shape of the return path. `clients`: clients that read. `readTags`: reads that may be
+  * outstanding. `ringBytes`: bytes of each client that may be outstanding or wait for delivery.
+  * `completionPool`: see CompletionCredits.
   *
   * Each client has a ring of its own in the landing memory. A client that does not take its data
   * fills its own ring and no other.
@@ -27,7 +27,7 @@ case class ReturnParam(
   /** Reads of a client whose data has not been delivered, at most. */
   val reads = 512
 
-  /** Claims that may be under way between a look at `room` and the claim itself. */
+  /** Claims that may be on their way when `room` falls. */
   val ahead = 4
 
   require(clients >= 1, s"$clients clients: a return path needs one that reads")
@@ -47,11 +47,14 @@ case class ReturnParam(
   def dwordWidth: Int  = rowWidth + log2Up(HardBlock.Dwords)
   def orderWidth: Int  = log2Up(reads)
 
-  /** A timeout is eight ticks; a stamp may be a tick young, so the ninth is the first to count. */
+  /** Age, in ticks, at which a read has timed out. A timeout is eight ticks. The first may come
+    * right after the issue, so it takes nine to be sure.
+    */
   val timeoutTicks = 9
 
-  /** At this age the tag of a read that timed out is free again: three timeouts are 24 ticks, and
-    * the walk over all tags needs one of them where timeouts are shortest.
+  /** Age, in ticks, at which the tag of a read that timed out becomes free: at most three timeouts
+    * after the claim, which are 24 ticks. The walk over all tags needs up to one tick of that where
+    * the timeout is shortest.
     */
   val quarantineTicks = 22
 }

@@ -7,21 +7,24 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** The completions' way: from RC to the clients that asked, each one's data in its own order.
+/** Takes completions from RC to the clients that asked: each client's data in its own order.
   *
   * `claim` reserves tag, landing space and completion space for a read before it goes out, so RC is
-  * never held up. A read ends with what the block calls its last completion, with the block's
-  * report that none will come, or after `timeoutCycles` (0: never; otherwise 4,096 or more) by our
-  * own clock and within a quarter more. The tag of a read that timed out rests until its last
-  * completion came after all, at most until three timeouts have passed since the claim; its
-  * completion space is kept as long, since that is where what comes late will lie. Such a tag is
-  * then given out after all others. The beats that a failed read has a part in are zero and carry
-  * the error.
+  * never held up.
   *
-  * What still comes later is dropped and counted as unexpected, unless its tag belongs to a read
-  * again and byte count and lower address are what that read waits for.
+  * A read ends with its last completion, as the block marks it, or with the block's report that
+  * none will come. Otherwise it times out: after `timeoutCycles` (4,096 or more; 0: never), or up
+  * to a quarter later. All beats to which a failed read contributes are zero and carry the error.
   *
-  * Whoever chooses among clients goes by `room`: a client without it has filled its ring.
+  * The tag of a read that timed out is not used until the read's last completion has come after
+  * all, or until three timeouts have passed since the claim. Its completion space is kept as long:
+  * late completions will lie there. Afterwards this tag is given out only if no other is free.
+  *
+  * A completion that comes still later is dropped and counted as unexpected. If its tag belongs to
+  * a new read by then, it is taken for that read's only if byte count and lower address fit.
+  *
+  * `room`: a client's ring has room for another read. The module that chooses among clients must
+  * not claim for a client without it.
   */
 case class ReturnPath(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -30,7 +33,7 @@ case class ReturnPath(p: ReturnParam) extends Component {
     val tag           = out UInt (8 bits)           // With claim.fire.
     val room          = out Vec (Bool(), p.clients)
     val returns       = Vec(master(Stream(Fragment(ReadData()))), p.clients)
-    val delivered     = out Vec (Bool(), p.clients) // Its last beat has been taken.
+    val delivered     = out Vec (Bool(), p.clients) // A client has taken a request's last beat.
     val rcb128        = in Bool ()
     val extendedTags  = in Bool ()
     val timeoutCycles = in UInt (32 bits)
@@ -83,8 +86,8 @@ case class ReturnPath(p: ReturnParam) extends Component {
   for ((client, data) <- io.returns.zip(delivery.io.returns)) client << data
   io.delivered := delivery.io.delivered
 
-  /** After reset the pool is filled, every tag is that of no read, and no read has ended: memories
-    * have no reset.
+  /** Memories have no reset. So after reset this fills the tag pool, marks every tag as unused, and
+    * clears the marks of reads that have ended.
     */
   val start = new Area {
     val count = Reg(UInt(p.orderWidth + 1 bits)) init 0
@@ -119,7 +122,7 @@ case class ReturnPath(p: ReturnParam) extends Component {
       delivery.io.idle
   ) init False
 
-  /** Counts, a cycle late. */
+  /** The counters, a cycle late. */
   val counts = new Area {
     def count(event: Bool): UInt = {
       val counter = Reg(UInt(32 bits)) init 0

@@ -9,8 +9,8 @@ import spinal.lib._
 
 /** Reads one client's ring out of the landing memory, in the client's order.
   *
-  * A read's first beat goes when the read has ended; a beat per cycle from there. Of a read that
-  * failed every beat carries the error and is zero, also the one that it shares with the next.
+  * A read's first beat leaves when the read has ended, then a beat in every cycle. Every beat of a
+  * read that failed carries the error and is zero, also a beat that it shares with the next read.
   */
 case class RingReader(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -23,7 +23,9 @@ case class RingReader(p: ReturnParam) extends Component {
     val idle     = out Bool ()
   }
 
-  /** Whether the read has ended, in which round of the numbers, and how. */
+  /** Says that a read has ended, and how. `round` tells it from a mark of the round of numbers
+    * before.
+    */
   case class Mark() extends Bundle {
     val round = Bool()
     val error = ReadError()
@@ -44,7 +46,7 @@ case class RingReader(p: ReturnParam) extends Component {
     val error = ReadError()
   }
   val queue = new StreamFifo(AwaitedRead(), p.reads)
-  queue.io.push << io.awaited.toStream // Never full: `room` sees to it.
+  queue.io.push << io.awaited.toStream // Never full: `room` falls before.
   val next  = queue.io.pop.m2sPipe()
   val order = Reg(UInt(p.orderWidth + 1 bits)) init 0
   val mark  = marks.readAsync(order.resize(p.orderWidth bits))
@@ -55,11 +57,12 @@ case class RingReader(p: ReturnParam) extends Component {
   when(ended.fire) { order := order + 1 }
   val current = ended.m2sPipe()
 
-  val read  = current.read
-  val row   = Reg(UInt(p.rowWidth bits)) init 0
-  val beat  = Reg(UInt(5 bits)) init 0
-  val last  = beat + 1 === read.beats
-  val none  = read.beats === 0 // It ends in the beat in which it began, and so does not end it.
+  val read = current.read
+  val row  = Reg(UInt(p.rowWidth bits)) init 0
+  val beat = Reg(UInt(5 bits)) init 0
+  val last = beat + 1 === read.beats
+  // The read fills only a part of its first beat. A later read of the request ends that beat.
+  val none  = read.beats === 0
   val carry = Reg(ReadError()) init ReadError.none
   val error = (beat === 0 && carry =/= ReadError.none) ? carry | current.error
   io.beat.valid         := current.valid && !none
@@ -92,11 +95,11 @@ case class RingReader(p: ReturnParam) extends Component {
 
 object RingReader {
 
-  /** Rows that a read may begin or fill. */
+  /** Most rows that a read touches, whole or in part. */
   val MostRows = LargestRead.Dwords / HardBlock.Dwords + 2
 }
 
-/** A beat to be read and delivered. */
+/** A beat to be read from the ring and delivered. */
 case class RingBeat(p: ReturnParam) extends Bundle {
   val row           = UInt(p.rowWidth bits)
   val lastOfRequest = Bool()

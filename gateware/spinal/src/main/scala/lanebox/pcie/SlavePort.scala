@@ -7,21 +7,21 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** LitePCIe's request_layout under its own names, with the byte enables that it lacks. */
+/** LitePCIe's request_layout under its own names. The byte enables are added: LitePCIe has none. */
 case class SlaveRequest() extends Bundle {
-  val first   = Bool()                         // Always, like last.
+  val first   = Bool()                         // Always set, like last.
   val reqId   = Bits(16 bits)
   val we      = Bool()
   val adr     = UInt(32 bits)                  // In the BAR, in bytes.
   val len     = UInt(10 bits)                  // Always 1.
-  val tag     = Bits(8 bits)                   // Ours, not the host's: comes back with the answer.
+  val tag     = Bits(8 bits)                   // Chosen by SlavePort, not the host's; comes back.
   val dat     = Bits(HardBlock.DataWidth bits) // Only lane 0.
   val channel = Bits(8 bits)
   val userId  = Bits(8 bits)
   val firstBe, lastBe = Bits(4 bits)
 }
 
-/** LitePCIe's completion_layout. Of these only tag, err and lane 0 of dat are looked at. */
+/** LitePCIe's completion_layout. SlavePort uses only `tag`, `err`, `last` and lane 0 of `dat`. */
 case class SlaveCompletion() extends Bundle {
   val first   = Bool()
   val reqId   = Bits(16 bits)
@@ -36,11 +36,11 @@ case class SlaveCompletion() extends Bundle {
   val userId  = Bits(8 bits)
 }
 
-/** What a front end has made necessary, since reset; wrap. */
+/** How often a front end has failed, since reset; counters wrap. */
 case class SlavePortCounters() extends Bundle {
   val timeouts = UInt(16 bits) // Dwords that it did not take, or not answer, in time.
-  val dropped  = UInt(16 bits) // Writes not carried out, or not wholly, since it takes nothing.
-  val late     = UInt(16 bits) // Answers that nobody waited for any more.
+  val dropped  = UInt(16 bits) // Writes that were lost, wholly or in part: it took nothing.
+  val late     = UInt(16 bits) // Answers that no read waited for any more.
 }
 
 /** `timeout`: cycles that a front end may take for one dword. */
@@ -48,18 +48,21 @@ case class SlavePortParam(timeout: Int = 65536) {
   require(timeout >= 4, s"a timeout of $timeout cycles: no front end answers in fewer than 4")
 }
 
-/** A port of the Completer for LitePCIe's slave-port front ends, which know single dwords.
+/** A port of the Completer for LitePCIe's slave-port front ends, which take single dwords.
   *
-  * Requests are taken apart into dwords in address order, those without an enabled byte left out;
-  * what is read is gathered into completions that end at 128 B boundaries. One dword is under way
-  * at a time: the front end may answer before or after it takes the request.
+  * Requests are split into dwords in address order. Dwords without an enabled byte are left out.
+  * Read data is gathered into completions that end at 128 B boundaries. One dword is under way at a
+  * time. The front end may answer a read before it takes the request.
   *
-  * A read never goes ahead of an earlier write; a write goes ahead of waiting reads, and waits for
-  * one dword of a read at most. A front end that does not answer in time costs that read a
-  * Completer Abort. While it does not even take the dword (LitePCIeWishboneMaster, whose bus never
-  * acknowledges: the dword cannot be withdrawn), reads are aborted at once and writes are dropped
-  * and counted, so that the other ports live on; it ends when the dword is taken. An answer is late
-  * if its tag is not the one awaited: 256 reads later it would be taken for another's.
+  * A read never passes an earlier write. A write passes waiting reads, and waits for one dword of a
+  * read at most.
+  *
+  * If the front end does not answer a read in time, the read ends with Completer Abort. If the
+  * front end does not even take the dword (LitePCIeWishboneMaster on a bus that never
+  * acknowledges), the dword cannot be withdrawn. Until it is taken, reads are aborted at once and
+  * writes are dropped and counted, so that the other ports stay usable. An answer is late if its
+  * tag is not the one awaited. Tags have 8 bits: an answer that is 256 reads late would be taken
+  * for another read's.
   */
 case class SlavePort(p: SlavePortParam) extends Component {
   val io = new Bundle {
@@ -71,7 +74,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   }
   noIoPrefix()
 
-  val Piece = 32 // Dwords of a completion at most: up to a boundary of 128 B.
+  val Piece = 32 // Most dwords of a completion: up to a boundary of 128 B.
 
   // One dword at the front end --------------------------------------------------------------------
   val offered, awaiting, expired = RegInit(False)
@@ -90,7 +93,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   val answered = io.sink.valid && awaiting && io.sink.tag === dword.tag
   val late     = io.sink.valid && !answered
   val runsOut  = busy && !expired && timer === 0
-  // What comes in the last cycle still counts.
+  // An answer, or a write that is taken, in the last cycle is still in time.
   val expires = runsOut && !(answered || (io.source.fire && !awaiting))
   val aborted = expires && awaiting
   when(answered || aborted)(awaiting := False)
@@ -117,7 +120,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   dword.lastBe  := 0
   dword.channel := 0
 
-  // Writes wait where they came, reads move aside -------------------------------------------------
+  // Writes wait at the port, reads wait in a queue ------------------------------------------------
   val request = io.port.request
   val writeIn = Stream(Fragment(TargetRequest()))
   val writes  = writeIn.m2sPipe()
@@ -130,8 +133,9 @@ case class SlavePort(p: SlavePortParam) extends Component {
   waiting.io.push.payload.assignSomeByName(request.fragment)
   request.ready := request.write ? writeIn.ready | waiting.io.push.ready
 
-  // A read waits until as many writes have gone as had come before it. For each dword of the reads
-  // before it one write may pass: far fewer than half of what the counters tell apart.
+  // A read waits until all writes that came before it have gone. While it waits, one write may pass
+  // for each dword of the reads before it. That is far less than half of the counters' range, so
+  // the sign of their difference is exact.
   val writesCame, writesWent = Reg(UInt(WaitingRead.OrderBits bits)) init 0
   when(writeIn.fire && writeIn.last)(writesCame := writesCame + 1)
   when(writes.fire && writes.last)(writesWent   := writesWent + 1)
@@ -139,8 +143,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
 
   // Writes ----------------------------------------------------------------------------------------
   val write = new Area {
-    val index    = Reg(UInt(11 bits)) init 0 // Of the dword in the request.
-    val dropping = RegInit(False)            // The rest of a request that could not be finished.
+    val index    = Reg(UInt(11 bits)) init 0 // Number of the dword in the request.
+    val dropping = RegInit(False)            // The rest of a request that cannot be finished.
 
     val final_  = index + 1 === writes.dwords
     val enables = Bits(4 bits)
@@ -164,19 +168,19 @@ case class SlavePort(p: SlavePortParam) extends Component {
     }
   }
 
-  // Reads: the dwords of a piece into a buffer, that to the Completer -----------------------------
+  // Reads: the dwords of a piece go to a buffer, the buffer goes to the Completer -----------------
   val read = new Area {
     val head      = waiting.io.pop
     val active    = RegInit(False)
     val first     = Reg(Bool())        // No dword has been read yet.
-    val row       = Reg(UInt(10 bits)) // Of the next dword, in its 4 KiB.
+    val row       = Reg(UInt(10 bits)) // Number of the next dword in its 4 KiB page.
     val left      = Reg(UInt(11 bits)) // Dwords to be read.
-    val at, size  = Reg(UInt(6 bits))  // In the piece, and the piece's; in dwords.
+    val at, size  = Reg(UInt(6 bits))  // Dwords: position in the piece; its size.
     val byteCount = Reg(UInt(13 bits))
     val lower     = Reg(UInt(7 bits))
     val status    = Reg(Bits(3 bits))
-    val full      = RegInit(False)     // The piece, or the error, is to be sent.
-    val sent      = Reg(UInt(2 bits))  // Beats of it.
+    val full      = RegInit(False)     // The piece, or the error, can be sent.
+    val sent      = Reg(UInt(2 bits))  // Beats of the piece that were sent.
 
     def pieceFrom(dword: UInt, remaining: UInt): UInt = {
       val room = U(Piece, 6 bits) - dword(4 downto 0)
@@ -193,7 +197,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
     val refuses = active && !full && !awaiting && blocked
     val skips   = fetches && nothing
 
-    // A lane of its own for each dword of a beat: one is written, all are read.
+    // One memory for each lane: one dword is written at a time, all lanes are read.
     val buffer = Seq.fill(HardBlock.Dwords)(Mem(Bits(32 bits), Piece / HardBlock.Dwords))
     val stores = skips || (answered && !io.sink.err)
     for ((memory, lane) <- buffer.zipWithIndex) {
@@ -268,7 +272,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
   }
 
   // Whose turn ------------------------------------------------------------------------------------
-  // A write goes first, but after a dword of a write one of a waiting read: neither starves.
+  // Writes go first. After each dword of a write a waiting read gets one dword, so neither starves.
   val readsTurn  = RegInit(False)
   val readWants  = read.fetches && !read.nothing
   val writeWants = write.asks && write.enables =/= 0
@@ -304,7 +308,7 @@ case class WaitingRead() extends Bundle {
   val firstBe, lastBe = Bits(4 bits)
   val address         = UInt(64 bits)
   val requester       = Requester()
-  val after           = UInt(WaitingRead.OrderBits bits) // Writes that had come before it.
+  val after           = UInt(WaitingRead.OrderBits bits) // `writesCame` when the read came.
 }
 
 object WaitingRead {

@@ -7,23 +7,24 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** A tag that no read has, and the generation of the last read that had it. */
+/** A free tag, and the generation of the last read that had it. */
 case class FreeTag(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
 }
 
-/** Free tags, longest free first: what comes for an earlier read meets a later one rarely.
+/** Free tags. The one that has been free for longest is given first, so a late completion of an
+  * earlier read rarely meets a new read under its tag.
   *
-  * The tag of a read that timed out is given to another only when no other tag is free: its answer
-  * may still come. Tags from 32 on have queues of their own, so that they can stay where they are
-  * without extended tags; with them they come first, since there are more of them.
+  * The tag of a read that timed out is given only when no other tag is free: its answer may still
+  * come. Tags from 32 on have queues of their own. Without extended tags they stay there; with
+  * extended tags they are given first, since there are more of them.
   */
 case class TagPool(p: ReturnParam) extends Component {
   val io = new Bundle {
     val extended = in Bool ()
     val free     = slave(Flow(FreeTag(p)))
-    val suspect  = in Bool () // With free: its read timed out.
+    val suspect  = in Bool () // With `free`: the tag's read timed out.
     val pop      = master(Stream(FreeTag(p)))
   }
   case class Queue(isUpper: Boolean, isSuspect: Boolean) extends Area {
@@ -52,13 +53,13 @@ case class TagPool(p: ReturnParam) extends Component {
   lowerSuspect.pop.ready := io.pop.ready && useSuspect && !useUpper
   upperSuspect.pop.ready := io.pop.ready && useSuspect && useUpper
 
-  // For tests: how many there are.
+  // The number of free tags; only tests read it.
   val free = Reg(UInt(p.tagWidth + 1 bits)) init 0
   free := free + io.free.valid.asUInt - io.pop.fire.asUInt
 }
 
 object TagPool {
 
-  /** Tags that a host without extended tags knows. */
+  /** Number of tags without extended tags. */
   val Lower = 32
 }

@@ -7,7 +7,7 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** What a completion gives back of the request that it answers. */
+/** Fields of a request that its completions repeat. */
 case class Requester() extends Bundle {
   val id           = Bits(16 bits)
   val tag          = Bits(8 bits)
@@ -16,10 +16,11 @@ case class Requester() extends Bundle {
   val function     = Bits(8 bits)
 }
 
-/** A host's memory request to a BAR, byte enables as PG213 gives them.
+/** A host's memory request to a BAR, with the byte enables as PG213 gives them.
   *
-  * All but `data` is held on every beat; writes bring payload dword 0 in lane 0. `window` says which
-  * of the port's windows holds it: one bit for each, in the order of the parameters.
+  * All fields but `data` stay the same on every beat. A write brings payload dword 0 in lane 0.
+  * `window` has one bit for each window of the port, in the order of the parameters: the one that
+  * holds the request is set.
   */
 case class TargetRequest() extends Bundle {
   val write           = Bool()
@@ -28,14 +29,15 @@ case class TargetRequest() extends Bundle {
   val offset          = UInt(32 bits) // In the BAR, in bytes, dword aligned.
   val dwords          = UInt(11 bits) // 1 to 1024.
   val firstBe, lastBe = Bits(4 bits)
-  val address         = UInt(64 bits) // As the host gave it: an error completion repeats it.
-  val requester       = Requester()
-  val data            = Bits(HardBlock.DataWidth bits)
+  // As the host gave it, in bytes: an error completion repeats it.
+  val address   = UInt(64 bits)
+  val requester = Requester()
+  val data      = Bits(HardBlock.DataWidth bits)
 }
 
 object TargetRequest {
 
-  /** Windows of one port at most. */
+  /** Most windows of one port. */
   val Windows = 16
 }
 
@@ -46,18 +48,20 @@ object CompletionStatus {
   def Abort       = B"100"
 }
 
-/** One completion. From its first to its last beat `valid` stays high (PG213, CC interface).
+/** One completion. `valid` stays high from its first to its last beat (PG213, CC interface).
   *
-  * All but `data` is held on every beat. With an error status there is no data and one beat.
+  * All fields but `data` stay the same on every beat. With an error status there is one beat and no
+  * data.
   */
 case class TargetCompletion() extends Bundle {
   val requester    = Requester()
   val status       = Bits(3 bits)
-  val lowerAddress = UInt(7 bits)       // Of the first enabled byte.
-  val byteCount    = UInt(13 bits)      // Still to come, this completion's included: 1 to 4096.
-  val dwords       = UInt(11 bits)      // Of this completion.
-  val final_       = Bool()             // No other follows for this request: its credit is free.
-  val request      = ErrorInformation() // Of the request; only used with an error status.
+  val lowerAddress = UInt(7 bits) // Of the first enabled byte.
+  // Bytes still to come, those of this completion included: 1 to 4096.
+  val byteCount = UInt(13 bits)
+  val dwords    = UInt(11 bits)      // Of this completion.
+  val final_    = Bool()             // The request's last completion: the credit is free.
+  val request   = ErrorInformation() // Only used with an error status.
   val data = Bits(HardBlock.DataWidth bits) // Dword 0 in lane 0.
 }
 

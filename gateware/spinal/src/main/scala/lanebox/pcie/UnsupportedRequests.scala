@@ -7,9 +7,9 @@ package lanebox.pcie
 import spinal.core._
 import spinal.lib._
 
-/** Answers requests that nobody serves with Unsupported Request, each exactly once.
+/** Answers refused non-posted requests with Unsupported Request, each exactly once.
   *
-  * Never full: there are no more non-posted requests inside than credits.
+  * The queue is never full: it has room for as many requests as there are credits.
   */
 case class UnsupportedRequests() extends Component {
   val io = new Bundle {
@@ -37,8 +37,8 @@ case class UnsupportedRequests() extends Component {
   answer.completion.request.lastBe  := request.lastBe
   answer.completion.data            := 0
 
-  // Base specification 2.2.9: of a read what is still to come, of an atomic operation the operand's
-  // size, else four bytes; the lower address only of a read.
+  // Byte count, base specification 2.2.9: for a read the bytes that it asks for, for an atomic
+  // operation the size of the operand, else 4. Only reads have a lower address.
   answer.completion.lowerAddress := 0
   answer.completion.byteCount    := 4
   when(CqKind.atomic(request.kind)) {

@@ -35,7 +35,7 @@ class MmioBench(val dut: MmioDut, seed: Int) {
   }
   def cycles(count: Int): Unit = for (_ <- 0 until count) cycle()
 
-  /** Until `done`; fails when that takes longer than it may. */
+  /** Steps until `done`; fails after `most` cycles. */
   def until(most: Int, what: => String)(done: => Boolean): Unit = {
     var left = most
     while (!done) {
@@ -87,7 +87,7 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     (w.bar, (w.base + 4096 * BigInt(random.nextInt((w.bytes / 4096).toInt))).toInt)
   }
 
-  /** Any request: small ones often, holes in the byte enables where they may be. */
+  /** Any request: small ones often, with holes in the byte enables where PCIe allows them. */
   def any(targets: Seq[String], write: Boolean, most: Int, near: Boolean): HostRequest = {
     val (bar, base) = page(targets)
     val limit = random.nextInt(4) match {
@@ -101,7 +101,7 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     val offset = if (near) random.nextInt(room min 200 max 1) else random.nextInt(room + 1)
     val at     = base + offset
     val r      = if (write) this.write(bar, at, bytes) else read(bar, at, bytes)
-    // Holes: any for one dword, none at all included; for two that are 8 bytes aligned.
+    // Holes: any for one dword, even all; any for two dwords in one quadword.
     if (r.dwords == 1 && random.nextBoolean()) r.copy(firstBe = random.nextInt(16))
     else if (r.dwords == 2 && r.offset % 8 == 0 && random.nextBoolean())
       r.copy(firstBe = 1 + random.nextInt(15), lastBe = 1 + random.nextInt(15))

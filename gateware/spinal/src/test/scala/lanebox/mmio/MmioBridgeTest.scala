@@ -9,9 +9,9 @@ import spinal.core.sim._
 
 import lanebox.Seed
 
-/** Whatever the host asks, it finds bytes as it wrote them, in completions as PCIe wants them.
+/** Reads return the bytes that were written, in completions that follow PCIe's rules.
   *
-  * Of what is on the Wishbone bus a dword is written whole, or refused and counted.
+  * On the Wishbone bus a dword is written whole, or refused and counted.
   */
 class MmioBridgeTest extends AnyFunSuite {
   val fast = MmioDut.parameters.memories.map(_.name)
@@ -52,7 +52,7 @@ class MmioBridgeTest extends AnyFunSuite {
         settle()
       }
       assert(host.completed > 1000, s"only ${host.completed} reads")
-      // The slaves hold what the host wrote: nothing beside it was changed.
+      // The slaves hold what the host wrote, and nothing else has changed.
       for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
         assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
       assert(host.refused > 0 && dut.io.statistics.writesRefused.toLong == host.refused)
@@ -76,7 +76,7 @@ class MmioBridgeTest extends AnyFunSuite {
     }
   }
 
-  /** All enables that PCIe allows for so many dwords at this dword address. */
+  /** All enables that PCIe allows for a request of `dwords` dwords at dword `address`. */
   def enables(dwords: Int, address: Int): Seq[(Int, Int)] = {
     val (firsts, lasts) = (Seq(15, 14, 12, 8), Seq(15, 7, 3, 1))
     val holes           = dwords == 2 && address % 8 == 0
@@ -96,7 +96,7 @@ class MmioBridgeTest extends AnyFunSuite {
       maxPayload(code)
       for (target <- all if target != "identity"; dwords <- Seq(1, 2, 3, 8, 9, 32)) {
         stalls(bench, Seq(0.0, 0.4)(random.nextInt(2)))
-        // Across a row's end, a place where completions are cut, and wherever a row begins.
+        // Starts in every lane, across a row's end and across a place where completions are cut.
         for (lane <- 0 until 8; (first, last) <- enables(dwords, 4 * lane)) {
           val (bar, base) = page(Seq(target))
           val at          = base + 128 * (1 + random.nextInt(20)) + 96 + 4 * lane
@@ -119,7 +119,7 @@ class MmioBridgeTest extends AnyFunSuite {
       for (round <- 0 until 30) {
         val (now, next) = (round % 3, (round + 1 + round / 3 % 2) % 3)
         maxPayload(now)
-        // The first ones are still being answered when the last one is taken.
+        // The first requests are still being answered when the last one is taken.
         for (target <- random.shuffle(all); _ <- 0 until 3) {
           val (bar, base) = page(Seq(target))
           host.waiting += read(bar, base + 4 * random.nextInt(32), 2048)
@@ -127,7 +127,7 @@ class MmioBridgeTest extends AnyFunSuite {
         until(1000, "the first answers")(host.reads.size > 8)
         cycles(random.nextInt(60))
         assert(host.reads.nonEmpty)
-        dut.io.maxPayload #= next // The host expects pieces as before.
+        dut.io.maxPayload #= next // The host still expects pieces of the old size.
         settle()
       }
     }
@@ -136,7 +136,7 @@ class MmioBridgeTest extends AnyFunSuite {
   test(s"a read sees the write in front of it, one cycle apart, seed ${Seed.value}") {
     MmioBench("raw", Seed.value) { bench =>
       import bench._
-      // Slow to write: a read that does not wait comes first.
+      // Writes are slow here, so a read that does not wait for them comes first and shows it.
       axi.latency = () => random.nextInt(40)
       wishbone.delay = () => random.nextInt(6)
       for (target <- all.filter(_ != "identity"); _ <- 0 until 60) {
@@ -159,7 +159,7 @@ class MmioBridgeTest extends AnyFunSuite {
       import bench._
       wishbone.atOnce(atOnce)
       val (bar, base) = page(Seq("wishbone"))
-      // What begins at once where nothing else is there, and what does not.
+      // Kinds of requests that an idle bus begins at once, and kinds that it queues.
       val kinds = Seq[Int => HostRequest](
         write(bar, _, 4),
         write(bar, _, 2),
@@ -170,7 +170,7 @@ class MmioBridgeTest extends AnyFunSuite {
       for (gap <- 0 to 8; delay <- 0 to 2; first <- kinds; second <- kinds) {
         host.requestGap = () => gap
         wishbone.delay = () => delay
-        // The last dword before a completion ends: a longer read is two of them.
+        // The last dword of a completion: a read from here over more dwords has two completions.
         val at = base + 128 * (1 + random.nextInt(30)) - 4
         host.waiting ++= Seq(first(at), second(at), read(bar, at, 12))
         settle()

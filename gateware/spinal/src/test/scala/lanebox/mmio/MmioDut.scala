@@ -13,9 +13,11 @@ import spinal.lib.bus.wishbone.Wishbone
 import lanebox.LaneboxSim
 import lanebox.pcie.{HardBlock, TargetCompletion, TargetRequest}
 
-/** The bridge's ports but for the memories. A class of its own: tests use it in every cycle. */
+/** The bridge's ports but for the memories. A Bundle of its own, since tests use it in every cycle.
+  */
 case class MmioDutPorts(p: MmioParameters) extends Bundle {
-  val awake           = in Bool () // Registers start at random here: until reset no write counts.
+  // Low until reset: registers start at random values here, and no write may count before.
+  val awake           = in Bool ()
   val request         = slave(Stream(Fragment(TargetRequest())))
   val completion      = master(Stream(Fragment(TargetCompletion())))
   val wishbone        = master(Wishbone(WishboneTarget.config))
@@ -71,7 +73,9 @@ case class MmioDut(p: MmioParameters) extends Component {
 object MmioDut {
   val Timeout = 2048
 
-  /** Two block memories in two BARs, a slow one, a ROM, both buses; small, to meet often. */
+  /** Two block memories in two BARs, a slow memory, a ROM and both buses. All are small, so that
+    * requests often meet at an address.
+    */
   val parameters = MmioParameters(
     memories = Seq(
       MemoryParameters("bram0", 4096, 1, writable = true),
@@ -87,7 +91,7 @@ object MmioDut {
       Window(2, 0x0, 4096, "bram0"),
       Window(2, 0x4000, 4096, "bram1"),
       Window(2, 0x8000, 0x4000, "uram"),
-      Window(2, 0xc000, 0x1000, "uram", 0x2000), // Its third page once more.
+      Window(2, 0xc000, 0x1000, "uram", 0x2000), // The third page of `uram` again.
       Window(2, 0x10000, 0x10000, "axi", 0x30000)
     ),
     axi = true,

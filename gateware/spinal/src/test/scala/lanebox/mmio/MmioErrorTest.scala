@@ -9,16 +9,16 @@ import spinal.core.sim._
 
 import lanebox.{Clearing, Seed}
 
-/** Every error is answered, counted once, and changes nothing that comes behind it. */
+/** Every error is answered and counted once, and later requests are not affected. */
 class MmioErrorTest extends AnyFunSuite {
-  // A slow target's pages: the first is good, and part of what follows answers badly.
+  // A slow target's pages: the first is good, some addresses in the others answer badly.
   def kindOf(address: Int) = (address >> 10) & 15 match {
     case 5 | 9 => Answer.error
     case 7     => Answer.lost
     case 11    => Answer.late
     case _     => Answer.good
   }
-  val slow = Seq("wishbone" -> (0, 0), "axi" -> (2, 0x10000)) // BAR and offset.
+  val slow = Seq("wishbone" -> (0, 0), "axi" -> (2, 0x10000)) // BAR and offset of each slow target.
 
   def spoil(bench: MmioBench): Unit = {
     bench.wishbone.answer = kindOf
@@ -58,7 +58,7 @@ class MmioErrorTest extends AnyFunSuite {
       assert(dut.io.statistics.aborted.toLong == host.errors, "an abort was not counted once")
       println(s"${host.errors} aborts, ${dut.io.statistics.timeouts.toLong} timeouts, " +
         s"${host.completed} reads, ${host.cycle} cycles")
-      // Late answers come while others are waited for: all is as it was.
+      // Late answers arrive while others are awaited. Everything must work as before.
       wishbone.answer = _ => Answer.good
       axi.answer = _ => Answer.good
       for ((name, _) <- slow) host.targets(name).bad = _ => false
@@ -111,7 +111,7 @@ class MmioErrorTest extends AnyFunSuite {
         val stored = writes.count { w =>
           wishbone.bytes.slice(w.offset, w.offset + 4).sameElements(w.data)
         }
-        // The bus may still do what is given up in that cycle.
+        // The bus may still carry out the access that is given up in that cycle.
         assert(
           (lost == 0 && stored == count) || lost == count,
           s"answers after $delay cycles: of $count writes $stored are done, $lost reported"
@@ -119,7 +119,7 @@ class MmioErrorTest extends AnyFunSuite {
         cycles(40)
         lost
       }
-      // All are in time, or none is.
+      // With a given delay all writes are in time, or none is.
       assert(failed.sorted == failed && failed.toSet == Set(0, count), s"$failed")
     }
   }
@@ -134,7 +134,7 @@ class MmioErrorTest extends AnyFunSuite {
         host.waiting += write(0, offset, 4).copy(firstBe = first)
         host.waiting += read(0, offset, 4)
         settle()
-        // Nothing enabled is nothing to do, and nothing to refuse.
+        // A dword without enables is skipped, not refused.
         if (first != 0 && first != 15) {
           refused += 1
           assert(s.lastError.kind.toEnum == MmioErrorKind.partial && s.lastError.write.toBoolean)
@@ -142,13 +142,13 @@ class MmioErrorTest extends AnyFunSuite {
         }
         assert(s.writesRefused.toLong == refused, s"enables $first in lane $lane")
       }
-      // Between two dwords that are refused the others are written.
+      // Between two refused dwords the others are written.
       val before = wishbone.accesses
       host.waiting += write(0, 0x40, 40).copy(firstBe = 8, lastBe = 1)
       settle()
       assert(wishbone.accesses - before == 8 && s.writesRefused.toLong == refused + 2)
       assert(host.targets("wishbone").bytes.sameElements(wishbone.bytes))
-      // None of these has failed, been dropped, or been answered too late.
+      // Refused dwords count neither as failed, nor as dropped, nor as timeouts.
       assert(s.writesFailed.toLong + s.writesDropped.toLong + s.timeouts.toLong == 0)
     }
   }
@@ -157,7 +157,7 @@ class MmioErrorTest extends AnyFunSuite {
     MmioBench("clear", Seed.value) { bench =>
       import bench._
       spoil(bench)
-      // A bus error, no answer at all, nothing there, a memory that is read only, half a register.
+      // A bus error, a bus timeout, an unmapped address, a read-only memory, half a register.
       host.waiting += read(0, 5 * 1024, 4)
       host.waiting += write(0, 7 * 1024, 4)
       host.waiting += read(0, 0x11000, 4)
@@ -165,7 +165,7 @@ class MmioErrorTest extends AnyFunSuite {
       host.waiting += write(0, 0x40, 2)
       settle(20000)
       assert(dut.io.statistics.readsMax.toInt > 0)
-      // A histogram shows one bin.
+      // A histogram's count is of one bin only, so it may be zero.
       val bins = Set("latencyCount", "sizeCount")
       Clearing.check(dut.io.statistics, dut.io.clearStatistics, dut.clockDomain, rest = bins)
       assert(dut.io.statistics.readsMax.toInt == 0)
@@ -249,7 +249,7 @@ class MmioErrorTest extends AnyFunSuite {
       dut.io.clearStatistics #= false
       cycles(40)
       assert(s.reads.toLong == 0 && bins(dut.io.sizeSelect, s.sizeCount).sum == 0)
-      // Three cycles from the request to the last beat of a small read: bin 2 x 1 + 1.
+      // A small read takes three cycles from its request to its last beat: bin 2 x 1 + 1.
       host.waiting += read(2, 0, 4)
       settle()
       val one = Seq.tabulate(32)(n => if (n == 3) 1L else 0L)

@@ -8,9 +8,9 @@ import scala.collection.mutable
 import scala.util.Random
 import spinal.core.sim._
 
-/** Bytes behind a BAR window, as the host should find them.
+/** The bytes behind a BAR window, as the host should find them.
   *
-  * `whole`: a dword is written when all of its bytes are enabled, or else is left as it is.
+  * `whole`: a dword is written only if all of its bytes are enabled; else it keeps its value.
   */
 class TargetModel(
     val name: String,
@@ -19,10 +19,10 @@ class TargetModel(
     val whole: Boolean = false
 ) {
   val bytes               = new Array[Byte](size)
-  var bad: Int => Boolean = _ => false // Accesses to these bytes fail.
+  var bad: Int => Boolean = _ => false // Accesses to these byte addresses fail.
 }
 
-/** A memory request of the host. `data` is that of a write, all of its dwords. */
+/** A memory request of the host. `data` has all dwords of a write. */
 case class HostRequest(
     write: Boolean,
     bar: Int,
@@ -34,7 +34,8 @@ case class HostRequest(
 ) {
   def beats               = if (write) (dwords + 7) / 8 else 1
   def enables(dword: Int) = if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 15
-  def enabled(n: Int)     = ((enables(n / 4) >> (n % 4)) & 1) == 1 // Byte n of its dwords.
+  // Byte n, counted from the first dword.
+  def enabled(n: Int)     = ((enables(n / 4) >> (n % 4)) & 1) == 1
   def partial(dword: Int) = enables(dword) != 0 && enables(dword) != 15
   val single              = dwords == 1
   val firstGap            = if (firstBe == 0) 0 else Integer.numberOfTrailingZeros(firstBe)
@@ -45,7 +46,7 @@ case class HostRequest(
   val bytes = 4 * dwords - firstGap - lastGap
 }
 
-/** One completion that a read must bring. */
+/** A completion that a read must bring. */
 case class ExpectedPiece(
     start: Int,
     dwords: Int,
@@ -55,10 +56,10 @@ case class ExpectedPiece(
     status: Int
 )
 
-/** The host: sends requests, holds at most 32 reads, checks every completion.
+/** The host: sends requests, has at most 32 reads outstanding, checks every completion.
   *
-  * A read may see each byte as all earlier requests left it, or as any later write of its flight
-  * did, nothing else; what is at the bytes not enabled does not matter.
+  * A read may see each byte as all earlier requests left it, or as a later write left it that was
+  * sent while the read was under way. Bytes that are not enabled are not checked.
   */
 class MmioHost(dut: MmioDut, val random: Random) {
   val p = dut.p
@@ -94,10 +95,10 @@ class MmioHost(dut: MmioDut, val random: Random) {
   }
 
   var mps               = 128
-  val reads             = mutable.Map[Int, Read]()           // By tag.
+  val reads             = mutable.Map[Int, Read]() // By tag.
   private val freeTags  = mutable.Queue.range(0, 256)
   private var readsSent = 0
-  private var returning = mutable.Queue[Long]()              // When credits come back.
+  private var returning = mutable.Queue[Long]()    // Cycles in which credits come back.
   var credits           = 32
   var creditDelay       = 0
   val waiting           = mutable.Queue[HostRequest]()
@@ -108,14 +109,18 @@ class MmioHost(dut: MmioDut, val random: Random) {
   var completed         = 0
   var errors            = 0
   var longest           = 0L
-  val acceptedAt        = mutable.ArrayBuffer[Long]()        // Last beats of requests.
-  val offeredAt         = mutable.ArrayBuffer[Long]()        // First beats of requests, when valid.
-  val completionBeats   = mutable.ArrayBuffer[(Long, Int)]() // When taken, tag.
-  val completionOffered = mutable.ArrayBuffer[Long]()        // First beats, when valid.
+  // Cycles in which the last beats of requests were taken.
+  val acceptedAt = mutable.ArrayBuffer[Long]()
+  // Cycles in which the first beats of requests were first offered.
+  val offeredAt = mutable.ArrayBuffer[Long]()
+  // Beats of completions that were taken: cycle, tag.
+  val completionBeats = mutable.ArrayBuffer[(Long, Int)]()
+  // Cycles in which the first beats of completions were first offered.
+  val completionOffered = mutable.ArrayBuffer[Long]()
   var writesTaken       = 0
-  var refused           = 0                                  // Dwords, written in part.
+  var refused           = 0 // Dwords that were written in part.
 
-  /** The enables with which reads under way ask for the dword at `address` of a target. */
+  /** The byte enables that outstanding reads have for the dword at `address` of a target. */
   def asked(name: String)(address: Int): Set[Int] = {
     for (
       read <- reads.values; (t, a) <- read.target; n = (address - a) / 4
@@ -123,7 +128,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
     ) yield read.request.enables(n)
   }.toSet
 
-  /** The completions of a read, written from the specification rather than from the hardware. */
+  /** The completions of a read, computed from the specification and not from the hardware's code.
+    */
   def expected(r: HostRequest, target: Option[(TargetModel, Int)]): List[ExpectedPiece] = {
     val end   = r.offset + 4 * r.dwords
     val piece = mps min 512
@@ -183,7 +189,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
       q.requester.attributes #= (read.other >> 3) & 7
       q.requester.function #= read.other >> 6
     } else {
-      write(r) // With its first beat: a read that is under way may see it from then on.
+      write(r) // Done with the first beat: a read that is under way may see the write from then on.
       q.requester.tag #= random.nextInt(256)
     }
     offeredAt += cycle
@@ -201,7 +207,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
       }
   }
 
-  /** What a write changes: in the model, and for the reads that it may pass. */
+  /** Applies a write to the model, and to the outstanding reads that it may pass. */
   private def write(r: HostRequest): Unit = for ((t, a) <- find(r.bar, r.offset) if t.writable) {
     val passed  = reads.values.filter(_.target.exists(_._1 eq t)).toSeq
     val refuses = (0 until r.dwords).map(n => t.whole && r.partial(n))

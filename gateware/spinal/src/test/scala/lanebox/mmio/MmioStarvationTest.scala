@@ -9,7 +9,7 @@ import spinal.core.sim._
 
 import lanebox.Seed
 
-/** What is stuck holds up nothing that PCIe wants to go on. */
+/** A target that is stuck holds up nothing that PCIe requires to go on. */
 class MmioStarvationTest extends AnyFunSuite {
 
   test(s"reads stuck at AXI and Wishbone hold up no memory, seed ${Seed.value}") {
@@ -21,7 +21,7 @@ class MmioStarvationTest extends AnyFunSuite {
         host.waiting += (if (n % 2 == 0) read(2, 0x10000 + 64 * n, 64) else read(0, 64 * n, 4))
       cycles(80)
       assert(host.reads.size == 30)
-      // Beat by beat, and two credits are left for memories.
+      // Two credits are left for reads of memories: a write goes on in every cycle.
       val from = host.offeredAt.size
       for (n <- 0 until 150) host.waiting += write(2, 64 * n % 4096, 64)
       cycles(310)
@@ -29,7 +29,7 @@ class MmioStarvationTest extends AnyFunSuite {
       for (n <- 0 until 100) host.waiting += read(2, 64 * n % 4096, 64)
       cycles(100 / 2 * 9 + 50)
       assert(host.completed == 100 && host.reads.size == 30, "memory reads were held up")
-      // Now both of the last credits too: all 32 are stuck.
+      // The last two credits are used up as well: all 32 reads are stuck.
       for (n <- 0 until 2) host.waiting += read(2, 0x10000, 4)
       cycles(10)
       assert(host.reads.size == 32)
@@ -63,7 +63,7 @@ class MmioStarvationTest extends AnyFunSuite {
       until(60000, s"${host.waiting.size} writes are stuck behind reads")(host.waiting.isEmpty)
       cycles(3000)
       assert(host.completed == 0)
-      // Memories alone: not a cycle is lost.
+      // Memories alone lose no cycle.
       val from = host.offeredAt.size
       for (n <- 0 until 200) host.waiting += write(2, 64 * n % 4096, 64)
       cycles(410)
@@ -80,7 +80,8 @@ class MmioStarvationTest extends AnyFunSuite {
       import bench._
       axi.awReady = () => false
       axi.wReady = () => false
-      host.targets("axi").bad = _ => true // Reads end, aborted, behind writes that never do.
+      // Reads end with an abort, since the writes before them never end.
+      host.targets("axi").bad = _ => true
       for (n <- 0 until 64) host.waiting += write(2, 0x10000 + 64 * n, 64)
       for (n <- 0 until 64) host.waiting += write(2, 64 * n, 64)
       for (n <- 0 until 64) host.waiting += read(2, 64 * n, 64)
@@ -91,7 +92,7 @@ class MmioStarvationTest extends AnyFunSuite {
       assert(dropped > 16 && dropped < 64, s"$dropped writes were dropped")
       assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.timeout ||
         dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.held)
-      // The bus comes back: what was kept is written, and new writes go through.
+      // The bus works again: the writes that were kept are done, and new ones go through.
       axi.awReady = () => true
       axi.wReady = () => true
       cycles(4 * MmioDut.Timeout)

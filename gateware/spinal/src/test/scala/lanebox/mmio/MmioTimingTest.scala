@@ -8,11 +8,13 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.Seed
 
-/** Cycles, exactly: a read when nothing else goes on, and the most that goes through. */
+/** Exact cycles of a read in an idle bridge, and the highest throughput. */
 class MmioTimingTest extends AnyFunSuite {
   val most = Map("bram0" -> 3, "bram1" -> 3, "identity" -> 3, "uram" -> 5)
 
-  /** The bus's own cycle and its answer, and one behind them; then three for each dword. */
+  /** One cycle for the bus, one for its answer and one to hand it on; then three for each further
+    * dword.
+    */
   def busCycles(bytes: Int) = most("bram0") + 3 + 3 * (bytes / 4 - 1)
 
   test(s"idle, a read's completion comes as early as promised, seed ${Seed.value}") {
@@ -65,7 +67,7 @@ class MmioTimingTest extends AnyFunSuite {
       for (n <- 1 to 20) {
         host.waiting += write(bar, base + 4 * random.nextInt(1000), 4)
         until(100, "no access")(wishbone.accesses == n)
-        // The model counts an access when its first cycle has ended.
+        // The model counts an access at the end of its first cycle.
         val cycles = host.cycle - host.offeredAt.last
         assert(cycles == 2, s"the access was seen after $cycles cycles")
         settle()
@@ -87,7 +89,7 @@ class MmioTimingTest extends AnyFunSuite {
       val start = host.cycle
       until(10 * count, s"${wishbone.accesses} of $count accesses")(wishbone.accesses == count)
       val cycles = host.cycle - start
-      // Where an answer takes a cycle, the second dword comes through the queue: two cycles more.
+      // If an answer takes a cycle, the second dword passes the queue: two cycles more.
       val wanted = if (atOnce) count - 1 else 2 * (count - 1) + 2
       assert(cycles == wanted, s"${count - 1} accesses took $cycles cycles")
       settle()
@@ -123,8 +125,8 @@ class MmioTimingTest extends AnyFunSuite {
       maxPayload(code)
       axi.latency = () => 50
       axi.mixing = false
-      host.creditDelay = 8 // The completer's own way.
-      // What the framer does: 12 bytes in front of the data cost a beat in each completion.
+      host.creditDelay = 8 // The delay that the Completer adds to a credit's return.
+      // Like CcFramer: the descriptor of 12 bytes costs each completion a beat.
       val data = bytes / 32
       host.completionReady = () => {
         val n = host.completionBeats.size
@@ -133,7 +135,7 @@ class MmioTimingTest extends AnyFunSuite {
       val count = 16384 / bytes
       for (n <- 0 until count) host.waiting += read(2, 0x10000 + bytes * n % 8192, bytes)
       settle()
-      // From the time on when the first answer is there.
+      // Counted from the first completion beat on.
       val beats   = host.completionBeats.map(_._1)
       val cycles  = beats.last - beats.head + 1
       val ceiling = count * (data + 1) - 1

@@ -8,8 +8,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.{LaneboxSim, Seed}
 
-/** The bridge as the card has it: no write of more than 512 bytes comes, and none of its counters
-  * is wider than that takes.
+/** The bridge with the card's parameters: no write has more than 512 bytes, and its counters are
+  * only as wide as that needs.
   */
 class MmioWriteBytesTest extends AnyFunSuite {
   val most = 512
@@ -50,7 +50,7 @@ class MmioWriteBytesTest extends AnyFunSuite {
         axi.wReady = () => random.nextDouble() >= share
         for (_ <- 0 until 400) {
           val write = random.nextBoolean()
-          // At any byte: so many and no more are surely in dwords that MPS allows.
+          // Three bytes less: with any byte offset the write still fits into the dwords of one MPS.
           val bytes = if (write) (128 << code) - 3 else 1024
           host.waiting += any(targets, write, bytes, near = true)
         }

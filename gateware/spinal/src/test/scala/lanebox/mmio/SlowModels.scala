@@ -13,24 +13,26 @@ object Answer extends Enumeration {
   val good, error, lost, late = Value
 }
 
-/** A classic Wishbone slave. An answer that is late comes `lateness` cycles after the request.
+/** A classic Wishbone slave. An answer of the kind `late` comes `lateness` cycles after the
+  * request.
   *
-  * With `atOnce` a write is done and answered in its first cycle, as our bridge to the registers
-  * does.
+  * With `atOnce` a write is done and answered in its first cycle, as by the bridge to the
+  * registers.
   *
-  * Every access must select the bytes that the host has enabled: all four of a write, since what is
-  * on this bus takes whole dwords, and those of one of the reads under way.
+  * Every access must select the bytes that the host has enabled: all four for a write, since this
+  * bus takes whole dwords, and for a read the enables of one of the reads under way.
   */
 class WishboneModel(dut: MmioDut, random: Random) {
   val bytes                       = new Array[Byte](0x10000)
   var answer: Int => Answer.Value = _ => Answer.good
   var delay                       = () => 0
   var lateness                    = MmioDut.Timeout + 3
-  var asked: Int => Set[Int]      = _ => Set() // Enables of the reads under way, at an address.
-  var accesses                    = 0
-  private var left: Option[Int]   = None
-  private var wasActive           = false
-  private val bus                 = dut.io.wishbone
+  // The byte enables of the reads under way, at an address.
+  var asked: Int => Set[Int]    = _ => Set()
+  var accesses                  = 0
+  private var left: Option[Int] = None
+  private var wasActive         = false
+  private val bus               = dut.io.wishbone
 
   def atOnce(on: Boolean): Unit = dut.io.atOnce #= on
 
@@ -56,7 +58,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
         else left = left.map(_ - 1)
       }
     } else if (left.nonEmpty && !acked) {
-      // Given up: an answer may come all the same.
+      // The access was given up, but a late answer may still come.
       if (left.get == 0) bus.ACK #= true else left = left.map(_ - 1)
       if (left.get == 0) left = None
     }
@@ -80,7 +82,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
     if (kind == Answer.good || kind == Answer.late) {
       if (bus.WE.toBoolean) store(address)
       else {
-        // Only what was asked for is right.
+        // Bytes that were not asked for are random.
         val word = (0 until 4).map { n =>
           val asked = ((bus.SEL.toInt >> n) & 1) == 1
           val b     = if (asked) bytes(address + n) & 255 else random.nextInt(256)
@@ -99,10 +101,11 @@ class WishboneModel(dut: MmioDut, random: Random) {
   }
 }
 
-/** An AXI slave that answers in any order and mixes bursts.
+/** An AXI slave that answers in any order and interleaves bursts.
   *
-  * Reads take their data when they are accepted, writes change it when they are answered: the
-  * earliest and the latest moment there are. Of a burst that fails any beat may be the bad one.
+  * A read takes its data when it is accepted and a write changes data when it is answered: the
+  * earliest and the latest moment that AXI allows. In a burst that fails any beat may be the bad
+  * one.
   */
 class AxiModel(dut: MmioDut, random: Random) {
   val bytes                       = new Array[Byte](0x40000)

@@ -9,23 +9,26 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** The hard block and the host at a Completer's CQ and CC, and memory-like clients at its ports.
+/** The hard block and the host at a Completer's CQ and CC, and clients with memories at its ports.
   *
-  * One step per clock: it reads the pins as they stood at the edge, then drives them for the next
-  * cycle. Chances are those of a stall in a cycle. Checks the protocol; what the requests must lead
-  * to is for the test to say.
+  * One step per clock: it reads the pins as they were at the edge, then drives them for the next
+  * cycle. The `...Stall` variables are chances of a stall in a cycle. The bench checks the
+  * protocol; each test checks the results of its requests.
   */
 class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   var cqStall, ccStall, requestStall, completionStall = 0.0
   var ccHeld                                          = false
-  var saturates   = false // Only after a reset of the Completer alone may a grant be lost.
-  var answerDelay = 0     // Cycles, random up to this.
-  var failures    = 0.0   // Share of reads that a port answers with an error.
+  // The block has all its credits already, so a grant may be lost: only after a reset of the
+  // Completer alone.
+  var saturates   = false
+  var answerDelay = 0   // Most cycles until a port answers; random up to this.
+  var failures    = 0.0 // Share of reads that a port answers with an error.
   var cycle       = 0L
   val ports       = Seq.tabulate(dut.p.ports)(new Port(_))
 
   // The host's side -------------------------------------------------------------------------------
-  var next: Boolean => Option[HostRequest]               = _ => None // May it be a non-posted one?
+  // The next request of the host, if any. The argument: whether it may be non-posted.
+  var next: Boolean => Option[HostRequest]               = _ => None
   var onCompletion: HostCompletion => Unit               = _ => ()
   var onBegun: HostRequest => Unit                       = _ => ()
   var credits, granted, consumed                         = 0
@@ -37,7 +40,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   private var answerFrom                                 = 0L
   private var offered: Option[(BigInt, BigInt, Boolean)] = None
 
-  /** Told by the test: this completion ends its request. */
+  /** Set by the test: whether this completion is the last of its request. */
   var isFinal: HostCompletion => Boolean = _ => true
 
   def midRequest: Boolean    = sending.nonEmpty && at > 0
@@ -52,7 +55,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
         val words = request.words.slice(at * 8, at * 8 + 8)
         val last  = (at + 1) * 8 >= request.words.size
         dut.io.cq.valid #= true
-        // What nobody promises is noise.
+        // Lanes and bits that PG213 leaves undefined are random.
         dut.io.cq.data #= HostRequest.pack(words ++ HostRequest.words(random, 8 - words.size))
         dut.io.cq.keep #= (1 << words.size) - 1
         dut.io.cq.last #= last
@@ -211,7 +214,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
           c.status #= status
           c.lowerAddress #= (offset & 0x7c) + r.skip
           c.byteCount #= r.span
-          c.dwords #= random.nextInt(2048) // Means nothing.
+          c.dwords #= random.nextInt(2048) // Without meaning for an error.
           c.final_ #= true
           c.request.address #= r.address
           c.request.dwords #= r.dwords

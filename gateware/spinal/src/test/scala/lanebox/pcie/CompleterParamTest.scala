@@ -9,7 +9,7 @@ import scala.util.Random
 
 import lanebox.Seed
 
-/** Windows are what was asked for, or elaboration fails with the reason. */
+/** A window is exactly the range that was asked for, or elaboration fails and gives the reason. */
 class CompleterParamTest extends AnyFunSuite {
   test(s"the aligned blocks of a window are the window, no more and no less, seed ${Seed.value}") {
     val random = new Random(Seed.value)

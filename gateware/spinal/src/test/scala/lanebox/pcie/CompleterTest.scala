@@ -12,8 +12,9 @@ import spinal.core.sim._
 
 import lanebox.{Clearing, LaneboxSim, Seed}
 
-/** Whatever a host may send gets to its port exactly once and as it was sent, or is refused as it
-  * must be; every non-posted request is answered exactly once; credits are never lost nor made.
+/** Any request that a host may send reaches its port exactly once and unchanged, or is refused as
+  * the specification demands. Every non-posted request is answered exactly once. Credits are never
+  * lost or made.
   */
 class CompleterTest extends AnyFunSuite {
   val windows = Seq(
@@ -29,11 +30,12 @@ class CompleterTest extends AnyFunSuite {
     .find(w => w.bar == r.bar && r.offset >= w.base && r.offset < w.base + w.size)
     .map(_.port)
 
-  /** What the host knows: its memory, which answers it waits for, and how often it was refused. */
+  /** The host's knowledge: the contents of memory, the answers that it awaits, the refusals so far.
+    */
   class Golden(dut: Completer, bench: CompleterBench) {
     val memory  = mutable.Map[(Int, Int), Int]()
     val waiting = mutable.Map[(Int, Int), (HostRequest, Option[Seq[Int]])]()
-    var done    = mutable.Map[(Int, Int), Int]() // Bytes that have come so far.
+    var done    = mutable.Map[(Int, Int), Int]() // Bytes of each read that have come so far.
     val dwords  = mutable.Map[(Int, Int), Int]()
     var reads, writes, unsupported, dropped, malformed, discontinued, failed = 0
     var last: Option[HostRequest]                                            = None
@@ -141,7 +143,7 @@ class CompleterTest extends AnyFunSuite {
     (BigInt(random.nextInt() & 0xffffffffL) << aperture(bar)) + low % (1 << aperture(bar))
   }
 
-  /** One of everything that CQ can bring, mostly memory requests. */
+  /** Any request that CQ can bring, mostly memory requests. */
   def any(random: Random, mps: Int, tag: Int): HostRequest = {
     val kind = random.nextInt(100) match {
       case n if n < 45 => HostRequest.Read
@@ -153,7 +155,7 @@ class CompleterTest extends AnyFunSuite {
     val where = address(random, bar)
     val room  = (4096 - (where % 4096).toInt) / 4
     val most  = if (kind == HostRequest.Read) 1024 else if (kind == 1) mps / 4 else 8
-    // More than the card may be sent: malformed.
+    // A write longer than MPS is malformed.
     val tooLong = kind == HostRequest.Write && random.nextInt(20) == 0
     val size = random.nextInt(4) match {
       case _ if tooLong => mps / 4 + 1 + random.nextInt(64)
@@ -168,7 +170,7 @@ class CompleterTest extends AnyFunSuite {
       if (odd) (random.nextInt(16), random.nextInt(16))
       else HostRequest.enables(random, where, dwords)
     val payload = if (kind == HostRequest.Read || kind == 2 || kind == 7) 0 else dwords
-    // Some data looks like a descriptor, wherever in a beat one could stand.
+    // Some data looks like a descriptor, at any place in a beat where a descriptor could be.
     val descriptor = HostRequest(HostRequest.Write, where - where % 8, 2, 15, 15).words
     val data =
       if (random.nextInt(4) > 0) HostRequest.words(random, payload)

@@ -12,7 +12,7 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** The Completer's promises in cycles, and those of its credits: exact, or the test fails. */
+/** The Completer's promises in cycles, and those about its credits: the numbers must be exact. */
 class CompleterTimingTest extends AnyFunSuite {
   val param         = CompleterParam(ports = 2)
   lazy val compiled = LaneboxSim(Completer(param))
@@ -45,7 +45,7 @@ class CompleterTimingTest extends AnyFunSuite {
       }
     }
 
-  /** Sends these when they may go, in order. */
+  /** Sends the requests in order, each as soon as credits allow. */
   def send(bench: CompleterBench, requests: Seq[HostRequest]): mutable.Queue[HostRequest] = {
     val queue = mutable.Queue.from(requests)
     bench.next = nonPosted =>
@@ -91,7 +91,7 @@ class CompleterTimingTest extends AnyFunSuite {
       for (
         (bytes, beats) <- Seq(4 -> 1, 20 -> 1, 24 -> 2, 64 -> 3, 128 -> 5, 256 -> 9, 512 -> 17)
       ) {
-        // Alternately from both ports; held back until there are enough to keep CC busy.
+        // From both ports in turn; held back until there are enough to keep CC busy.
         val count = 32
         done = 0
         bench.ccAt.clear()
@@ -171,7 +171,8 @@ class CompleterTimingTest extends AnyFunSuite {
       for (n <- (1 to 32) ++ Seq.fill(40)(1 + bench.random.nextInt(32))) {
         val before = bench.granted
         dut.io.npMax #= n
-        // Raised: granted at once. Lowered: until what is too much has come back.
+        // With a higher limit credits are granted at once. With a lower one the excess must come
+        // back first.
         bench.runUntil(bench.credits + bench.inside <= n, 2000)
         bench.run(40)
         bench.insideMost = 0
@@ -300,7 +301,7 @@ class CompleterTimingTest extends AnyFunSuite {
       dut.clockDomain.deassertReset()
       bench.run(60)
       assert(!bench.midRequest && bench.ports(0).writes == 0)
-      // The block still had all credits, and takes no more.
+      // The block still had all its credits, so it takes no more.
       assert(bench.credits == 32)
       var done = false
       bench.onCompletion = _ => done = true

@@ -10,7 +10,7 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** Extended Tag Enable follows Device Control, and is off until it was read. */
+/** `extendedTags` follows Device Control, and is low until Device Control was read. */
 class ConfigWatchTest extends AnyFunSuite {
   val period = 64
 
@@ -19,7 +19,7 @@ class ConfigWatchTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       val port    = dut.io.management
       var control = 0L
-      var left    = 0 // Cycles until the block answers; the strobe must stay.
+      var left    = 0 // Cycles until the block answers. `read` must stay high.
       var asked   = 0
       port.done #= false
       dut.clockDomain.onSamplings {
@@ -35,7 +35,7 @@ class ConfigWatchTest extends AnyFunSuite {
           port.readData #= (if (left == 0) control else simRandom.nextInt() & 0xffffffffL)
         }
       }
-      dut.clockDomain.waitSampling() // Before its reset a register has any value.
+      dut.clockDomain.waitSampling() // Before reset a register may have any value.
       assert(!dut.io.extendedTags.toBoolean)
       for (_ <- 0 until 50) {
         val tags = simRandom.nextBoolean()

@@ -10,7 +10,7 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** A message passes a fence when all that was before it is done with, and no later. */
+/** A message passes a fence when all requests before it are done, and not before. */
 class FenceTest extends AnyFunSuite {
   val messenger = 3
   val param = RequestParam(
@@ -23,7 +23,9 @@ class FenceTest extends AnyFunSuite {
   )
   lazy val compiled = LaneboxSim(FencedRequests(param))
 
-  /** Cycles that a message may take once nothing stands before it: registers on the way. */
+  /** Most cycles that a message may take when no request is before it any more: registers on the
+    * way.
+    */
   val promptly = 8
 
   def reached(now: Seq[Int], before: Seq[Int]): Boolean =
@@ -31,9 +33,10 @@ class FenceTest extends AnyFunSuite {
 
   /** Sends messages through one fence and watches them.
     *
-    * When the writes before a message are `gone`, it must pass; before that it may not if `beside`.
-    * Then it also waits for what had its number when it came: TLPs of requests that are half handed
-    * over, perhaps. `passes` gets the writes' numbers, by client.
+    * When the writes before a message are `gone`, the message must pass. With `beside` it must not
+    * pass before that; it then also waits for write TLPs that had a number when the message came,
+    * perhaps of requests that came later. `passes` gets the number of earlier writes of each
+    * client.
     */
   class Watch(dut: FencedRequests, bench: RequestBench, fence: Int, beside: Boolean)(
       gone: => Seq[Int]
@@ -41,7 +44,7 @@ class FenceTest extends AnyFunSuite {
     private var before  = Option.empty[(Seq[Int], Seq[Int])]
     private var age     = 0
     private var clear   = 0
-    private var ahead   = 0 // Write TLPs with a number.
+    private var ahead   = 0 // Write TLPs that had a number when the message came.
     private var payload = 0
     private val message = dut.io.messages(fence)
     private val passed  = dut.io.passed(fence)
@@ -85,10 +88,11 @@ class FenceTest extends AnyFunSuite {
     val bench = new RequestBench(dut, 256, 512)
     import bench.random
 
-    // Beside RQ: writes are done when their number has come back.
+    // Beside RQ: a write is done when its number has come back.
     val sent = new Watch(dut, bench, 1, beside = true)(bench.confirmedWrites.toSeq)(_ => ())
 
-    // On RQ: a write of the last client, after which the writes before must have been seen there.
+    // On RQ: the message is a write of the last client. When RQ shows it, RQ must have shown all
+    // earlier writes.
     var order = Vector.empty[Seq[Int]]
     val ordered = new Watch(dut, bench, 0, beside = false)(bench.sentWrites.toSeq)({ writes =>
       order :+= writes
@@ -100,7 +104,7 @@ class FenceTest extends AnyFunSuite {
         assert(reached(bench.sentWrites.toSeq, order(messages)), s"message $messages came early")
         messages += 1
       }
-      // Traffic that never ends.
+      // The traffic never stops.
       for (client <- 0 until messenger if bench.waiting(client) < 3) bench.askAny(client)
     }
     for (_ <- 0 until 12) {

@@ -19,17 +19,18 @@ class MsixTableTest extends AnyFunSuite {
 
   lazy val compiled = LaneboxSim(MsixTable(vectors))
 
-  /** Software's view of the table, the fence and RQ around it. */
+  /** Software's view of the table, and a model of the fence and of RQ. */
   class Bench(dut: MsixTable) {
     val random   = new Random(simRandom.nextLong())
     val table    = Array.fill(vectors, 4)(0L)
     val messages = mutable.ArrayBuffer[(BigInt, Long)]()
-    var fence    = Option.empty[(BigInt, Int)] // What is held, and for how many cycles.
-    var delay    = 20                          // Of the fence, in cycles at most.
-    var hold     = false
-    var busy     = false                       // No message is taken.
-    var stuck    = false                       // What was taken does not reach RQ.
-    var onWay    = false
+    // The message in the fence, and the cycles that it stays.
+    var fence = Option.empty[(BigInt, Int)]
+    var delay = 20    // Most cycles that the fence holds a message.
+    var hold  = false
+    var busy  = false // RQ takes no message.
+    var stuck = false // A message that was taken does not reach RQ.
+    var onWay = false
 
     dut.io.enable #= true
     dut.io.functionMask #= false
@@ -134,7 +135,7 @@ class MsixTableTest extends AnyFunSuite {
     assert(bench.messages.size == vectors && bench.pending == 0)
   }
 
-  // What holds a vector back, and what lets it go.
+  // Each way to hold a vector back, and how to let it go.
   for (
     (what, close, open) <- Seq[(String, (MsixTable, Bench) => Unit, (MsixTable, Bench) => Unit)](
       ("its mask", (_, bench) => bench.mask(5, true), (_, bench) => bench.mask(5, false)),
@@ -176,7 +177,7 @@ class MsixTableTest extends AnyFunSuite {
     }
   }
 
-  // Where a message may be when its vector is masked, and how it is held up there.
+  // Where a message may be when its vector is masked, and how the bench holds it there.
   for (
     (where, halt, let) <- Seq[(String, Bench => Unit, Bench => Unit)](
       ("for RQ to take it", _.busy = true, _.busy = false),

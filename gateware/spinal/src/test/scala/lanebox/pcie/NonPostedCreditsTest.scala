@@ -11,17 +11,26 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** No credit is lost or made: every step from every state that can be reached, then a long walk. */
+/** No credit is lost or made: every step from every reachable state, then a long random walk. */
 class NonPostedCreditsTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(NonPostedCredits())
 
-  test("from every number lent, towards every limit, with and without a return") {
-    compiled.doSim("everystep") { dut =>
-      dut.io.limit #= 32
-      dut.io.returned #= false
-      dut.clockDomain.forkStimulus(10)
+  /** Start the clock, and wait until all 32 credits are lent. Registers have any value until the
+    * reset, so `lent` says nothing before.
+    */
+  def lendAll(dut: NonPostedCredits): Unit = {
+    dut.io.limit #= 32
+    dut.io.returned #= false
+    dut.clockDomain.forkStimulus(10)
+    dut.clockDomain.waitSampling(100)
+    assert(dut.io.lent.toInt == 32, "all credits are lent after the reset")
+  }
 
-      var granted, returned = 0
+  test("from every number lent, towards every limit, with and without a return") {
+    compiled.doSim("everystep", Seed.value) { dut =>
+      lendAll(dut)
+      var granted  = 32
+      var returned = 0
       def step(returns: Boolean): Unit = {
         dut.io.returned #= returns
         dut.clockDomain.waitSampling()
@@ -32,9 +41,6 @@ class NonPostedCreditsTest extends AnyFunSuite {
         dut.io.returned #= false
         for (_ <- 0 until 3) step(false)
       }
-      dut.clockDomain.waitSamplingWhere(dut.io.lent.toInt == 32)
-      settle()
-      granted = 32
 
       for (from <- 32 to 1 by -1) {
         dut.io.limit #= from
@@ -42,14 +48,14 @@ class NonPostedCreditsTest extends AnyFunSuite {
         while (granted - returned > from) step(true)
         settle()
         for (limit <- 1 to 32; returns <- Seq(false, true)) {
-          // `from` are lent, and the limit has just become another.
+          // `from` credits are lent, and the limit changes now.
           dut.io.limit #= limit
           step(false)
           step(returns)
           dut.io.limit #= from
           step(false)
           step(false)
-          // Granted at most while the limit was raised: two cycles, and what came back.
+          // Two cycles of a raised limit may grant no more than that limit allows.
           val lent = granted - returned
           assert(lent <= (limit max from), s"$lent lent, from $from with limit $limit")
           settle()
@@ -65,11 +71,10 @@ class NonPostedCreditsTest extends AnyFunSuite {
   test(s"a random walk of limits and returns, seed ${Seed.value}") {
     compiled.doSim("walk", Seed.value) { dut =>
       val random = new Random(Seed.value)
-      dut.io.limit #= 32
-      dut.io.returned #= false
-      dut.clockDomain.forkStimulus(10)
-      var lent   = 0
-      var limits = Seq(32, 32, 32) // As asked for in the last cycles: the block follows by two.
+      lendAll(dut)
+      var lent = 32
+      // The limits of the last cycles: the block follows two cycles later.
+      var limits = Seq(32, 32, 32)
       def step(limit: Int, returns: Boolean): Unit = {
         dut.io.limit #= limit
         dut.io.returned #= returns

@@ -8,7 +8,7 @@ import scala.collection.mutable
 import scala.util.Random
 import spinal.core.SpinalEnumElement
 
-/** Faults on the way back, each with the error that its read must end with. */
+/** Faults on the way back. Each has the error with which its read must end. */
 class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Faults {
   type Error   = SpinalEnumElement[ReadError.type]
   type Answers = Seq[(RcCompletion, Long)]
@@ -28,7 +28,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now(pieces.updated(at, change(pieces(at))))
   }
 
-  /** The first few as they should be, then `end`. */
+  /** The first completions of a read as they should be, then `end`. */
   private def ended(pieces: Seq[RcCompletion], end: RcCompletion): Answers =
     now(pieces.take(random.nextInt(pieces.length)) :+ end)
 
@@ -44,7 +44,9 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     read = Some(read)
   )
 
-  /** PG213: nothing but the tag is valid. All ones, so that nobody comes to rely on the rest. */
+  /** Only the tag is valid (PG213). The other fields are all ones, so that no logic can rely on
+    * them.
+    */
   private def report(read: HostRead, code: Int) = RcCompletion(
     read.tag,
     0xfff,
@@ -76,7 +78,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now((before :+ stray) ++ after)
   }
 
-  /** Unless the block ends the read with it, it may be an earlier read's. */
+  /** A misfit may be an earlier read's completion, unless the block ends the read with it. */
   private def named(completion: RcCompletion): RcCompletion = {
     if (!completion.done) stray(1)
     completion
@@ -87,7 +89,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     duplicates += count
   }
 
-  /** From one of them on they are another read's, as far as anybody can tell. */
+  /** From a random completion on, the answer seems to belong to another read. */
   private def foreign(change: RcCompletion => RcCompletion): Fault = (read, pieces, host) => {
     fails(read, ReadError.timeout)
     host.expire(read, timeout * 5 / 2)
@@ -139,7 +141,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     })
   )
 
-  /** The rest of a read comes when nobody waits for it any more, or never. */
+  /** The rest of a read's completions comes after its timeout, or never. */
   private val lost: Seq[(String, Fault)] = Seq(
     "late" -> ((read, pieces, _) => {
       fails(read, ReadError.timeout)
@@ -160,7 +162,8 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
       Seq((report(read, 9), timeout * 3 / 2))
     }),
     "no end" -> ((read, pieces, host) => {
-      fails(read, ReadError.malformed) // All of it is there, and the block waits for more.
+      // All of the data is there, but the block does not call it complete.
+      fails(read, ReadError.malformed)
       host.expire(read, timeout * 5 / 2)
       now(pieces.init :+ pieces.last.copy(done = false))
     }),

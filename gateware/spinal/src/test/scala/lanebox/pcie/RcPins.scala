@@ -7,19 +7,19 @@ package lanebox.pcie
 import spinal.core.sim._
 import spinal.lib._
 
-/** A completion as the hard block shows it. */
+/** A completion as the hard block presents it on RC. */
 case class RcCompletion(
     tag: Int,
     address: Int,
     byteCount: Int,
     dwords: Int,
-    payload: Seq[Int], // As long as `dwords`, unless the block is broken.
+    payload: Seq[Int], // Must have `dwords` dwords, unless the block is to be broken.
     done: Boolean,
     status: Int = 0,
     poisoned: Boolean = false,
     code: Int = 0,
     cut: Boolean = false,
-    twice: Boolean = false, // The same again behind it.
+    twice: Boolean = false, // The completion comes a second time, right behind.
     read: Option[HostRead] = None
 ) {
   def words: Array[Int] = Array(
@@ -29,22 +29,23 @@ case class RcCompletion(
   ) ++ payload
 }
 
-/** The RC pins, as sim/board's completion_source drives them: PG213, with straddle or without.
+/** The RC pins, driven as sim/board's completion_source does (PG213), with straddle or without.
   *
   * With straddle a second completion begins in lane 4 if the one before ends in lane 3 or below;
-  * then keep is all ones and last never set. Without it keep and last delimit, end does not.
-  * Where `pauses` says so there is no beat, within a completion or between two.
+  * `keep` is then all ones and `last` is never set. Without straddle `keep` and `last` delimit a
+  * completion, and `end` is not used. If `pauses` says so, a cycle has no beat, inside a completion
+  * or between two.
   */
 class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Boolean = () => false) {
   private val data                   = new Array[Int](8)
   private var used, starts, position = 0
-  private var ends                   = List[Int]() // Lanes, the first one last.
+  private var ends                   = List[Int]() // Lanes, the first one last in the list.
   private var cut, showing           = false
   private var packet                 = Array[Int]()
-  private var cuts                   = false       // What is being placed.
+  private var cuts                   = false       // The completion that is being placed is cut.
   var beats, backPressure            = 0L
 
-  /** One cycle: `next` gives another completion, if there is one now. */
+  /** One cycle. `next` gives the next completion, if there is one now. */
   def cycle(next: Int => Option[RcCompletion]): Unit = {
     if (showing) {
       if (rc.ready.toBoolean) taken() else backPressure += 1
@@ -92,7 +93,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
     }
   }
 
-  /** From here on the beat stays as it is until it is taken. */
+  /** From here on the beat stays as it is until RC takes it. */
   private def show(): Unit = if (!showing) {
     showing = used > 0 && !pauses()
     rc.valid #= showing

@@ -11,7 +11,7 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** A read's timeout may strike at any time, but not in the middle of that read's completion, and
+/** A read's timeout may be found at any time, except in the middle of that read's completion, and
   * no completion waits for it.
   */
 class RcUnpackerTest extends AnyFunSuite {
@@ -31,12 +31,12 @@ class RcUnpackerTest extends AnyFunSuite {
     )
   }
 
-  /** What is seen of steps and visits, and how often a probe met what it must not. */
+  /** What steps and visits show, and how often a probe met a tag that it must not meet. */
   private class Watch(dut: RcUnpacker) {
-    var arriving: Option[Int]        = None // Of the completion whose beats are passing.
+    var arriving: Option[Int]        = None // Tag of the completion whose beats pass now.
     private var before: Option[Int]  = None // The tag of the visit in the cycle before.
     var probes, completions, middles = 0
-    var pauses                       = 0    // Probes of others while a completion pauses.
+    var pauses                       = 0    // Probes of other tags while a completion pauses.
 
     def cycle(): Unit = {
       val visit = Option.when(dut.io.visit.valid.toBoolean)(dut.io.visit.header.tag.toInt)
@@ -77,7 +77,7 @@ class RcUnpackerTest extends AnyFunSuite {
           dut.clockDomain.waitSampling()
           watch.cycle()
           pins.cycle(_ => Option.when(random.nextInt(4) > 0)(completion(random)))
-          // Mostly the worst: the tag whose completion is passing.
+          // Mostly the worst case: a probe of the tag whose completion passes now.
           val worst = watch.arriving.filter(_ => random.nextInt(3) > 0)
           val tag   = if (worst.isDefined) worst.get else random.nextInt(tagCount)
           dut.io.probe.valid #= random.nextInt(4) > 0
@@ -98,7 +98,7 @@ class RcUnpackerTest extends AnyFunSuite {
       dut.clockDomain.waitSampling(5)
       var probes = 0
 
-      /** Whether there is a step in this cycle. */
+      /** Whether there was a step in this cycle. */
       def cycle(): Boolean = {
         dut.clockDomain.waitSampling()
         if (dut.io.visit.valid.toBoolean && dut.io.visit.probe.toBoolean) probes += 1

@@ -9,21 +9,22 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** How busy and how unkind the surroundings of a RequestPath are; chances of 100 in a cycle. */
+/** How busy and how unkind the surroundings of a RequestPath are. Chances are in percent per cycle.
+  */
 case class RequestMood(
     rqReady: Int = 100,
     claimReady: Int = 100,
-    returns: Int = 100,    // Of sequence numbers.
-    lost: Int = 0,         // Of the sequence numbers: they never come.
-    gaps: Int = 0,         // In what clients offer.
+    returns: Int = 100,    // Chance that a sequence number comes back.
+    lost: Int = 0,         // Chance that a sequence number never comes back.
+    gaps: Int = 0,         // Chance of a gap in what clients offer.
     answerDelay: Int = 20, // Cycles at most, from a read TLP to its data.
     tags: Int = 64
 )
 
 /** Everything around a RequestPath: clients, the hard block's RQ and the return path.
   *
-  * What the clients hand over is known in full, so each TLP must be the next one of its client, cut
-  * where RequestModel cuts, with the right bytes. The address tells whose it is.
+  * The bench knows all requests. So each TLP must be the next one of its client, cut where
+  * RequestModel cuts it, with the right bytes. A TLP's address tells its client.
   */
 class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   private val param   = dut.p
@@ -34,11 +35,11 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   // What has happened, by client.
   val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Handed over.
-  val sentWrites                  = Array.fill(clients.size)(0) // Seen on RQ to the last TLP,
-  val confirmedWrites             = Array.fill(clients.size)(0) // and its number came back.
+  val sentWrites                  = Array.fill(clients.size)(0) // The last TLP was seen on RQ.
+  val confirmedWrites             = Array.fill(clients.size)(0) // The last TLP's number came back.
   val deliveredReads              = Array.fill(clients.size)(0)
   val tlps                        = mutable.ArrayBuffer[RequestTlp]()
-  val ends                        = mutable.ArrayBuffer[Long]() // Cycles of their last beats.
+  val ends                        = mutable.ArrayBuffer[Long]() // Cycles of the TLPs' last beats.
   var beats                       = 0L
   var mostUnconfirmed             = 0                           // Write TLPs on their way.
 
@@ -46,7 +47,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   // --- Clients -----------------------------------------------------------------------------------
 
-  /** A request that is on its way, and how far it was seen. */
+  /** A request on its way, and how much of it has been seen. */
   private class Going(val request: ClientRequest, val writesBefore: Int) {
     private val largest = (if (request.write) mps else mrrs) / 4
     private val cuts    = RequestModel.cuts(request.address, request.dwords, largest)
@@ -63,11 +64,12 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   }
 
   private class Client(index: Int) {
-    val asked          = mutable.Queue[ClientRequest]()
-    val onClaim        = mutable.Queue[Going]()
-    val onRq           = Map(true -> mutable.Queue[Going](), false -> mutable.Queue[Going]())
-    var writes         = 0
-    val answers        = mutable.Queue[Long]() // Cycles from which a read may be delivered.
+    val asked   = mutable.Queue[ClientRequest]()
+    val onClaim = mutable.Queue[Going]()
+    val onRq    = Map(true -> mutable.Queue[Going](), false -> mutable.Queue[Going]())
+    var writes  = 0
+    // Cycles from which on the data of a read may be delivered.
+    val answers        = mutable.Queue[Long]()
     private val port   = dut.io.clients(index)
     private var beat   = 0
     private var driven = false
@@ -107,14 +109,14 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   }
   private val parties = clients.map(new Client(_))
 
-  /** An address of the client's own, at the beginning of a page below 4 GiB or above. */
+  /** A random page of the client's own, below 4 GiB or above. */
   def page(client: Int): BigInt = {
     val high = if (random.nextBoolean()) BigInt(0) else BigInt(32, random)
     (high << 32) + (BigInt(client) << 28) + (random.nextInt(1 << 14) << 12)
   }
   private def owner(address: BigInt): Int = ((address >> 28) & 0xf).toInt
 
-  /** Has the client of that address hand over a request, as soon as it may. */
+  /** Lets the client that owns the address hand over this request as soon as it may. */
   def ask(request: ClientRequest): Unit = {
     val party = parties(owner(request.address))
     party.asked += request
@@ -173,15 +175,16 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   // --- The hard block ----------------------------------------------------------------------------
 
-  private var offered      = Option.empty[Seq[BigInt]]           // A beat that was not taken.
-  private var head         = (0, 0, 0)
-  private val dwords       = mutable.ArrayBuffer[Long]()
-  private val writeNumbers = mutable.Queue[(Int, Option[Int])]() // And whose write this ends.
+  private var offered = Option.empty[Seq[BigInt]] // The beat that RQ did not take.
+  private var head    = (0, 0, 0)
+  private val dwords  = mutable.ArrayBuffer[Long]()
+  // Numbers of writes, and the client whose request each one ends.
+  private val writeNumbers = mutable.Queue[(Int, Option[Int])]()
   private val readNumbers  = mutable.Queue[Int]()
   private var writeTlps    = 0
   var confirmedTlps        = 0
 
-  /** Write TLPs that had their number two cycles ago: RQ shows each of them later still. */
+  /** Write TLPs that had a number two cycles ago. RQ shows each of them later than that. */
   def numberedTlps: Int = writeTlps + ((dut.path.io.progress.issued.toInt - writeTlps) & 63)
 
   private def stepRq(): Unit = {
@@ -258,7 +261,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     if (claim.get.last) parties(client).answers += due
   }
 
-  /** Two numbers a cycle at most; those of reads come whenever they like. */
+  /** Returns at most two numbers in a cycle. Those of reads may come at any time. */
   private def stepNumbers(): Unit = {
     for (pin <- dut.io.sequence.numbers) {
       pin.valid #= false
@@ -306,7 +309,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     stepNumbers()
   }
 
-  /** Waits until all that was asked for is done; fails if that takes longer than it should. */
+  /** Waits until all requests are done. Fails if they take longer than `cycles`. */
   def finish(cycles: Int = 200000): Unit = {
     val end = now + cycles
     while (!done && now < end) dut.clockDomain.waitSampling(16)

@@ -13,11 +13,11 @@ import spinal.lib.sim.{StreamDriver, StreamMonitor, StreamReadyRandomizer}
 
 import lanebox.{LaneboxSim, Seed}
 
-/** Requests are cut where they must be and nowhere else, and every piece says what it is. */
+/** Requests are cut where they must be and nowhere else, and every piece has the right fields. */
 class RequestCutterTest extends AnyFunSuite {
   val param = RequestParam(Seq(ClientConfig("dma", reads = true, writes = true)))
 
-  /** What the pieces of a request must be, in order. */
+  /** The fields that the pieces of a request must have, in order. */
   def expected(request: ClientRequest, row: Int, largest: Int): Seq[Map[String, BigInt]] = {
     import request._
     val cuts = RequestModel.cuts(address, dwords, largest)
@@ -57,7 +57,7 @@ class RequestCutterTest extends AnyFunSuite {
 
   lazy val compiled = LaneboxSim(RequestCutter(param))
 
-  /** Runs `requests` through the cutter; the cycles from the first to the last piece. */
+  /** Runs `requests` through the cutter. Returns the cycles from the first to the last piece. */
   def run(name: String, seed: Int, code: Int, stalls: Boolean)(
       requests: scala.util.Random => Iterator[ClientRequest]
   ): Long = {

@@ -24,7 +24,7 @@ case class ClientRequest(
     if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 0xf
 }
 
-/** What the hard block gets: one TLP, decoded from the beats of RQ. */
+/** One TLP as the hard block gets it, decoded from the beats of RQ. */
 case class RequestTlp(
     write: Boolean,
     address: BigInt,
@@ -37,7 +37,7 @@ case class RequestTlp(
     data: IndexedSeq[Long]
 )
 
-/** The rules of the base specification and PG213, written down a second time. */
+/** The rules of the base specification and PG213, written independently of the hardware. */
 object RequestModel {
   val Page = 1024 // Dwords.
 
@@ -53,7 +53,8 @@ object RequestModel {
     from(0)
   }
 
-  /** A TLP of RQ's dwords and of what stands beside its first beat: byte enables and number. */
+  /** Decodes a TLP from its dwords on RQ and `beside`: byte enables and number from the first beat.
+    */
   def decode(words: IndexedSeq[Long], beside: (Int, Int, Int)): RequestTlp = {
     assert(words.size >= 4, "a TLP shorter than its descriptor")
     val Seq(low, high, size, tags) = words.take(4)
@@ -72,7 +73,7 @@ object RequestModel {
     )
   }
 
-  /** A TLP breaks none of the rules that the board's model checks, too. */
+  /** Fails if a TLP breaks a rule. The board's model checks the same rules. */
   def check(tlp: RequestTlp, mps: Int, mrrs: Int): Unit = {
     import tlp._
     assert(dwords >= 1 && dwords * 4 <= (if (write) mps else mrrs), s"$tlp is too long")
@@ -90,7 +91,7 @@ object RequestModel {
   private val Starts = Seq(0xf, 0xe, 0xc, 0x8)
   private val Ends   = Seq(0xf, 0x7, 0x3, 0x1)
 
-  /** Any legal request of that size at that address. */
+  /** A random legal request of that size at that address. */
   def random(r: Random, write: Boolean, address: BigInt, dwords: Int): ClientRequest = {
     def any(of: Seq[Int]) = of(r.nextInt(of.size))
     val holes             = dwords == 2 && address % 8 == 0
@@ -106,7 +107,7 @@ object RequestModel {
     )
   }
 
-  /** Sizes as they come: one dword, around a TLP's or a beat's size, sometimes 4 KiB. */
+  /** Typical sizes: one dword, about a TLP or a beat, sometimes 4 KiB. */
   def anyDwords(r: Random): Int = r.nextInt(6) match {
     case 0 => 1
     case 1 => 1 + r.nextInt(20)
@@ -116,7 +117,7 @@ object RequestModel {
     case _ => 1 + r.nextInt(140)
   }
 
-  /** Where a request may begin: anywhere, or just before a page ends. */
+  /** The offset at which a request begins: anywhere, or just before the end of a page. */
   def anyOffset(r: Random): Int = r.nextInt(4) match {
     case 0 => 0
     case 1 => 4 * (Page - 1 - r.nextInt(40))

@@ -11,7 +11,9 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** However many writes wait in the block, and however they leave it, none is taken for gone. */
+/** However many writes wait in the block and in whatever order they leave, none is counted too
+  * early.
+  */
 class RequestNumbersTest extends AnyFunSuite {
   test(s"as many writes at once as there may be, seed ${Seed.value}") {
     LaneboxSim(RequestNumbers()).doSim("numbers", Seed.value) { dut =>
@@ -23,7 +25,9 @@ class RequestNumbersTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       dut.clockDomain.waitSampling(10)
 
-      /** One write in each cycle that has room; `share` of the cycles bring numbers back. */
+      /** One write in each cycle that has room. `share`: the part of cycles that brings numbers
+        * back.
+        */
       def cycle(write: Boolean, share: Double): Unit = {
         dut.clockDomain.waitSampling()
         sleep(1)

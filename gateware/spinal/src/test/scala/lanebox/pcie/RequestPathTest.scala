@@ -10,7 +10,7 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** Requests of several clients become TLPs as PG213 and the base specification have them. */
+/** Requests of several clients become TLPs as PG213 and the base specification demand. */
 class RequestPathTest extends AnyFunSuite {
   val dma = 0 // Reads and writes.
   val c2h = 1
@@ -37,7 +37,7 @@ class RequestPathTest extends AnyFunSuite {
   def check(name: String)(body: String => Unit): Unit =
     test(s"$name, seed ${Seed.value}")(body(name.filter(_.isLetterOrDigit)))
 
-  // A random mood for each: no two of them meet the same stalls.
+  // Each test has a random mood of its own, so that each meets other stalls.
   for (mps <- Seq(128, 256, 512); mrrs <- Seq(128, 512, 4096))
     check(s"any request, MPS $mps, MRRS $mrrs") { name =>
       run(name, mps, mrrs min 512) { (dut, bench) =>
@@ -70,7 +70,7 @@ class RequestPathTest extends AnyFunSuite {
 
   def beatsOf(tlp: RequestTlp): Int = (4 + tlp.data.size + 7) / 8
 
-  /** From the first TLPs on, RQ takes a beat in every cycle. */
+  /** After the first TLPs RQ takes a beat in every cycle. */
   def checkNoBubble(bench: RequestBench): Unit = {
     val from  = 10
     val beats = bench.tlps.drop(from + 1).map(beatsOf).sum
@@ -165,7 +165,9 @@ class RequestPathTest extends AnyFunSuite {
     name =>
       run(name, mps = 512) { (dut, bench) =>
         val most =
-          2 * 17 // Of reads: of one write there, and of another that came when one was due.
+          // Beats of reads: as many as one write of 512 B has, for the write that waits and for
+          // another one that came when a write was due.
+          2 * 17
         bench.mood = RequestMood(answerDelay = 1)
         for (alone <- 1 to 12) {
           val before = bench.sentWrites(c2h)
@@ -196,7 +198,7 @@ class RequestPathTest extends AnyFunSuite {
 
   check("a client without room claims nothing, and holds up no other's reads") { name =>
     run(name) { (dut, bench) =>
-      dut.io.room(0) #= false // Of dma.
+      dut.io.room(0) #= false // The ring of `dma` is full.
       dut.clockDomain.waitSampling()
       for (client <- Seq(dma, h2c)) askMany(bench, client, write = false, 128, 50)(_ => 0)
       dut.clockDomain.waitSampling(1000)
@@ -257,7 +259,7 @@ class RequestPathTest extends AnyFunSuite {
         val before = bench.tlps.size
         dut.clockDomain.waitSamplingWhere(400)(dut.io.idle.toBoolean)
         assert(bench.tlps.size <= before + 8, "TLPs were begun after stop")
-        dut.clockDomain.waitSampling(140) // A request that was half handed over may enter.
+        dut.clockDomain.waitSampling(140) // A request that is half handed over may still enter.
         def seen  = (bench.beats, bench.enteredReads.sum, bench.enteredWrites.sum)
         val still = seen
         dut.clockDomain.waitSampling(100)

@@ -17,11 +17,11 @@ import lanebox.{Clearing, LaneboxSim, Seed}
 class RequesterTest extends AnyFunSuite {
   val vectors       = 32
   val param         = RequesterParam(Seq("clients=rw,w", s"msixVectors=$vectors"))
-  val area          = 1 << 14 // Dwords that are written and read back,
-  val ring          = 1 << 17 // and the address of the other client's count, behind them.
+  val area          = 1 << 14 // Dwords that are written and read back.
+  val ring          = 1 << 17 // Address of the other client's count, behind that area.
   lazy val compiled = LaneboxSim(RequesterTop(param))
 
-  /** Where messages go: above the host's memory, above 4 GiB, too. */
+  /** Where messages go: above 4 GiB and above the host's memory. */
   val messages = BigInt("fedc00000000", 16)
 
   def bytes(data: Seq[Long], enables: Int => Int): Seq[(Int, Int)] =
@@ -33,15 +33,16 @@ class RequesterTest extends AnyFunSuite {
     val pins    = new RcPins(dut.io.rc, true)
     val memory  = new ReturnHost(HostTiming(latency = r => 20 + r.nextInt(100)), random, pins)
     val arrived = mutable.Queue[Int]() // Vectors.
-    var holds   = false                // No write leaves the block, as far as its numbers say.
-    var blocks  = false                // RQ takes nothing.
-    var now     = 0
-    var shown   = 0                    // The cycle in which RQ was shown the latest message.
+    // No number of a write comes back, as if none had left the block.
+    var holds           = false
+    var blocks          = false // RQ takes no beat.
+    var now             = 0
+    var shown           = 0     // The cycle in which RQ was shown the latest message.
     private val numbers = mutable.Queue[Int]()
     private val dwords  = mutable.ArrayBuffer[Long]()
     private var head    = (0, 0, 0)
-    private var message = false // RQ took one in the cycle before.
-    private var stands  = false // RQ did not take the beat of the cycle before.
+    private var message = false // RQ took a message in the cycle before.
+    private var stands  = false // RQ did not take the beat that was offered in the cycle before.
     dut.io.rq.ready #= false
     dut.io.rc.valid #= false
     dut.io.sequence.numbers.foreach(_.valid #= false)
@@ -100,7 +101,7 @@ class RequesterTest extends AnyFunSuite {
     }
   }
 
-  /** Hands requests over, one after the other. */
+  /** Hands over requests of a client, one after the other. */
   class Sender(port: Stream[Fragment[Request]], random: Random) {
     val queue        = mutable.Queue[ClientRequest]()
     var taken        = 0
@@ -137,7 +138,7 @@ class RequesterTest extends AnyFunSuite {
     }
   }
 
-  /** The card with a client that reads back what it wrote, and the host. */
+  /** The card with the host, and a client that reads back what it wrote. */
   class Bench(dut: RequesterTop, timeoutCycles: Int) {
     val random           = new Random(simRandom.nextLong())
     val host             = new Host(dut, random)
@@ -168,9 +169,9 @@ class RequesterTest extends AnyFunSuite {
       if (back.valid.toBoolean && back.ready.toBoolean) takeBack(back)
       back.ready #= random.nextInt(4) != 0
     }
-    dut.clockDomain.waitSampling(300) // The return path fills its pools.
+    dut.clockDomain.waitSampling(300) // The return path fills its tag pool.
 
-    /** Fills a vector's entry and lets its messages go. */
+    /** Writes a vector's table entry and unmasks it. */
     def program(vector: Int, data: Int): Unit = {
       val address = messages + 16 * vector
       val words   = Seq(address & 0xffffffffL, address >> 32, BigInt(data), BigInt(0))
@@ -194,10 +195,10 @@ class RequesterTest extends AnyFunSuite {
       dut.io.msixRegisters.readData.toLong
     }
 
-    /** A write of whole dwords and a read, which must find what was written just before.
+    /** Asks for a write of whole dwords and for a read that must return that data.
       *
-      * Only where no read is on its way to: a client's later write may pass its read, as on the
-      * link, and would be found in its place.
+      * An address is not used again while a read of it is under way: a later write of the client
+      * may pass the read, as on the link, and the read would return the wrong data.
       */
     private def ask(): Unit = {
       val size    = RequestModel.anyDwords(random) min 300
@@ -252,8 +253,8 @@ class RequesterTest extends AnyFunSuite {
     import bench.{host, random, senders}
     for (vector <- 0 until vectors) bench.program(vector, vector)
     bench.toAsk = 400
-    // The other client writes a page with a count and then raises an interrupt, as if that were its
-    // ring: the last of its TLPs is far from gone by then.
+    // The other client writes a page that ends in a count and then raises an interrupt, as for a
+    // ring. The last TLP of the page has not left by then.
     for (i <- 1 to 100) {
       val vector = random.nextInt(vectors)
       val page   = IndexedSeq.fill(RequestModel.Page)(i.toLong)
@@ -268,15 +269,16 @@ class RequesterTest extends AnyFunSuite {
     bench.finish(400)
   }
 
-  // RQ is held off at random, so that messages stand anywhere between the table and the pins.
+  // RQ stalls at random, so that messages wait at any place between the table and the pins.
   check("a message that RQ was not shown when it was masked comes after it, once", 0) {
     (dut, bench) =>
       import bench.{host, random, senders}
-      val control       = 3
-      val latest        = 2 // Cycles from the mask to the last one in which RQ is shown a message.
+      val control = 3
+      // Cycles from the mask to the last one in which a message may be shown to RQ.
+      val latest        = 2
       var before, after = 0
 
-      /** Lets no message of the vector go, and how it lets them go again. */
+      /** Stops messages of the vector in one of several ways; returns how to let them go again. */
       def close(vector: Int): () => Unit = random.nextInt(8) match {
         case 0 =>
           dut.io.msixMask #= true
@@ -343,7 +345,7 @@ class RequesterTest extends AnyFunSuite {
     dut.clockDomain.waitSamplingWhere(20000)(dut.io.counters.numberWaits.toLong > 0)
     bench.host.holds = false
     bench.finish(100)
-    // Few reads are under way at a time here: none waits for a tag.
+    // Few reads are outstanding here, so none waits for a tag.
     Clearing.check(dut.io.counters, dut.io.clear, dut.clockDomain, rest = Set("claimWaits"))
   }
 
@@ -353,7 +355,7 @@ class RequesterTest extends AnyFunSuite {
     bench.toAsk = Int.MaxValue
     Clearing.underLoad(dut.io.counters, dut.io.clear, bench.random, busy) {
       now += 1
-      bench.host.holds = now / 500 % 2 == 1 // Long enough to use up the numbers of writes.
+      bench.host.holds = now / 500 % 2 == 1 // Long enough to use up all numbers of writes.
       dut.clockDomain.waitSampling()
     }
   }

@@ -11,7 +11,7 @@ import spinal.core.sim._
 
 import lanebox.LaneboxSim
 
-/** What a run of the return path is made of. */
+/** The parameters of a run of the return path. */
 case class ReturnRun(
     seed: Int,
     timing: HostTiming = HostTiming(),
@@ -37,7 +37,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
   dut.io.clear #= false
   dut.clockDomain.forkStimulus(10)
 
-  /** Nothing is under way; of what was before nobody knows any more. */
+  /** Resets: nothing is under way, and nothing from before is remembered. */
   private def begin(): Unit = {
     pins = new RcPins(dut.io.rc, run.straddle)
     host = new ReturnHost(run.timing, random, pins, run.pooled)
@@ -62,7 +62,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     host.cycle()
   }
 
-  /** Runs until `done`; a run that makes no progress for long hangs. */
+  /** Runs until `done`. Fails if there is no progress for `limit` cycles. */
   def until(what: String, limit: Long = 20000)(done: => Boolean): Unit = {
     var seen, since = 0L
     while (!done) {
@@ -85,7 +85,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
 
   def cycles(count: Long): Unit = for (_ <- 0L until count) cycle()
 
-  /** Clients ask for nothing more: all is delivered, and everything is given back. */
+  /** Stops all requests. All data must be delivered, and all tags and space given back. */
   def finish(quarantine: Long = 0): Unit = {
     clients.request = _ => None
     for (client <- clients.takes.indices) clients.takes(client) = clients.takes(client) max 0.5
@@ -110,7 +110,8 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     assert(dut.io.statistics.backPressure.toLong == pins.backPressure, "back-pressure cycles")
   }
 
-  /** A request within memory, of `most` dwords, with enables as a byte-wise access has them. */
+  /** A request inside memory of at most `most` dwords, with byte enables as for a range of bytes.
+    */
   def anyRequest(most: Int): Option[TestRequest] = {
     val dwords = 1 + random.nextInt(most)
     val first  = Seq(15, 15, 14, 12, 8)(random.nextInt(5))
@@ -125,7 +126,7 @@ class ReturnBench(val dut: ReturnPath, run: ReturnRun) {
     ))
   }
 
-  /** `bytes` at a multiple of `bytes`, one after the other. */
+  /** A request of `bytes` bytes at a multiple of `bytes`. */
   def aligned(bytes: Int): Option[TestRequest] = {
     val at = random.nextInt(ReturnHost.Dwords * 4 / bytes) * bytes
     Some(TestRequest(at, bytes / 4, 15, if (bytes == 4) 0 else 15, random.nextInt(1 << 16)))

@@ -10,7 +10,7 @@ import scala.util.Random
 import spinal.core.SpinalEnumElement
 import spinal.core.sim._
 
-/** One read TLP, as RequestPath asks for it: dwords from `at` on of its request. */
+/** One read TLP as RequestPath claims it: the dwords from `at` on of its request. */
 case class TestClaim(
     client: Int,
     request: TestRequest,
@@ -26,15 +26,15 @@ case class TestClaim(
 
 case class TestRequest(address: Int, dwords: Int, firstBe: Int, lastBe: Int, context: Int)
 
-/** The reading clients in front of a return path, with the cutting that RequestPath does.
+/** The reading clients in front of a return path. They cut requests into TLPs as RequestPath does.
   *
-  * Every delivered beat is compared with memory; one that holds dwords of a failed read is zero and
-  * carries the error of one of its reads.
+  * Every delivered beat is compared with memory. A beat with dwords of a failed read must be zero
+  * and carry the error of one of its reads.
   */
 class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int) {
   val clients = dut.p.clients
 
-  /** What a client asks for next, if anything, and how likely it takes a beat. */
+  /** The next request of a client, if it has one. */
   var request: Int => Option[TestRequest] = _ => None
   val takes: Array[Double]                = Array.fill(clients)(1.0)
   var offers                              = 1.0 // Chance of a claim in a cycle.
@@ -88,7 +88,7 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
     port.lastOfRequest #= claim.last
   }
 
-  /** Reads up to 4 KiB boundaries and the largest size. */
+  /** Cuts a request at 4 KiB boundaries and at the largest read size. */
   private def cut(client: Int, request: TestRequest): Unit = {
     requests(client) += 1
     val reads = mutable.Buffer[TestClaim]()

@@ -10,9 +10,9 @@ import spinal.core.sim._
 
 import lanebox.{Clearing, Seed}
 
-/** A read that fails ends once, in full length, as zeros; the others do not notice. */
+/** A read that fails ends once, in full length, as zeros. Other reads are not affected. */
 class ReturnErrorTest extends AnyFunSuite {
-  val timeout = 5000L // 20 us, the shortest.
+  val timeout = 5000L // In cycles: 20 us.
 
   def counted(bench: ReturnBench, faults: RandomFaults): Unit = {
     val counts = bench.dut.io.statistics
@@ -87,7 +87,7 @@ class ReturnErrorTest extends AnyFunSuite {
       bench.clients.request = _ => bench.anyRequest(Seq(16, 128, 300)(bench.random.nextInt(3)))
       val counters = bench.dut.io.statistics
       val never    = Set("backPressure") // RC is never held off.
-      // Until reset the counters have any value.
+      // Until reset the counters may have any value.
       bench.until("counts of all kinds", 40 * timeout) {
         bench.host.shown > 0 && Clearing.zeros(counters).forall(never)
       }

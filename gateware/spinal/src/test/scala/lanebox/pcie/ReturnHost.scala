@@ -18,9 +18,9 @@ case class HostTiming(
     link: Option[Double] = None // Bytes per cycle; otherwise RC itself is the limit.
 )
 
-/** A read of the card that the block waits for. */
+/** A read of the card that is outstanding in the block. */
 class HostRead(val tag: Int, val claim: TestClaim, val rcb: Int, val claimed: Long) {
-  var address: Int = claim.address // Of what has not been shown yet.
+  var address: Int = claim.address // Address of the next byte to be answered.
   var bytes: Int   = claim.dwords * 4
 
   private def touched(size: Int) = (address + bytes + size - 1) / size - address / size
@@ -36,8 +36,8 @@ class HostRead(val tag: Int, val claim: TestClaim, val rcb: Int, val claimed: Lo
   }
 }
 
-/** Root complex and hard block behind the RC pins, as sim/board has them: memory, splits, latency,
-  * order, and the completion space that outstanding reads may need.
+/** Root complex and hard block behind the RC pins, modelled as in sim/board: memory, splits,
+  * latency, order, and the completion space that outstanding reads may need.
   */
 class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boolean = false) {
   val memory: Array[Int] = Array.fill(ReturnHost.Dwords)(random.nextInt())
@@ -52,11 +52,13 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
   private val expiring         = mutable.Queue[(Long, HostRead)]()
   private var sequence, lastAt = 0L
   private var repeated         = Option.empty[RcCompletion]
-  private var linkFree         = 0.0 // When the next completion may have crossed it.
+  private var linkFree         = 0.0 // Time at which the link is free for the next completion.
 
   def pending: Boolean = waiting.nonEmpty || !pins.idle
 
-  /** A read goes out: the block must have room for whatever comes back, and the tag be free. */
+  /** Takes a read from the card. There must be space for all its completions, and its tag must be
+    * free.
+    */
   def issue(tag: Int, claim: TestClaim): Unit = {
     assert(!reads.contains(tag), s"tag $tag belongs to a read that is outstanding")
     val read = new HostRead(tag, claim, timing.rcb, now)
@@ -80,7 +82,7 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
     sequence += 1
   }
 
-  /** After a while the block waits no longer, and does not say so. */
+  /** After a while the block forgets the read, without a report. */
   def expire(read: HostRead, after: Long): Unit = expiring.enqueue((now + after, read))
 
   private def forget(read: HostRead): Unit = if (reads.get(read.tag).contains(read)) {
@@ -103,7 +105,7 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
     }
     if (waiting.isEmpty || waiting.head._1 > now || linkFree > now) return None
     if (timing.gap > 0 && random.nextDouble() < timing.gap) return None
-    // Nothing begins in the beat in which a completion is discontinued, nor ends beside it.
+    // In the beat in which a completion is cut no other completion begins or ends.
     if (used > 0 && waiting.head._3.cut) return None
     val completion = waiting.dequeue()._3
     shown += 1
@@ -133,7 +135,8 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
       }
     }
 
-  /** Completions up to boundaries at which they may end (base specification 2.3.1.1). */
+  /** Splits a read into completions at boundaries where they may end (base specification 2.3.1.1).
+    */
   private def pieces(read: HostRead): Seq[RcCompletion] = {
     val list = mutable.Buffer[RcCompletion]()
     var at   = 0
@@ -171,12 +174,12 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
 object ReturnHost {
   val Dwords = 1 << 16
 
-  /** Gen3 x8 in bytes per cycle of 4 ns, less DLLPs and skips at an MPS of 256 B. */
-  val Overhead = 20 // Of a completion on the wire.
-  val Gen3x8   = 8 * 8.0 / 8 * 128 / 130 * (1 - 0.0125) * 4
+  val Overhead = 20 // Bytes of a completion on the wire besides its payload.
+  // Bytes per cycle of 4 ns on Gen3 x8, less DLLPs and skips at an MPS of 256 B.
+  val Gen3x8 = 8 * 8.0 / 8 * 128 / 130 * (1 - 0.0125) * 4
 }
 
-/** What goes wrong on a read's way back: its completions and how much later each comes. */
+/** A fault on a read's way back: gives its completions, each with its delay in cycles. */
 trait Faults {
   def strike(
       read: HostRead,

@@ -11,15 +11,16 @@ import spinal.core.sim._
 
 import lanebox.Seed
 
-/** The tag of a read that nobody answered comes back, and what comes after all harms no other. */
+/** The tag of an unanswered read becomes free again, and its late answers harm no other read. */
 class ReturnLateTest extends AnyFunSuite {
-  val timeout = 4096L // The shortest, of which the walk over all tags takes the largest part.
+  // The shortest timeout. Of this one the walk over all tags takes the largest part.
+  val timeout = 4096L
   val rounds  = 4
 
   val whole  = Shape(0, 256)
   val longer = Shape(0, 288)
 
-  /** Loses the next read when told to, and notes the tags in the order of the reads. */
+  /** Loses the next read when told to, and notes the tags of reads in order. */
   class Loss extends Faults {
     var losing                    = false
     val order                     = mutable.Buffer[Int]()
@@ -39,7 +40,7 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
-  /** Of a read: where it begins in its page, dwords in bytes, byte enables. */
+  /** A read: its offset in a page in bytes, its whole dwords in bytes, and its byte enables. */
   case class Shape(offset: Int, bytes: Int, firstBe: Int = 15, lastBe: Int = 15)
 
   class Late(val bench: ReturnBench, tags: Int) {
@@ -74,15 +75,15 @@ class ReturnLateTest extends AnyFunSuite {
 
     def error(): Unit = bench.until("its error")(quiet)
 
-    /** In cycles since it was lost. */
+    /** Waits until the lost read's tag is free. Returns the cycles since the read was lost. */
     def back(): Long = {
       bench.until("its tag")(bench.dut.tags.free.toInt == bench.dut.p.tags)
       bench.now - lostAt
     }
     def waitFor(timeouts: Int): Unit = bench.cycles(lostAt + timeouts * timeout - bench.now)
 
-    /** Reads under all tags, the lost one among them as the last: of other data than the lost read,
-      * unless `same`.
+    /** Issues reads under all tags. The lost read's tag must come last. Its new read is of other
+      * data than the lost one, unless `same`.
       */
     def fill(shape: Shape, same: Boolean = false): Unit = {
       val before = loss.order.length
@@ -93,14 +94,16 @@ class ReturnLateTest extends AnyFunSuite {
       assert(!loss.order.drop(before).dropRight(1).contains(loss.tag))
     }
 
-    /** The lost read's answer, in `spread` cycles from now on; its number of completions. */
+    /** Sends the lost read's answer within the next `spread` cycles. Returns the number of
+      * completions.
+      */
     def answer(spread: Int, change: RcCompletion => RcCompletion = c => c): Int = {
       val times = Seq.fill(loss.pieces.length)(bench.now + bench.random.nextInt(spread)).sorted
       for ((at, piece) <- times.zip(loss.pieces)) bench.host.send(at, change(piece))
       loss.pieces.length
     }
 
-    /** The same without data: Unsupported Request. */
+    /** Sends Unsupported Request instead. Returns the number of completions, 1. */
     def refuse(): Int = {
       val refusal =
         loss.pieces.head.copy(dwords = 0, payload = Nil, done = true, status = 1, code = 2)
@@ -109,7 +112,7 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
-  /** Answers come after 600 cycles, so that reads under all tags are outstanding at a time. */
+  /** Answers take 600 cycles, so that reads under all tags are outstanding at the same time. */
   def late(name: String, extended: Boolean = true)(body: Late => Unit): Unit = {
     val timing = HostTiming(latency = 600L + _.nextInt(100), piece = Some(64))
     val run    = ReturnRun(Seed.value, timing, extendedTags = extended, timeoutCycles = timeout)
@@ -132,7 +135,7 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         val took = late.back()
         assert(took > 5 * timeout / 2 && took <= 3 * timeout, s"$took cycles, not 3 x $timeout")
-        // Others are free all the time, and go round several times.
+        // Other tags are free all the time and are used several times over.
         val before = late.loss.order.length
         for (_ <- 0 until 40) {
           late.ask(5, Shape(0, 64))
@@ -148,7 +151,7 @@ class ReturnLateTest extends AnyFunSuite {
       for (round <- 0 until rounds) {
         late.lose(longer)
         late.error()
-        // Without a timeout time stands still, and so the tag goes on resting.
+        // A timeout of 0 stops the clock, so the tag is not freed.
         late.bench.dut.io.timeoutCycles #= 0
         late.waitFor(10)
         assert(late.bench.dut.tags.free.toInt == 63)
@@ -174,7 +177,7 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        if (round / 2 == 1) late.ask(20, longer) // Others, of the same shape.
+        if (round / 2 == 1) late.ask(20, longer) // Other reads of the same shape.
         val pieces = if (round % 2 == 1) late.refuse() else late.answer(800)
         late.bench.cycles(850)
         late.bench.until("others")(late.quiet)
@@ -184,7 +187,7 @@ class ReturnLateTest extends AnyFunSuite {
     }
   )
 
-  /** What differs between the lost read and the one that has its tag. */
+  /** How the lost read differs from the read that has its tag later. */
   case class Difference(what: String, code: Int, lost: Shape, later: Shape = whole)
   val differences = Seq(
     Difference("more bytes", CompletionHeader.ByteCount, longer),
@@ -210,7 +213,8 @@ class ReturnLateTest extends AnyFunSuite {
         late.waitFor(10)
         val before = late.unexpected
         late.fill(difference.later)
-        // Before the read's own completions, or between them; named by the block, or not.
+        // The late answer comes before the read's own completions, or between them; the block
+        // reports the misfit or does not.
         val named  = (c: RcCompletion) => c.copy(code = difference.code, done = false)
         val pieces = late.answer(Seq(300, 1200)(round % 2), if (round / 2 == 1) named else c => c)
         late.bench.cycles(1250)
@@ -227,7 +231,7 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        late.fill(whole, same = true) // Else the bench would find the data wrong.
+        late.fill(whole, same = true) // The same data, or the bench would report wrong data.
         val pieces = late.answer(300)
         late.bench.cycles(1250)
         late.bench.until("its data")(late.quiet)

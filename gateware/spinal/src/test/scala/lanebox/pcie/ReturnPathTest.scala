@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.Seed
 
-/** Whatever the host's order, pieces and gaps: each client gets its own bytes, in its own order. */
+/** In whatever order, pieces and gaps the host answers, each client gets its own data in order. */
 class ReturnPathTest extends AnyFunSuite {
   val requests = 1500
 
@@ -56,7 +56,7 @@ class ReturnPathTest extends AnyFunSuite {
     )
   )
 
-  /** Clients that stall now and then, each for a while. */
+  /** Lets clients stall now and then, each for a while. */
   def moody(bench: ReturnBench): Unit =
     for (client <- bench.clients.takes.indices if bench.random.nextInt(200) == 0)
       bench.clients.takes(client) = Seq(0.0, 0.3, 1.0, 1.0)(bench.random.nextInt(4))

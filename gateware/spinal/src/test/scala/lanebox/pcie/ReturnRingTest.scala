@@ -9,11 +9,13 @@ import spinal.core.sim._
 
 import lanebox.Seed
 
-/** A client that takes nothing fills its ring and its numbers, and loses none of its data. */
+/** A client that takes no data fills its ring or uses up its numbers, and loses no data. */
 class ReturnRingTest extends AnyFunSuite {
   val timing = HostTiming(latency = _ => 60, mps = 512, inOrder = true)
 
-  /** Client 0 has `count` requests, which are so many reads, all answered and none of them taken. */
+  /** Client 0 asks for `count` requests, `reads` reads in all. All are answered, and it takes no
+    * data.
+    */
   def fill(bench: ReturnBench, count: Int, reads: Int)(request: => Option[TestRequest]): Unit = {
     var left = count
     bench.clients.takes(0) = 0
@@ -32,7 +34,7 @@ class ReturnRingTest extends AnyFunSuite {
       val ring = bench.dut.p.rows
       var most = 0
       for (_ <- 0 until rounds) {
-        // Half full and with every tag free, the ring gets its last reads in a row, one per cycle.
+        // With the ring half full and every tag free, the last reads are claimed one per cycle.
         val half = 64 + bench.random.nextInt(40)
         fill(bench, half, half)(bench.aligned(512))
         val reads = 121 + bench.random.nextInt(8)
@@ -47,7 +49,7 @@ class ReturnRingTest extends AnyFunSuite {
         most = most max rows
         assert(bench.clients.claimed > claimed && !bench.dut.io.room(0).toBoolean)
         assert(rows > ring - 128, s"$rows rows are in use")
-        bench.finish() // What was overrun is not what was read.
+        bench.finish() // Fails if any data was overwritten in the ring.
       }
       info(s"$most of $ring rows")
     }
@@ -55,7 +57,7 @@ class ReturnRingTest extends AnyFunSuite {
 
   test(s"a client that takes none of its small reads has as many as there are numbers, " +
     s"seed ${Seed.value}") {
-    val rounds = 3 // The numbers of reads turn over after two.
+    val rounds = 3 // The numbers of reads wrap after two rounds.
     ReturnBench("numbers", ReturnRun(Seed.value, timing)) { bench =>
       for (_ <- 0 until rounds) {
         bench.clients.takes(0) = 0
@@ -63,7 +65,7 @@ class ReturnRingTest extends AnyFunSuite {
         bench.clients.request = client => if (client == 0) bench.anyRequest(1) else None
         bench.cycles(4000)
         val reads = bench.clients.requests(0) - before
-        val past  = 40 // Beats that have left the ring and wait for the client.
+        val past  = 40 // Beats that have left the ring and wait in the client's FIFO.
         assert(reads > bench.dut.p.reads && reads <= bench.dut.p.reads + past, s"$reads reads")
         bench.finish()
       }

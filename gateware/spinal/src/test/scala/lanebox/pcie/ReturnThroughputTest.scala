@@ -8,12 +8,12 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import lanebox.Seed
 
-/** RC at its own limit: no cycle is lost, and tready never falls. */
+/** RC at its own limit: no cycle is lost, and `ready` never falls. */
 class ReturnThroughputTest extends AnyFunSuite {
   val completions = 1500
-  val settle      = 200 // Until every tag is in use and data comes without a pause.
+  val settle      = 200 // Cycles until every tag is in use and data comes without a pause.
 
-  /** Completions of `bytes`, each with half a beat more for its descriptor. */
+  /** Measures completions of `bytes` bytes. Each has a descriptor, which costs half a beat. */
   def measure(run: ReturnRun, bytes: Int, requestBytes: Int, clients: Int = 2): Unit =
     ReturnBench("throughput", run, clients) { bench =>
       bench.clients.request = _ => bench.aligned(requestBytes)
@@ -48,7 +48,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     requestBytes = 512
   ))
 
-  /** What clients ask for, and how the host answers. */
+  /** A kind of traffic: the requests of clients, and how the host answers. */
   case class Mix(name: String, latency: Int, piece: Option[Int] = Some(64))(
       val request: ReturnBench => Option[TestRequest]
   )
@@ -58,11 +58,11 @@ class ReturnThroughputTest extends AnyFunSuite {
     Some(TestRequest(at, bytes / 4, 15, 15, 0))
   }
 
-  /** Two dwords with a boundary of 64 B between them: two completions of a dword each. */
+  /** Two dwords across a boundary of 64 B: two completions of one dword each. */
   private def split(bench: ReturnBench): Option[TestRequest] =
     Some(TestRequest((1 + bench.random.nextInt(ReturnHost.Dwords / 16 - 1)) * 64 - 4, 2, 15, 15, 0))
 
-  /** A completion of one more dword than fills its beats. */
+  /** A completion with one dword more than fills its beats. */
   private def uneven(bench: ReturnBench): Option[TestRequest] = {
     val dwords = 8 * (1 + bench.random.nextInt(15)) + 1
     Some(TestRequest(bench.random.nextInt(ReturnHost.Dwords / 128) * 512, dwords, 15, 15, 0))
@@ -78,7 +78,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     Mix("8n + 1 dwords", latency = 200, piece = Some(512))(uneven)
   )
 
-  /** A beat in each cycle, as no link of this width brings it. */
+  /** A beat in every cycle: no link of this width is as fast. */
   for (mix <- mixes; straddle <- Seq(true, false))
     test(s"${mix.name} at the pins' own rate never hold RC up, straddle $straddle, " +
       s"seed ${Seed.value}") {
@@ -94,7 +94,9 @@ class ReturnThroughputTest extends AnyFunSuite {
 
   val link = timing.copy(link = Some(ReturnHost.Gen3x8))
 
-  /** First and last pieces have odd sizes: some of them take a cycle more than the pins. */
+  /** The first and last completions have odd sizes. Some of these take a cycle more than at the
+    * pins.
+    */
   test(s"unaligned reads never hold RC up at the link's rate, seed ${Seed.value}") {
     val run = ReturnRun(Seed.value, link.copy(piece = Some(256), latency = 100L + _.nextInt(50)))
     ReturnBench("unaligned", run) { bench =>
@@ -134,7 +136,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     ReturnBench("delivery", ReturnRun(Seed.value, timing)) { bench =>
       bench.clients.takes(0) = 0
       bench.clients.request = client => if (client == 0) bench.aligned(4096) else None
-      bench.cycles(4000) // All the slots that the client may have are complete.
+      bench.cycles(4000) // All the data that the client may have outstanding has come.
       bench.clients.request = _ => None
       bench.clients.takes(0) = 1
       bench.until("the first beat")(bench.clients.beats(0) >= 40)

@@ -12,8 +12,8 @@ import spinal.core.sim._
 
 import lanebox.{LaneboxSim, Seed}
 
-/** Every dword of a request reaches the front end once, in order, with its enables; what the front
-  * end answers is what the host gets, and it always gets something, whatever the front end does.
+/** Every dword of a request reaches the front end once, in order, with its enables. The host gets
+  * what the front end answers, and it always gets an answer, even if the front end never gives one.
   */
 class SlavePortTest extends AnyFunSuite {
   val timeout       = 60
@@ -22,22 +22,25 @@ class SlavePortTest extends AnyFunSuite {
   case class Access(write: Boolean, address: Int, enables: Int, data: Long, at: Long)
   case class Sent(request: HostRequest, writesBefore: Int)
 
-  /** What stands behind the port. */
+  /** The kinds of front end behind the port. */
   sealed trait FrontEnd
-  case object WishboneMaster              extends FrontEnd // Takes a read only with its answer.
-  case class Queueing(errors: Double = 0) extends FrontEnd // Takes it, answers later.
+  // Takes a read only together with its answer.
+  case object WishboneMaster extends FrontEnd
+  // Takes a read, and answers later.
+  case class Queueing(errors: Double = 0) extends FrontEnd
 
   class Bench(dut: SlavePort, kind: FrontEnd, random: Random) {
     var cycle                       = 0L
     var requestGap, completionStall = 0.3
     var delay                       = 6
-    var hang: Access => Boolean     = _ => false // Not answered before `wake`.
-    var awake                       = false      // The front end answers what it has kept.
-    val accesses                    = mutable.ArrayBuffer[Access]()
-    val accessesOfReads             = mutable.ArrayBuffer[Access]()
-    val writes                      = mutable.ArrayBuffer[Access]()
-    val sentReads                   = mutable.Queue[Sent]()
-    val wanted = mutable.ArrayBuffer[Access]() // Dwords written by the host.
+    var hang: Access => Boolean     = _ => false // These accesses are not answered before `awake`.
+    // The front end gives the answers that it has kept back.
+    var awake           = false
+    val accesses        = mutable.ArrayBuffer[Access]()
+    val accessesOfReads = mutable.ArrayBuffer[Access]()
+    val writes          = mutable.ArrayBuffer[Access]()
+    val sentReads       = mutable.Queue[Sent]()
+    val wanted          = mutable.ArrayBuffer[Access]() // Dwords written by the host.
     var answered, successes, unsupported, aborts, lateAnswers = 0
     var heldReads                 = 0 // Cycles in which a read was offered and not taken.
     val completionsAt, requestsAt = mutable.ArrayBuffer[Long]()
@@ -135,7 +138,7 @@ class SlavePortTest extends AnyFunSuite {
     private val began   = mutable.Map[Int, Int]()  // Access number -> writes delivered before it.
     private var used    = 0                        // Accesses that belong to answered reads.
 
-    /** The accesses of this read came in order, behind the writes before it, and made its data. */
+    /** The accesses of this read came in order, after the writes before it, and gave its data. */
     private def finish(r: HostRequest, before: Int, got: Int, failed: Boolean): Unit = {
       var dword = 0
       var ended = false
@@ -163,7 +166,7 @@ class SlavePortTest extends AnyFunSuite {
     def dropsSeen: Boolean = dut.io.counters.dropped.toInt > 0
 
     // The front end -------------------------------------------------------------------------------
-    private var left    = -1 // Cycles until the dword at hand is done; -1: none is.
+    private var left    = -1 // Cycles until the present dword is done; -1: there is none.
     private var answers = mutable.Queue[(Long, Int, Access, Int)]()
     private var showing = false
     private def seen(): Access = {
@@ -378,7 +381,7 @@ class SlavePortTest extends AnyFunSuite {
       assert(bench.aborts == 33 && bench.writes.isEmpty && bench.heldReads == 0)
       assert(dut.io.counters.dropped.toInt == writes)
       assert(dut.io.counters.timeouts.toInt == 1)
-      // The bus acknowledges after all: the late answer is dropped, the next read is right.
+      // The bus acknowledges after all: its late answer is dropped, and the next read is right.
       bench.hang = _ => false
       bench.awake = true
       bench.runUntil(!dut.io.stuck.toBoolean, 20)
@@ -436,7 +439,7 @@ class SlavePortTest extends AnyFunSuite {
         HostRequest(1, 0x2000, 8, 15, 15, aperture = 20, payload = HostRequest.words(random, 8))
       )
       bench.runUntil(bench.writes.size == 480, 20000)
-      // One dword each in turn: when the writes are through, about as much has been read.
+      // Dwords of writes and reads alternate: when all is written, about as much has been read.
       assert(bench.successes == 0 && bench.accessesOfReads.size >= 470)
       assert(bench.accessesOfReads.size <= 520)
       bench.runUntil(bench.finished, 20000)

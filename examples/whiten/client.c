@@ -1,0 +1,138 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Client of the whiten block: sends packets of many lengths, compares what comes back, waits for an
+ * interrupt for each, and compares the block's count.
+ * usage: client DEVICE   (/dev/litepcie0 or sim:SOCKET)
+ *
+ * Exit status 0: all was right, 1: something failed, 2: usage.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "csr.h"
+#include "liblitepcie.h"
+
+#define PACKETS		100
+#define LONGEST		4096	/* bytes; a buffer has at least as many */
+#define KEY		0x9e3779b9u
+#define WAIT_MS		10000
+
+#define FAIL(...) (fprintf(stderr, "client: " __VA_ARGS__), fputc('\n', stderr), exit(1))
+
+/* Returns a library call's result; ends the program with the library's sentence if it failed. */
+static int check(int rc)
+{
+	if (rc < 0)
+		FAIL("%s", litepcie_why(NULL));
+	return rc;
+}
+
+/* As check() for a call that waits; a result of 0 (it timed out) ends the program, too. */
+static int some(int rc, const char *what)
+{
+	if (check(rc) == 0)
+		FAIL("%s within %d s", what, WAIT_MS / 1000);
+	return rc;
+}
+
+static uint8_t byte_of(unsigned int packet, uint32_t i)
+{
+	return (uint8_t)(packet * 31 + i * 7 + (i >> 8));
+}
+
+static uint8_t key_of(uint32_t i)
+{
+	return (uint8_t)(KEY >> 8 * (i % 4));
+}
+
+static void send_packet(struct litepcie *dev, unsigned int packet, uint32_t bytes)
+{
+	uint64_t number;
+	uint8_t *data;
+
+	some(litepcie_h2c_get(dev, &number, WAIT_MS), "the card took no packet");
+	data = litepcie_h2c_buffer(dev, number);
+	for (uint32_t i = 0; i < bytes; i++)
+		data[i] = byte_of(packet, i);
+	check(litepcie_h2c_send(dev, bytes));
+}
+
+static void receive_packet(struct litepcie *dev, unsigned int packet, uint32_t bytes)
+{
+	struct litepcie_c2h_record record;
+	const uint8_t *data;
+	uint64_t number;
+
+	some(litepcie_c2h_peek(dev, &number, WAIT_MS), "no packet came back");
+	check(litepcie_c2h_record(dev, number, &record));
+	if (record.bytes != bytes || record.flags != LITEPCIE_RECORD_LAST)
+		FAIL("packet %u: %u bytes went out, %u came back (flags %#x)", packet, bytes,
+		     record.bytes, record.flags);
+	data = litepcie_c2h_buffer(dev, number);
+	for (uint32_t i = 0; i < bytes; i++) {
+		const uint8_t wanted = byte_of(packet, i) ^ key_of(i);
+
+		if (data[i] != wanted)
+			FAIL("packet %u, byte %u: expected %02x, got %02x", packet, i, wanted,
+			     data[i]);
+	}
+	check(litepcie_c2h_release(dev, 1));
+}
+
+/* Waits for the interrupt of one packet; `before`: the block's count ahead of the first one. */
+static void wait_interrupt(struct litepcie *dev, unsigned int packet, uint32_t before)
+{
+	uint32_t counted;
+
+	if (check(litepcie_user_wait(dev, WAIT_MS)))
+		return;
+	check(litepcie_readl(dev, CSR_USER_PACKETS_ADDR, &counted));
+	FAIL("packet %u came back, but no interrupt within %d s; user_packets has counted %" PRIu32
+	     " of %u: look at `irq` of the logic", packet, WAIT_MS / 1000, counted - before,
+	     packet + 1);
+}
+
+int main(int argc, char **argv)
+{
+	/* With an interrupt for each packet no packet waits until others have come. */
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
+		.packets = true,
+		.interrupt_every = 1,
+	};
+	char why[LITEPCIE_WHY_SIZE];
+	uint32_t before, after;
+	struct litepcie *dev;
+
+	if (argc < 2 || argc > 3 || (argc == 3 && strcmp(argv[1], "-d") != 0)) {
+		fprintf(stderr, "usage: %s [-d] /dev/litepcieN|sim:SOCKET\n", argv[0]);
+		return 2;
+	}
+	if (litepcie_open(&dev, argv[argc - 1], why))
+		FAIL("%s", why);
+	check(litepcie_writel(dev, CSR_USER_KEY_ADDR, KEY));
+	check(litepcie_readl(dev, CSR_USER_PACKETS_ADDR, &before));
+	check(litepcie_user_enable(dev, true));
+	check(litepcie_dma_start(dev, &config));
+	for (unsigned int packet = 0; packet < PACKETS; packet++) {
+		const uint32_t bytes = 1 + packet * 1327 % LONGEST;
+
+		send_packet(dev, packet, bytes);
+		receive_packet(dev, packet, bytes);
+		wait_interrupt(dev, packet, before);
+	}
+	check(litepcie_dma_stop(dev));
+	check(litepcie_readl(dev, CSR_USER_PACKETS_ADDR, &after));
+	if (after - before != PACKETS)
+		FAIL("the card counted %" PRIu32 " packets of %d", after - before, PACKETS);
+	printf("%d packets right, an interrupt for each\n", PACKETS);
+	litepcie_close(dev);
+	return 0;
+}

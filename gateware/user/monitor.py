@@ -1,0 +1,120 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Counts what passes the user slot's two streams, and notes since when one of them stands still.
+
+`h2c` is the slot's sink, `c2h` its source. The monitor only watches, behind registers, so it adds
+no logic to the streams. A stall is a cycle with `valid` and without `ready`. In h2c the user's
+logic causes it; in c2h the DMA does, since it has no room or no buffer. A cycle without `valid` is
+no stall.
+
+Only the card's reset clears the counters. Software takes two readings and subtracts. So several
+programs may read at the same time, and none needs the right to write.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from lanebox.layouts import SLOT_COUNTER_WIDTH
+
+SIDES    = ("h2c", "c2h")
+COUNTERS = {
+    "since":   "Device time of the first cycle in which ``valid`` and ``ready`` were as they are.",
+    "beats":   "Beats taken.",
+    "packets": "Of these, beats with ``last``.",
+    "stalls":  "Cycles with ``valid`` and without ``ready``.",
+}
+
+FIELDS = {
+    "h2c_valid": "``sink.valid``",
+    "h2c_ready": "``sink.ready``",
+    "c2h_valid": "``source.valid``",
+    "c2h_ready": "``source.ready``",
+}
+
+class SideMonitor(LiteXModule):
+    """Watches one stream. All outputs belong to the same cycle, two cycles ago.
+
+    `time` must be device time a cycle late.
+    """
+    def __init__(self, endpoint, time):
+        self.valid = Signal() # o
+        self.ready = Signal() # o
+        for name in COUNTERS:
+            setattr(self, name, Signal(SLOT_COUNTER_WIDTH, name=name)) # o
+
+        # # #
+
+        valid, ready, last = Signal(), Signal(), Signal()
+        self.sync += [
+            valid.eq(endpoint.valid),
+            ready.eq(endpoint.ready),
+            last.eq(endpoint.last),
+            self.valid.eq(valid),
+            self.ready.eq(ready),
+            If(Cat(valid, ready) != Cat(self.valid, self.ready), self.since.eq(time)),
+            If(valid & ready, self.beats.eq(self.beats + 1)),
+            If(valid & ready & last, self.packets.eq(self.packets + 1)),
+            If(valid & ~ready, self.stalls.eq(self.stalls + 1)),
+        ]
+
+class SlotMonitor(LiteXModule):
+    """Both sides of the slot, read through a copy.
+
+    Reading `now` copies everything at one clock edge, so the registers read after it belong
+    together. Another program may take a copy meanwhile. A program that reads `time` first and again
+    at the end, and finds it unchanged, has read one copy. `time` must be device time a cycle late.
+    """
+    def __init__(self, sink, source, time, with_csr=True):
+        self.h2c   = SideMonitor(sink, time)
+        self.c2h   = SideMonitor(source, time)
+        self.copy  = Signal()                   # i
+        self.now   = Signal(len(FIELDS))        # o, valid and ready of h2c, then of c2h
+        self.state = Signal(len(FIELDS))        # o, the same in the copy
+        self.time  = Signal(SLOT_COUNTER_WIDTH) # o, device time of the copy
+        self.taken = {}                         # o, the copy, by side and counter
+
+        # # #
+
+        settled = Signal(SLOT_COUNTER_WIDTH) # Device time, as late as the sides' outputs.
+        self.comb += self.now.eq(Cat(*(signal for name in SIDES
+            for signal in (getattr(self, name).valid, getattr(self, name).ready))))
+        self.sync += [
+            settled.eq(time),
+            If(self.copy, self.state.eq(self.now), self.time.eq(settled)),
+        ]
+        for side in SIDES:
+            for counter in COUNTERS:
+                name  = f"{side}_{counter}"
+                taken = self.taken[name] = Signal(SLOT_COUNTER_WIDTH, name=f"taken_{name}")
+                self.sync += If(self.copy, taken.eq(getattr(getattr(self, side), counter)))
+
+        if with_csr:
+            self.add_csr()
+
+    def add_csr(self):
+        self._now   = CSRStatus(name="now", fields=self._fields(),
+            description="What both streams do now. Reading it takes the copy that follows.")
+        self._state = CSRStatus(name="state", fields=self._fields(),
+            description="The same in the copy.")
+        self._time  = CSRStatus(SLOT_COUNTER_WIDTH, name="time",
+            description="Device time of the copy, modulo 2^48, as all below.")
+        for register, value in ((self._now, self.now), (self._state, self.state)):
+            fields     = [getattr(register.fields, name) for name in FIELDS]
+            self.comb += Cat(*fields).eq(value)
+        self.comb += [
+            self._time.status.eq(self.time),
+            self.copy.eq(self._now.we),
+        ]
+        for name, value in self.taken.items():
+            side, counter = name.split("_")
+            status = CSRStatus(SLOT_COUNTER_WIDTH, name=name,
+                description=f"{side}: {COUNTERS[counter]}")
+            setattr(self, f"_{name}", status)
+            self.comb += status.status.eq(value)
+
+    @staticmethod
+    def _fields():
+        return [CSRField(name, size=1, description=f"{about}.") for name, about in FIELDS.items()]

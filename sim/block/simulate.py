@@ -1,0 +1,47 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Build or run the cocotb simulation of a block; executed by cocotb's own Python.
+
+    simulate.py build DIRECTORY SOURCE...
+    simulate.py test DIRECTORY RUN_DIRECTORY TEST_FILE...
+
+If $LANEBOX_WAVES is set, the simulation is able to trace, and a test writes RUN_DIRECTORY/dump.fst.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+try:
+    from cocotb_tools.runner import get_runner  # cocotb 2
+except ImportError:
+    from cocotb.runner import get_runner  # cocotb 1.9
+
+ROOT = Path(__file__).resolve().parents[2]
+TOP = "block"
+FLAGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wwarn-WIDTH", "--no-timing", "--noassert",
+         "--x-assign", "unique", "--x-initial", "unique"]  # fmt: skip
+WAVES = "LANEBOX_WAVES" in os.environ
+TRACE = ["--trace-fst", "--trace-structs"] if WAVES else []
+
+
+def build(directory: str, *sources: str) -> None:
+    get_runner("verilator").build(
+        sources=sources, hdl_toplevel=TOP, build_dir=directory, build_args=[*FLAGS, *TRACE],
+        timescale=("1ns", "1ps"), waves=WAVES,
+    )  # fmt: skip
+
+
+def test(directory: str, run_directory: str, *files: str) -> None:
+    folders = dict.fromkeys(str(Path(file).parent) for file in files)
+    sys.path[:1] = [str(ROOT), *folders]  # the runner hands sys.path on to the simulation
+    get_runner("verilator").test(
+        hdl_toplevel=TOP, hdl_toplevel_lang="verilog", build_dir=directory,
+        test_module=[Path(file).stem for file in files], test_dir=run_directory,
+        results_xml=str(Path(run_directory, "results.xml")), waves=WAVES,
+    )  # fmt: skip
+
+
+if __name__ == "__main__":
+    {"build": build, "test": test}[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,139 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Debian's own programs for the guest (GUEST=debian): Python 3 with NumPy, lspci, fio, iperf3, ...
+
+Promises: the packages come from the same release as the kernel, and apt has verified them. No step
+needs root or runs a maintainer script, and no program needs the host's own files. Programs lie in
+usr/bin, with exactly the libraries that their own loader asks for. They are fetched once, into
+build/debian. Limits: no documentation, no translations, and Python comes without its tests and its
+editor.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from sim.guest import SetupError, mirror, packages
+from sim.guest.initramfs import Initramfs
+from sim.guest.packages import BUILD
+from tools.progress import run
+
+PACKAGES = ("python3", "python3-numpy", "pciutils", "fio", "iperf3", "ethtool")
+PROGRAMS = ("fio", "iperf3", "lspci", "setpci", "ethtool")
+FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")  # where a release may have PROGRAMS
+PLACE = "usr/bin"  # where the guest has PROGRAMS
+LOADER = "ld-linux-x86-64.so.2"
+LOADER_PLACE = f"lib64/{LOADER}"  # where every program looks for the loader
+LIBRARIES = "usr/lib/x86_64-linux-gnu"  # a folder in which the loader looks for libraries
+MODULES = "usr/lib/python3/dist-packages"
+DATA = ("usr/share/misc/pci.ids",)
+UNUSED = ("**/__pycache__", "**/test", "**/tests", "**/idlelib", "**/lib2to3", "**/ensurepip",
+          "**/tkinter", "**/pydoc_data", "**/numpy/core/include", "**/*.a", "**/*.pyi")  # fmt: skip
+MEMORY = 1024  # MiB: while the kernel unpacks the root, memory holds it twice
+
+
+def loader(root: Path) -> Path:
+    """The dynamic loader in an unpacked tree."""
+    found = next((path for path in root.rglob(LOADER) if path.is_file()), None)
+    if not found:
+        raise SetupError(f"{root} has no {LOADER}: Debian's C library has moved it.")
+    return found
+
+
+def libraries(root: Path, files: Iterable[Path]) -> dict[str, Path]:
+    """The libraries that the tree's own loader finds for these files, by the names asked for."""
+    program = loader(root)
+    folders = ":".join(sorted({str(path.parent) for path in root.rglob("*.so*")}))
+    found: dict[str, Path] = {}
+    for file in files:
+        argv = [program, "--library-path", folders, "--list", file]
+        asked = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if asked.returncode or "not found" in asked.stdout + asked.stderr:
+            raise SetupError(
+                f"{file.name}'s libraries are not whole:\n{asked.stdout}{asked.stderr}"
+            )
+        # The name asked for is the key: it is mostly a symbolic link, and is copied as a file.
+        pairs = re.findall(r"^\s*(\S+) => (/\S+) \(", asked.stdout, re.MULTILINE)
+        found.update((name, Path(path)) for name, path in pairs if Path(path).name != LOADER)
+    return found
+
+
+def keep(tree: Path) -> None:
+    """Reduce the unpacked tree to the files that the guest gets, each at its path in the guest."""
+    root, kept = tree / "root", tree / "kept"
+    for python in root.glob("usr/lib/python3*"):
+        shutil.copytree(python, kept / python.relative_to(root), symlinks=True)
+    for pattern in UNUSED:
+        for path in list(kept.glob(pattern)):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    interpreter = (root / "usr/bin/python3").resolve()
+    for name in PROGRAMS:
+        _copy(next(filter(Path.exists, (root / f / name for f in FOLDERS)), root / PLACE / name),
+            kept / PLACE / name)  # fmt: skip
+    _copy(interpreter, kept / PLACE / interpreter.name)
+    for name in DATA:
+        _copy(root / name, kept / name)
+    binaries = [*(kept / PLACE).iterdir(), *kept.rglob("*.so")]
+    (kept / PLACE / "python3").symlink_to(interpreter.name)
+    for name, path in libraries(root, binaries).items():
+        _copy(path, kept / LIBRARIES / name)
+    _copy(loader(root), kept / LOADER_PLACE)
+    _compile(kept)
+    shutil.rmtree(root)
+    kept.rename(root)
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.exists():
+        raise SetupError(f"Debian's {mirror.suite()} has no {source.name} where it was before.")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+
+
+def _compile(root: Path) -> None:
+    """Compile Python's modules ahead, which would take the guest a minute.
+
+    The guest's Python does not compare the bytecode with the sources ("unchecked-hash").
+    """
+    argv = [root / LOADER_PLACE, "--library-path", root / LIBRARIES, root / PLACE / "python3", "-s",
+            "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash",
+            "-s", root, "-p", "/", root / "usr/lib"]  # fmt: skip
+    places = {"PYTHONHOME": str(root / "usr"), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+    run(argv, "Debian's Python: compile its modules", patience=packages.PATIENCE, env=places)
+
+
+def ensure() -> Path:
+    """The folder whose contents go into the guest's root; fetched if it is not there."""
+    directory = BUILD / "debian" / mirror.suite()
+    if not packages.manifest(directory):
+        sources = mirror.sources()
+        packages.unpack(
+            directory, "Debian's programs", sources,
+            lambda archive: archive.plan_closure(sources[0][1], *PACKAGES), keep,
+        )  # fmt: skip
+    return directory / "root"
+
+
+def put(root: Initramfs, package: Path, library: Path) -> None:
+    """Add Debian's programs, the card's Python `package` and its `library` to a guest's root."""
+    tree = ensure()
+    libraries_of(tree, library)
+    root.tree(tree)
+    root.tree(package, f"{MODULES}/{package.name}", lambda path: path.name != "__pycache__")
+    root.file(f"{MODULES}/{package.name}/liblitepcie.so.1", library)
+
+
+def libraries_of(tree: Path, library: Path) -> None:
+    """SetupError if `library` was built on this machine for a newer C library than the guest's."""
+    try:
+        libraries(tree, [library])
+    except SetupError as error:
+        raise SetupError(
+            f"{error}  {library.name} was built for this machine, and does not fit the C library "
+            f"of Debian's {mirror.suite()}. Name a newer release: `DEBIAN_SUITE=trixie`."
+        ) from None

@@ -1,0 +1,246 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A folder of the user's in the guest: it is copied in, and what changed in it is copied back.
+
+Debian's cloud kernel has no 9P, and virtiofs needs a daemon on the host. So the guest writes the
+folder as a tar archive to a disk of its own when it ends (init.sh), and the host compares.
+
+Promises: a file that did not change in the guest is not touched. A file that changed only in the
+guest is replaced as a whole. A file that changed on both sides stays as it is, and the guest's is
+written beside it. A file that was deleted in the guest stays, and is named to the user. Nothing is
+written outside of the folder, whatever the archive says: neither an absolute path, nor `..`, nor a
+symbolic link leads out of it. Limits: contents, links and permissions are compared, but not owners
+and times. `.git` and `__pycache__` are not copied.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from sim.guest import SetupError
+from sim.guest.initramfs import Initramfs
+
+LEFT_OUT = (".git", "__pycache__")
+MOST = 128  # MiB of a folder: the guest holds its files and their archive in memory
+BESIDE = ".guest"  # suffix of the guest's file if the host's has changed, too
+NAMED = 6  # files that a sentence names
+SERIAL = "folder"  # serial number by which init.sh finds the disk
+MARK = "lib/folder"  # a file in the guest that holds the folder's path in the guest
+
+State = tuple  # kind, and what must be equal for two of a kind to be equal
+
+
+class Folder:
+    """`folder.put(root)` before the guest starts, `folder.take_back(archive, ...)` at its end."""
+
+    def __init__(self, path: Path | str, place: str = ""):
+        self.path = Path(path).expanduser().resolve()
+        if not self.path.is_dir():
+            raise SetupError(f"{self.path}: there is no such folder to take into the guest.")
+        self.place = place or f"root/{self.path.name}"
+        self.before: dict[str, State] = {}
+
+    def put(self, root: Initramfs) -> None:
+        """Add the folder to the guest's root, and remember its state. SetupError above MOST."""
+        root.directory(self.place)
+        root.file(MARK, f"/{self.place}\n")
+        size, self.before = 0, {}
+        for name, path in _walk(self.path):
+            place = f"{self.place}/{name}"
+            try:
+                if path.is_symlink():
+                    root.link(place, os.readlink(path))
+                    self.before[name] = ("link", os.readlink(path))
+                elif path.is_dir():
+                    root.directory(place)
+                    self.before[name] = ("directory",)
+                elif path.is_file():  # not a socket or a pipe, which no other machine could use
+                    size += path.stat().st_size
+                    self._refuse_much(size)
+                    data, mode = path.read_bytes(), path.stat().st_mode & 0o777
+                    root.file(place, data, mode)
+                    self.before[name] = _file(mode, data)
+            except OSError as error:
+                raise SetupError(f"{path} cannot go into the guest: {error.strerror}.") from None
+
+    def _refuse_much(self, size: int) -> None:
+        if size > MOST << 20:
+            raise SetupError(
+                f"{self.path} has more than {MOST} MiB, and the guest would hold them in its "
+                "memory. Keep large files in another folder."
+            )
+
+    def disk(self, path: Path, memory: int) -> tuple[str, ...]:
+        """QEMU's arguments for the disk that brings the folder back, a sparse file at `path`.
+
+        `memory`: the guest's, in MiB. The folder cannot be larger, as the guest keeps it in memory.
+        """
+        with open(path, "wb") as file:
+            file.truncate((memory + 64) << 20)
+        drive = f"file={str(path).replace(',', ',,')},if=none,id=folder,format=raw"
+        return ("-drive", drive, "-device", f"nvme,drive=folder,serial={SERIAL}")
+
+    def take_back(self, archive: Path, whole: bool, keep: Path) -> list[str]:
+        """Copy back what changed in the guest; returns sentences for the user, none if nothing did.
+
+        `whole`: the guest says that the whole folder is in `archive`. `keep`: the archive is copied
+        there if a file could not be written.
+        """
+        if not whole:
+            return ["the guest was ended before it handed the folder over: nothing came back"]
+        journey = _Journey(self.path, self.before)
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                journey.take(tar, member)
+        if journey.failed:
+            shutil.copyfile(archive, keep)
+            journey.failed.append(f"all that the guest had is in {keep}")
+        return journey.sentences()
+
+
+class _Journey:
+    """Copies the members of one archive back, and collects what to tell the user."""
+
+    def __init__(self, path: Path, before: dict[str, State]):
+        self.path, self.before = path, before
+        self.seen: set[str] = set()
+        self.back: list[str] = []
+        self.beside: list[str] = []
+        self.refused: list[str] = []
+        self.failed: list[str] = []
+
+    def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        """Copy one member back if it has changed in the guest."""
+        pure = PurePosixPath(member.name)
+        name = str(pure)
+        if name == "." or set(pure.parts) & set(LEFT_OUT):
+            return
+        if pure.is_absolute() or ".." in pure.parts:
+            self.refused.append(f"{name} is not below the folder")
+            return
+        self.seen.add(name)
+        try:
+            new, data = _state_of(tar, member)
+            if new == self.before.get(name) or new == state(self.path / name):
+                return
+            if reason := self._forbidden(pure, new):
+                self.refused.append(f"{name} {reason}")
+                return
+            self._write(name, new, data)
+        except OSError as error:
+            self.failed.append(f"{name} could not be written here: {error.strerror}")
+
+    def _forbidden(self, pure: PurePosixPath, new: State) -> str | None:
+        """Why this member must not be written here; None if it may be."""
+        if new[0] not in ("file", "link", "directory"):
+            return "is neither a file nor a folder"
+        for parent in list(pure.parents)[-2::-1]:
+            if (self.path / parent).is_symlink():
+                return f"lies behind the symbolic link {parent}"
+        # A link without `..` leads down only, so no combination of links leads out of the folder.
+        if new[0] == "link" and (new[1].startswith("/") or ".." in PurePosixPath(new[1]).parts):
+            return f"is a symbolic link to {new[1]}, which may lead out of the folder"
+        return None
+
+    def _write(self, name: str, new: State, data: bytes) -> None:
+        target = self.path / name
+        if state(target) != self.before.get(name):
+            if new[0] == "directory":
+                self.refused.append(f"{name} is a folder in the guest, and something else here")
+                return
+            target = _free(target)
+            self.beside.append(str(target.relative_to(self.path)))
+        else:
+            self.back.append(name)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if new[0] == "directory":
+            target.mkdir(exist_ok=True)
+            return
+        # Written beside the target and renamed: no program sees half a file, and a symbolic link is
+        # replaced instead of followed.
+        with tempfile.TemporaryDirectory(prefix=".back-", dir=target.parent) as work:
+            made = Path(work) / "made"
+            if new[0] == "link":
+                made.symlink_to(new[1])
+            else:
+                made.write_bytes(data)
+                made.chmod(new[1])
+            os.replace(made, target)
+
+    def sentences(self) -> list[str]:
+        """A sentence for each kind of change and for each member that was not copied."""
+        deleted = [name for name in self.before if name not in self.seen]
+        said = []
+        if self.back:
+            said.append(f"came back changed: {_some(self.back)}")
+        if self.beside:
+            said.append(
+                f"changed in the guest and here, so the guest's is beside it: {_some(self.beside)}"
+            )
+        if deleted:
+            said.append(f"deleted in the guest, kept here: {_some(deleted)}")
+        return said + [f"not taken: {each}" for each in self.refused] + self.failed
+
+
+def _walk(path: Path) -> Iterator[tuple[str, Path]]:
+    """(name relative to `path`, path) of everything below; parents first, links not followed."""
+    for folder, folders, files in os.walk(path):
+        folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
+        for name in [*folders, *sorted(files)]:
+            found = Path(folder) / name
+            yield str(found.relative_to(path)), found
+
+
+def state(path: Path) -> State:
+    """The present state of `path`; None if it does not exist."""
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISLNK(found.st_mode):
+        return ("link", os.readlink(path))
+    if stat.S_ISDIR(found.st_mode):
+        return ("directory",)
+    if stat.S_ISREG(found.st_mode):
+        return _file(found.st_mode, path.read_bytes())
+    return ("other", stat.S_IFMT(found.st_mode))
+
+
+def _file(mode: int, data: bytes) -> State:
+    return ("file", mode & 0o777, hashlib.sha256(data).digest())
+
+
+def _state_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[State, bytes]:
+    """State and contents of a member; a hard link counts as the file that it is linked to."""
+    if member.issym():
+        return ("link", member.linkname), b""
+    if member.isdir():
+        return ("directory",), b""
+    if member.isreg() or member.islnk():
+        with contextlib.suppress(KeyError):  # a hard link to a file that is not in the archive
+            data = tar.extractfile(member).read()
+            return _file(member.mode, data), data
+    return ("other", member.type), b""
+
+
+def _free(path: Path) -> Path:
+    """An unused name beside `path`, ending in BESIDE."""
+    number, found = 1, path.with_name(path.name + BESIDE)
+    while os.path.lexists(found):
+        number += 1
+        found = path.with_name(f"{path.name}{BESIDE}{number}")
+    return found
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(sorted(names)[:NAMED]) + more

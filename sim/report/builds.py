@@ -1,0 +1,59 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sorts rows into those of the build that the page is about, and those of other builds.
+
+A build is a commit with the logic in the user slot. The page is about this tree's own commit if it
+has rows, else about the commit with most rows. Rows of another commit, or with other logic in the
+slot, are shown in tables of their own: a chart never mixes two builds.
+"""
+
+from __future__ import annotations
+
+from html import escape
+
+from sim.report import table
+from sim.results import commit
+
+PLAIN = "loopback"  # the user slot's logic without EXAMPLE=
+USER = "user/"  # prefix of the ids of rows that were measured through the slot's logic
+BESIDE = ("p2p_read_axi50/",)  # ids of rows with a memory in the slot: they count as PLAIN
+
+Build = tuple[str, str]  # commit, user
+
+
+def build(row: dict) -> Build:
+    """The build that the row was measured with."""
+    if row["id"].startswith(BESIDE):
+        return row["commit"] or "unknown", PLAIN
+    return row["commit"] or "unknown", row["conditions"].get("user") or PLAIN
+
+
+def _most(values: list[str]) -> str:
+    return max(sorted(set(values)), key=values.count)
+
+
+def split(rows: list[dict]) -> tuple[list[dict], list[dict], dict[Build, list[dict]]]:
+    """(rows of the page's build, its rows user/*, all other rows by build)."""
+    if not rows:
+        return [], [], {}
+    commits = [build(row)[0] for row in rows]
+    this = commit() if commit() in commits else _most(commits)
+    slot = [row for row in rows if row["id"].startswith(USER) and build(row)[0] == this]
+    rest = [row for row in rows if row not in slot]
+    users = [user for at, user in map(build, rest) if at == this]
+    chosen = (this, PLAIN if PLAIN in users or not users else _most(users))
+    others: dict[Build, list[dict]] = {}
+    for row in rest:
+        if build(row) != chosen:
+            others.setdefault(build(row), []).append(row)
+    return [row for row in rest if build(row) == chosen], slot, others
+
+
+def section(others: dict[Build, list[dict]]) -> str:
+    """HTML: a folded table for each other build."""
+    return "".join(
+        f"<details><summary>{escape(at)}, {escape(user)} in the user slot "
+        f'<span class="quiet">{len(rows)}</span></summary>{table.table(rows)}</details>'
+        for (at, user), rows in sorted(others.items())
+    )

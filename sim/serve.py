@@ -1,0 +1,99 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""make board: a board that stays, for programs of one's own. Ctrl-C ends it.
+
+Its socket is build/board.sock. Clients may come one after the other; a second client at the same
+time is refused with EBUSY.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.errors import SimError, TestFailed
+
+SOCKET = artefacts.BUILD / "board.sock"
+GATEWARE = artefacts.BUILD / "board.gateware"  # link to the running gateware's folder
+LOCK = artefacts.BUILD / "board.lock"
+LOOK_SECONDS = 0.2
+
+
+@contextlib.contextmanager
+def alone() -> Iterator[None]:
+    """Allow one `make board` at a time. The lock ends with its process, even if that is killed."""
+    artefacts.BUILD.mkdir(exist_ok=True)
+    with LOCK.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            other = f"{shown(SOCKET)} is another `make board`'s: end that one first"
+            raise SimError(other) from None
+        yield
+
+
+def shown(path: Path) -> str:
+    """The path as it is typed in the current folder: relative if it lies below."""
+    return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
+
+
+def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
+    """Commands to type in another terminal: info, a dump of the registers, a Python program."""
+    words = [shown(util), "-d", f"sim:{shown(SOCKET)}"]
+    names = shown(built.gateware / "csr.json")
+    lines = [shlex.join([*words, "info"]), shlex.join([*words, "dump", "--csr", names])]
+    client = "software/examples/stream.py"
+    if built.example is not None:
+        client = getattr(built.example, "python_client", None)
+    if client:
+        lines.append(shlex.join([".venv/bin/python", "-m", "sim.util", "--running", str(client)]))
+    return lines
+
+
+@contextlib.contextmanager
+def reachable(board: BoardProcess, gateware: Path) -> Iterator[None]:
+    """Link the board's socket and gateware to fixed paths, as its own folder has a random name."""
+    links = {SOCKET: board.socket, GATEWARE: gateware}
+    try:
+        for link, place in links.items():
+            link.unlink(missing_ok=True)
+            link.symlink_to(place)
+        yield
+    finally:
+        for link in links:
+            link.unlink(missing_ok=True)
+
+
+def running() -> Path:
+    """The folder of the running board's gateware; SimError if no board runs."""
+    if not SOCKET.exists():
+        raise SimError("no board runs: `make board` starts one, in another terminal")
+    return GATEWARE.resolve()
+
+
+def serve(board: BoardProcess, built: artefacts.Artefacts) -> int:
+    """Run the board until Ctrl-C. TestFailed, with the end of its log, if it ends by itself."""
+    util = artefacts.utility(built.headers)
+    with alone(), board, reachable(board, built.gateware):
+        print(f"The board is at sim:{shown(SOCKET)}. In another terminal, for example:\n")
+        print("\n".join(f"  {line}" for line in hints(built, util)))
+        print("\nCtrl-C here ends it.", flush=True)
+        try:
+            while (gone := board.gone()) is None:
+                time.sleep(LOOK_SECONDS)
+        except KeyboardInterrupt:
+            pass
+        # The terminal sends Ctrl-C to the board as well, which then ends with status 0.
+        if board.process.poll():
+            raise TestFailed(f"{gone}\n{board.tail()}")
+        print("\nThe board has ended.", file=sys.stderr)
+        return 0

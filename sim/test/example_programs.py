@@ -1,0 +1,269 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run software/examples by each way to a card, built with the README's line.
+
+All runs use one card. Its user slot sends back what it gets, and raises an interrupt for each
+write to its memory. One way is the board alone. The other two share a guest: first through the
+driver, then without it, with the card bound to vfio-pci.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import guest_python
+from board_builds import ROOT
+from guest_line import SHELL, GuestLine
+from user_guest import BIND, IOMMU, boot
+
+from lanebox import layouts
+from lanebox.locks import locked
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.endpoints import DEFAULT
+from sim.examples import AXI50
+from sim.guest import run
+
+EXAMPLES = ROOT / "software" / "examples"
+README = EXAMPLES / "README.md"
+PYTHON = ROOT / "software" / "python"
+BUILD = ROOT / "build" / "test-examples"
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror")
+LANGUAGES = ("c", "python")
+
+# The ring of the captures has 4 MiB, so 5 MiB make it wrap.
+MIB, REQUESTS, LINES, INTERRUPTS = 5, 100, 5, 3
+BELL = f"2:{layouts.AXI_BASE:#x}"
+SCRATCH = {"c": 0xCAFE0001, "python": 0xCAFE0002}
+DISK = "/dev/nvme0n1"
+SECONDS = 60
+GUEST_SECONDS = 600  # an idle machine takes a tenth of this
+
+
+@dataclass(frozen=True)
+class Ran:
+    """How one example ended, and what the board counted meanwhile."""
+
+    status: int
+    out: str
+    err: str
+    passed: dict[str, int]  # counted by the board: bytes of h2c, bytes of c2h, interrupts
+    sum: str = ""  # SHA-256 of the data that the example wrote to a disk
+
+
+def plan(language: str, file: str, csr: str) -> dict[str, list[str]]:
+    """The arguments of each run, without the device and the path of the program."""
+    scratch = f"ctrl_scratch={SCRATCH[language]:#x}"
+    return {
+        "capture": ["capture", "-n", str(MIB), file],
+        "request": ["request", "-n", str(REQUESTS)],
+        "spectrum": ["spectrum", "-n", str(LINES)],
+        "registers": ["registers", "-c", csr, scratch, "user_hold=1", "user_hold=0", "user_hold"],
+        "list": ["registers", "-c", csr],
+        "interrupt": ["interrupt", "-n", str(INTERRUPTS), "-w", BELL],
+    }
+
+
+@functools.cache
+def installed() -> Path:
+    """Install the library with `make install`; returns the prefix."""
+    out = artefacts.library().parent
+    command = ["make", "-s", "-C", ROOT / "software" / "user", f"OUT={out}", "DESTDIR=",
+               f"PREFIX={BUILD / 'usr'}", "install"]  # fmt: skip
+    with locked(out.with_suffix(".lock")):
+        done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return BUILD / "usr"
+
+
+def words_of_pkg_config(prefix: Path) -> str:
+    """The flags in the installed .pc file, read without pkg-config: a machine may not have it."""
+    text = (prefix / "lib" / "pkgconfig" / "liblitepcie.pc").read_text()
+    flags = " ".join(re.findall(r"^(?:Cflags|Libs|Libs\.private): (.*)$", text, re.MULTILINE))
+    places = {"includedir": prefix / "include", "libdir": prefix / "lib"}
+    return re.sub(r"\$\{(\w+)\}", lambda found: str(places[found[1]]), flags)
+
+
+@functools.cache
+def program(name: str, *options: str) -> Path:
+    """Build an example in C with the README's compiler line and these options; returns its path."""
+    prefix = installed()
+    (line,) = re.findall(r"^cc .*$", README.read_text(), re.MULTILINE)
+    line, count = re.subn(r"\$\(pkg-config [^)]*\)", words_of_pkg_config(prefix), line)
+    words = shlex.split(line.replace("request", name))
+    out = BUILD / ("static" if "-static" in options else "shared") / name
+    assert count == 1 and words[words.index("-o") + 1] == name
+    words[words.index("-o") + 1] = str(out)
+    out.parent.mkdir(exist_ok=True)
+    with locked(BUILD.with_suffix(".lock")):
+        done = subprocess.run([*words, *WARNINGS, *options], cwd=ROOT, capture_output=True,
+                              text=True)  # fmt: skip
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    return out
+
+
+def command(language: str, name: str) -> list[str]:
+    """How an example is started on this machine."""
+    if language == "python":
+        return [sys.executable, str(EXAMPLES / f"{name}.py")]
+    return [str(program(name, f"-Wl,-rpath,{installed() / 'lib'}"))]
+
+
+def environment() -> dict[str, str]:
+    """The environment of the examples in Python."""
+    library = installed() / "lib" / "liblitepcie.so"
+    return {**os.environ, "PYTHONPATH": str(PYTHON), "LIBLITEPCIE": str(library)}
+
+
+def call(language: str, name: str, *words: str | Path) -> subprocess.CompletedProcess:
+    """Start an example on this machine and wait for its end."""
+    return subprocess.run([*command(language, name), *map(str, words)], env=environment(),
+        capture_output=True, text=True, timeout=SECONDS)  # fmt: skip
+
+
+# Runs ---------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def built():
+    """The card that all examples run on."""
+    return artefacts.build(DEFAULT, AXI50)
+
+
+def counts(board: BoardProcess) -> dict[str, int]:
+    """The board's counts so far; fails if a TLP was unmapped or a rule broken."""
+    stats = board.stats()
+    assert stats["unmapped"] == 0 and not stats["violations"], stats
+    return {"h2c": stats["rc"]["payload_bytes"], "c2h": stats["rq"]["payload_bytes"],
+            "interrupts": stats["msi"]}  # fmt: skip
+
+
+def passed(before: dict[str, int], after: dict[str, int]) -> dict[str, int]:
+    """The difference of two results of counts()."""
+    return {name: after[name] - before[name] for name in after}
+
+
+def on_the_board(board: BoardProcess, language: str, folder: Path) -> dict[str, Ran]:
+    """Run each example on the board over vfio-user, without a guest."""
+    found = {}
+    csr = str(built().gateware / "csr.json")
+    for name, words in plan(language, str(folder / language), csr).items():
+        before = counts(board)
+        done = call(language, words[0], "-d", f"sim:{board.socket}", *words[1:])
+        found[name] = Ran(done.returncode, done.stdout, done.stderr,
+            passed(before, counts(board)))  # fmt: skip
+    return found
+
+
+# Runs a program in Python as if it had been started by itself.
+START = """
+import os, sys, traceback
+
+def start(path, words):
+    sys.argv = [path, *words]
+    exec(compile(open(path).read(), path, "exec"), {"__name__": "__main__"})
+"""
+# In the guest each example in Python is a fork of one interpreter, so NumPy is loaded only once.
+SERVER = START + """
+import numpy.fft, lanebox_host, example
+begin, ended = open("/tmp/begin"), open("/tmp/ended", "w")  # as the shell opens them
+print("up", file=ended, flush=True)
+for line in begin:
+    label, name, *words = line.split()
+    child = os.fork()
+    if not child:
+        for number, end in ((1, "out"), (2, "err")):
+            os.dup2(os.open(f"/out/{label}.{end}", os.O_WRONLY | os.O_CREAT, 0o644), number)
+        start(f"/examples/{name}.py", words)
+        sys.exit()
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), file=ended, flush=True)
+"""
+# `example LABEL PROGRAM WORDS...` leaves in /out what the program printed and how it ended.
+FUNCTIONS = f"""
+mkfifo /tmp/begin /tmp/ended
+export LIBLITEPCIE=/examples/liblitepcie.so OPENBLAS_NUM_THREADS=1
+{guest_python.COMMAND} /examples/server.py &
+exec 4>/tmp/begin 5</tmp/ended
+read -r up <&5
+example() {{
+	ask count
+	label=$1; name=$2; shift 2
+	case $label in
+	*python*) echo $label $name "$@" >&4; read -r status <&5 ;;
+	*) status=0; /examples/$name "$@" >/out/$label.out 2>/out/$label.err || status=$? ;;
+	esac
+	echo $status >/out/$label.status
+	ask count
+}}
+clear_disk() {{ dd if=/dev/zero of={DISK} bs=1M count={MIB} conv=fsync 2>/dev/null; }}
+sum_disk() {{ head -c {MIB << 20} {DISK} | sha256sum >/out/$1.sum; }}
+"""
+UNBIND = "echo 0000:01:00.0 >/sys/bus/pci/drivers/litepcie/unbind"
+DEVICES = {"driver": ("/dev/litepcie0", []), "vfio": ("vfio:0000:01:00.0", [UNBIND, BIND])}
+
+
+def script() -> tuple[list[str], list[str]]:
+    """The guest's commands, and the labels of the examples in their order."""
+    commands, labels = [SHELL, FUNCTIONS], []
+    for way, (device, before) in DEVICES.items():
+        commands += before
+        for language in LANGUAGES:
+            for name, words in plan(language, DISK, "/root/csr.json").items():
+                label = f"{way}.{language}.{name}"
+                line = f"example {label} {words[0]} -d {device} {' '.join(words[1:])}"
+                writes = DISK in words
+                commands += ["clear_disk", line, f"sum_disk {label}"] if writes else [line]
+                labels.append(label)
+    return commands, labels
+
+
+def all_in_python(folder: Path, device: str) -> str:
+    """A program that runs all the examples in Python, to see which modules they load."""
+    csr = str(built().gateware / "csr.json")
+    every = plan("python", str(folder / "file"), csr).values()
+    calls = [f"start({str(EXAMPLES / words[0])!r} + '.py', {['-d', device, *words[1:]]})"
+             for words in every]  # fmt: skip
+    silence = "sys.stdout = open(os.devnull, 'w')"
+    return "\n".join([START, f"sys.path.append({str(EXAMPLES)!r})", silence, *calls])
+
+
+def guest_files(folder: Path) -> list[tuple[Path | bytes, str]]:
+    """The programs in C, those in Python and the library, as run_guest() takes files."""
+    names = {words[0] for words in plan("c", "", "").values()}
+    pairs = [(program(name, "-static"), f"examples/{name}") for name in names]
+    pairs += [(EXAMPLES / f"{name}.py", f"examples/{name}.py") for name in names]
+    pairs.append((SERVER.encode(), "examples/server.py"))
+    pairs.append((installed() / "lib" / "liblitepcie.so", "examples/liblitepcie.so"))
+    with BoardProcess(built().board) as board:
+        text = all_in_python(folder, f"sim:{board.socket}")
+        return pairs + guest_python.files(text, environment())
+
+
+def in_a_guest(folder: Path) -> dict[tuple[str, str, str], Ran]:
+    """Run each example in one guest; the results by (way, language, name)."""
+    commands, labels = script()
+    disk, seen = folder / "disk", []
+    disk.write_bytes(bytes(MIB << 20))
+    devices = ("-drive", f"file={disk},if=none,id=disk,format=raw",
+               "-device", "nvme,drive=disk,serial=1", *IOMMU)  # fmt: skip
+    files, guest, card = guest_files(folder), run.prepare(), built()
+    with BoardProcess(card.board) as board:
+        with GuestLine({"count": lambda: seen.append(counts(board))}) as line:
+            files = boot(board, commands, files=files, guest=guest, append=("intel_iommu=on",),
+                devices=(*devices, *line.devices), csr=card.gateware / "csr.json",
+                timeout=GUEST_SECONDS).files  # fmt: skip
+    found = {}
+    for label, before, after in zip(labels, seen[::2], seen[1::2]):
+        texts = {end: files.get(f"{label}.{end}", b"").decode()
+                 for end in ("status", "out", "err", "sum")}  # fmt: skip
+        found[tuple(label.split("."))] = Ran(int(texts["status"]), texts["out"], texts["err"],
+            passed(before, after), texts["sum"].partition(" ")[0])  # fmt: skip
+    return found

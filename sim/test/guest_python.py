@@ -1,0 +1,74 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Python that runs these tests, packed for a guest with the modules that a program needs.
+
+Promises: nothing is fetched. The modules are those that the program loads when it runs here. The
+libraries are those that the machine's loader finds for them. A module that the program loads only
+in the guest is missing there, and the import fails.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import marshal
+import re
+import subprocess
+import sys
+from pathlib import Path, PurePosixPath
+
+PLACE = PurePosixPath("python")  # in the guest
+MODULES = PLACE / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}"
+LOADER = "ld-linux-x86-64.so.2"
+COMMAND = (
+    f"PYTHONHOME=/{PLACE} PYTHONPATH=/{MODULES} /{PLACE}/{LOADER} --library-path /{PLACE} "
+    f"/{PLACE}/python -S -B"
+)
+LIST = """
+import json, sys
+files = {name: getattr(module, "__file__", None) for name, module in sys.modules.items()}
+print(json.dumps({name: file for name, file in files.items() if file}), file=sys.__stdout__)
+"""
+
+
+def modules(program: str, environment: dict[str, str]) -> dict[str, Path]:
+    """Run these statements; returns the files of all modules then loaded, by module name."""
+    done = subprocess.run([sys.executable, "-c", program + LIST], capture_output=True, text=True,
+        check=True, env=environment)  # fmt: skip
+    return {name: Path(file) for name, file in json.loads(done.stdout).items()}
+
+
+def compiled(source: Path) -> bytes:
+    """The bytecode of a source; a guest would take long to compile it."""
+    cached = Path(importlib.util.cache_from_source(str(source)))
+    if cached.exists() and cached.stat().st_mtime >= source.stat().st_mtime:
+        return cached.read_bytes()
+    code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def libraries(files: list[Path]) -> dict[str, Path]:
+    """Files that the machine's loader finds for these binaries, by the names they ask for."""
+    found = {}
+    for file in files:
+        asked = subprocess.run(["ldd", file], capture_output=True, text=True).stdout
+        found.update(re.findall(r"^\s*(\S+) => (/\S+) \(", asked, re.MULTILINE))
+        found.update((LOADER, path) for path in re.findall(r"^\s*(/\S+) \(", asked, re.MULTILINE))
+    return {name: Path(path) for name, path in found.items()}
+
+
+def files(program: str, environment: dict[str, str]) -> list[tuple[Path | bytes, str]]:
+    """Files for run_guest(): with them COMMAND runs this program, or a part of it."""
+    interpreter = Path(sys.executable).resolve()
+    pairs, binaries = [(interpreter, f"{PLACE}/python")], [interpreter]
+    for name, file in modules(program, environment).items():
+        place = MODULES / name.replace(".", "/")
+        if file.suffix == ".py":
+            place = place / "__init__" if file.stem == "__init__" else place
+            pairs.append((compiled(file), f"{place}.pyc"))
+        else:
+            pairs.append((file, f"{place}.so"))
+            binaries.append(file)
+    found = libraries(binaries)
+    return pairs + [(path, f"{PLACE}/{name}") for name, path in found.items()]

@@ -1,0 +1,40 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""A person at `make shell`: waits for the guest's prompt, types, and reads until it powers off."""
+
+import os
+import pty
+import select
+import time
+from pathlib import Path
+
+PROMPT = b"# \x1b[6n"  # of the guest's shell, with its question where the cursor is
+
+
+def shell(command: list[str], keys: str, folder: Path, env: dict, seconds: float = 120) -> str:
+    """What `command` shows on a terminal when `keys` are typed at the guest's first prompt.
+
+    Raises AssertionError with the end of it where the command fails, or takes longer.
+    """
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.execvpe(command[0], command, env)
+    text, typed, deadline = b"", False, time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not select.select([terminal], [], [], 1)[0]:
+            continue
+        try:
+            text += os.read(terminal, 4096)
+        except OSError:  # the terminal's other end is closed
+            break
+        if not typed and b"Leave with" in text and text.rstrip().endswith(PROMPT):
+            os.write(terminal, keys.encode())
+            typed = True
+    else:
+        os.kill(child, 9)
+    os.close(terminal)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0, text[-3000:]
+    return text.decode(errors="replace")

@@ -1,0 +1,70 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""make board: a board that stays, with logic from any folder, for one client after another."""
+
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+from board_builds import ROOT
+
+from sim import examples
+from sim.serve import SOCKET
+
+COMMAND = ["make", "board"]  # as a user types it
+
+
+@pytest.fixture
+def logic(tmp_path):
+    """A copy of the example scale in a folder outside the tree, as a user has it."""
+    return shutil.copytree(examples.EXAMPLES / "scale", tmp_path / "scale")
+
+
+def started(*options):
+    """Start `make board`; returns the process and the commands that it prints."""
+    board = subprocess.Popen([*COMMAND, *options], cwd=ROOT, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+    lines = []
+    while not lines or not lines[-1].startswith("Ctrl-C"):
+        line = board.stdout.readline()
+        assert line, board.stderr.read()
+        lines.append(line.strip())
+    return board, [shlex.split(line) for line in lines if line.startswith("build/")]
+
+
+def ended(board):
+    """End the board as Ctrl-C in a terminal does: every process gets SIGINT."""
+    os.killpg(board.pid, signal.SIGINT)
+    _, said = board.communicate(timeout=20)
+    assert "The board has ended." in said and "Traceback" not in said
+    assert not SOCKET.is_symlink()
+
+
+def test_a_board_stays_for_one_client_after_another(logic, one_board):
+    """The printed commands run as they stand, twice, and the user's registers have names."""
+    board, commands = started(f"EXAMPLE={logic}")
+    try:
+        for command in commands * 2:
+            done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=30)
+            assert done.returncode == 0, done.stderr
+        assert "user_shift" in done.stdout
+    finally:
+        ended(board)
+
+
+def test_a_second_one_hears_of_the_first(one_board):
+    """A second `make board` is refused at once, and the first stays reachable."""
+    board, (command, _) = started()
+    try:
+        begun = time.monotonic()
+        second = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert second.returncode and time.monotonic() - begun < 30
+        assert "build/board.sock is another `make board`'s: end that one first" in second.stderr
+        assert subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL).returncode == 0
+    finally:
+        ended(board)

@@ -1,0 +1,300 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""software/examples in both languages: on the board, behind the driver, and through VFIO."""
+
+import hashlib
+import json
+import re
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from board_builds import ROOT
+from example_programs import (
+    BUILD,
+    EXAMPLES,
+    INTERRUPTS,
+    LANGUAGES,
+    LINES,
+    MIB,
+    README,
+    REQUESTS,
+    SCRATCH,
+    built,
+    call,
+    command,
+    environment,
+    in_a_guest,
+    installed,
+    on_the_board,
+)
+from test_user_requests import ACCUMULATOR
+
+from sim import artefacts
+from sim.board.process import BoardProcess
+from sim.endpoints import DEFAULT
+from sim.guest import run
+
+BOTH = ("capture", "interrupt", "registers", "request", "spectrum")
+ALONE = ("plot", "stream")  # only in Python
+CASES = [*((language, name) for language in LANGUAGES for name in BOTH),
+         *(("python", name) for name in ALONE)]  # fmt: skip
+PATTERN = np.arange(MIB << 18, dtype=np.uint32)
+each_language = pytest.mark.parametrize("language", LANGUAGES)
+each_way = pytest.mark.parametrize(
+    "way", ["sim", *(pytest.param(way, marks=pytest.mark.guest) for way in ("vfio", "driver"))]
+)
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """A folder below build/, on a real disk: a temporary file system may not support O_DIRECT."""
+    installed()
+    with tempfile.TemporaryDirectory(dir=BUILD) as place:
+        yield Path(place)
+
+
+@pytest.fixture(scope="module")
+def board():
+    with BoardProcess(built().board) as board:
+        yield board
+
+
+@pytest.fixture(scope="module")
+def without_a_machine(board, folder):
+    return {("sim", language, name): ran for language in LANGUAGES
+            for name, ran in on_the_board(board, language, folder).items()}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def with_a_machine(tmp_path_factory, folder):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "PLACE", tmp_path_factory.mktemp("guest"))
+        return in_a_guest(folder)
+
+
+@pytest.fixture
+def ran(request, way, language):
+    """A function that gives an example's result on this way, and fails unless it ended well."""
+    every = request.getfixturevalue("without_a_machine" if way == "sim" else "with_a_machine")
+
+    def of(name):
+        found = every[way, language, name]
+        assert (found.status, found.err) == (0, ""), found
+        print(found.out)
+        return found
+
+    return of
+
+
+# On every way to a card ---------------------------------------------------------------------------
+
+
+@each_way
+@each_language
+def test_a_capture_is_what_the_card_sent(way, language, ran, folder):
+    """A capture has every byte that the card sent, and the card sent little else."""
+    found = ran("capture")
+    assert re.fullmatch(rf"{MIB} MiB in \S+\n", found.out)
+    if way == "sim":
+        assert np.array_equal(np.fromfile(folder / language, np.uint32), PATTERN)
+    else:
+        assert found.sum == hashlib.sha256(PATTERN).hexdigest()
+    assert PATTERN.nbytes <= found.passed["c2h"] <= 1.01 * PATTERN.nbytes
+
+
+@each_way
+@each_language
+def test_every_request_is_answered(way, language, ran):
+    """Every request is answered; the card fetched 64 bytes for each; percentiles are in order."""
+    found = ran("request")
+    times = re.fullmatch(
+        rf"{REQUESTS} answers, all right: p50 ([\d.]+) us, p99 ([\d.]+) us, max ([\d.]+) us\n",
+        found.out,
+    )
+    p50, p99, most = map(float, times.groups())
+    assert 1 < p50 <= p99 <= most < 10e6
+    assert found.passed["h2c"] == 64 * REQUESTS
+
+
+def spectra():
+    """The output for a sine that rises by one column a line, and nothing else."""
+    bins = [16 + 32 * line for line in range(LINES)]
+    lines = [f"{'@':>{bin // 32 + 1}}".ljust(64) + f"|{bin:5}  -6.0 dB\n" for bin in bins]
+    return "".join([f"{'0 Hz':64}|  bin   level\n", *lines])
+
+
+@each_way
+@each_language
+def test_a_spectrum_has_the_sine_that_went_out(way, language, ran):
+    """Each printed line shows the sine that was sent, and nothing else above -90 dB."""
+    found = ran("spectrum")
+    assert found.out == spectra()
+    assert found.passed["h2c"] == 8192 * LINES
+
+
+@each_way
+@each_language
+def test_registers_are_written_and_read_by_name(way, language, ran):
+    """A register of every card and one of the user's are written and read by name."""
+    assert ran("registers").out == (
+        f"ctrl_scratch = {SCRATCH[language]:#x}\n"
+        "user_hold = 0x1\nuser_hold = 0x0\nuser_hold = 0x0\n"
+    )
+
+
+@each_way
+@each_language
+def test_registers_are_listed(way, language, ran):
+    """All registers of the build are listed with their offsets."""
+    described = json.loads((built().gateware / "csr.json").read_text())["csr_registers"]
+    wanted = {name: register["addr"] for name, register in described.items()}
+    lines = [line.split("  ") for line in ran("list").out.splitlines()]
+    assert {name: int(place, 16) for place, name in lines} == wanted
+    assert len(lines) == len(wanted) > 80
+
+
+@each_way
+@each_language
+def test_each_interrupt_of_the_user_s_logic_ends_one_wait(way, language, ran):
+    """Each interrupt of the user's logic ends one wait, and is one message."""
+    found = ran("interrupt")
+    assert found.out == "".join(f"interrupt {n + 1}\n" for n in range(INTERRUPTS))
+    assert found.passed["interrupts"] == INTERRUPTS
+
+
+# On the board alone -------------------------------------------------------------------------------
+
+
+@each_language
+def test_the_disk_gets_the_card_s_own_buffers(board, folder, language):
+    """A capture writes the card's buffers with O_DIRECT, from page boundaries on."""
+    trace = folder / f"{language}.trace"
+    words = ["strace", "-f", "-o", trace, "-e", "trace=openat,write",
+             *command(language, "capture"), "-d", f"sim:{board.socket}", "-n", "1",
+             folder / "traced"]  # fmt: skip
+    subprocess.run(words, env=environment(), check=True, capture_output=True, timeout=60)
+    (flags, number), = re.findall(r'openat\(.*/traced", (\S+), 0666\) += (\d+)', trace.read_text())
+    assert "O_DIRECT" in flags.split("|")
+    writes = re.findall(rf"write\({number}, .*, (\d+)\) += (\d+)", trace.read_text())
+    assert writes == [(f"{256 << 10}",) * 2] * 4
+
+
+def test_other_logic_is_not_taken_for_a_loopback(folder):
+    """With other logic than a loopback, answers and spectra are reported as wrong."""
+    with BoardProcess(artefacts.build(DEFAULT, ACCUMULATOR).board) as board:
+        for language in LANGUAGES:
+            done = call(language, "request", "-d", f"sim:{board.socket}")
+            assert done.returncode == 1 and not done.stdout
+            assert re.search(r"request: answer [01] is another one\n$", done.stderr)
+            done = call(language, "spectrum", "-d", f"sim:{board.socket}", "-n", str(LINES))
+            lines = zip(done.stdout.splitlines(), spectra().splitlines())
+            assert done.returncode == 0
+            assert [mine == other for mine, other in lines] == [True] + LINES * [False]
+
+
+@each_language
+def test_an_interrupt_that_does_not_come_is_a_sentence(board, language):
+    """An interrupt that does not come in the given time ends the example with a sentence."""
+    done = call(language, "interrupt", "-d", f"sim:{board.socket}", "-t", "1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"\S*interrupt: no interrupt within 1 s\n", done.stderr)
+
+
+@each_language
+@pytest.mark.parametrize("words, status, sentence", [
+    (["registers", "ctrl_scratchy"], 1, "registers: no register is called ctrl_scratchy; the near"),
+    (["registers", "pcie_phy_link_status=1"], 1, "registers: .*only be read"),
+    (["registers", "ctrl_scratch=much"], 2, "usage: registers"),
+    (["capture", "/none/file"], 1, "capture: .*No such file or directory"),
+    (["capture", "-n", "0", "FILE"], 2, "usage: capture"),
+    (["capture", "-n", "many", "FILE"], 2, "usage: capture"),
+    (["capture"], 2, "usage: capture"),
+    (["capture", "one", "two"], 2, "usage: capture"),
+    (["request", "-x"], 2, "usage: request"),
+    (["interrupt", "-w", "2"], 2, "usage: interrupt"),
+    (["interrupt", "-w", "2:0x100000h"], 2, "usage: interrupt"),
+])  # fmt: skip
+def test_what_cannot_be_done_is_a_sentence(board, language, words, status, sentence):
+    """Usage errors are status 2, others 1, each with a sentence, no result and no traceback."""
+    done = call(language, words[0], "-d", f"sim:{board.socket}", *words[1:])
+    assert (done.returncode, done.stdout) == (status, ""), done.stderr
+    assert re.search(sentence, done.stderr) and "Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("language, name", CASES)
+def test_a_card_that_is_not_there_is_a_sentence(language, name):
+    """A missing card gives the library's sentence, with the program's name before it."""
+    words = ["/tmp/file"] if name in ("capture", "plot") else []
+    done = call(language, name, "-d", "sim:/none", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(rf"\S*{name}: /none: No such file or directory; start .*\n", done.stderr)
+
+
+@pytest.mark.parametrize("language, name", CASES)
+def test_each_says_how_it_is_used(language, name):
+    """--help has the device first and 80 columns; both languages have the same options."""
+    done = call(language, name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.match(rf"usage: {name}\S* (\[-h\] )?\[-d DEVICE\]", done.stdout)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+
+    def letters(text):
+        return set(re.findall(r"^  (-[a-gi-z])[ ,]", text, re.MULTILINE))
+
+    if name in BOTH:
+        assert letters(done.stdout) == letters(call(LANGUAGES[language == "c"], name, "-h").stdout)
+
+
+def test_data_goes_through_the_user_slot_and_comes_back(board):
+    """`stream` in Python sends data through the user slot and gets it back unchanged."""
+    done = call("python", "stream", "-d", f"sim:{board.socket}", "-n", "1")
+    assert done.stdout == "1 MiB went through the user slot and came back the same\n", done.stderr
+
+
+def test_samples_are_drawn(board, folder):
+    """`plot` writes a PNG of the samples."""
+    done = call("python", "plot", "-d", f"sim:{board.socket}", folder / "picture.png")
+    assert re.fullmatch(r"196608 samples in \S+\n", done.stdout), done.stderr
+    assert (folder / "picture.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
+
+
+# The README and the sources -----------------------------------------------------------------------
+
+
+def test_the_table_names_each_example():
+    """The table names every example and nothing else; those in two languages have both files."""
+    rows = re.findall(r"^\| `([\w.]+)` \|", README.read_text(), re.MULTILINE)
+    assert sorted(rows) == sorted([*BOTH, *(f"{name}.py" for name in ALONE)])
+    files = {path.name for path in EXAMPLES.iterdir() if path.is_file()}
+    pairs = {f"{name}.{end}" for name in BOTH for end in ("c", "py")}
+    assert files == {*pairs, *(f"{name}.py" for name in ALONE), "example.h", "example.py",
+                     "README.md"}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.*")), ids=lambda path: path.name)
+def test_sources_have_eighty_columns(path):
+    """Sources fit into 80 columns, for a terminal beside an editor."""
+    if path.suffix != ".md":
+        assert max(len(line.expandtabs(8)) for line in path.read_text().splitlines()) <= 80
+
+
+def commands_of_the_page():
+    """The commands of the README that start a simulated card."""
+    text = README.read_text().replace("\\\n", "")
+    return re.findall(r"^\.venv/bin/python -m sim\.util (.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("words, last", zip(commands_of_the_page(), [
+    r"100 answers, all right: .*", r".*\|  304  -6\.0 dB", "interrupt 3"], strict=True))
+def test_what_the_page_starts_runs(folder, words, last):
+    """The README's commands run as they stand, on a board that they start and end."""
+    shell = f"{ROOT}/.venv/bin/python -m sim.util {words}".replace(
+        "./request", *command("c", "request"))  # fmt: skip
+    done = subprocess.run(["sh", "-c", shell], cwd=ROOT, capture_output=True, text=True,
+        timeout=600)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert re.fullmatch(last, done.stdout.splitlines()[-1]), done.stdout

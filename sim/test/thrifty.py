@@ -1,0 +1,41 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Logic for the user slot that sends less than it takes, takes slowly, and can be told to stop.
+
+It takes beats in two of three cycles, and sends every fourth one on. With `stop` not 0 it takes no
+more after that many beats.
+"""
+
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import CSRStorage
+from migen import If, Signal
+
+from lanebox.layouts import stream_layout
+
+
+class Thrifty(LiteXModule):
+    def __init__(self, platform):
+        self.sink = sink = stream.Endpoint(stream_layout())  # i, h2c
+        self.source = source = stream.Endpoint(stream_layout())  # o, c2h
+        self.irq = Signal()  # o
+        self.stop = CSRStorage(32, description="Beats that it takes; 0: all.")
+
+        # # #
+
+        turn = Signal(max=3)
+        beats = Signal(32)
+        takes, sends = Signal(), Signal()
+        self.comb += [
+            takes.eq((turn != 2) & ((self.stop.storage == 0) | (beats != self.stop.storage))),
+            sends.eq(beats[:2] == 3),
+            sink.connect(source, omit={"valid", "ready"}),
+            source.valid.eq(sink.valid & takes & sends),
+            sink.ready.eq(takes & (~sends | source.ready)),
+        ]
+        self.sync += [
+            # An offered beat must stay offered, so `turn` does not advance meanwhile.
+            If(~source.valid | source.ready, If(turn == 2, turn.eq(0)).Else(turn.eq(turn + 1))),
+            If(sink.valid & sink.ready, beats.eq(beats + 1)),
+        ]

@@ -1,0 +1,187 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rows user/*: rates through the logic in the user slot, with no software that must keep up.
+
+h2c runs alone, and the card drops what the logic sends; c2h runs alone, with what the logic sends
+by itself; duplex runs both. Bytes are counted at the hard block's pins between two planned cycles,
+beats and stalls at the slot in the same cycles. The data is not compared here: the logic's own
+client does that. If the logic takes or sends nothing, the row has no value and says so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from sim import limits
+from sim.measure import Conditions
+from sim.results import Row, row
+from sim.streams import PREFIX, STREAM, Job, Stream
+from tools.progress import Step
+
+REACHED = 0.95  # ratio from which on the limit binds, not the slot
+NOTED = 0.005  # share of the cycles below which a difference is not reported
+WAYS = {"c2h": ("c2h",), "h2c": ("h2c",), "duplex": ("c2h", "h2c")}
+SIDE = {"h2c": "sink", "c2h": "source"}
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What passed between two marks: bytes by direction, and counts of both sides of the slot."""
+
+    cycles: int
+    bytes: dict[str, int]
+    slot: dict[str, dict[str, int]]
+    end: dict[str, dict[str, int]]  # each side's state at the second mark
+    violations: int
+
+    def rate(self, way: str) -> float:
+        """GB/s."""
+        return self.bytes[way] / (self.cycles * limits.CYCLE_NS)
+
+    def held(self, way: str, both: bool) -> float:
+        """The share of the cycles in which the slot, and not the card, held this stream up.
+
+        The slot holds h2c up when its `ready` is low, and c2h when it has no beat to send. With
+        both ways on, the logic also stops taking h2c while the card does not take its c2h. These
+        cycles are subtracted, as the card causes them.
+        """
+        sink, source = self.slot["sink"], self.slot["source"]
+        if way == "h2c":
+            cycles = sink["stalls"] - (source["stalls"] if both else 0)
+        else:
+            cycles = self.cycles - source["beats"] - source["stalls"]
+        return max(0, cycles) / self.cycles
+
+    @property
+    def share(self) -> float:
+        """Beats that the logic sends for each beat that it takes."""
+        taken = self.slot["sink"]["beats"]
+        return self.slot["source"]["beats"] / taken if taken else math.inf
+
+
+class SlotStream(Stream):
+    """Streams through the user slot instead of the card's pattern generator and checker."""
+
+    def pass_slot(self) -> Passed:
+        """Run once through the slot."""
+        for way in self.job.ways:
+            self._map(way)
+            self._fill_table(way)
+        self._set("pcie_dma0_loopback_enable", 0)
+        self.register("pattern_control", 0)  # answered: all writes before have arrived
+        self.board.command("clear")
+        first, last = self._plan()
+        ways = {way: STREAM[way] for way in PREFIX}
+        return Passed(
+            last["cycle"] - first["cycle"],
+            {way: last[s]["payload_bytes"] - first[s]["payload_bytes"] for way, s in ways.items()},
+            {
+                side: {n: last["slot"][side][n] - first["slot"][side][n] for n in counts}
+                for side, counts in last["slot"].items()
+            },
+            last["slot"],
+            last["violations"],
+        )
+
+
+def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
+    """c2h, h2c and both, a board each."""
+    for name, ways in WAYS.items():
+        with (
+            Step(f"measure user/{name}") as step,
+            SlotStream(board, csr, at, Job(ways)) as stream,
+        ):
+            stream.waiting = step.show
+            passed = stream.pass_slot()
+        yield row_of(name, passed, at)
+
+
+def row_of(name: str, passed: Passed, at: Conditions) -> Row:
+    """The row of one run: its rate, the limit, and which of limit and slot binds.
+
+    A row of which a direction stood still has no rate.
+    """
+    ways = [way for way in WAYS[name] if passed.bytes[way]]
+    moved = len(ways) == len(WAYS[name])
+    counted = _counted(passed, ways)
+    entry = row(
+        f"{at.card.prefix}user/{name}",
+        passed.rate(counted) if moved else None,
+        "GB/s",
+        _limit(passed, ways, at) if moved else None,
+        violations=passed.violations,
+        bytes=passed.bytes[counted] if moved else 0,
+        cycles=passed.cycles,
+        reason="; ".join(_words(name, passed, ways)) or None,
+        conditions={**asdict(at), "traffic": name, "slot": passed.slot},
+    )
+    if entry.ratio is not None and entry.ratio < REACHED and _holding(passed, ways):
+        entry.binds = "user slot"
+    return entry
+
+
+def _even(passed: Passed) -> bool:
+    return abs(passed.share - 1) <= NOTED
+
+
+def _counted(passed: Passed, ways: list[str]) -> str | None:
+    """The direction whose rate the row has; None if nothing passed.
+
+    With both: the slower one if the logic sends as many beats as it takes, else h2c, whose limit
+    takes c2h's share into account.
+    """
+    if len(ways) == 2:
+        return min(ways, key=passed.rate) if _even(passed) else "h2c"
+    return ways[0] if ways else None
+
+
+def _limit(passed: Passed, ways: list[str], at: Conditions) -> limits.Limit:
+    if ways == ["c2h"]:
+        return limits.c2h(at.mps, at.mps)
+    h2c = limits.h2c(
+        at.completion, at.mps, at.card.tags, at.mrrs, at.read_latency_ns,
+        straddle=at.card.straddle, rcb=at.rcb,
+    )  # fmt: skip
+    if ways == ["h2c"]:
+        return h2c
+    share = 1 if _even(passed) else passed.bytes["c2h"] / passed.bytes["h2c"]
+    both = limits.duplex_share(at.mps, at.mrrs, share)
+    return min(h2c, both, key=lambda limit: limit.value)
+
+
+def _holding(passed: Passed, ways: list[str]) -> bool:
+    """Whether the slot holds a stream up. With both ways on, c2h waits for h2c anyway."""
+    return passed.held(_first(ways), len(ways) == 2) > NOTED
+
+
+def _first(ways: list[str]) -> str:
+    return "h2c" if "h2c" in ways else "c2h"
+
+
+def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
+    """Remarks for the row's `reason`: a stream that stood still, was held up, or is uneven."""
+    for way in WAYS[name]:
+        if way not in ways:
+            yield _stands_still(name, way, passed.end[SIDE[way]])
+    if len(ways) < len(WAYS[name]):
+        return
+    if (held := passed.held(_first(ways), len(ways) == 2)) > NOTED:
+        signal = "sink.ready" if "h2c" in ways else "source.valid"
+        yield f"{signal} low {held:.0%} of the time"
+    if len(ways) == 2 and not _even(passed):
+        yield f"the logic sends {passed.share:.3g} beats for each that it takes"
+
+
+def _stands_still(name: str, way: str, side: dict[str, int]) -> str:
+    """The remark on a direction in which nothing passed; `side`: its state at the second mark."""
+    if name == "c2h":
+        after = f" after {side['beats']} beats" if side["beats"] else ""
+        return f"the logic sends nothing by itself{after}"
+    signal = "sink.ready" if way == "h2c" else "source.valid"
+    us = side["held_cycles"] * limits.CYCLE_NS / 1000
+    held = f"the logic has held {signal} low for {us:.1f} us, after {side['beats']} beats"
+    return held if way == "h2c" else f"{held}; the data of this row has no `last`"

@@ -1,0 +1,122 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * What the examples share: options, an open card, and an error message at the
+ * end.
+ *
+ * begin() takes the options and opens the card, which is closed when the
+ * program ends. check() and some() end the program if a call has failed. A
+ * program of your own may handle errors instead.
+ *
+ * Exit status 0: all went well, 1: something failed, 2: usage.
+ */
+#ifndef EXAMPLE_H
+#define EXAMPLE_H
+
+#include <getopt.h>
+#include <liblitepcie.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WAIT_MS		10000	/* longest wait for a buffer */
+#define OPTIONS		128	/* an option's value, indexed by its letter */
+
+static struct litepcie *opened;
+static const char *program, *text_of_usage;
+static const char *value_of[OPTIONS];
+
+#define FAIL(format, ...) \
+	(fprintf(stderr, "%s: " format "\n", program, __VA_ARGS__), exit(1))
+
+static inline void leave(void)
+{
+	litepcie_close(opened);
+}
+
+static inline void usage(FILE *file, int status)
+{
+	fprintf(file, "%s\n"
+		"  -d DEVICE  the card: /dev/litepcieN, vfio:ADDRESS or\n"
+		"             sim:SOCKET (/dev/litepcie0)\n", text_of_usage);
+	exit(status);
+}
+
+/*
+ * Return the result of a call of the library, or end the program if it failed.
+ */
+static inline int check(int rc)
+{
+	if (rc < 0)
+		FAIL("%s", litepcie_why(NULL));
+	return rc;
+}
+
+/*
+ * Return the result of a wait, or end the program if it failed or found no
+ * buffer.
+ */
+static inline unsigned int some(int rc)
+{
+	if (check(rc) == 0)
+		FAIL("nothing came from the card within %d s", WAIT_MS / 1000);
+	return (unsigned int)rc;
+}
+
+/*
+ * The number given to option @letter, from 1 to @most, or @otherwise if the
+ * option is not given.
+ */
+static inline unsigned long number(char letter, unsigned long otherwise,
+				   unsigned long most)
+{
+	const char *text = value_of[(int)letter];
+	char *end = NULL;
+	unsigned long found = text ? strtoul(text, &end, 0) : otherwise;
+
+	if (text && (*end || text[0] == '-' || found < 1 || found > most))
+		usage(stderr, 2);
+	return found;
+}
+
+/*
+ * Take -d, --help and the options @letters, each of which has a value. From
+ * @least to @most words may follow, from argv[optind] on. Returns the open
+ * card.
+ */
+static inline struct litepcie *begin(int argc, char **argv,
+				     const char *letters, int least, int most,
+				     const char *text)
+{
+	static const struct option long_ones[] = {
+		{ "device", required_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	char why[LITEPCIE_WHY_SIZE], all[16];
+	int letter;
+
+	program = argv[0];
+	text_of_usage = text;
+	value_of['d'] = "/dev/litepcie0";
+	snprintf(all, sizeof(all), "hd:%s", letters);
+	while ((letter = getopt_long(argc, argv, all, long_ones, NULL)) >= 0) {
+		if (letter == 'h')
+			usage(stdout, 0);
+		if (letter == '?')
+			usage(stderr, 2);
+		value_of[letter] = optarg;
+	}
+	if (argc - optind < least || argc - optind > most)
+		usage(stderr, 2);
+	if (litepcie_open(&opened, value_of['d'], why) < 0)
+		FAIL("%s", why);
+	atexit(leave);
+	return opened;
+}
+
+#endif /* EXAMPLE_H */

@@ -1,0 +1,62 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Read and write registers by name; without a name, list them. The card itself
+ * names the registers of its own blocks, and the csr.json of its build names
+ * all.
+ */
+#include <limits.h>
+
+#include "example.h"
+
+static const char text[] =
+	"usage: registers [-d DEVICE] [-c FILE] [NAME | NAME=VALUE]...\n"
+	"\n"
+	"Read and write registers by name, or list them all.\n"
+	"\n"
+	"  -c FILE    csr.json of the card's build: with it your own have\n"
+	"             names, too";
+
+static void list(struct litepcie *dev)
+{
+	struct litepcie_register found;
+
+	for (unsigned int i = 0; litepcie_register(dev, i, &found) == 0; i++)
+		printf("0x%05x  %s\n", found.offset, found.name);
+}
+
+/* Write the register if a value is given, then read it. */
+static void use(struct litepcie *dev, const char *name, const char *value)
+{
+	char *end = NULL;
+	uint64_t now = value ? strtoull(value, &end, 0) : 0;
+
+	if (value && (end == value || *end))
+		usage(stderr, 2);
+	if (value)
+		check(litepcie_register_write(dev, name, now));
+	check(litepcie_register_read(dev, name, &now));
+	printf("%s = 0x%llx\n", name, (unsigned long long)now);
+}
+
+int main(int argc, char **argv)
+{
+	struct litepcie *dev = begin(argc, argv, "c:", 0, INT_MAX, text);
+
+	if (value_of['c'])
+		check(litepcie_csr_load(dev, value_of['c']));
+	if (optind == argc)
+		list(dev);
+	for (; optind < argc; optind++) {
+		char *value = strchr(argv[optind], '=');
+
+		if (value)
+			*value++ = '\0';
+		use(dev, argv[optind], value);
+	}
+	return 0;
+}

@@ -1,0 +1,91 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Send requests of 64 bytes to the logic in the user slot, and time the
+ * answers. The logic of the default gateware answers with the request itself.
+ *
+ * The time is measured on this machine, software included. On a simulated card
+ * it says nothing about a real one.
+ */
+#include <time.h>
+
+#include "example.h"
+
+#define SIZE	64
+#define MOST	10000000ul
+
+static const char text[] =
+	"usage: request [-d DEVICE] [-n COUNT]\n"
+	"\n"
+	"Send packets of 64 bytes, compare and time the answers.\n"
+	"\n"
+	"  -n COUNT   how many (1000)";
+
+static double now_us(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1e6 + now.tv_nsec / 1e3;
+}
+
+static int compare(const void *one, const void *other)
+{
+	const double a = *(const double *)one, b = *(const double *)other;
+
+	return (a > b) - (a < b);
+}
+
+/*
+ * Send request number @count, which differs from all others, and compare its
+ * answer.
+ */
+static void ask(struct litepcie *dev, unsigned long count)
+{
+	uint64_t request[SIZE / sizeof(uint64_t)], number;
+	struct litepcie_c2h_record answer;
+
+	for (size_t i = 0; i < SIZE / sizeof(uint64_t); i++)
+		request[i] = (count * SIZE + i) * 0x9e3779b97f4a7c15u;
+	some(litepcie_h2c_get(dev, &number, WAIT_MS));
+	memcpy(litepcie_h2c_buffer(dev, number), request, SIZE);
+	check(litepcie_h2c_send(dev, SIZE));
+	some(litepcie_c2h_peek(dev, &number, WAIT_MS));
+	check(litepcie_c2h_record(dev, number, &answer));
+	if (answer.flags != LITEPCIE_RECORD_LAST || answer.bytes != SIZE ||
+	    memcmp(litepcie_c2h_buffer(dev, number), request, SIZE) != 0)
+		FAIL("answer %lu is another one", count);
+	check(litepcie_c2h_release(dev, 1));
+}
+
+int main(int argc, char **argv)
+{
+	struct litepcie *dev = begin(argc, argv, "n:", 0, 0, text);
+	const unsigned long count = number('n', 1000, MOST);
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
+		.packets = true,
+		.interrupt_every = 1,
+	};
+	double *took = calloc(count, sizeof(*took));
+
+	if (!took)
+		FAIL("no memory for %lu times", count);
+	check(litepcie_dma_start(dev, &config));
+	for (unsigned long i = 0; i < count; i++) {
+		took[i] = -now_us();
+		ask(dev, i);
+		took[i] += now_us();
+	}
+	qsort(took, count, sizeof(*took), compare);
+	printf("%lu answers, all right: "
+	       "p50 %.1f us, p99 %.1f us, max %.1f us\n",
+	       count, took[(count - 1) / 2], took[(count - 1) * 99 / 100],
+	       took[count - 1]);
+	free(took);
+	return 0;
+}

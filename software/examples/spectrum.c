@@ -1,0 +1,123 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * A live spectrum of the card's stream: 16-bit samples, a line of output for
+ * each 4096 of them.
+ *
+ * The default gateware sends back the data that it gets. So this program sends
+ * a sine whose frequency rises with each line. Logic that makes its own samples
+ * needs no sine: then leave out all calls of h2c.
+ */
+#define _GNU_SOURCE
+#include <complex.h>
+#include <limits.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "example.h"
+
+#define SAMPLES		4096u
+#define COLUMNS		64u
+/* bins of the spectrum in a column */
+#define BINS		(SAMPLES / 2 / COLUMNS)
+#define PAUSE_US	50000
+
+static const char text[] =
+	"usage: spectrum [-d DEVICE] [-n LINES]\n"
+	"\n"
+	"Draw the spectrum of what comes from the card; Ctrl-C ends it.\n"
+	"\n"
+	"  -n LINES   how many (until Ctrl-C)";
+
+/* A sine of half of full scale, with a frequency of @bin periods in SAMPLES. */
+static void sine(int16_t *samples, unsigned int bin)
+{
+	const double step = 2 * M_PI * bin / SAMPLES;
+
+	for (unsigned int i = 0; i < SAMPLES; i++)
+		samples[i] = (int16_t)lrint(0x4000 * sin(step * i));
+}
+
+/* The spectrum of the @n samples in[0], in[step], ...; @n is a power of two. */
+static void fft(const double *in, double complex *out, unsigned int n,
+		unsigned int step)
+{
+	if (n == 1) {
+		*out = *in;
+		return;
+	}
+	fft(in, out, n / 2, 2 * step);
+	fft(in + step, out + n / 2, n / 2, 2 * step);
+	for (unsigned int k = 0; k < n / 2; k++) {
+		double complex turn = cexp(-2 * I * M_PI * k / n);
+		double complex odd = turn * out[n / 2 + k];
+
+		out[n / 2 + k] = out[k] - odd;
+		out[k] += odd;
+	}
+}
+
+static double decibels(double complex bin)
+{
+	return 20 * log10(cabs(bin) * 2 / SAMPLES + 1e-9);
+}
+
+/*
+ * Print a line, darker for each 10 dB above -100 dB. A sine of full scale has 0
+ * dB.
+ */
+static void draw(const int16_t *samples)
+{
+	static const char shades[] = " .:-=+*#%@";
+	static double complex out[SAMPLES];
+	static double in[SAMPLES];
+	unsigned int peak = 0;
+
+	/* apply a Hann window */
+	for (unsigned int i = 0; i < SAMPLES; i++)
+		in[i] = samples[i] * (1 - cos(2 * M_PI * i / SAMPLES)) / 0x8000;
+	fft(in, out, SAMPLES, 1);
+	for (unsigned int first = 0; first < SAMPLES / 2; first += BINS) {
+		unsigned int most = first;
+		double shade;
+
+		for (unsigned int bin = first; bin < first + BINS; bin++)
+			if (cabs(out[bin]) > cabs(out[most]))
+				most = bin;
+		if (cabs(out[most]) > cabs(out[peak]))
+			peak = most;
+		shade = fmin(fmax(decibels(out[most]) / 10 + 10, 0), 9);
+		putchar(shades[(int)shade]);
+	}
+	printf("|%5u %5.1f dB\n", peak, decibels(out[peak]));
+}
+
+int main(int argc, char **argv)
+{
+	struct litepcie *dev = begin(argc, argv, "n:", 0, 0, text);
+	const unsigned long lines = number('n', ULONG_MAX, ULONG_MAX);
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
+		.interrupt_every = 1,
+	};
+	uint64_t first;
+
+	check(litepcie_ring_setup(dev, SAMPLES * sizeof(int16_t), 16));
+	check(litepcie_dma_start(dev, &config));
+	printf("%-64s|  bin   level\n", "0 Hz");
+	for (unsigned long line = 0; line < lines; line++) {
+		some(litepcie_h2c_get(dev, &first, WAIT_MS));
+		sine(litepcie_h2c_buffer(dev, first),
+		     (unsigned int)(line % COLUMNS) * BINS + BINS / 2);
+		check(litepcie_h2c_submit(dev, 1));
+		some(litepcie_c2h_peek(dev, &first, WAIT_MS));
+		draw(litepcie_c2h_buffer(dev, first));
+		check(litepcie_c2h_release(dev, 1));
+		usleep(PAUSE_US);
+	}
+	return 0;
+}

@@ -1,0 +1,56 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Draw the spectrum of what comes from the card; Ctrl-C ends it.
+
+The samples have 16 bits, and each line shows 4096 of them. The default gateware
+sends back the data that it gets. So this program sends a sine whose frequency
+rises with each line. Logic that makes its own samples needs no sine: then use
+receive() in place of loopback().
+"""
+
+import itertools
+import time
+
+import numpy as np
+from example import count, options, run
+from lanebox_host import Card
+
+SAMPLES, COLUMNS = 4096, 64
+BINS = SAMPLES // 2 // COLUMNS  # bins of the spectrum in a column
+TURN = 2 * np.pi * np.arange(SAMPLES) / SAMPLES
+WINDOW = 1 - np.cos(TURN)  # Hann window
+SHADES = np.array(list(" .:-=+*#%@"))
+
+
+def sine(bin: int) -> np.ndarray:
+    """A sine of half of full scale, with `bin` periods in SAMPLES."""
+    return np.rint(0x4000 * np.sin(bin * TURN)).astype(np.int16)
+
+
+def draw(samples: np.ndarray) -> str:
+    """A line, darker for each 10 dB from -100 dB to full scale (0 dB)."""
+    bins = np.abs(np.fft.rfft(samples * WINDOW / 0x8000))[:-1] * 2 / SAMPLES
+    levels = 20 * np.log10(bins + 1e-9)
+    shades = levels.reshape(COLUMNS, BINS).max(axis=1) / 10 + 10
+    bar = "".join(SHADES[shades.clip(0, 9).astype(int)])
+    return f"{bar}|{levels.argmax():5} {levels.max():5.1f} dB"
+
+
+def spectrum(args) -> None:
+    with Card(args.device) as card:
+        card.ring = (2 * SAMPLES, 16)
+        with card.loopback(inside=False, interrupt_every=1) as stream:
+            print(f"{'0 Hz':{COLUMNS}}|  bin   level")
+            for line in range(args.n) if args.n else itertools.count():
+                stream.send(sine(line % COLUMNS * BINS + BINS // 2))
+                print(draw(stream.take()[0].view(np.int16)), flush=True)
+                stream.release(1)
+                time.sleep(0.05)
+
+
+if __name__ == "__main__":
+    parser = options(__doc__)
+    parser.add_argument("-n", metavar="LINES", type=count,
+                        help="how many (until Ctrl-C)")
+    run(spectrum, parser)

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * packets: a ring or a table that is full.
+ */
+#include <unistd.h>
+
+#include "packets.h"
+
+/* Packets ------------------------------------------------------------------------------------- */
+
+/* What the ring holds is not written over: c2h has its buffers, and nobody gives them back. */
+int full(void)
+{
+	static uint8_t packet[H2C_SIZE - 6], got[H2C_SIZE];
+	unsigned int sent_packets = 0;
+
+	take();
+	need(!set_packets(LITEPCIE_WAY_H2C, LITEPCIE_PACKETS_ON, 0), "packets of h2c");
+	need(!set_packets(LITEPCIE_WAY_C2H, LITEPCIE_PACKETS_ON, 0), "packets of c2h");
+	start_c2h();
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	for (unsigned int quiet = 0; quiet < 100 && sent_packets < 200;) {
+		memset(packet, (int)(sent_packets + 1), sizeof(packet));
+		if (write(fd, packet, sizeof(packet)) == sizeof(packet)) {
+			sent_packets++;
+			quiet = 0;
+		} else {
+			need(errno == EAGAIN, "write");
+			usleep(2000);
+			quiet++;
+		}
+	}
+	if (sent_packets < COUNT || sent_packets > 2 * COUNT + 8)
+		fail("%u packets had room", sent_packets);
+	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
+	alarm(TIMEOUT_S);
+	for (unsigned int n = 0; n < sent_packets; n++) {
+		memset(packet, (int)(n + 1), sizeof(packet));
+		if (read(fd, got, sizeof(got)) != sizeof(packet) ||
+		    memcmp(packet, got, sizeof(packet)))
+			fail("packet %u of %u: other bytes", n, sent_packets);
+	}
+	alarm(0);
+	printf("full: ok\n");
+	return 0;
+}
+
+/* Bytes --------------------------------------------------------------------------------------- */
+
+/* Bytes that tell by their value where they are: no ring is a multiple of 251. */
+static void fill_from(uint8_t *to, size_t at, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++)
+		to[i] = (uint8_t)((at + i) % 251);
+}
+
+/* Pieces of the bytes from @at on, until there is no room for one more; where the last one ends. */
+static size_t write_pieces(size_t at, size_t bytes, unsigned int most)
+{
+	static uint8_t piece[H2C_SIZE];
+
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	for (unsigned int quiet = 0; quiet < 100 && most;) {
+		ssize_t part;
+
+		fill_from(piece, at, bytes);
+		part = write(fd, piece, bytes);
+		if (part > 0) {
+			at += (size_t)part;
+			most--;
+			quiet = 0;
+		} else {
+			need(errno == EAGAIN, "write");
+			usleep(2000);
+			quiet++;
+		}
+	}
+	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
+	return at;
+}
+
+static void read_pieces(size_t at, size_t end)
+{
+	static uint8_t got[H2C_SIZE], wanted[H2C_SIZE];
+
+	alarm(TIMEOUT_S);
+	while (at < end) {
+		size_t most = end - at < sizeof(got) ? end - at : sizeof(got);
+		ssize_t part = read(fd, got, most);
+
+		need(part > 0, "read");
+		fill_from(wanted, at, (size_t)part);
+		if (memcmp(got, wanted, (size_t)part))
+			fail("bytes %zu to %zu of %zu: others", at, at + (size_t)part, end);
+		at += (size_t)part;
+	}
+	alarm(0);
+}
+
+/*
+ * The ring is full of bytes before the table is full of descriptors.  Where the card
+ * stands then may be the end of a buffer, by chance: so there are two lengths.
+ */
+int bytes(void)
+{
+	static const size_t pieces[] = { 3001, 7919 };
+	size_t end = 0;
+
+	take();
+	need(!set_packets(LITEPCIE_WAY_C2H, 0, 1000), "flush time of c2h");
+	start_c2h();
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(*pieces); i++) {
+		size_t start = end, whole;
+
+		end = write_pieces(start, pieces[i], -1u);
+		if (end - start < COUNT * (H2C_SIZE + C2H_SIZE))
+			fail("only %zu bytes had room", end - start);
+		whole = start + (end - start) / BEAT * BEAT;
+		read_pieces(start, whole);
+		need(!fsync(fd), "fsync");
+		read_pieces(whole, end);
+	}
+	printf("bytes: ok\n");
+	return 0;
+}
+
+/* The table ----------------------------------------------------------------------------------- */
+
+/* The card takes nothing more: c2h's ring is full, and nobody reads. */
+static size_t stall(void)
+{
+	const struct litepcie_status_way *way = &status->way[LITEPCIE_WAY_H2C];
+	size_t end = 0;
+
+	for (unsigned int quiet = 0; quiet < 150; quiet++) {
+		if (__atomic_load_n(&way->buffers, __ATOMIC_ACQUIRE) == way->advanced) {
+			end = write_pieces(end, C2H_SIZE, 1);
+			quiet = 0;
+		}
+		usleep(2000);
+	}
+	return end;
+}
+
+/* The table has one place left, and then none. */
+int places(void)
+{
+	static uint8_t packet[2 * H2C_SIZE + 64], got[C2H_SIZE];
+	const struct litepcie_status_way *way;
+	size_t large, small = 0;
+
+	take();
+	need(!set_packets(LITEPCIE_WAY_H2C, LITEPCIE_PACKETS_ON, 0), "packets of h2c");
+	need(!set_packets(LITEPCIE_WAY_C2H, LITEPCIE_PACKETS_ON, 0), "packets of c2h");
+	map_all();
+	start_c2h();
+	large = stall() / C2H_SIZE;
+	way = &status->way[LITEPCIE_WAY_H2C];
+	need(!fcntl(fd, F_SETFL, O_NONBLOCK), "O_NONBLOCK");
+	for (; way->advanced - way->buffers + 1 < info_of(LITEPCIE_WAY_H2C).table_depth; small++)
+		need(write(fd, packet, 1) == 1, "a packet of a byte");
+	refused(write(fd, packet, sizeof(packet)), EAGAIN, "a packet of more buffers than places");
+	need(write(fd, packet, 1) == 1, "a packet of as many");
+	refused(write(fd, packet, 1), EAGAIN, "a packet without a place");
+	need(!fcntl(fd, F_SETFL, 0), "blocking calls");
+	alarm(TIMEOUT_S);
+	for (size_t n = 0; n < large + small + 1; n++)
+		if (read(fd, got, sizeof(got)) != (n < large ? C2H_SIZE : 1))
+			fail("packet %zu of %zu and %zu: another length", n, large, small + 1);
+	alarm(0);
+	printf("places: ok\n");
+	return 0;
+}
+
+/* Flush time ---------------------------------------------------------------------------------- */
+
+/* One byte more than the table takes; fsync() holds what the flush time needs, and is ended. */
+int late(void)
+{
+	size_t end;
+
+	take();
+	need(!set_packets(LITEPCIE_WAY_H2C, 0, 200000), "flush time of h2c");
+	need(!set_packets(LITEPCIE_WAY_C2H, 0, 1000), "flush time of c2h");
+	map_all();
+	start_c2h();
+	end = stall();
+	end = write_pieces(end, BEAT + 1, 1);
+	end = write_pieces(end, BEAT, -1u);
+	interrupt_in(600000);
+	refused(fsync(fd), EINTR, "fsync() of a card that takes nothing");
+	usleep(500000);
+	read_pieces(0, end);
+	printf("late: ok\n");
+	return 0;
+}

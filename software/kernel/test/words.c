@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * A long stream that is cheap to make and to compare: each word of 64 bits has its own value.
+ *
+ *   words make BYTES	to standard output
+ *   words check BYTES	from standard input: these bytes, in this order
+ *
+ * Exit status: 0 done, 1 not what was made, 2 usage.
+ */
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORDS	8192	/* at a time */
+
+static void fail(const char *what)
+{
+	fprintf(stderr, "words: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* Words @first and those that follow: no two of a stream are alike. */
+static void fill(uint64_t *words, uint64_t first)
+{
+	for (uint64_t n = 0; n < WORDS; n++)
+		words[n] = (first + n) * 0x9e3779b97f4a7c15u;
+}
+
+static void make(uint64_t bytes)
+{
+	static uint64_t words[WORDS];
+
+	for (uint64_t at = 0; at < bytes; at += sizeof(words)) {
+		size_t size = bytes - at < sizeof(words) ? bytes - at : sizeof(words), done = 0;
+
+		fill(words, at / 8);
+		while (done < size) {
+			ssize_t put = write(STDOUT_FILENO, (char *)words + done, size - done);
+
+			if (put < 0)
+				fail("write");
+			done += (size_t)put;
+		}
+	}
+}
+
+static void check(uint64_t bytes)
+{
+	static uint64_t words[WORDS], came[WORDS];
+
+	for (uint64_t at = 0; at < bytes; at += sizeof(words)) {
+		size_t size = bytes - at < sizeof(words) ? bytes - at : sizeof(words), done = 0;
+
+		fill(words, at / 8);
+		while (done < size) {
+			ssize_t got = read(STDIN_FILENO, (char *)came + done, size - done);
+
+			if (got <= 0)
+				fail(got ? "read" : "the stream is too short");
+			done += (size_t)got;
+		}
+		if (memcmp(words, came, size)) {
+			fprintf(stderr, "words: wrong within 64 KiB of byte %llu\n",
+				(unsigned long long)at);
+			exit(1);
+		}
+	}
+	printf("%llu bytes right\n", (unsigned long long)bytes);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t bytes = argc == 3 ? strtoull(argv[2], NULL, 0) : 0;
+
+	if (bytes && !strcmp(argv[1], "make"))
+		make(bytes);
+	else if (bytes && !strcmp(argv[1], "check"))
+		check(bytes);
+	else
+		return fprintf(stderr, "usage: words make|check BYTES\n"), 2;
+	return 0;
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ *
+ * The card's own interrupt moderation, for LitePCIe's loop.
+ *
+ * The card keeps back an interrupt that comes within moderation_us of the last one.  It
+ * sends it at once if a quarter of the ring is ready (half of one with RING_INDEXED),
+ * since the program must get through that before the card comes round.
+ */
+
+#include <linux/module.h>
+
+#include "card.h"
+
+#define MOST_KEPT	((1u << LITEPCIE_MODERATION_COUNT_BITS) - 1)
+#define LONGEST_CYCLES	((1u << LITEPCIE_MODERATION_INTERVAL_BITS) - 1)
+
+static unsigned int moderation_us = 100;
+module_param(moderation_us, uint, 0644);
+MODULE_PARM_DESC(moderation_us, "In LitePCIe's loop: microseconds between two interrupts of a direction, where the card can keep them back; 0: each comes at once");
+
+/* The most interrupts that one may stand for: those of a share of the ring. */
+static u32 most_kept(const struct litepcie_geometry *geometry)
+{
+	u32 share = geometry->flags & LITEPCIE_RING_INDEXED ? 2 : 4;
+
+	return clamp(geometry->count / share / geometry->per_interrupt, 1u, MOST_KEPT);
+}
+
+/*
+ * Called when way->run is set, before the engine is enabled.  Only the loop in interrupt
+ * mode is moderated.  In a held run the program decides which buffers interrupt.
+ */
+void litepcie_throttle_start(struct litepcie_way *way)
+{
+	struct litepcie *card = litepcie_of(way);
+	u32 cycles = 0;
+
+	if (!way->moderation)
+		return;
+	if (way->run == LITEPCIE_RUN_LOOP && way->mode == LITEPCIE_MODE_INTERRUPT)
+		cycles = min_t(u64, litepcie_cycles(card, READ_ONCE(moderation_us)), LONGEST_CYCLES);
+	writel(cycles | most_kept(&way->ring->geometry) << LITEPCIE_MODERATION_INTERVAL_BITS,
+	       way->moderation);
+}
+
+/* Find the moderation registers of channel @nth, if the card has them. */
+void litepcie_throttle_probe(struct litepcie_chan *chan, unsigned int nth)
+{
+	const struct litepcie_block *block =
+		litepcie_block_find(chan->card, LITEPCIE_BLOCK_MODERATION, nth);
+
+	if (!block || block->bar || block->parameters <= LITEPCIE_MODERATION_C2H ||
+	    block->size < sizeof(u32))
+		return;
+	for (unsigned int n = 0; n < LITEPCIE_WAYS; n++) {
+		u32 place = litepcie_parameter(block, n == LITEPCIE_C2H ? LITEPCIE_MODERATION_C2H :
+									  LITEPCIE_MODERATION_H2C);
+
+		if (place <= block->size - sizeof(u32) && IS_ALIGNED(place, sizeof(u32)))
+			chan->way[n].moderation = chan->card->bar0 + block->offset + place;
+	}
+}

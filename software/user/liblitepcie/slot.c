@@ -1,0 +1,262 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * The monitor of the card's user slot, and litepcie_diagnose(), which uses it to say what a
+ * direction of the DMA waits for.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "litepcie_capability.h"
+#include "ring.h"
+
+#define TRIES		8u	/* readings, of which another program may spoil some */
+#define COUNTERS	4u	/* of a side: since, beats, packets, stalls */
+#define H2C_TAKEN	4u	/* bit of the enable register: the user's logic has taken all */
+
+/* Reading ------------------------------------------------------------------------------------- */
+
+/* Two reads are enough: the monitor's copy changes only when a program takes another. */
+static int read_copy(struct litepcie *dev, uint32_t offset, uint64_t *value)
+{
+	uint32_t high, low;
+	int rc = litepcie_get(dev, offset, &high);
+
+	if (rc == 0)
+		rc = litepcie_get(dev, offset + 4, &low);
+	if (rc == 0)
+		*value = (uint64_t)high << 32 | low;
+	return rc;
+}
+
+static int read_side(struct litepcie *dev, const uint32_t registers[COUNTERS], uint32_t state,
+		     struct litepcie_slot_side *side)
+{
+	uint64_t *values[COUNTERS] = { &side->since, &side->beats, &side->packets, &side->stalls };
+	int rc = 0;
+
+	side->valid = state & 1;
+	side->ready = state & 2;
+	for (unsigned int i = 0; i < COUNTERS && rc == 0; i++)
+		rc = read_copy(dev, registers[i], values[i]);
+	return rc;
+}
+
+/* @since, corrected for a wrap of the counters, so that @time - @since is right in 64 bits. */
+static uint64_t unwrapped(const struct litepcie *dev, uint64_t time, uint64_t since)
+{
+	return time - ((time - since) & dev->map.slot.mask);
+}
+
+/* Read one copy of the monitor. Returns 1, or 0 if another program took a copy meanwhile. */
+static int read_once(struct litepcie *dev, struct litepcie_slot *slot)
+{
+	const struct litepcie_slot_registers *registers = &dev->map.slot;
+	uint32_t now, state;
+	uint64_t again = 0;
+	int rc = litepcie_get(dev, registers->now, &now);	/* which takes the copy */
+
+	if (rc == 0)
+		rc = read_copy(dev, registers->time, &slot->time);
+	if (rc == 0)
+		rc = litepcie_get(dev, registers->state, &state);
+	if (rc == 0)
+		rc = read_side(dev, registers->side[0], state, &slot->h2c);
+	if (rc == 0)
+		rc = read_side(dev, registers->side[1], state >> 2, &slot->c2h);
+	if (rc == 0)
+		rc = read_copy(dev, registers->time, &again);
+	slot->h2c.since = unwrapped(dev, slot->time, slot->h2c.since);
+	slot->c2h.since = unwrapped(dev, slot->time, slot->c2h.since);
+	return rc < 0 ? rc : again == slot->time;
+}
+
+static int read_slot(struct litepcie *dev, struct litepcie_slot *slot)
+{
+	if (!dev->map.slot.now)
+		return litepcie_fail(dev, -ENOENT, "the card does not tell what passes its user "
+				     "slot: its gateware is older than this library");
+	for (unsigned int i = 0; i < TRIES; i++) {
+		int rc = read_once(dev, slot);
+
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+	return litepcie_fail(dev, -EAGAIN, "other programs read the monitor of the user slot all the "
+			     "time: try again");
+}
+
+int litepcie_slot(struct litepcie *dev, struct litepcie_slot *slot)
+{
+	litepcie_lock(dev);
+	return litepcie_unlock(dev, read_slot(dev, slot));
+}
+
+/* Diagnosis ----------------------------------------------------------------------------------- */
+
+struct text {
+	char	*at;
+	size_t	room;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void say(struct text *text, const char *format, ...)
+{
+	va_list args;
+	int used;
+
+	va_start(args, format);
+	used = vsnprintf(text->at, text->room, format, args);
+	va_end(args);
+	if (used < 0 || text->room == 0)
+		return;
+	if ((size_t)used >= text->room)
+		used = (int)text->room - 1;
+	text->at += used;
+	text->room -= (size_t)used;
+}
+
+/* How long valid and ready of a side have not changed, in ns, us, ms or s. */
+static void say_time(struct text *text, const struct litepcie *dev,
+		     const struct litepcie_slot *slot, const struct litepcie_slot_side *side)
+{
+	double ns = (double)(slot->time - side->since) * dev->card.tick_ps / 1e3;
+
+	if (ns < 1e3)
+		say(text, " for %.0f ns", ns);
+	else if (ns < 1e6)
+		say(text, " for %.1f us", ns / 1e3);
+	else if (ns < 1e9)
+		say(text, " for %.1f ms", ns / 1e6);
+	else
+		say(text, " for %.1f s", ns / 1e9);
+}
+
+static void say_buffers(struct text *text, uint64_t count, const char *what)
+{
+	say(text, "%" PRIu64 " buffer%s %s%s", count, count == 1 ? "" : "s", what,
+	    count == 1 ? "s" : "");
+}
+
+/* Do the DMA's streams reach a slot with a monitor? Pattern and loopback bypass the slot. */
+static bool through_slot(const struct litepcie *dev)
+{
+	return dev->map.slot.now && !dev->pattern && !dev->inner;
+}
+
+static void say_h2c_slot(struct text *text, const struct litepcie *dev,
+			 const struct litepcie_slot *slot)
+{
+	const struct litepcie_slot_side *side = &slot->h2c;
+
+	if (side->valid && !side->ready) {
+		say(text, "the user slot has held sink.ready low");
+		say_time(text, dev, slot, side);
+	} else if (side->valid) {
+		say(text, "the user slot takes data");
+	} else {
+		say(text, "the user slot has taken all that came");
+	}
+	say(text, " (%" PRIu64 " beats so far); ", side->beats);
+}
+
+/* Without a monitor the enable register may say whether the user's logic has taken all. */
+static void say_h2c_taken(struct text *text, struct litepcie *dev)
+{
+	uint32_t state = 0;
+
+	if (dev->map.h2c_tells_taken && litepcie_get(dev, dev->map.h2c.enable, &state) == 0)
+		say(text, "the user slot has%s taken all that came; ",
+		    state & H2C_TAKEN ? "" : " not");
+}
+
+static void diagnose_h2c(struct text *text, struct litepcie *dev, const struct litepcie_slot *slot)
+{
+	uint64_t sent = litepcie_count(&dev->h2c.sw), done = litepcie_count(&dev->h2c.hw);
+	uint64_t waiting = sent - done, kept = sent - dev->h2c.handed;
+
+	say(text, "h2c: ");
+	if (slot)
+		say_h2c_slot(text, dev, slot);
+	else if (!dev->pattern && !dev->inner)
+		say_h2c_taken(text, dev);
+	if (!sent)
+		say(text, "nothing was sent");
+	else if (waiting)
+		say_buffers(text, waiting, "wait");
+	else
+		say(text, "no buffer waits, the card has all");
+	if (kept)
+		say(text, ", %" PRIu64 " of them for a batch", kept);
+}
+
+static void say_c2h_slot(struct text *text, const struct litepcie *dev,
+			 const struct litepcie_slot *slot)
+{
+	const struct litepcie_slot_side *side = &slot->c2h;
+
+	if (side->valid && side->ready)
+		say(text, "the user slot sends data");
+	else if (side->valid)
+		say(text, "the user slot offers data, and source.ready has been low");
+	else
+		say(text, "the user slot has held source.valid low");
+	if (!side->valid || !side->ready)
+		say_time(text, dev, slot, side);
+	say(text, " (%" PRIu64 " beats so far); ", side->beats);
+}
+
+static void diagnose_c2h(struct text *text, const struct litepcie *dev,
+			 const struct litepcie_slot *slot)
+{
+	uint64_t filled = litepcie_count(&dev->c2h.hw), given = dev->c2h.handed + dev->buffer_count;
+
+	if (dev->c2h_limit && given > dev->c2h_limit)
+		given = dev->c2h_limit;
+	say(text, "c2h: ");
+	if (slot)
+		say_c2h_slot(text, dev, slot);
+	if (given > filled)
+		say_buffers(text, given - filled, "wait");
+	else if (dev->c2h_limit && filled >= dev->c2h_limit)
+		say(text, "all buffers of the limit are filled");
+	else
+		say(text, "the card has no buffer, the program has not given one back");
+}
+
+/* The lock is held. If the monitor cannot be read, its part of the text is left out. */
+void litepcie_diagnose_held(struct litepcie *dev, unsigned int directions, char *text, size_t size)
+{
+	struct text out = { .at = text, .room = size };
+	struct litepcie_slot slot;
+	bool known = through_slot(dev) && read_slot(dev, &slot) == 0;
+	bool h2c = directions & LITEPCIE_H2C && dev->h2c.active;
+	bool c2h = directions & LITEPCIE_C2H && dev->c2h.active;
+
+	if (size)
+		*text = '\0';
+	if (h2c)
+		diagnose_h2c(&out, dev, known ? &slot : NULL);
+	if (h2c && c2h)
+		say(&out, ". ");
+	if (c2h)
+		diagnose_c2h(&out, dev, known ? &slot : NULL);
+	if (!h2c && !c2h)
+		say(&out, "no direction runs");
+	else if (!dev->map.slot.now)
+		say(&out, ". The card does not tell what its user slot does");
+}
+
+void litepcie_diagnose(struct litepcie *dev, unsigned int directions, char *text, size_t size)
+{
+	litepcie_lock(dev);
+	litepcie_diagnose_held(dev, directions, text, size);
+	litepcie_unlock(dev, 0);
+}

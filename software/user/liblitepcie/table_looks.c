@@ -1,0 +1,100 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Looks at the card's progress by a timer, in place of interrupts: always, or in adaptive mode from
+ * an interrupt until a look finds nothing. The kernel driver does the same
+ * (software/kernel/moderation.c).
+ */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "table.h"
+
+static int set_timer(struct litepcie *dev, uint32_t every_us)
+{
+	const struct timespec every = {
+		.tv_sec = every_us / 1000000, .tv_nsec = every_us % 1000000 * 1000L,
+	};
+	const struct itimerspec setting = { every, every };
+
+	if (timerfd_settime(dev->timer, 0, &setting, NULL) < 0)
+		return litepcie_fail(dev, -errno, "the timer for looks at the card: %s",
+				     strerror(errno));
+	return 0;
+}
+
+/* The descriptors stay open until the handle is closed: another thread may sleep on them. */
+static int open_timer(struct litepcie *dev)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (dev->timer < 0)
+		dev->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (dev->timer >= 0 && dev->news < 0)
+		dev->news = epoll_create1(EPOLL_CLOEXEC);
+	if (dev->news < 0 ||
+	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->timer, &event) < 0 && errno != EEXIST) ||
+	    (epoll_ctl(dev->news, EPOLL_CTL_ADD, dev->backend->event_fd(dev), &event) < 0 &&
+	     errno != EEXIST))
+		return litepcie_fail(dev, -errno, "no descriptor for looks at the card: %s",
+				     strerror(errno));
+	return 0;
+}
+
+int litepcie_looks_start(struct litepcie *dev)
+{
+	int rc = dev->poll_us ? open_timer(dev) : 0;
+
+	dev->looking = dev->poll_us && !dev->adaptive;
+	dev->looked = 0;
+	return rc == 0 && dev->looking ? set_timer(dev, dev->poll_us) : rc;
+}
+
+int litepcie_looks_stop(struct litepcie *dev)
+{
+	dev->looking = false;
+	return dev->timer < 0 ? 0 : set_timer(dev, 0);
+}
+
+int litepcie_looks_begin(struct litepcie *dev)
+{
+	int rc;
+
+	if (!dev->adaptive || dev->looking)
+		return 0;
+	dev->looking = true;
+	rc = litepcie_table_interrupts(dev);
+	return rc < 0 ? rc : set_timer(dev, dev->poll_us);
+}
+
+/* Back to interrupts. The read waits until they are on; a look for earlier progress follows. */
+static int end(struct litepcie *dev)
+{
+	uint32_t enabled;
+	int rc = set_timer(dev, 0);
+
+	dev->looking = false;
+	if (rc == 0)
+		rc = litepcie_table_interrupts(dev);
+	return rc < 0 ? rc : litepcie_get(dev, dev->map.irq_enable, &enabled);
+}
+
+int litepcie_looks_tick(struct litepcie *dev)
+{
+	uint64_t ticks, before = dev->looked;
+	int rc;
+
+	if (!dev->looking || read(dev->timer, &ticks, sizeof(ticks)) != sizeof(ticks) ||
+	    !dev->adaptive)
+		return 0;
+	rc = litepcie_table_poll(dev);
+	dev->looked = dev->h2c_table.done + dev->c2h_table.done;
+	return rc < 0 || dev->looked != before ? rc : end(dev);
+}

@@ -1,0 +1,77 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * dma_bench measures rates and compares them with their limits (rates.c).
+ *
+ * dma_bench_interval.c prints a line for each interval of a run, dma_bench_sweep.c measures by size
+ * of transfer, and dma_bench_slot.c measures through the logic in the user slot.
+ */
+#ifndef LITEPCIE_UTIL_DMA_BENCH_H
+#define LITEPCIE_UTIL_DMA_BENCH_H
+
+#include "rates.h"
+
+#define BENCH_SIZES	11	/* 64 bytes to 64 KiB, by powers of two */
+
+struct bench_interval {
+	double		from_s, to_s;	/* seconds of the host's clock since the run began */
+	struct rate	rate;
+};
+
+struct bench_intervals {
+	struct rates		*rates;
+	bool			print;		/* print each interval as text when it ends */
+	struct bench_interval	*entry;
+	size_t			count, room;
+};
+
+struct bench_size {
+	size_t		bytes;
+	char		id[32];
+	struct rate	rate;
+	char		reason[UTIL_SENTENCE];	/* why there is no rate */
+};
+
+/* relative difference of the two directions above which they count as unequal */
+#define BENCH_UNEVEN	0.02
+
+struct bench_slot {
+	bool		wanted;
+	struct rate	rate;			/* not valid: no steady stretch was measured */
+	const char	*binds;
+	/* what the slot did, for the user; may be empty */
+	char		words[LITEPCIE_WHY_SIZE];
+};
+
+/*
+ * The head and one line of the columns "measured" to "binds", which every table of dma_bench has.
+ */
+#define BENCH_RATE_HEAD	"measured  unit   limit  reached  binds"
+void bench_print_rate(const struct rate *rate);
+void bench_rate_json(struct json *json, const struct rate *rate);
+
+/* For dma_watch.tell: append the stretch to the struct bench_intervals in dma_watch.context. */
+void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watch);
+void bench_intervals_json(struct json *json, const struct bench_intervals *intervals);
+
+/*
+ * Measure every size, @bytes each way. A size that this card or its driver cannot do gets a reason
+ * and no rate. Failures go to @util.
+ */
+void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
+		 struct bench_size size[BENCH_SIZES]);
+void bench_sweep_print(const struct rates *rates, const struct bench_size size[BENCH_SIZES]);
+void bench_sweep_json(struct json *json, const struct rates *rates,
+		      const struct bench_size size[BENCH_SIZES]);
+
+/* Measure the ways of @plan through the user slot, @plan->bytes each way. Failures go to @util. */
+void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
+		struct bench_slot found[RATES_WAYS]);
+void bench_slot_print(const struct bench_slot found[RATES_WAYS]);
+void bench_slot_json(struct json *json, const struct bench_slot found[RATES_WAYS]);
+
+#endif /* LITEPCIE_UTIL_DMA_BENCH_H */

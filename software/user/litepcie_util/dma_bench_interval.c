@@ -1,0 +1,90 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * dma_bench --interval: a line for each stretch of a run. The host's clock ends a stretch, but the
+ * rate is taken by the card's clock: a simulated card runs for about a millisecond of device time
+ * in a second of the host's.
+ */
+#include <stdlib.h>
+
+#include "dma_bench.h"
+
+#define ROOM	64
+
+static bool keep(struct bench_intervals *intervals, const struct bench_interval *entry)
+{
+	struct bench_interval *larger;
+
+	if (intervals->count == intervals->room) {
+		larger = realloc(intervals->entry, (intervals->room + ROOM) * sizeof(*larger));
+		if (!larger)
+			return false;
+		intervals->entry = larger;
+		intervals->room += ROOM;
+	}
+	intervals->entry[intervals->count++] = *entry;
+	return true;
+}
+
+static double card_ms(const struct rates *rates, const struct rate *rate)
+{
+	return (double)rate->cycles * rates->link.cycle_ns / 1e6;
+}
+
+static void print_head(void)
+{
+	printf("  %-6s %11s %8s %8s %7s %7s %8s  %s\n", "", "seconds  ", "card's ms", "MB", "GB/s",
+	       "limit", "reached", "binds");
+}
+
+static void print_interval(const struct rates *rates, const struct bench_interval *entry)
+{
+	const struct rate *rate = &entry->rate;
+
+	printf("  %-6s %5.1f-%-5.1f %9.3f %8.1f %7.2f %7.2f %8.3f  %s\n", rate->id, entry->from_s,
+	       entry->to_s, card_ms(rates, rate), (double)rate->bytes / 1e6, rate->gb_per_s,
+	       rate->limit.value, rate->gb_per_s / rate->limit.value, rates_binds(rate));
+	fflush(stdout);
+}
+
+/* The way that runs, from the directions that are active in @run. */
+static enum rates_way way_of(const struct dma_run *run)
+{
+	if (!run->h2c.active)
+		return RATES_C2H;
+	return run->c2h.active ? RATES_DUPLEX : RATES_H2C;
+}
+
+void bench_interval_tell(const struct dma_run *run, const struct dma_watch *watch)
+{
+	struct bench_intervals *intervals = watch->context;
+	struct bench_interval entry = { .from_s = watch->from_s, .to_s = watch->to_s };
+
+	rates_of_stretch(intervals->rates, way_of(run), run, &watch->window, &entry.rate);
+	if (!keep(intervals, &entry))
+		util_fail(run->util, "no memory for %zu intervals; ask for longer ones",
+			  intervals->count + 1);
+	if (intervals->print && intervals->count == 1)
+		print_head();
+	if (intervals->print)
+		print_interval(intervals->rates, &entry);
+}
+
+void bench_intervals_json(struct json *json, const struct bench_intervals *intervals)
+{
+	json_begin_array(json, "intervals");
+	for (size_t i = 0; i < intervals->count; i++) {
+		const struct bench_interval *entry = &intervals->entry[i];
+
+		json_begin_object(json, NULL);
+		json_number(json, "from_s", entry->from_s);
+		json_number(json, "to_s", entry->to_s);
+		bench_rate_json(json, &entry->rate);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}

@@ -1,0 +1,286 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * dma_bench --slot: the rates through the logic in the user slot.
+ *
+ * The logic may change, drop or add data. So nothing is compared, and a run does not wait for data
+ * that may never come: if no buffer moves for SILENT_S, the run ends and what is known is reported.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "dma_bench.h"
+#include "progress.h"
+
+#define WAIT_MS		100	/* longest wait before the clock and Ctrl-C are checked again */
+/* a run ends when no buffer has moved in either direction for so long */
+#define SILENT_S	1.0
+/* share of the cycles below which a slot's stalls are not reported */
+#define NOTED		0.005
+
+static const char *const ids[RATES_WAYS] = { "user/c2h", "user/h2c", "user/duplex" };
+
+/* The measured stretch: counters and slot state at its beginning (from) and at its end (to). */
+struct stretch {
+	struct dma_window	window;
+	struct litepcie_slot	from, to;
+	/* the card has a slot monitor, so from and to are valid */
+	bool			monitored;
+};
+
+/* Moving buffers ------------------------------------------------------------------------------ */
+
+/*
+ * Submit every free h2c buffer and release every filled c2h buffer. Returns the number of both, or
+ * -errno.
+ */
+static int pump(const struct dma_run *run)
+{
+	struct litepcie *dev = run->util->dev;
+	int sent = 0, taken = 0, rc = 0;
+	uint64_t first;
+
+	if (run->h2c.active) {
+		sent = litepcie_h2c_get(dev, &first, 0);
+		rc = sent > 0 ? litepcie_h2c_submit(dev, (unsigned int)sent) : sent;
+	}
+	if (rc == 0 && run->c2h.active) {
+		taken = litepcie_c2h_peek(dev, &first, 0);
+		rc = taken > 0 ? litepcie_c2h_release(dev, (unsigned int)taken) : taken;
+	}
+	return rc < 0 ? rc : sent + taken;
+}
+
+/*
+ * Buffers moved in the direction that is ahead. The logic may move nothing in the other direction.
+ */
+static uint64_t moved(const struct dma_run *run)
+{
+	struct litepcie_stats stats;
+
+	litepcie_stats(run->util->dev, &stats);
+	return stats.h2c_done > stats.c2h_done ? stats.h2c_done : stats.c2h_done;
+}
+
+static int read_end(struct litepcie *dev, struct litepcie_counters *counters,
+		    struct litepcie_slot *slot, bool monitored)
+{
+	int rc = monitored ? litepcie_slot(dev, slot) : 0;
+
+	return rc < 0 ? rc : litepcie_counters(dev, counters);
+}
+
+/*
+ * Run until the stretch is measured. It begins after one ring of buffers, when the start is over.
+ * Returns 0 or -errno; if nothing moves it returns 0 with the window not closed.
+ */
+static int run_stretch(struct dma_run *run, struct stretch *stretch)
+{
+	unsigned int ring = litepcie_buffer_count(run->util->dev);
+	unsigned int ways = (run->h2c.active ? LITEPCIE_H2C : 0) |
+			    (run->c2h.active ? LITEPCIE_C2H : 0);
+	struct dma_window *window = &stretch->window;
+	double last = progress_now();
+	uint64_t before = 0, now = 0;
+	int rc = 0;
+
+	while (rc >= 0 && !window->closed && !util_interrupted()) {
+		rc = pump(run);
+		if (rc == 0)
+			rc = litepcie_dma_wait(run->util->dev, ways, WAIT_MS);
+		now = moved(run);
+		if (now != before)
+			last = progress_now();
+		else if (progress_now() - last > SILENT_S)
+			break;
+		before = now;
+		if (rc >= 0 && !window->open && now >= ring) {
+			window->open = true;
+			rc = read_end(run->util->dev, &window->from, &stretch->from,
+				      stretch->monitored);
+		} else if (rc >= 0 && window->open && now >= ring + run->h2c.target) {
+			window->closed = true;
+			rc = read_end(run->util->dev, &window->to, &stretch->to,
+				      stretch->monitored);
+		}
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* What was found ------------------------------------------------------------------------------ */
+
+/*
+ * The share of the cycles in which the slot, and not the card, held the stream up. In c2h alone
+ * these are the cycles without source.valid. Otherwise they are the stalls of sink, less those that
+ * the DMA caused by holding source.ready low.
+ */
+static double held(const struct dma_run *run, const struct stretch *stretch)
+{
+	const struct litepcie_slot *from = &stretch->from, *to = &stretch->to;
+	double cycles = (double)(to->time - from->time);
+	double sink = (double)(to->h2c.stalls - from->h2c.stalls);
+	double source = (double)(to->c2h.stalls - from->c2h.stalls);
+	double beats = (double)(to->c2h.beats - from->c2h.beats);
+
+	if (!stretch->monitored || cycles <= 0)
+		return 0;
+	if (!run->h2c.active)
+		return (cycles - beats - source) / cycles;
+	return (sink - (run->c2h.active ? source : 0)) / cycles;
+}
+
+/* Bytes that the logic sends for each byte that it takes; 1 if only one direction runs. */
+static double share(const struct dma_run *run, const struct stretch *stretch)
+{
+	double h2c = (double)dma_window_h2c_bytes(&stretch->window);
+
+	if (!run->h2c.active || !run->c2h.active || h2c <= 0)
+		return 1;
+	return (double)dma_window_c2h_bytes(run, &stretch->window) / h2c;
+}
+
+/*
+ * For logic that sends more or less than it takes the row gives the rate of h2c. Its limit is that
+ * of h2c, or that of c2h divided by the ratio @sent if that is lower.
+ */
+static void set_uneven(struct rates *rates, const struct stretch *stretch, double sent,
+		       struct rate *rate)
+{
+	struct limit c2h = limit_of_c2h(&rates->link);
+
+	rate->bytes = dma_window_h2c_bytes(&stretch->window);
+	rate->gb_per_s = (double)rate->bytes / ((double)rate->cycles * rates->link.cycle_ns);
+	rate->limit = limit_of_h2c(&rates->link, &rates->reads);
+	c2h.value /= sent > 0 ? sent : 1;
+	if (sent > 1 && c2h.value < rate->limit.value)
+		rate->limit = c2h;
+}
+
+static void judge(struct rates *rates, enum rates_way way, const struct dma_run *run,
+		  const struct stretch *stretch, struct bench_slot *found)
+{
+	double low = held(run, stretch), sent = share(run, stretch);
+	size_t used = 0;
+
+	rates_of_stretch(rates, way, run, &stretch->window, &found->rate);
+	if (way == RATES_DUPLEX && sent <= 0)
+		found->rate.valid = false;	/* one way only: that is no rate of both */
+	if (fabs(sent - 1) > BENCH_UNEVEN)
+		set_uneven(rates, stretch, sent, &found->rate);
+	found->binds = rates_binds(&found->rate);
+	*found->words = '\0';
+	if (low > NOTED) {
+		if (strcmp(found->binds, "host") == 0)
+			found->binds = "user slot";
+		snprintf(found->words, sizeof(found->words), "%s low %.0f %% of the time",
+			 run->h2c.active ? "sink.ready" : "source.valid", 100 * low);
+	}
+	used = strlen(found->words);
+	if (fabs(sent - 1) > BENCH_UNEVEN)
+		snprintf(found->words + used, sizeof(found->words) - used,
+			 "%sthe logic sends %.3g bytes for each that it takes", used ? "; " : "",
+			 sent);
+}
+
+/* Measure one way through the slot into @found. Failures go to @util. */
+static void measure(struct util *util, struct rates *rates, enum rates_way way, uint64_t bytes,
+		    struct bench_slot *found)
+{
+	struct dma_run run = {
+		.util = util, .data = { .size = litepcie_buffer_size(util->dev) },
+		.h2c = { .active = way != RATES_C2H }, .c2h = { .active = way != RATES_H2C },
+	};
+	const struct litepcie_dma_config config = {
+		.directions = (run.h2c.active ? LITEPCIE_H2C : 0) |
+			      (run.c2h.active ? LITEPCIE_C2H : 0),
+	};
+	struct stretch stretch = { .monitored = litepcie_slot(util->dev, &stretch.from) == 0 };
+	int rc = litepcie_counters_clear(util->dev);
+
+	run.h2c.target = run.c2h.target = bytes / run.data.size;
+	if (rc == 0)
+		rc = dma_window_begin(&run);	/* sets window.told */
+	stretch.window.told = run.window.told;
+	if (rc == 0)
+		rc = litepcie_dma_start(util->dev, &config);
+	if (rc == 0) {
+		rc = run_stretch(&run, &stretch);
+		if (rc == 0 && !stretch.window.closed)
+			litepcie_diagnose(util->dev, config.directions, found->words,
+					  sizeof(found->words));
+		litepcie_dma_stop(util->dev);
+	}
+	util_check(util, rc, ids[way]);
+	if (rc == 0 && stretch.window.closed && dma_window_cycles(&stretch.window))
+		judge(rates, way, &run, &stretch, found);
+}
+
+void bench_slot(struct util *util, struct rates *rates, const struct rates_plan *plan,
+		struct bench_slot found[RATES_WAYS])
+{
+	/* The limit of h2c needs the host's round trip, which a run of h2c by the pattern finds. */
+	const struct rates_plan first = {
+		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = plan->timeout_s,
+	};
+
+	rates_measure(util, rates, &first);
+	for (int way = 0; way < RATES_WAYS; way++) {
+		found[way].wanted = !plan->ways || plan->ways & 1u << way;
+		if (found[way].wanted && !util->failed && !util_interrupted())
+			measure(util, rates, (enum rates_way)way, plan->bytes, &found[way]);
+	}
+	if (util_interrupted() && !util->failed)
+		util_fail(util, "interrupted");
+}
+
+/* Output -------------------------------------------------------------------------------------- */
+
+void bench_slot_print(const struct bench_slot found[RATES_WAYS])
+{
+	printf("  %-11s  " BENCH_RATE_HEAD "\n", "");
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &found[way].rate;
+
+		if (!found[way].wanted)
+			continue;
+		printf("  %-11s  ", ids[way]);
+		if (rate->valid)
+			printf("%8.2f  GB/s  %6.2f  %7.3f  %s\n", rate->gb_per_s,
+			       rate->limit.value, rate->gb_per_s / rate->limit.value,
+			       found[way].binds);
+		else
+			puts("       -  GB/s");
+		if (*found[way].words) {
+			printf("    ");
+			util_fill(4, 4, found[way].words);
+		}
+	}
+}
+
+void bench_slot_json(struct json *json, const struct bench_slot found[RATES_WAYS])
+{
+	json_begin_array(json, "rows");
+	for (int way = 0; way < RATES_WAYS; way++) {
+		const struct rate *rate = &found[way].rate;
+
+		if (!found[way].wanted)
+			continue;
+		json_begin_object(json, NULL);
+		json_string(json, "id", ids[way]);
+		json_number(json, "value", rate->valid ? rate->gb_per_s : NAN);
+		json_string(json, "unit", "GB/s");
+		json_number(json, "limit", rate->valid ? rate->limit.value : NAN);
+		json_number(json, "ratio",
+			    rate->valid ? rate->gb_per_s / rate->limit.value : NAN);
+		json_string(json, "binds", rate->valid ? found[way].binds : NULL);
+		json_unsigned(json, "bytes", rate->bytes);
+		json_unsigned(json, "cycles", rate->cycles);
+		json_string(json, "reason", *found[way].words ? found[way].words : NULL);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}

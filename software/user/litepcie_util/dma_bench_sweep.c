@@ -1,0 +1,140 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * dma_bench --sweep: transfers of 64 bytes to 64 KiB, there and back through the card's loopback.
+ *
+ * A transfer of less than the smallest buffer is a packet, and only a card with records can send
+ * packets. A larger transfer is one buffer of that size.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "dma_bench.h"
+#include "litepcie_capability.h"
+
+#define SMALLEST	64u
+#define PACKETS		8192u	/* at most for each size */
+#define RING_BYTES	(2u << 20)
+#define RING_BUFFERS	256u
+
+static bool writes_records(struct litepcie *dev)
+{
+	struct litepcie_block records;
+
+	return litepcie_block_find(dev, LITEPCIE_BLOCK_RECORDS, 0, &records) == 0;
+}
+
+/*
+ * Buffers in a ring: as many as fit into RING_BYTES and into the card's descriptor table, but no
+ * more than RING_BUFFERS.
+ */
+static unsigned int ring_buffers(struct litepcie *dev, size_t size)
+{
+	struct litepcie_card card;
+	unsigned int most;
+
+	litepcie_card(dev, &card);
+	most = card.table_depth < RING_BUFFERS ? card.table_depth : RING_BUFFERS;
+	return size * most <= RING_BYTES ? most : (unsigned int)(RING_BYTES / size);
+}
+
+/*
+ * Limit the run to PACKETS transfers. A small packet takes the program as long as a large buffer,
+ * so the full number of bytes would take too long.
+ */
+static struct rates_plan plan_of(struct rates_plan plan, const struct bench_size *size)
+{
+	if (plan.bytes > PACKETS * size->bytes)
+		plan.bytes = PACKETS * size->bytes;
+	return plan;
+}
+
+static void measure_size(struct util *util, struct rates *rates, struct rates_plan plan,
+			 struct bench_size *size)
+{
+	bool packet = size->bytes < LITEPCIE_BUFFER_SMALLEST;
+	size_t buffer = packet ? LITEPCIE_BUFFER_SMALLEST : size->bytes;
+	int rc;
+
+	if (packet && !writes_records(util->dev)) {
+		snprintf(size->reason, sizeof(size->reason), "this card has no records, without "
+			 "which there are whole buffers only");
+		return;
+	}
+	rc = litepcie_ring_setup(util->dev, buffer, ring_buffers(util->dev, buffer));
+	util_check(util, rc, "rings of another shape");
+	if (rc == 0)
+		rates_measure_size(util, rates, &plan, packet ? size->bytes : 0, &size->rate);
+}
+
+/*
+ * The limit of small transfers needs the host's round trip, so a run of h2c comes first and finds
+ * it.
+ */
+void bench_sweep(struct util *util, struct rates *rates, uint64_t bytes, int timeout_s,
+		 struct bench_size size[BENCH_SIZES])
+{
+	const struct rates_plan first = {
+		.ways = 1u << RATES_H2C, .bytes = RATES_LEAST_BYTES, .timeout_s = timeout_s,
+	};
+	const struct rates_plan plan = { .bytes = bytes, .timeout_s = timeout_s };
+
+	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
+		size[i].bytes = SMALLEST << i;
+		snprintf(size[i].id, sizeof(size[i].id), "duplex/%zu", size[i].bytes);
+		snprintf(size[i].reason, sizeof(size[i].reason), "not measured");
+		size[i].rate.id = size[i].id;
+	}
+	rates_measure(util, rates, &first);
+	for (unsigned int i = 0; i < BENCH_SIZES && !util->failed; i++) {
+		measure_size(util, rates, plan_of(plan, &size[i]), &size[i]);
+		size[i].rate.id = size[i].id;
+		/* the interruption came between two runs */
+		if (util_interrupted() && !util->failed)
+			util_fail(util, "interrupted");
+	}
+}
+
+static double millions_per_s(const struct rates *rates, const struct bench_size *size)
+{
+	return (double)size->rate.bytes / (double)size->bytes /
+	       ((double)size->rate.cycles * rates->link.cycle_ns) * 1e3;
+}
+
+void bench_sweep_print(const struct rates *rates, const struct bench_size size[BENCH_SIZES])
+{
+	printf("  there and back, each way\n  %8s  %11s  " BENCH_RATE_HEAD "\n", "bytes",
+	       "transfers/s");
+	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
+		if (size[i].rate.valid)
+			printf("  %8zu  %8.3f M  ", size[i].bytes, millions_per_s(rates, &size[i]));
+		else
+			printf("  %8zu  no value: ", size[i].bytes);
+		if (size[i].rate.valid)
+			bench_print_rate(&size[i].rate);
+		else
+			util_fill(22, 14, size[i].reason);
+	}
+}
+
+void bench_sweep_json(struct json *json, const struct rates *rates,
+		      const struct bench_size size[BENCH_SIZES])
+{
+	json_begin_array(json, "rows");
+	for (unsigned int i = 0; i < BENCH_SIZES; i++) {
+		bool valid = size[i].rate.valid;
+
+		json_begin_object(json, NULL);
+		json_unsigned(json, "size_bytes", size[i].bytes);
+		json_number(json, "transfers_per_s",
+			    valid ? millions_per_s(rates, &size[i]) * 1e6 : NAN);
+		json_string(json, "reason", valid ? NULL : size[i].reason);
+		bench_rate_json(json, &size[i].rate);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}

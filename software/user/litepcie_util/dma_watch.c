@@ -1,0 +1,61 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Reports while a run goes on. A stretch ends when the card's counters are read, so its rate is
+ * exact by the card's clock, even if the host reads late.
+ */
+#include "dma_run.h"
+
+/* share of @every_s; a shorter stretch at the end is not reported */
+#define LEAST_SHARE	0.1
+
+int dma_watch_begin(struct dma_run *run, double now)
+{
+	struct dma_watch *watch = run->watch;
+
+	if (!watch)
+		return 0;
+	watch->began = now;
+	watch->from_s = watch->to_s = 0;
+	watch->window = (struct dma_window) { .told = run->window.told };
+	return litepcie_counters(run->util->dev, &watch->window.from);
+}
+
+static int tell(struct dma_run *run, double now)
+{
+	struct dma_watch *watch = run->watch;
+	int rc = litepcie_counters(run->util->dev, &watch->window.to);
+
+	if (rc < 0)
+		return rc;
+	watch->to_s = now - watch->began;
+	watch->tell(run, watch);
+	watch->from_s = watch->to_s;
+	watch->window.from = watch->window.to;
+	return 0;
+}
+
+int dma_watch_step(struct dma_run *run, double now)
+{
+	const struct dma_watch *watch = run->watch;
+
+	if (!watch || watch->window.closed || now - watch->began - watch->from_s < watch->every_s)
+		return 0;
+	return tell(run, now);
+}
+
+int dma_watch_end(struct dma_run *run, double now)
+{
+	struct dma_watch *watch = run->watch;
+
+	if (!watch || watch->window.closed)
+		return 0;
+	watch->window.closed = true;
+	if (now - watch->began - watch->from_s < LEAST_SHARE * watch->every_s)
+		return 0;
+	return tell(run, now);
+}

@@ -1,0 +1,41 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/* Card to host into this program's own memory, in a huge page where there is one. */
+#include <liblitepcie.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BYTES	(2u << 20)	/* a huge page, and a ring as it is at first */
+
+int main(int argc, char **argv)
+{
+	struct litepcie_dma_config config = {
+		.directions = LITEPCIE_C2H,
+		.pattern = true,
+		.poll_us = 100,		/* no interrupts: a look every 100 us */
+	};
+	uint32_t *memory = aligned_alloc(BYTES, BYTES);
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+	uint64_t first;
+
+	if (!memory || litepcie_open(&dev, argc > 1 ? argv[1] : "/dev/litepcie0", why) < 0) {
+		fprintf(stderr, "%s\n", memory ? why : "no memory");
+		return 1;
+	}
+	if (litepcie_ring_place(dev, LITEPCIE_C2H, memory, BYTES) < 0 ||
+	    litepcie_dma_start(dev, &config) < 0 ||
+	    litepcie_c2h_peek(dev, &first, 1000) <= 0) {
+		fprintf(stderr, "no buffer: %s\n", litepcie_why(dev));
+		litepcie_close(dev);
+		return 1;
+	}
+	litepcie_close(dev);
+	printf("buffer 0 begins with %u and %u\n", memory[0], memory[1]);
+	free(memory);
+	return 0;
+}

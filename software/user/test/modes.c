@@ -1,0 +1,195 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * How the library learns of finished buffers, on the card named by the argument: by interrupt, by
+ * polling, or by both. In each mode every word that comes back is compared, with waits and with
+ * poll() on the library's descriptor. Idle waits sleep and end, and a polled card raises no
+ * interrupt.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+
+#define WAIT_MS	20000
+#define SIZE	4096u
+#define COUNT	16u
+#define BUFFERS	200u
+
+static const struct mode {
+	const char	*name;
+	unsigned int	poll_us;
+	bool		adaptive;
+} modes[] = {
+	{ "by interrupt", 0, false },
+	{ "adaptive", 200, true },
+	{ "by looking", 200, false },
+	{ "by looking rarely", 50000, false },
+};
+
+static struct litepcie *dev;
+
+static int64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void start(const struct mode *mode, unsigned int directions, unsigned int every)
+{
+	const struct litepcie_dma_config config = {
+		.directions = directions, .loopback = directions & LITEPCIE_H2C,
+		.interrupt_every = every, .poll_us = mode->poll_us, .adaptive = mode->adaptive,
+	};
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+}
+
+/*
+ * Wait in poll() on the library's descriptor, then ask the library. Returns 0 if nothing came in
+ * time.
+ */
+static int wait_by_descriptor(void)
+{
+	struct pollfd event = { .fd = litepcie_dma_fd(dev), .events = POLLIN };
+	int64_t deadline = now_ms() + WAIT_MS;
+	int rc = 0;
+
+	while (rc == 0 && now_ms() < deadline) {
+		poll(&event, 1, WAIT_MS);
+		rc = litepcie_dma_wait(dev, LITEPCIE_C2H, 0);
+	}
+	return rc;
+}
+
+static void fill(uint32_t *data, uint32_t buffer)
+{
+	for (uint32_t i = 0; i < SIZE / 4; i++)
+		data[i] = buffer * 2654435761u ^ i;
+}
+
+static size_t count_wrong(const uint32_t *data, uint32_t buffer)
+{
+	size_t wrong = 0;
+
+	for (uint32_t i = 0; i < SIZE / 4; i++)
+		wrong += data[i] != (buffer * 2654435761u ^ i);
+	return wrong;
+}
+
+/*
+ * Send @buffers and take them back, with at most @ahead under way. @ahead 1 is a request and its
+ * answer.
+ */
+static uint32_t go_round(uint32_t ahead, uint32_t buffers, bool by_descriptor)
+{
+	uint32_t sent = 0, seen = 0;
+	size_t wrong = 0;
+	uint64_t first;
+
+	while (seen < buffers) {
+		int count;
+
+		for (; sent < buffers && sent < seen + ahead; sent++) {
+			if (litepcie_h2c_get(dev, &first, WAIT_MS) <= 0)
+				return seen;
+			fill(litepcie_h2c_buffer(dev, first), sent);
+			CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+		}
+		/*
+		 * Look before waiting: the wait for a free h2c buffer may already have taken the
+		 * event of c2h.
+		 */
+		count = litepcie_c2h_peek(dev, &first, by_descriptor ? 0 : WAIT_MS);
+		if (count == 0 && by_descriptor && wait_by_descriptor() > 0)
+			count = litepcie_c2h_peek(dev, &first, 0);
+		if (count <= 0)
+			return seen;
+		for (int i = 0; i < count; i++, seen++)
+			wrong += count_wrong(litepcie_c2h_buffer(dev, seen), seen);
+		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+	}
+	CHECK_EQUAL(wrong, 0);
+	return seen;
+}
+
+static void every_word_comes(const struct mode *mode)
+{
+	uint32_t buffers = mode->poll_us > 1000 ? 20 : BUFFERS;
+	struct litepcie_stats stats;
+
+	start(mode, LITEPCIE_H2C | LITEPCIE_C2H, 1);
+	CHECK_EQUAL(go_round(1, buffers / 4, false), buffers / 4);
+	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	start(mode, LITEPCIE_H2C | LITEPCIE_C2H, 4);
+	CHECK_EQUAL(go_round(COUNT, buffers, true), buffers);
+	CHECK_EQUAL(litepcie_h2c_drain(dev, WAIT_MS), 0);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_stats(dev, &stats);
+	CHECK_EQUAL(stats.interrupts_missed, 0);
+	if (mode->poll_us && !mode->adaptive)
+		CHECK(stats.interrupts <= 0 && stats.woken_by_timeout == 0);
+	else
+		CHECK(stats.interrupts > 0 || stats.interrupts == -1);
+	printf("modes: %s: %u buffers, %lld interrupts\n", mode->name, buffers,
+	       (long long)stats.interrupts);
+}
+
+/* If no buffer comes, a wait lasts its whole timeout. */
+static void an_idle_wait_sleeps(const struct mode *mode)
+{
+	int64_t began;
+
+	start(mode, LITEPCIE_C2H, 1);
+	began = now_ms();
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 300), 0);
+	CHECK(now_ms() - began >= 300);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 0), 0);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
+static void *stop_later(void *unused)
+{
+	usleep(300000);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	return unused;
+}
+
+static void a_stop_ends_a_wait(const struct mode *mode)
+{
+	pthread_t thread;
+
+	start(mode, LITEPCIE_C2H, 1);
+	pthread_create(&thread, NULL, stop_later, NULL);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, -1), -ECANCELED);
+	pthread_join(thread, NULL);
+}
+
+int main(int argc, char **argv)
+{
+	char why[LITEPCIE_WHY_SIZE];
+
+	if (argc != 2 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 2 ? "usage: modes DEVICE" : why);
+		return 2;
+	}
+	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+	for (size_t n = 0; n < sizeof(modes) / sizeof(*modes); n++) {
+		every_word_comes(&modes[n]);
+		an_idle_wait_sleeps(&modes[n]);
+		a_stop_ends_a_wait(&modes[n]);
+	}
+	litepcie_close(dev);
+	return failed_checks != 0;
+}

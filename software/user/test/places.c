@@ -1,0 +1,285 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Rings in the program's own memory, and rings that another process maps by a descriptor, on the
+ * card named by the argument. Every word is compared in the process that reads the ring.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+
+#define WAIT_MS		20000
+#define HUGE_PAGE	(2u << 20)
+#define SIZE		8192u
+#define COUNT		64u
+#define RING		(SIZE * COUNT)
+#define BUFFERS		150u	/* a bit more than twice round the ring */
+
+static struct litepcie *dev;
+
+static bool says(const char *words)
+{
+	return strstr(litepcie_why(dev), words) != NULL;
+}
+
+/* Private memory, aligned so that the kernel can make one huge page of it. */
+static uint8_t *get_memory(void)
+{
+	uint8_t *memory = aligned_alloc(HUGE_PAGE, HUGE_PAGE);
+
+	memset(memory, 0x77, HUGE_PAGE);
+	return memory;
+}
+
+static uint32_t word(uint64_t buffer, size_t at)
+{
+	return (uint32_t)(buffer * 2654435761u) ^ (uint32_t)at;
+}
+
+static void fill(uint32_t *data, uint64_t buffer)
+{
+	for (size_t i = 0; i < SIZE / 4; i++)
+		data[i] = word(buffer, i);
+}
+
+static size_t count_wrong(const uint32_t *data, uint64_t buffer)
+{
+	size_t wrong = 0;
+
+	for (size_t i = 0; i < SIZE / 4; i++)
+		wrong += data[i] != word(buffer, i);
+	return wrong;
+}
+
+static void start_loopback(void)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .loopback = true, .interrupt_every = 1,
+	};
+
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+}
+
+/* Send BUFFERS from the ring at @h2c through the loopback into the ring at @c2h, and compare. */
+static void go_round(uint8_t *h2c, const uint8_t *c2h)
+{
+	size_t wrong = 0;
+	uint64_t first;
+
+	for (uint64_t n = 0; n < BUFFERS; n++) {
+		CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+		fill((uint32_t *)(h2c + n % COUNT * SIZE), n);
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+		if (litepcie_c2h_peek(dev, &first, WAIT_MS) <= 0) {
+			CHECK(!"a buffer came back");
+			return;
+		}
+		wrong += count_wrong((const uint32_t *)(c2h + n % COUNT * SIZE), n);
+		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	}
+	CHECK_EQUAL(wrong, 0);
+}
+
+/* Place --------------------------------------------------------------------------------------- */
+
+/*
+ * Both rings lie in the program's memory. Bytes that the card has no reason to write stay as they
+ * are.
+ */
+static void rings_lie_in_own_memory(uint8_t *h2c, uint8_t *c2h)
+{
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_H2C, h2c, HUGE_PAGE), 0);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, c2h, HUGE_PAGE), 0);
+	CHECK(!litepcie_c2h_buffer(dev, 0));
+	for (int run = 0; run < 2; run++) {
+		start_loopback();
+		CHECK(litepcie_h2c_buffer(dev, 3) == h2c + 3 * SIZE);
+		CHECK(litepcie_c2h_buffer(dev, COUNT + 1) == c2h + SIZE);
+		CHECK(run || (h2c[RING - 1] == 0x77 && c2h[0] == 0x77 && c2h[RING - 1] == 0x77));
+		go_round(h2c, c2h);
+		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	}
+	CHECK(c2h[RING] == 0x77 && c2h[HUGE_PAGE - 1] == 0x77 && h2c[RING] == 0x77);
+	c2h[0] = 0x55;		/* the program may write to its memory again */
+	CHECK_EQUAL(c2h[0], 0x55);
+	printf("places: %u buffers of %u bytes in own memory\n", BUFFERS, SIZE);
+}
+
+static void what_does_not_fit_is_refused(uint8_t *c2h)
+{
+	int fd;
+
+	start_loopback();
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), -EBUSY);
+	CHECK(says("stop it first"));
+	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EADDRINUSE);
+	CHECK(says("the c2h ring lies in this program's own memory"));
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(litepcie_ring_setup(dev, 65536, COUNT), -EINVAL);
+	CHECK(says("64 buffers of 65536 bytes: the place that h2c has been given has 2097152"));
+	CHECK_EQUAL(litepcie_buffer_size(dev), SIZE);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, c2h + 4, RING), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, c2h, RING / 2), -EINVAL);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, (void *)(uintptr_t)4096, RING), -EFAULT);
+	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &fd), -EINVAL);
+}
+
+/*
+ * Rings in shared memory: "sim" refuses them when they are placed, "kernel" at the start, each with
+ * a sentence, and "vfio" takes them.
+ */
+static void shared_memory_is_as_each_way_can(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	const char *way = litepcie_backend(dev);
+	uint8_t *shared = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int rc = litepcie_ring_place(dev, LITEPCIE_C2H, shared, RING);
+
+	CHECK_EQUAL(rc, strcmp(way, "sim") ? 0 : -EOPNOTSUPP);
+	if (rc == 0) {
+		rc = litepcie_dma_start(dev, &config);
+		CHECK_EQUAL(rc, strcmp(way, "kernel") ? 0 : -EOPNOTSUPP);
+		CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	}
+	CHECK(rc == 0 || says("hared memory"));
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	munmap(shared, RING);
+}
+
+/* With the kernel driver each buffer must lie in one page; the other back ends take any buffers. */
+static void small_pages_are_as_each_way_can(void)
+{
+	const struct litepcie_dma_config config = { .directions = LITEPCIE_C2H };
+	bool driver = strcmp(litepcie_backend(dev), "kernel") == 0;
+	uint8_t *memory = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	madvise(memory, RING, MADV_NOHUGEPAGE);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, memory, RING), 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), driver ? -EMSGSIZE : 0);
+	CHECK(!driver || says("each buffer of 8192 bytes must lie in one page"));
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(litepcie_ring_setup(dev, 4096, COUNT), 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK(litepcie_c2h_buffer(dev, 0) == memory);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	munmap(memory, RING);
+	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+}
+
+/* Export -------------------------------------------------------------------------------------- */
+
+/*
+ * The child process, which has only the descriptors of the rings: it fills each h2c buffer and
+ * compares each c2h buffer. Returns 0, or an exit status above 0.
+ */
+static int answer(int h2c_fd, int c2h_fd, int turn, int done)
+{
+	uint32_t *h2c = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_SHARED, h2c_fd, 0);
+	uint32_t *c2h = mmap(NULL, RING, PROT_READ, MAP_SHARED, c2h_fd, 0);
+	size_t wrong = 0;
+	uint8_t byte;
+
+	if (h2c == MAP_FAILED || c2h == MAP_FAILED)
+		return 2;
+	for (uint64_t n = 0; n < BUFFERS; n++) {
+		fill(h2c + n % COUNT * SIZE / 4, n);
+		if (write(done, "", 1) != 1 || read(turn, &byte, 1) != 1)
+			return 3;
+		wrong += count_wrong(c2h + n % COUNT * SIZE / 4, n);
+	}
+	/* the parent stops the DMA and closes the card; the child's mapping must survive */
+	if (write(done, "", 1) != 1)
+		return 3;
+	if (read(turn, &byte, 1) != 1)
+		return 3;
+	wrong += count_wrong(c2h + (BUFFERS - 1) % COUNT * SIZE / 4, BUFFERS - 1);
+	return wrong ? 1 : 0;
+}
+
+static pid_t begin_child(int h2c_fd, int c2h_fd, int *turn, int *done)
+{
+	int to[2], from[2];
+	pid_t child;
+
+	CHECK(pipe(to) == 0 && pipe(from) == 0);
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		_exit(answer(h2c_fd, c2h_fd, to[0], from[1]));
+	close(to[0]);
+	close(from[1]);
+	*turn = to[1];
+	*done = from[0];
+	return child;
+}
+
+static void another_process_has_the_rings(void)
+{
+	int h2c_fd, c2h_fd, turn, done, status = -1;
+	uint64_t first;
+	uint8_t byte;
+	pid_t child;
+
+	start_loopback();
+	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_H2C, &h2c_fd), 0);
+	CHECK_EQUAL(litepcie_ring_export(dev, LITEPCIE_C2H, &c2h_fd), 0);
+	CHECK(lseek(c2h_fd, 0, SEEK_END) >= (off_t)RING && ftruncate(c2h_fd, 4096) < 0);
+	child = begin_child(h2c_fd, c2h_fd, &turn, &done);
+	close(h2c_fd);
+	close(c2h_fd);
+	for (uint64_t n = 0; n < BUFFERS; n++) {
+		CHECK_EQUAL(read(done, &byte, 1), 1);
+		CHECK(litepcie_h2c_get(dev, &first, WAIT_MS) > 0);
+		CHECK_EQUAL(litepcie_h2c_submit(dev, 1), 0);
+		CHECK(litepcie_c2h_peek(dev, &first, WAIT_MS) > 0);
+		CHECK_EQUAL(write(turn, "", 1), 1);
+		if (failed_checks)
+			break;
+		CHECK_EQUAL(count_wrong(litepcie_c2h_buffer(dev, n), n), 0);
+		CHECK_EQUAL(litepcie_c2h_release(dev, 1), 0);
+	}
+	CHECK_EQUAL(read(done, &byte, 1), 1);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+	litepcie_close(dev);
+	dev = NULL;
+	CHECK_EQUAL(write(turn, "", 1), 1);
+	close(turn);
+	waitpid(child, &status, 0);
+	CHECK_EQUAL(status, 0);
+	close(done);
+	printf("places: %u buffers through another process\n", BUFFERS);
+}
+
+int main(int argc, char **argv)
+{
+	uint8_t *h2c = get_memory(), *c2h = get_memory();
+	char why[LITEPCIE_WHY_SIZE];
+
+	if (argc != 2 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc != 2 ? "usage: places DEVICE" : why);
+		return 2;
+	}
+	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+	rings_lie_in_own_memory(h2c, c2h);
+	what_does_not_fit_is_refused(c2h);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_H2C, NULL, 0), 0);
+	CHECK_EQUAL(litepcie_ring_place(dev, LITEPCIE_C2H, NULL, 0), 0);
+	small_pages_are_as_each_way_can();
+	shared_memory_is_as_each_way_can();
+	CHECK(litepcie_h2c_buffer(dev, 0) != h2c && litepcie_c2h_buffer(dev, 0) != c2h);
+	free(h2c);
+	free(c2h);
+	another_process_has_the_rings();
+	return failed_checks != 0;
+}

@@ -1,0 +1,119 @@
+/*
+ * This file is part of Lanebox.
+ * Copyright (c) 2026 Lanebox contributors
+ * SPDX-License-Identifier: BSD-2-Clause
+ */
+
+/*
+ * Print what the library says of the user slot of the card named by the argument, and of DMA that
+ * hangs: h2c goes through the slot, and no c2h buffer is given back. Each line begins with the name
+ * of the query. With a second argument the slot has a loopback, which continues when c2h buffers
+ * are released.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "check.h"
+#include "liblitepcie.h"
+
+#define SIZE		4096u
+#define COUNT		16u
+#define LONG_MS		300
+
+static void show_side(const char *name, const struct litepcie_slot_side *side)
+{
+	printf(" %s %d %d %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, name, side->valid,
+	       side->ready, side->since, side->beats, side->packets, side->stalls);
+}
+
+static void show_slot(struct litepcie *dev)
+{
+	struct litepcie_slot slot;
+	int rc = litepcie_slot(dev, &slot);
+
+	if (rc < 0) {
+		printf("slot: %d %s\n", rc, litepcie_why(dev));
+		return;
+	}
+	printf("slot: %" PRIu64, slot.time);
+	show_side("h2c", &slot.h2c);
+	show_side("c2h", &slot.c2h);
+	putchar('\n');
+}
+
+static void show(struct litepcie *dev, const char *when, unsigned int directions)
+{
+	char text[LITEPCIE_WHY_SIZE], cut[12] = "...........";
+
+	litepcie_diagnose(dev, directions, text, sizeof(text));
+	litepcie_diagnose(dev, directions, cut, 8);
+	CHECK(strlen(cut) < 8 && memcmp(cut, text, strlen(cut)) == 0);
+	litepcie_diagnose(dev, directions, cut, 0);
+	printf("%s: %s\n", when, text);
+}
+
+/* Submit buffers until none is free for a while. */
+static void fill(struct litepcie *dev)
+{
+	uint64_t first;
+	int free;
+
+	while ((free = litepcie_h2c_get(dev, &first, LONG_MS)) > 0) {
+		for (int i = 0; i < free; i++)
+			memset(litepcie_h2c_buffer(dev, first + (uint64_t)i), 0x5a, SIZE);
+		CHECK_EQUAL(litepcie_h2c_submit(dev, (unsigned int)free), 0);
+	}
+	CHECK_EQUAL(free, 0);
+}
+
+/* Release c2h buffers until no more come. */
+static void take_back(struct litepcie *dev)
+{
+	uint64_t first;
+	int count;
+
+	while ((count = litepcie_c2h_peek(dev, &first, LONG_MS)) > 0)
+		CHECK_EQUAL(litepcie_c2h_release(dev, (unsigned int)count), 0);
+	CHECK_EQUAL(count, 0);
+}
+
+static void hang(struct litepcie *dev, bool loopback)
+{
+	const struct litepcie_dma_config config = {
+		.directions = LITEPCIE_H2C | LITEPCIE_C2H, .interrupt_every = 1,
+	};
+
+	CHECK_EQUAL(litepcie_ring_setup(dev, SIZE, COUNT), 0);
+	CHECK_EQUAL(litepcie_dma_start(dev, &config), 0);
+	CHECK_EQUAL(litepcie_dma_wait(dev, LITEPCIE_C2H, 50), 0);
+	show(dev, "nothing", config.directions);
+	fill(dev);
+	show(dev, "hung", config.directions);
+	show(dev, "h2c", LITEPCIE_H2C);
+	CHECK_EQUAL(litepcie_h2c_drain(dev, 20), -ETIMEDOUT);
+	printf("drain: %s\n", litepcie_why(dev));
+	if (loopback) {
+		take_back(dev);
+		CHECK_EQUAL(litepcie_h2c_drain(dev, 10 * LONG_MS), 0);
+		show(dev, "done", config.directions);
+	}
+	show_slot(dev);
+	CHECK_EQUAL(litepcie_dma_stop(dev), 0);
+}
+
+int main(int argc, char **argv)
+{
+	char why[LITEPCIE_WHY_SIZE];
+	struct litepcie *dev;
+
+	if (argc < 2 || litepcie_open(&dev, argv[1], why) < 0) {
+		fprintf(stderr, "%s\n", argc < 2 ? "slot DEVICE [loopback]" : why);
+		return 2;
+	}
+	show_slot(dev);
+	show(dev, "idle", LITEPCIE_H2C | LITEPCIE_C2H);
+	hang(dev, argc > 2);
+	litepcie_close(dev);
+	return failed_checks != 0;
+}

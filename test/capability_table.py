@@ -1,0 +1,65 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Read the capability table of a built gateware from the initial contents of its memory."""
+
+import struct
+import zlib
+from typing import NamedTuple
+
+from lanebox import capability
+
+
+class Entry(NamedTuple):
+    """An entry of the table, which describes one block."""
+
+    kind: int
+    version: int
+    bar: int
+    index: int
+    offset: int
+    size: int
+    parameters: tuple
+
+
+def decode(words):
+    """Decode a table without the generator's code. Returns the header's fields, and the entries."""
+    raw = struct.pack(f"<{len(words)}I", *words)
+    magic, minor, major, size, crc, count, reserved = struct.unpack_from("<4sHHIIII", raw)
+    assert magic == b"LBOX"
+    assert zlib.crc32(raw[:12] + bytes(4) + raw[16:size]) == crc
+    entries, at = [], 88
+    for _ in range(count):
+        kind, version, length, bar, index, offset, block_size = struct.unpack_from("<HHHBBII", raw,
+            at)
+        assert length % 8 == 0 and length >= 16
+        parameters = struct.unpack_from(f"<{length//4 - 4}I", raw, at + 16)
+        entries.append(Entry(kind, version, bar, index, offset, block_size, parameters))
+        at += length
+    assert at == size
+    return {
+        "version": (major, minor), "digest": raw[24:56].hex(),
+        "target": raw[56:88].rstrip(b"\0").decode(),
+    }, entries
+
+
+def contents(path):
+    return [int(word, 16) for word in path.read_text().split()]
+
+
+def memories(folder):
+    """The initial words of every memory of a build. The bridge's memory has eight lanes."""
+    for first in folder.glob("*.init"):
+        if "_lane0" in first.name:
+            lanes = [first.with_name(first.name.replace("_lane0", f"_lane{n}")) for n in range(8)]
+            yield [word for row in zip(*map(contents, lanes)) for word in row]
+        elif "_lane" not in first.name:
+            yield contents(first)
+
+
+def table_of(build):
+    """The decoded table of a build, which must have exactly one."""
+    tables = [words for words in memories(build/"gateware") if words[0] == capability.MAGIC]
+    assert len(tables) == 1
+    return decode(tables[0])
