@@ -25,6 +25,11 @@ BEAT = 32  # bytes
 PERIOD_NS = 4
 SILENCE = 20_000  # cycles without a beat, after which receive() gives up
 ENDLESS = 1 << 20  # bytes of one packet, after which receive() gives up
+SECOND_BENCH = (
+    "this test has a bench already, and its clock and streams run. A test has one Bench, and "
+    "calls reset() once. To change the stalls, set bench.flow; for logic that is fresh from "
+    "reset, write a second test"
+)
 FIELDS = ("data", "last", "bytes", "error")
 
 
@@ -143,11 +148,7 @@ class Bench:
     def _alone(self) -> None:
         """Raise RuntimeError if the streams of a bench run already in this test."""
         if Bench._streams is not None and not Bench._streams.done():
-            raise RuntimeError(
-                "this test has a bench already, and its clock and streams run. A test has one "
-                "Bench, and calls reset() once. To change the stalls, set bench.flow; for logic "
-                "that is fresh from reset, write a second test"
-            )
+            raise RuntimeError(SECOND_BENCH)
 
     # What runs beside it --------------------------------------------------------------------------
 

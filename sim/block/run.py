@@ -31,6 +31,10 @@ LOGGED = re.compile(r" *[\d.]+ns +[A-Z]+ +cocotb\S*(?: \d+\S*)? +(?P<text>.*)")
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 BENCH = str(Path(__file__).with_name("bench.py"))
 
+# Lines below a frame's statement: carets, and (Python 3.13) what is left of a statement that was
+# written in several lines.
+DECORATION = re.compile(r"[~^ ]*|\.\.\.<\d+ lines>\.\.\.|[)\]}]+")
+
 
 @dataclass(frozen=True)
 class Outcome:
@@ -78,7 +82,8 @@ def outcomes(results: str, output: str) -> list[Outcome]:
         Outcome(
             case.get("name"),
             problems.get(case.get("name"), "    cocotb does not say why")
-            if list(case.iter("failure")) or list(case.iter("error")) else "",
+            if list(case.iter("failure")) or list(case.iter("error"))
+            else "",
         )
         for case in xml.fromstring(results).iter("testcase")
     ]
@@ -104,7 +109,7 @@ def _readable(lines: list[str]) -> str:
             statement = next(lines, "")
             if frame["file"] != BENCH:
                 kept.append(f"{frame['file']}:{frame['line']}: {statement}")
-        elif line.strip("^~ ") and not line.startswith("Traceback"):
+        elif not DECORATION.fullmatch(line) and not line.startswith("Traceback"):
             kept.append(line)
     return "\n".join(f"    {line}" for line in kept)
 

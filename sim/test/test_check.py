@@ -170,6 +170,23 @@ def test_a_second_bench_is_refused_at_once(folder):
     assert not one
 
 
+def test_a_statement_of_several_lines_is_told_by_its_first():
+    """Python 3.13 shows its end as well; neither that nor the carets are in the message."""
+    log = [
+        "Traceback (most recent call last):",
+        'File "/home/me/crc/test_crc.py", line 9, in test_crc',
+        "raise ValueError(",
+        "~~~~~^^^",
+        "...<3 lines>...",
+        ")",
+        "ValueError: 7 is odd",
+    ]
+    assert (
+        run._readable(log)
+        == "    /home/me/crc/test_crc.py:9: raise ValueError(\n    ValueError: 7 is odd"
+    )
+
+
 def test_a_register_that_does_not_exist_is_told_with_the_nearest(folder):
     """bench.write() and read() of an unknown register name the nearest one, or all."""
     (folder / "test_deaf.py").write_text(REGISTERS)

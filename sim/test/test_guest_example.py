@@ -14,7 +14,7 @@ import pytest
 from board_builds import ROOT
 from test_user_requests import ACCUMULATOR
 
-from sim import artefacts, examples, run, util
+from sim import artefacts, clients, examples, run
 from sim.endpoints import DEFAULT
 from sim.examples import Example
 from sim.guest import run as guest_run
@@ -119,7 +119,7 @@ def test_a_client_in_python_does_in_the_guest_what_it_does_without(with_state):
     The client asserts every answer, and writes the same file. Debian's programs run in the guest.
     """
     folder, built = with_state.built.example.folder, with_state.built
-    places = {**util.environment(), "LANEBOX_CSR": str(built.gateware / "csr.json")}
+    places = clients.environment(built.gateware)
     with with_state.board() as board:
         command = [sys.executable, "client.py", "-d", f"sim:{board.socket}"]
         subprocess.run(command, cwd=folder, env=places, check=True, timeout=60)
