@@ -121,7 +121,7 @@ soak: setup
 	@$(RUN) pytest -q -m soak $(PYTEST_OPTIONS)
 
 lint:
-	@$(PREPARE) sim spinal
+	@$(PREPARE) sim spinal python
 	@$(RUN) tools.lint
 
 setup:

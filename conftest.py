@@ -9,15 +9,19 @@ import pytest
 
 from tools import recall
 
-# `make test` runs tests side by side, but never two of one group. Tests that write the user's
-# results are one group. Every other group is one file, so that its fixtures are made once.
+pytest_plugins = ["tools.testing.fixtures"]
+
+# Groups of tests. `make test` runs tests side by side, but never two of one group. Tests that write
+# the user's results are one group. Every other group is one file, so that its fixtures are made
+# once.
 RESULTS = "results"
-FIRST = (RESULTS, "test_spinal_suites.py")  # the longest begin first
+# groups and files that take longest, so they begin first
+FIRST = (RESULTS, "test_spinal_suites.py")
 RECALLED = ("recalled", True)  # a property of a report: this test was not run
 STAMP = pytest.StashKey()
 
-# A shell starts background jobs with SIGINT ignored, and children inherit that: tests which
-# interrupt a program would then prove nothing.
+# A shell starts background jobs with SIGINT ignored, and children inherit that. A test that
+# interrupts a program would then prove nothing, so SIGINT is restored here.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -29,7 +33,7 @@ def pytest_addoption(parser):
 
 
 def stamp_of(item):
-    """Where it stands that this test passed; None for a test that always runs."""
+    """Return the file that says that this test passed, or None for a test that always runs."""
     if item.get_closest_marker("soak") or not isinstance(item, pytest.Function):
         return None
     is_model = item.get_closest_marker("model") is not None
@@ -38,27 +42,28 @@ def stamp_of(item):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item, nextitem):
-    """A test that passed with the same inputs is reported as passed, and not run."""
+    """Report a test that passed with the same inputs as passed, without running it."""
     place = item.stash[STAMP] = stamp_of(item)
     if not place or item.config.getoption("fresh") or not recall.has_passed(place):
         return None
     hook = item.ihook
     hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     for when in ("setup", "call", "teardown"):
-        report = pytest.TestReport(item.nodeid, item.location, {}, "passed", None, when,
-            user_properties=[RECALLED])  # fmt: skip
+        report = pytest.TestReport(
+            item.nodeid, item.location, {}, "passed", None, when, user_properties=[RECALLED]
+        )
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
-    # Fixtures of a module that is over end here, as after a test that was run.
+    # The fixtures of a finished module end here, as they would after a test that was run.
     item.session._setupstate.teardown_exact(nextitem)
     return True
 
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Note that a test passed. Show a test's own `duration`, where it recorded one.
+    """Note that a test passed. Show a test's own `duration` if it recorded one.
 
-    The wall time of a test that ran beside others would count those as well.
+    The wall time of a test that ran beside others would also count their work.
     """
     report = (yield).get_result()
     if report.when == "call":
@@ -84,7 +89,7 @@ def pytest_sessionfinish(session):
 
 
 def group(item):
-    """The name of the item's group: two tests of one group never run at the same time."""
+    """Return the name of the item's group: two tests of one group never run at the same time."""
     return RESULTS if "results_kept" in item.fixturenames else item.path.name
 
 

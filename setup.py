@@ -2,11 +2,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python package `lanebox` is the folder gateware/: everything inside the FPGA."""
+"""The Python packages are folders of this repository, under their own names."""
 
 from setuptools import find_packages, setup
 
-packages = ["lanebox", *("lanebox." + name for name in find_packages("gateware"))]
+FOLDERS = ("gateware", "tools", "bringup", "targets", "sim")
 
 setup(
     name="lanebox",
@@ -14,7 +14,6 @@ setup(
     description="Open PCIe DMA and MMIO for UltraScale+, with a board in a box",
     license="BSD-2-Clause",
     python_requires=">=3.9",
-    packages=packages,
-    package_dir={"lanebox": "gateware"},
+    packages=find_packages(include=[name for top in FOLDERS for name in (top, f"{top}.*")]),
     install_requires=["litex==2024.12", "litepcie==2024.12", "migen==0.10.0"],
 )

@@ -1,15 +1,16 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which longer tests (`make soak` runs all of them) a change asks for; prints them, or runs them.
+"""Prints or runs the longer tests that a change asks for. (`make soak` runs all longer tests.)
 
-A campaign is a group of test files, of which the tests marked soak are run. A table says for each
+A campaign is a group of test files; of these the tests marked soak are run. A table says for each
 folder of the repository which campaigns test it. Changes are counted since the commit that the
 variable CI_BASE names, else since the newest commit that is more than four hours older than HEAD.
 Without such a commit every campaign is asked for.
 
 `--minutes N` bounds a run. A campaign is left out if it would end too late by the minutes that the
-table states for it; the campaigns left out are named at the end. They run in the table's order.
+table states for it. The campaigns left out are named at the end. All others run in the order of the
+table.
 """
 
 from __future__ import annotations
@@ -24,54 +25,60 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-SIM_TESTS, UNIT_TESTS = "sim/test", "test"
+HELPERS = ROOT / "tools" / "testing"  # the folder of files that tests of several folders import
 AGE = 4 * 3600  # seconds between HEAD and the commit that it is compared with
+
+
+def test_files(pattern: str) -> list[Path]:
+    """Return the files in the folders of tests, like sim/test, whose names match the pattern."""
+    folders = [folder for folder in sorted(ROOT.glob("*/test")) if folder.parent.name != "build"]
+    return [path for folder in (*folders, HELPERS) for path in sorted(folder.rglob(pattern))]
 
 
 @dataclass(frozen=True)
 class Campaign:
     """Test files whose soak tests belong together, and the minutes they need on two idle cores.
 
-    The minutes are estimates; a run prints how long each campaign took, to correct them by.
+    The minutes are estimates. A run prints how long each campaign took, so that they can be
+    corrected.
     """
 
     minutes: float
-    folder: str
     names: tuple[str, ...]
 
     def files(self) -> list[str]:
-        """The test files, relative to the root of the repository; a name may be a pattern."""
-        found = [path for name in self.names for path in (ROOT / self.folder).glob(name + ".py")]
+        """Return the test files, relative to the repository's root. A name may be a pattern."""
+        found = [file for name in self.names for file in test_files(name + ".py")]
         return sorted(str(path.relative_to(ROOT)) for path in found)
 
 
 CAMPAIGNS = {
-    "driver": Campaign(12, SIM_TESTS, ("test_guest_driver_*", "test_live_guest")),
-    "library": Campaign(9, SIM_TESTS, ("test_user_*",)),
-    "kernels": Campaign(0.2, SIM_TESTS, ("test_guest_built",)),  # skipped without SOAK=kernels
-    "models": Campaign(6, SIM_TESTS, ("test_differential",)),
-    "faults": Campaign(1.5, SIM_TESTS, ("test_fault_campaign",)),
-    "hosts": Campaign(1, SIM_TESTS, ("test_root_campaign",)),
-    "sockets": Campaign(2, SIM_TESTS, ("test_board_fuzz",)),
-    "endpoints": Campaign(4, SIM_TESTS, ("test_comp*", "test_endpoint_msix", "test_front_ends")),
-    "utility": Campaign(3, SIM_TESTS, ("test_util_*",)),
-    "stock": Campaign(2, SIM_TESTS, ("test_sim_guest",)),
-    "cost": Campaign(4, SIM_TESTS, ("test_host", "test_guest_fio")),
-    "rows": Campaign(1, SIM_TESTS, ("test_streams",)),
-    "python": Campaign(1.5, SIM_TESTS, ("test_python_host", "test_guest_example")),
-    "readme": Campaign(6, SIM_TESTS, ("test_readme",)),
-    "hour": Campaign(5, SIM_TESTS, ("test_first_hour", "test_check")),
-    "long": Campaign(90, SIM_TESTS, ("test_long_runs",)),  # CI leaves it out, and says so
-    "proofs": Campaign(3, UNIT_TESTS, ("test_formal",)),
-    "netlist": Campaign(5, UNIT_TESTS, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
-    "programming": Campaign(2, UNIT_TESTS, ("test_flash", "test_programming")),
+    "driver": Campaign(12, ("test_guest_driver_*", "test_live_guest")),
+    "library": Campaign(9, ("test_user_*",)),
+    "kernels": Campaign(0.2, ("test_guest_built",)),  # these tests are skipped without SOAK=kernels
+    "models": Campaign(6, ("test_differential",)),
+    "faults": Campaign(1.5, ("test_fault_campaign",)),
+    "hosts": Campaign(1, ("test_root_campaign",)),
+    "sockets": Campaign(2, ("test_board_fuzz",)),
+    "endpoints": Campaign(4, ("test_comp*", "test_endpoint_msix", "test_front_ends")),
+    "utility": Campaign(3, ("test_util_*",)),
+    "stock": Campaign(2, ("test_sim_guest",)),
+    "cost": Campaign(4, ("test_host", "test_guest_fio")),
+    "rows": Campaign(1, ("test_streams",)),
+    "python": Campaign(1.5, ("test_python_host", "test_guest_example")),
+    "readme": Campaign(6, ("test_readme",)),
+    "hour": Campaign(5, ("test_first_hour", "test_check")),
+    "long": Campaign(90, ("test_long_runs",)),  # CI leaves this campaign out, and says so
+    "proofs": Campaign(3, ("test_formal",)),
+    "netlist": Campaign(5, ("test_synthesis", "test_silicon", "test_ku5p_probe")),
+    "programming": Campaign(2, ("test_flash", "test_programming")),
 }
 
 GATEWARE = ("faults", "hosts", "models", "endpoints", "driver", "proofs", "netlist", "stock")
 BOARD = ("hosts", "faults", "sockets", "models", "endpoints", "driver", "stock")
 GUEST = ("driver", "library", "utility", "stock", "cost", "kernels", "python")
 NOTHING_LONGER = ()
-TESTS = None  # for a file of tests: the campaigns that it, or a test importing it, belongs to
+TESTS = None  # a file of tests asks for the campaigns that it, or a test importing it, belongs to
 
 # A changed file belongs to the row with the longest path that the file's path begins with.
 TABLE = {
@@ -89,35 +96,52 @@ TABLE = {
     "examples/scale": NOTHING_LONGER,
     "examples/spinal_scale": NOTHING_LONGER,
     "examples/spinal_whiten": ("hour",),
+    "examples/test": TESTS,
     "examples/whiten": ("hour",),
+    "bringup": ("programming", "netlist"),
+    "bringup/jtag": ("programming", "netlist"),
+    "bringup/test": TESTS,
     "gateware": GATEWARE,
+    "gateware/capture": NOTHING_LONGER,  # no build has it yet
+    "gateware/completer": GATEWARE,
+    "gateware/endpoint": GATEWARE,
+    "gateware/interrupt": GATEWARE,
+    "gateware/project": GATEWARE,
+    "gateware/requester": GATEWARE,
+    "gateware/test": TESTS,
+    "gateware/test/formal": ("proofs",),
+    "gateware/vocabulary": GATEWARE,
     "gateware/dma": GATEWARE,
-    "gateware/jtag": ("programming", "netlist"),
     "gateware/mmio": GATEWARE,
-    "gateware/pcie": GATEWARE,
+    "gateware/observe": GATEWARE,
     "gateware/phy": GATEWARE,
-    "gateware/spinal": GATEWARE,
-    "gateware/synthesis": ("netlist", "proofs"),
     "gateware/user": ("library", "endpoints", "netlist"),
     "sim": ("readme", "cost", "stock", "rows"),
     "sim/board": BOARD,
     "sim/block": ("hour",),
+    "sim/clients": ("sockets", "rows", "hour"),
     "sim/differential": ("models",),
     "sim/guest": GUEST,
     "sim/report": NOTHING_LONGER,
+    "sim/rows": ("readme", "cost", "stock", "rows"),
     "sim/test": TESTS,
     "sim/trace": NOTHING_LONGER,
     "software": NOTHING_LONGER,
     "software/examples": NOTHING_LONGER,
     "software/kernel": ("driver", "kernels", "library", "utility", "stock", "cost", "long"),
     "software/python": ("python",),
+    "software/test": TESTS,
     "software/user": ("library", "utility", "python", "driver", "cost"),
     "software/user/litepcie_util": ("utility",),
     "software/user/man": ("utility",),
     "targets": ("programming", "netlist", "endpoints"),
-    "test": TESTS,
-    "test/formal": ("proofs",),
+    "targets/test": TESTS,
     "tools": NOTHING_LONGER,
+    "tools/synthesis": ("netlist", "proofs"),
+    "tools/test": TESTS,
+    "tools/testing": TESTS,
+    "tools/vivado": ("programming", "netlist"),
+    "tools/verilog": GATEWARE,
 }
 
 
@@ -125,12 +149,13 @@ TABLE = {
 
 
 def git(*arguments: str) -> str:
+    """Return what a git command prints. Raises CalledProcessError."""
     command = ["git", "-C", str(ROOT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def aged(log: str) -> str | None:
-    """The newest commit more than AGE older than HEAD; None if there is none.
+    """Return the newest commit more than AGE older than HEAD; None if there is none.
 
     `log`: lines "hash seconds", the first of which is HEAD.
     """
@@ -141,7 +166,10 @@ def aged(log: str) -> str | None:
 
 
 def base() -> tuple[str | None, str]:
-    """The commit that HEAD is compared with, and a text that says why. None: all has changed."""
+    """Return the commit that HEAD is compared with, and a text that says why.
+
+    None instead of a commit means that every file counts as changed.
+    """
     named = os.environ.get("CI_BASE")
     if named:
         try:
@@ -156,18 +184,31 @@ def base() -> tuple[str | None, str]:
     return commit, f"since {commit[:10]}, the newest commit more than four hours older than HEAD"
 
 
+def is_known(file: str) -> bool:
+    """Whether a row of the table covers the file."""
+    try:
+        return bool(row(file))
+    except KeyError:
+        return False
+
+
 def changed(commit: str | None) -> list[str]:
-    """The files that differ between `commit` and HEAD; all tracked files if it is None."""
+    """Return the files that differ between `commit` and HEAD; all tracked files if it is None.
+
+    A file that was moved counts at both places. Its old folder may no longer have a row. Then the
+    old place is left out, and the new place asks for the campaigns.
+    """
     if commit is None:
         return git("ls-files").splitlines()
-    return git("diff", "--name-only", "--no-renames", commit, "HEAD").splitlines()
+    files = git("diff", "--name-only", "--no-renames", commit, "HEAD").splitlines()
+    return [file for file in files if is_known(file) or (ROOT / file).exists()]
 
 
 # What that asks for -------------------------------------------------------------------------------
 
 
 def row(file: str) -> str:
-    """The path of the table's row that a file belongs to; KeyError if there is none."""
+    """Return the path of the table's row that a file belongs to; KeyError if there is none."""
     parts = Path(file).parts
     for length in range(len(parts), 0, -1):
         path = "/".join(parts[:length])
@@ -177,14 +218,16 @@ def row(file: str) -> str:
 
 
 def importers(file: str) -> set[str]:
-    """A file among the tests, and all tests that import or name it, directly or indirectly."""
+    """Return a file among the tests, and all tests that import or name it, directly or not."""
     path = ROOT / file
-    sources = {test: test.read_text() for test in path.parent.glob("*.py")}
+    sources = {test: test.read_text() for test in test_files("*.py")}
     reached, new = set(), {path}
     while new:
         reached |= new
         words = [
-            rf"^\s*(?:from|import) {each.stem}\b" if each.suffix == ".py" else re.escape(each.name)
+            rf"^\s*(?:from|import) (?:[\w.]+\.)?{each.stem}\b"
+            if each.suffix == ".py"
+            else re.escape(each.name)
             for each in new
         ]
         pattern = re.compile("|".join(words), re.MULTILINE)
@@ -193,7 +236,7 @@ def importers(file: str) -> set[str]:
 
 
 def asked_for(file: str) -> list[str]:
-    """The campaigns that a change of this file asks for."""
+    """Return the campaigns that a change of this file asks for."""
     names = TABLE[row(file)]
     if names is not TESTS:
         return list(names)
@@ -202,7 +245,7 @@ def asked_for(file: str) -> list[str]:
 
 
 def choose(files: list[str]) -> dict[str, list[str]]:
-    """The campaigns for these files, in CAMPAIGNS' order, each with the rows that ask for it."""
+    """Return the campaigns for these files, in order, each with the rows that ask for it."""
     reasons: dict[str, list[str]] = {}
     for file in files:
         for name in asked_for(file):
@@ -229,7 +272,7 @@ def plan(commit: str | None, words: str) -> dict[str, list[str]]:
 
 
 def carry_out(names: list[str], minutes: float) -> int:
-    """Run the campaigns that fit into `minutes`, one after the other; 0 if all that ran passed."""
+    """Run the campaigns that fit into `minutes`, one after the other. Return 0 if all passed."""
     started, left_out, failed = time.monotonic(), [], []
     for name in names:
         spent = (time.monotonic() - started) / 60
@@ -245,16 +288,20 @@ def carry_out(names: list[str], minutes: float) -> int:
             failed.append(name)
     if left_out:
         print(f"left out, they do not fit into {minutes:g} min: {', '.join(left_out)}")
-    print(f"campaigns: {len(names) - len(left_out)} run, {len(left_out)} left out, "
-          f"failed: {', '.join(failed) or 'none'}")  # fmt: skip
+    print(
+        f"campaigns: {len(names) - len(left_out)} run, {len(left_out)} left out, "
+        f"failed: {', '.join(failed) or 'none'}"
+    )
     return 1 if failed else 0
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Run the program. Returns its exit status."""
     parser = argparse.ArgumentParser(
-        prog="python3 tools/campaigns.py", description=__doc__,
+        prog="python3 tools/campaigns.py",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("--run", action="store_true", help="run them, not only say which and why")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="the time there is")
     options = parser.parse_args(argv)

@@ -10,8 +10,8 @@ set -euo pipefail
 root=$1
 shift
 
-# pivot_root needs a root that is a mount of its own. A mere chroot would not do: there the kernel
-# refuses user namespaces, which browsers make.
+# pivot_root needs a root that is a mount of its own. A mere chroot would not do: in a chroot the
+# kernel refuses user namespaces, which browsers need.
 mount --rbind "$root" "$root"
 cd "$root"
 mount -t proc proc proc
@@ -34,7 +34,7 @@ pivot_root . mnt
 cd /
 umount -l /mnt
 
-# The first process of a PID namespace inherits orphans and must reap them; bash does. Without the
-# `exit` bash would replace itself by the command, which does not.
+# The first process of a PID namespace inherits orphans and must reap them. bash does that. Without
+# the `exit` bash would replace itself by the command, which does not.
 # shellcheck disable=SC2016
 exec /bin/bash -c '"$@"; exit $?' enter_root "$@"

@@ -4,7 +4,7 @@
 
 """Finds the Python that has LiteX, for scripts that are started by name from a shell.
 
-Standard library only: when this runs, perhaps nothing else is installed.
+This module uses the standard library only: when it runs, perhaps nothing else is installed.
 """
 
 import importlib.util
@@ -12,21 +12,25 @@ import os
 import sys
 from pathlib import Path
 
-ROOT     = Path(__file__).resolve().parent.parent
-VENV     = ROOT/".venv"
-PACKAGES = ("migen", "litex", "litepcie", "lanebox")
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PACKAGES = ("migen", "litex", "litepcie", "gateware")
+
 
 def enter_environment():
-    """Returns if the packages are here; otherwise starts again with the Python of .venv.
+    """Return if the packages are here; otherwise start again with the Python of .venv.
 
-    Exits with status 2 and the one command to run if the packages are in neither.
+    If the packages are in neither, exit with status 2 and name the one command to run.
     """
     missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
     if not missing:
         return
-    python = VENV/"bin"/"python3"
+    python = VENV / "bin" / "python3"
     if python.exists() and Path(sys.prefix).resolve() != VENV.resolve():
         os.execv(python, [str(python), *sys.argv])
-    print(f"{sys.argv[0]}: no Python package {', '.join(missing)} here or in {VENV.name}: run "
-        f"`make setup` in {ROOT}", file=sys.stderr)
+    print(
+        f"{sys.argv[0]}: no Python package {', '.join(missing)} here or in {VENV.name}: run "
+        f"`make setup` in {ROOT}",
+        file=sys.stderr,
+    )
     sys.exit(2)

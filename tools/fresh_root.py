@@ -37,7 +37,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-# Imported after sys.path is set: Python looks in a script's own folder, not in the repository's.
+# Modules of the repository are imported after sys.path is set: for a script Python looks in the
+# script's folder, not in the repository's root.
 from sim.guest import SetupError, mirror  # noqa: E402
 from tools import needs, prepare  # noqa: E402
 from tools.progress import StepError, run, tied  # noqa: E402
@@ -53,7 +54,8 @@ MARK = ".lanebox-fresh-root"  # a file that marks a folder which this program ma
 NAMESPACES = ("unshare", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--")
 ENTER = ROOT / "tools" / "enter_root.sh"
 
-# Settings of package clients: how to reach a registry, which one, and whom to trust.
+# Variables that are settings of package clients: how to reach a registry, which one, and which
+# hosts to trust.
 CLIENT_VARIABLES = re.compile(
     r"(?i:(https?|ftp|all|no)_proxy)|PIP_(INDEX_URL|EXTRA_INDEX_URL|TRUSTED_HOST|PROXY|CERT)"
     r"|PIP_(DEFAULT_TIMEOUT|RETRIES)|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE"
@@ -63,19 +65,23 @@ APT_SETTINGS = re.compile(r"Acquire::(Check-|https?::|Retries|ForceIPv)")
 SYSTEM_FILES = ("/etc/resolv.conf", "/etc/hosts", "/etc/pip.conf")
 CERTIFICATES = "/usr/local/share/ca-certificates"
 USER_FILES = (
-    ".config/pip/pip.conf", ".pip/pip.conf", ".m2/settings.xml", ".mavenrc", ".sbt/repositories",
-)  # fmt: skip
+    ".config/pip/pip.conf",
+    ".pip/pip.conf",
+    ".m2/settings.xml",
+    ".mavenrc",
+    ".sbt/repositories",
+)
 
 
 class RootError(RuntimeError):
-    """The root cannot be made; the text says why, and what to do."""
+    """The root cannot be made. The text says why, and what to do."""
 
 
 # Debian -------------------------------------------------------------------------------------------
 
 
 def archive(release: str) -> list[tuple[str, str]]:
-    """Pairs (mirror, suite) for a release: this machine's own, with the release's suite name."""
+    """Return pairs (mirror, suite) for a release: this machine's, with the release's suite name."""
     suite = SUITES[release]
     own = {mirror.suite(), "stable", "oldstable"}
     pairs = []
@@ -86,7 +92,7 @@ def archive(release: str) -> list[tuple[str, str]]:
 
 
 def apt_settings(dump: str, environment: dict[str, str]) -> str:
-    """The settings in `apt-config dump` by which the archive is reached, and the proxies.
+    """Return the settings in `apt-config dump` by which the archive is reached, and the proxies.
 
     `environment` may name proxies, too. The root's sudo does not pass them on to apt, so apt must
     have them in a file.
@@ -108,13 +114,13 @@ def debootstrap(release: str, folder: Path) -> None:
     url = archive(release)[0][0]
     options = ["--variant=minbase", f"--include={','.join(PACKAGES)}", f"--keyring={keyring}"]
     command = ["debootstrap", *options, "--force-check-gpg", SUITES[release], folder, url]
-    # In namespaces of its own, since an interrupted debootstrap leaves mounts and processes.
+    # debootstrap gets namespaces of its own, since an interrupted one leaves mounts and processes.
     what = f"debootstrap: Debian {release}"
     run([*NAMESPACES, *command], what, tie=True, note=lambda line: line.removeprefix("I: "))
 
 
 def base(release: str, folder: Path) -> None:
-    """Put a Debian into `folder`: unpacked if an earlier call has kept one, else installed."""
+    """Put a Debian into `folder`: unpack the one that an earlier call has kept, else install it."""
     recipe = repr((archive(release)[0], PACKAGES, "minbase"))
     name = f"debian-{release}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}.tar"
     kept = KEPT / name
@@ -132,7 +138,7 @@ def base(release: str, folder: Path) -> None:
 
 
 def client_environment(environment: dict[str, str], folder: Path) -> dict[str, str]:
-    """The package clients' variables, without those that name a file that the root lacks."""
+    """Return the package clients' variables, without those that name a file that the root lacks."""
     kept = {name: value for name, value in environment.items() if CLIENT_VARIABLES.fullmatch(name)}
     return {
         name: value
@@ -142,7 +148,7 @@ def client_environment(environment: dict[str, str], folder: Path) -> dict[str, s
 
 
 def give(source: Path, target: Path) -> None:
-    """Copy a file, or a folder's files, if it exists; links are followed."""
+    """Copy a file, or a folder's files, if it exists. Links are followed."""
     if source.is_dir():
         shutil.copytree(source, target, dirs_exist_ok=True)
     elif source.exists():
@@ -166,7 +172,7 @@ def give_client_settings(release: str, folder: Path, home: Path) -> None:
 
 def give_clone(folder: Path) -> None:
     """Clone this repository's HEAD, with its history, into the user's home."""
-    # safe.directory: git refuses a repository of another user, and this one may not be root's.
+    # With safe.directory git accepts a repository of another user, and this one may not be root's.
     settings = folder / "tmp" / "gitconfig"
     settings.write_text("[safe]\n\tdirectory = *\n[advice]\n\tdetachedHead = false\n")
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": str(settings)}
@@ -192,19 +198,24 @@ def fill(release: str, folder: Path, home: Path) -> None:
 
 
 def inside(folder: Path, command: list[str], environment: dict[str, str]) -> list[str]:
-    """The command line that runs `command` in the root, as the user, in the clone."""
+    """Return the command line that runs `command` in the root, as the user, in the clone."""
     variables = {
-        "HOME": HOME, "USER": USER, "LOGNAME": USER, "SHELL": "/bin/bash", "LANG": "C.UTF-8",
-        "PATH": "/usr/local/bin:/usr/bin:/bin", "TERM": environment.get("TERM", "dumb"),
+        "HOME": HOME,
+        "USER": USER,
+        "LOGNAME": USER,
+        "SHELL": "/bin/bash",
+        "LANG": "C.UTF-8",
+        "PATH": "/usr/local/bin:/usr/bin:/bin",
+        "TERM": environment.get("TERM", "dumb"),
         **client_environment(environment, folder),
-    }  # fmt: skip
+    }
     user = ["setpriv", f"--reuid={USER}", f"--regid={USER}", "--init-groups"]
     clean = ["env", "-i", f"--chdir={CLONE}", *(f"{k}={v}" for k, v in variables.items())]
     return [*NAMESPACES, str(ENTER), str(folder), *user, *clean, *command]
 
 
 def first_process(unshare: int) -> int | None:
-    """The first process in the namespaces that this `unshare` has made."""
+    """Return the first process in the namespaces that this `unshare` has made."""
     with contextlib.suppress(OSError):
         words = Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split()
         return int(words[0]) if words else None
@@ -212,7 +223,7 @@ def first_process(unshare: int) -> int | None:
 
 
 def call(command: list[str]) -> int:
-    """Run a command that makes namespaces; returns its exit status.
+    """Run a command that makes namespaces. Return its exit status.
 
     No process in the namespaces outlives this function.
     """
@@ -240,7 +251,7 @@ def remove(folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """An empty folder for a root; an earlier root in the same place is removed."""
+    """Make an empty folder for a root. An earlier root in the same place is removed."""
     remove(folder)
     if folder.exists() and any(folder.iterdir()):
         raise RootError(f"{folder} is not empty, and no root of this program's. Name another --in")
@@ -252,17 +263,20 @@ def make_folder(folder: Path) -> None:
 
 
 def arguments(argv: list[str]) -> argparse.Namespace:
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(
-        prog="tools/fresh_root.sh", description=__doc__,
+        prog="tools/fresh_root.sh",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("release", choices=SUITES, metavar="RELEASE", help="12 or 13")
     place = "where the root is put; default build/fresh/debian-RELEASE"
     parser.add_argument("--in", dest="folder", type=Path, metavar="DIR", help=place)
     parser.add_argument("--keep", action="store_true", help="do not remove the root afterwards")
     again = "run in the root that --keep left there, as it was left; keeps it, too"
     parser.add_argument("--again", action="store_true", help=again)
-    # How the program, called as an ordinary user, tells itself under sudo whose settings to take.
+    # The program, called by an ordinary user, starts itself again under sudo. This hidden option
+    # tells that second process in whose home the settings are.
     parser.add_argument("--home", type=Path, default=Path.home(), help=argparse.SUPPRESS)
     what = "what to run in it, e.g. make test; options stand before RELEASE"
     parser.add_argument("command", nargs=argparse.REMAINDER, help=what)
@@ -274,13 +288,19 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def as_root(argv: list[str]) -> int:
-    """Call this program again by sudo, with the variables that sudo would drop; its exit status."""
+    """Call this program again by sudo, with the variables that sudo would drop.
+
+    Returns its exit status.
+    """
     prefix = prepare.privilege()
     if prefix is None:
         raise RootError("a root is made with root's rights, and sudo gives none here")
     names = ("TERM", "DEBIAN_MIRROR", "DEBIAN_SUITE", "DEBIAN_KEYRING")
-    kept = [f"{name}={value}" for name, value in os.environ.items()
-            if name in names or CLIENT_VARIABLES.fullmatch(name)]  # fmt: skip
+    kept = [
+        f"{name}={value}"
+        for name, value in os.environ.items()
+        if name in names or CLIENT_VARIABLES.fullmatch(name)
+    ]
     own = [sys.executable, __file__, f"--home={Path.home()}", *argv]
     # Ctrl-C reaches the program under sudo through the terminal, and that program cleans up. This
     # process has a handler that does nothing. If it ignored the signal, its child would, too.
@@ -288,8 +308,8 @@ def as_root(argv: list[str]) -> int:
     child = subprocess.Popen([*prefix, "env", *kept, *tied(own)])
     try:
         return child.wait()
-    except KeyboardInterrupt:  # SIGTERM or SIGHUP, which only this process has got
-        # The shell's built-in kill: a small Debian has no program of that name.
+    except KeyboardInterrupt:  # the signal was SIGTERM or SIGHUP, which only this process has got
+        # The shell's built-in kill is used: a small Debian has no program of that name.
         subprocess.run([*prefix, "sh", "-c", f"kill {child.pid}"])
         child.wait()
         raise
@@ -318,17 +338,18 @@ def run_in_fresh_root(options: argparse.Namespace) -> int:
 
 
 def interrupt(number: int, frame) -> None:
-    """A signal handler that ends the program in the way of Ctrl-C."""
+    """End the program in the way of Ctrl-C. This is a signal handler."""
     raise KeyboardInterrupt
 
 
 def main(argv: list[str]) -> int:
+    """Run a command in a fresh root. Returns its exit status."""
     options = arguments(argv)
     signal.signal(signal.SIGTERM, interrupt)
     signal.signal(signal.SIGHUP, interrupt)
     try:
-        # Made before sudo, so that build/ belongs to the caller and not to root: else the caller's
-        # make could not write there.
+        # The folder is made before sudo, so that build/ belongs to the caller and not to root.
+        # Otherwise the caller's make could not write there.
         KEPT.mkdir(parents=True, exist_ok=True)
         if os.geteuid() != 0:
             return as_root(argv)

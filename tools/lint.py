@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Formatters and linters over what git tracks, and the house rules that no linter knows.
+"""Runs formatters and linters over what git tracks, and checks house rules that no linter knows.
 
 `python -m tools.lint --fix` corrects what a program can correct. Exit status 1: something is left.
 """
@@ -14,23 +14,26 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lanebox import spinal_build
+from tools.verilog import spinal_build
 
 ROOT = Path(__file__).resolve().parents[1]
 C_SUFFIXES = {".cpp", ".hpp"}
 HEADED_SUFFIXES = {".py", ".c", ".h", ".cpp", ".hpp", ".sv", ".v", ".scala", ".sh"}
 HEADER = ("This file is part of Lanebox.", "Copyright (c)", "SPDX-License-Identifier:")
-HEADER_WITHIN = 5  # lines: a #! may come first
+HEADER_WITHIN = 5  # the header must be in these first lines; a #! may come before it
 UNFINISHED = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
 
 
 def main() -> int:
+    """Run all linters and formatters. Returns 1 if one of them found something."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--fix", action="store_true", help="rewrite what can be mended")
     fix = parser.parse_args().fix
     files = tracked()
     failed = [check_headers(files), check_words(files)]
     failed.append(run(["ruff", "check", *(["--fix"] if fix else []), "."]))
+    failed.append(run(["ruff", "format", *([] if fix else ["--diff", "--quiet"]), "."]))
+    failed.append(run(["mypy", "--no-error-summary"]))
     style = [] if fix else ["--dry-run", "--Werror"]
     sources = [str(p) for p in files if p.suffix in C_SUFFIXES]
     failed.append(bool(sources) and run(["clang-format", "-i", *style, *sources]))
@@ -39,23 +42,29 @@ def main() -> int:
 
 
 def tracked() -> list[Path]:
-    """Files that git tracks, or would add: new ones that are not ignored."""
+    """Return the files that git tracks, or would add: new ones that are not ignored."""
     listing = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     paths = (Path(line) for line in listing.stdout.splitlines())
     return [path for path in paths if (ROOT / path).is_file()]
 
 
 def run(command: list[str]) -> bool:
-    """Run a program of .venv in the repository's root; True if it failed."""
+    """Run a program of .venv in the repository's root. Return True if it failed."""
     tool = Path(sys.executable).with_name(command[0])
     return subprocess.run([tool, *command[1:]], cwd=ROOT).returncode != 0
 
 
 def check_scala(files: list[Path], fix: bool) -> bool:
-    """Check that the Scala sources are as scalafmt writes them, or rewrite them; True: failed."""
+    """Check that the Scala sources are as scalafmt writes them, or rewrite them.
+
+    Returns True if they are not.
+    """
     try:
         command = spinal_build.formatter()
     except RuntimeError as error:

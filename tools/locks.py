@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""File locks. If two processes build the same thing, the second waits and finds it ready."""
+"""File locks. If two processes build the same thing, the second one waits and finds it built."""
 
 import fcntl
 import sys
@@ -10,25 +10,28 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 2.0  # s, after which a process that waits says so
-PERIOD   = 0.05
+PATIENCE = 2.0  # seconds after which a process that waits says so
+PERIOD = 0.05
+WAITING = "  waiting for another command that builds or simulates"
+
 
 @contextmanager
 def locked(file):
-    """Waits until no other process holds `file`, then holds it. The kernel frees it if a process
-    dies. A wait of more than PATIENCE is told on stderr, once.
+    """Wait until no other process holds `file`, then hold it.
+
+    The kernel frees the lock if a process dies. A wait of more than PATIENCE is reported on stderr,
+    once.
     """
     Path(file).parent.mkdir(parents=True, exist_ok=True)
     with open(file, "w") as handle:
         if not _free_soon(handle):
-            print("  waiting for another command that builds or simulates", file=sys.stderr,
-                flush=True)
+            print(WAITING, file=sys.stderr, flush=True)
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 
 
 def _free_soon(handle):
-    """Takes the lock if it is free within PATIENCE; returns whether it was."""
+    """Take the lock if it is free within PATIENCE. Return whether it was."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

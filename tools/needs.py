@@ -1,15 +1,16 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The needs of each part, as questions to the machine: is the program, header or library there?
+"""The needs of each part of the project: programs, headers and libraries that must be installed.
 
-Promises: a package is named only if a question fails, so a tool that was installed in another way
-counts. The questions of all groups together take well under 0.2 s. Groups: `sim` builds gateware
-and board, `guest` the driver for the guest, `spinal` the SpinalHDL blocks. `readers` are other
-projects' programs, by which tests check our output. `synthesis` also has Python packages
-(tools/requirements-synthesis.lock). `card` talks to a card. `kernels` builds kernels for the guest
-that Debian does not have (sim/guest/built.py). `root` installs a fresh Debian into a folder
-(tools/fresh_root.py). `cocotb` runs the tests of a user's own block.
+Promises: a need is a question to the machine. A package is named only if the answer is no, so a
+tool that was installed in another way counts. The questions of all groups together take well under
+0.2 s. The groups are: `sim` builds gateware and board. `guest` builds the driver for the guest.
+`spinal` builds the SpinalHDL blocks. `readers` are other projects' programs, by which tests check
+our output. `synthesis` also has Python packages (tools/requirements-synthesis.lock). `card` talks
+to a card. `kernels` builds kernels for the guest that Debian does not have (sim/guest/built.py).
+`root` installs a fresh Debian into a folder (tools/fresh_root.py). `cocotb` runs the tests of a
+user's own block.
 """
 
 from __future__ import annotations
@@ -35,34 +36,40 @@ PYTHON = f"python{sys.version_info.major}.{sys.version_info.minor}"
 
 
 def program(name: str) -> Callable[[], bool]:
-    """Look for one program. Two programs are two needs, as each has a package of its own."""
+    """Return a question: is this program there?
+
+    Each program has a need, as it has its own package.
+    """
     return lambda: bool(shutil.which(name))
 
 
 def any_program(*names: str) -> Callable[[], bool]:
-    """Look for programs, of which one is enough."""
+    """Return a question: is any of these programs there?"""
     return lambda: any(shutil.which(name) for name in names)
 
 
 def header(name: str) -> Callable[[], bool]:
-    """Look for a C header where the compiler does."""
+    """Return a question: does the C++ compiler find this header?"""
 
     def probe() -> bool:
         if not shutil.which("g++"):
             return False
-        if Path("/usr/include", name).exists():  # saves asking the compiler
+        # a header in this folder is found without asking the compiler
+        if Path("/usr/include", name).exists():
             return True
         result = subprocess.run(
-            ["g++", "-E", "-x", "c++", "-"], input=f"#include <{name}>\n".encode(),
-            capture_output=True, check=False,
-        )  # fmt: skip
+            ["g++", "-E", "-x", "c++", "-"],
+            input=f"#include <{name}>\n".encode(),
+            capture_output=True,
+            check=False,
+        )
         return result.returncode == 0
 
     return probe
 
 
 def library(name: str) -> Callable[[], bool]:
-    """Look for a shared library where the loader does."""
+    """Return a question: does the loader find this shared library?"""
 
     def probe() -> bool:
         with contextlib.suppress(OSError):
@@ -73,7 +80,7 @@ def library(name: str) -> Callable[[], bool]:
 
 
 def verilator() -> bool:
-    """Look for a Verilator that is new enough."""
+    """Whether there is a Verilator that is new enough."""
     with contextlib.suppress(OSError):
         asked = subprocess.run(["verilator", "--version"], capture_output=True, text=True)
         found = re.search(r"Verilator (\d+)\.(\d+)", asked.stdout)
@@ -82,7 +89,7 @@ def verilator() -> bool:
 
 
 def waveform_compression() -> bool:
-    """Look for lz4.h if the installed Verilator needs the system's; older ones have their own."""
+    """Whether lz4.h is there if the installed Verilator needs it; older ones have their own."""
     program = shutil.which("verilator")
     if not program:
         return True  # without Verilator it is not known whether lz4.h is needed
@@ -97,7 +104,10 @@ def waveform_compression() -> bool:
 
 
 def java_compiler() -> bool:
-    """Look for a JDK that is new enough; its `release` file saves starting a Java machine."""
+    """Whether there is a JDK that is new enough.
+
+    Its file `release` is read, which saves starting a Java machine.
+    """
     javac = shutil.which("javac")
     if javac:
         with contextlib.suppress(OSError):
@@ -108,19 +118,25 @@ def java_compiler() -> bool:
 
 
 def python_modules() -> bool:
-    """Look for the modules that make a virtual environment; Debian packages them separately."""
+    """Whether the modules that make a virtual environment are there.
+
+    Debian packages them separately.
+    """
     return all(importlib.util.find_spec(name) for name in ("venv", "ensurepip"))
 
 
 def python_library() -> bool:
-    """Look for this Python's shared library, which cocotb loads; Debian packages it separately."""
+    """Whether this Python's shared library is there, which cocotb loads.
+
+    Debian packages it separately.
+    """
     architecture = sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu"
     places = (sysconfig.get_config_var("LIBDIR"), f"/usr/lib/{architecture}", "/usr/lib")
     return any(Path(place, f"lib{PYTHON}.so.1.0").exists() for place in places if place)
 
 
 def debian_keyring() -> bool:
-    """Look for the keys that the packages of QEMU and the guest's kernel are signed with."""
+    """Whether the keys are there that sign the packages of QEMU and of the guest's kernel."""
     return Path(os.environ.get("DEBIAN_KEYRING", KEYRING)).exists()
 
 
@@ -174,6 +190,7 @@ NEEDS = {
     ],
     "readers": [
         Need("tshark", program("tshark"), ("tshark",)),
+        Need("tcpdump", program("tcpdump"), ("tcpdump",)),
         Need("lspci", program("lspci"), ("pciutils",)),
         Need("groff", program("groff"), ("groff-base",)),
         Need("jq", program("jq"), ("jq",)),
@@ -201,5 +218,5 @@ NEEDS = {
 
 
 def missing(groups: list[str]) -> list[Need]:
-    """The needs of these groups that are not met."""
+    """Return the needs of these groups that are not met."""
     return [need for group in groups for need in NEEDS[group] if not need.probe()]

@@ -24,12 +24,14 @@ ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = ROOT / "examples"
 TEMPLATES = {"migen": "whiten", "spinal": "spinal_whiten"}
 LANGUAGE = "migen"
-# Modules that client.py and test_NAME.py import, or that are in use with them. A NAME.py of such a
-# name lies in the same folder, and Python would find it in place of the module.
+# Modules that client.py and test_NAME.py import, or that are in use with them. The block must not
+# have one of these names: its NAME.py is in the same folder, and Python would find it in place of
+# the module.
 IMPORTED = {"client", "cocotb", "lanebox", "lanebox_host", "litex", "migen", "numpy", "sim", "test"}
-STANDARD = set(getattr(sys, "stdlib_module_names", ()))  # empty before Python 3.10
-# Types of Scala. A block's class of such a name would hide the type from Lanebox's own Scala, which
-# is in the same package.
+# sys.stdlib_module_names is new in Python 3.10
+STANDARD = set(getattr(sys, "stdlib_module_names", ()))
+# Types of Scala. A block whose class has one of these names would hide the type from Lanebox's own
+# Scala, which is in the same package.
 SCALA = set(
     "Any AnyRef AnyVal App Array BigInt Boolean Byte Char Double Either Enumeration Exception "
     "Float Int Iterator Left List Long Map Math None Nothing Null Object Option Predef Range "
@@ -39,31 +41,32 @@ WORD = re.compile(r"\w+")
 
 
 class BadName(ValueError):
-    """The name cannot be used; the text says why, and what to do."""
+    """The name cannot be used. The text says why, and what to do."""
 
 
 def class_name(title: str) -> str:
-    """The name of the block's class, by the rule of sim/examples.py: my_block is MyBlock."""
+    """Return the name of the block's class, by the rule of sim/examples.py: my_block is MyBlock."""
     return "".join(part.capitalize() for part in title.split("_"))
 
 
 def place(name: str) -> Path:
-    """The folder that NAME means: a bare name is a folder in the user's home.
+    """Return the folder that NAME means. A bare name is a folder in the user's home.
 
-    A shell completes the name of a folder with a slash behind it; that makes it no path.
+    A shell completes the name of a folder with a slash at its end; that alone does not make it a
+    path.
     """
     path = Path(name).expanduser()
     return Path.home() / path if "/" not in name.rstrip("/") else path.absolute()
 
 
 def shown(folder: Path) -> str:
-    """The folder as a person would type it."""
+    """Return the folder as a person would type it."""
     home = Path.home()
     return f"~/{folder.relative_to(home)}" if folder.is_relative_to(home) else str(folder)
 
 
 def check(name: str, folder: Path, template: Path) -> None:
-    """BadName if a folder of this name could not be built, or is there already."""
+    """Raise BadName if a folder of this name could not be built, or exists already."""
     title = folder.name
     wanted = "Take letters, digits and '_', and no digit in front: make new NAME=my_block"
     if not (title.isidentifier() and title.isascii()):
@@ -78,7 +81,7 @@ def check(name: str, folder: Path, template: Path) -> None:
     if title.startswith("test_"):
         raise BadName(
             f"'{title}': {title}.py would be taken for a test. Take another name: "
-            f"NAME={title[len('test_'):]}"
+            f"NAME={title[len('test_') :]}"
         )
     if title in STANDARD | IMPORTED:
         raise BadName(
@@ -105,13 +108,13 @@ def check(name: str, folder: Path, template: Path) -> None:
 
 
 def suggestion(title: str) -> str:
-    """A valid name that is similar to `title`."""
+    """Return a valid name that is similar to `title`."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", title).lower()
     return re.sub(r"_+", "_", spaced).strip("_") or "my_block"
 
 
 def taken(title: str, template: Path) -> str:
-    """A text that says what has the class' name already, or "".
+    """Return a text that says what has the name of the class already, or "".
 
     That may be a word in the template's files, a type of Scala, or one of Lanebox's own blocks.
     """
@@ -124,22 +127,21 @@ def taken(title: str, template: Path) -> str:
         return ""
     if name in SCALA:
         return "a type of Scala"
-    scala = ROOT / "gateware" / "spinal" / "src" / "main" / "scala"
-    for file in sorted(scala.rglob("*.scala")):
+    for file in sorted((ROOT / "gateware").rglob("*.scala")):
         if re.search(rf"^\s*(?:case )?(?:class|object|trait) {name}\b", file.read_text(), re.M):
             return f"a part of Lanebox ({file.relative_to(ROOT)})"
     return ""
 
 
 def renamed(text: str, template: str, folder: Path) -> str:
-    """The text of a template's file, or its name, with the new block's name in place of its own."""
+    """Return the text of a template's file, or its name, with the new block's name in it."""
     text = text.replace(f"EXAMPLE={template}", f"EXAMPLE={shown(folder)}")
     text = text.replace(class_name(template), class_name(folder.name))
     return re.sub(rf"(?<![a-zA-Z]){template}(?![a-z])", folder.name, text)
 
 
 def write(folder: Path, template: Path) -> list[Path]:
-    """Make the folder; returns its files."""
+    """Write the files of the new block into `folder`. Return their paths."""
     folder.mkdir()
     files = []
     for source in sorted(template.iterdir()):
@@ -151,7 +153,7 @@ def write(folder: Path, template: Path) -> list[Path]:
 
 
 def hints(folder: Path, files: list[Path]) -> str:
-    """The text after success: the folder's files, and the commands that come next."""
+    """Return the text after success: the folder's files, and the commands that come next."""
     there = "\n".join(f"  {file.name}" for file in files)
     return (
         f"{shown(folder)} has\n\n{there}\n\n"
@@ -162,6 +164,7 @@ def hints(folder: Path, files: list[Path]) -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Make the folder of a new block. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="make new", description=__doc__.split("\n")[0])
     parser.add_argument("--name", default="", help="a path, or a name in your home folder")
     parser.add_argument("--lang", default=LANGUAGE, help=f"migen or spinal ({LANGUAGE})")

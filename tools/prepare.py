@@ -2,13 +2,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Set this machine up for Lanebox: system packages that are missing, and Python packages in .venv.
+"""Set this machine up for Lanebox: install missing system packages, and Python packages in .venv.
 
-Promises: it looks for tools and headers, not packages, and installs only what is missing. Python
-packages have the versions and hashes of tools/requirements.lock. It may be run again at any time:
-that takes a fraction of a second when nothing is missing, and completes what an interrupted run has
-begun. It needs Python 3.9 and the standard library only. QEMU and the guest's kernel are fetched by
-sim/guest, not here.
+Promises: the program looks for tools and headers, not packages, and installs only what is missing.
+Python packages have the versions and hashes of tools/requirements.lock. It may be run again at any
+time: that takes a fraction of a second when nothing is missing, and completes the work of an
+interrupted run. It needs Python 3.9 and the standard library only. QEMU and the guest's kernel are
+fetched by sim/guest, not here.
 
 Exit status: 0 everything is there, 1 something failed or (--check) is missing, 2 root is needed.
 """
@@ -28,9 +28,9 @@ from pathlib import Path
 from typing import Optional
 
 PYTHON = (3, 9)
-# This check must run, and give its message, on Python 3.6, too. So nothing before it needs a newer
-# Python, and the rest of the file parses with 3.6. That rules out `from __future__ import
-# annotations`, which 3.6 does not know.
+# The check of Python's version must run, and give its message, on Python 3.6, too. So nothing
+# before it needs a newer Python, and the rest of the file parses with 3.6. That rules out `from
+# __future__ import annotations`, which 3.6 does not know.
 if sys.version_info < PYTHON:
     sys.exit(
         f"error: {sys.executable} is Python {platform.python_version()}, and 3.9 is the least that "
@@ -40,21 +40,22 @@ if sys.version_info < PYTHON:
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-# Imported after sys.path is set: Python looks in a script's own folder, not in the repository's.
+# Modules of the repository are imported after sys.path is set: for a script Python looks in the
+# script's folder, not in the repository's root.
 from tools.needs import NEEDS, Need, missing  # noqa: E402
 from tools.progress import UNREACHABLE, StepError, run  # noqa: E402
 
 VENV = ROOT / ".venv"
 LOCK = ROOT / "tools" / "requirements.lock"
-# GB that a first run needs in the clone: of the simulation (0.6 were measured), and of all tests
+# GB that a first run needs in the clone: for the simulation (0.6 were measured), and for all tests
 # (2.9 were measured).
 SPACE, SPACE_FOR_TESTS = 1, 4
-FOR_TESTS = "synthesis"  # a group of `make test`, with Python packages of its own
+FOR_TESTS = "synthesis"  # the group for `make test`, with Python packages of its own
 NO_RIGHTS = re.compile(
     "not in the sudoers file|may not run sudo|not allowed to execute|incorrect password|"
     "password is required|no password was provided|a terminal is required"
 )
-# Patterns of a failed step's output, and the sentence that the user gets for each.
+# Patterns in the output of a failed step, and the sentence that the user gets for each.
 SENTENCES = {
     r"No space left on device|enough free space|Disk quota exceeded": (
         "a disk is full (`df -h` says which one; pip also needs room in $TMPDIR or /tmp, apt in "
@@ -68,24 +69,27 @@ SENTENCES = {
 
 
 class PrepareError(RuntimeError):
-    """The machine cannot be set up; the text says why, and what to do next."""
+    """The machine cannot be set up. The text says why, and what to do next."""
 
 
 # System packages ----------------------------------------------------------------------------------
 
 
 def known_to_apt(names: list[str]) -> set[str]:
-    """Those of these packages that apt could install."""
+    """Return those of these packages that apt could install."""
     asked = subprocess.run(
-        ["apt-cache", "policy", *names], capture_output=True, text=True, check=False,
+        ["apt-cache", "policy", *names],
+        capture_output=True,
+        text=True,
+        check=False,
         env=dict(os.environ, LC_ALL="C.UTF-8"),
-    )  # fmt: skip
+    )
     pattern = r"^(\S+):\n(?:  .*\n)*?  Candidate: (?!\(none\))\S+"
     return set(re.findall(pattern, asked.stdout, re.MULTILINE))
 
 
 def select(needs: list[Need]) -> tuple[list[str], list[str]]:
-    """The packages that meet these needs, and the needs that no package meets."""
+    """Return the packages that meet these needs, and the needs that no package meets."""
     known = known_to_apt([name for need in needs for name in need.one_of])
     chosen = {need.what: next((p for p in need.one_of if p in known), None) for need in needs}
     packages = sorted({name for name in chosen.values() if name})
@@ -93,7 +97,7 @@ def select(needs: list[Need]) -> tuple[list[str], list[str]]:
 
 
 def privilege() -> Optional[list[str]]:
-    """The words to put before a command that needs root's rights; None if root cannot be had."""
+    """Return the words to put before a command that needs root; None if root cannot be had."""
     if os.geteuid() == 0:
         return []
     if shutil.which("sudo"):
@@ -120,7 +124,7 @@ def apt(prefix: list[str], *arguments: str, what: str) -> str:
 
 
 def install(needs: list[Need]) -> None:
-    """Install the packages that meet these needs."""
+    """Install the system packages that meet these needs, by apt."""
     if not shutil.which("apt-get"):
         raise PrepareError(
             f"missing on this machine: {', '.join(need.what for need in needs)}. There is no "
@@ -140,7 +144,7 @@ def install(needs: list[Need]) -> None:
 
 
 def install_with(prefix: list[str], needs: list[Need]) -> None:
-    """Install the packages that meet these needs; `prefix`: words that give root's rights."""
+    """Install the packages that meet these needs. `prefix` are words that give root's rights."""
     packages, unmet = select(needs)
     updated = ""
     if unmet:
@@ -169,7 +173,7 @@ def install_with(prefix: list[str], needs: list[Need]) -> None:
 
 
 def offline(what: str, settings: str) -> PrepareError:
-    """The error for a fetch that failed; `settings` is a command that shows the client's proxy."""
+    """Return the error for a fetch that failed. `settings` is a command that shows the proxy."""
     return PrepareError(
         f"{what}. Is this machine online, and is its proxy known ({settings}, https_proxy)? Only "
         "the first run needs it: go on with the same command once it is."
@@ -204,7 +208,7 @@ def ask_for_root(needs: list[Need]) -> None:
 
 
 def install_packages(prefix: list[str], packages: list[str]) -> None:
-    """Install packages by apt; the step's name says how much is fetched."""
+    """Install packages by apt. The step's name says how much is fetched."""
     command = ["install", "-y", "--no-install-recommends", "--no-remove", *packages]
     plan = subprocess.run(
         ["apt-get", *command, "--print-uris"], capture_output=True, text=True, check=False
@@ -215,7 +219,7 @@ def install_packages(prefix: list[str], packages: list[str]) -> None:
 
 
 def within_reach(needs: list[Need]) -> list[Need]:
-    """The needs without those that are optional and for which this machine's apt has no package."""
+    """Return the needs without the optional ones for which this machine's apt has no package."""
     if not any(need.optional for need in needs):
         return needs
     _, unmet = select(needs)
@@ -225,7 +229,7 @@ def within_reach(needs: list[Need]) -> list[Need]:
 def meet(groups: list[str]) -> None:
     """Install what is missing.
 
-    There are two rounds: whether Verilator needs lz4.h is known only when Verilator is installed.
+    There are two rounds: only when Verilator is installed is it known whether it needs lz4.h.
     """
     for _ in range(2):
         lacking = within_reach(missing(groups))
@@ -241,7 +245,7 @@ def meet(groups: list[str]) -> None:
 
 
 def with_package(need: Need) -> str:
-    """A need, and the package whose installation did not meet it."""
+    """Return a need, and the package whose installation did not meet it."""
     packages, _ = select([need])
     return f"{need.what} (package {packages[0]})" if packages else need.what
 
@@ -250,7 +254,7 @@ def with_package(need: Need) -> str:
 
 
 def content_hash(*paths: Path) -> str:
-    """One hash over files that may be missing."""
+    """Return one hash over files that may be missing."""
     digest = hashlib.sha256()
     for path in paths:
         digest.update(hashlib.sha256(path.read_bytes()).digest() if path.exists() else b"-")
@@ -258,13 +262,13 @@ def content_hash(*paths: Path) -> str:
 
 
 def group_locks(groups: list[str]) -> dict[str, Path]:
-    """The lock files of those groups that have Python packages of their own."""
+    """Return the lock files of those groups that have Python packages of their own."""
     locks = {group: LOCK.with_name(f"requirements-{group}.lock") for group in groups}
     return {group: lock for group, lock in locks.items() if lock.exists()}
 
 
 def wanted_stamps(groups: list[str]) -> dict[str, str]:
-    """Names and texts of the stamps in .venv: packages, the project itself, packages of the groups.
+    """Return names and texts of the stamps in .venv: packages, project, packages of the groups.
 
     A stamp holds the path of .venv: programs in a virtual environment contain that path, so a moved
     one must be made again.
@@ -289,8 +293,10 @@ def venv_runs() -> bool:
     with contextlib.suppress(OSError):
         asked = subprocess.run(
             [VENV / "bin" / "python", "-I", "-c", "import sys, pip; print(sys.prefix)"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         return asked.returncode == 0 and Path(asked.stdout.strip()) == VENV
     return False
 
@@ -319,7 +325,7 @@ def make_venv(groups: list[str]) -> None:
 
 
 def install_locked(pip: list, lock: Path) -> None:
-    """Install the packages of a lock file; pip refuses any without a hash."""
+    """Install the packages of a lock file. pip refuses any without a hash."""
     options = ["--require-hashes", "--only-binary", ":all:", "-r", lock]
     try:
         run([*pip, *options], f"pip: packages of {lock.relative_to(ROOT)}", note=pip_downloads())
@@ -330,7 +336,7 @@ def install_locked(pip: list, lock: Path) -> None:
 
 
 def pip_downloads() -> Callable[[str], Optional[str]]:
-    """A function for run() that adds up the downloads in pip's output, and returns "N MB"."""
+    """Return a function for run() that adds up the downloads in pip's output as "N MB"."""
     total = 0.0
 
     def note(line: str) -> Optional[str]:
@@ -347,7 +353,7 @@ def pip_downloads() -> Callable[[str], Optional[str]]:
 
 
 def refuse_what_cannot_work(groups: list[str]) -> None:
-    """PrepareError for a path or a machine on which a later step would fail without saying why."""
+    """Raise PrepareError for a path or a machine on which a later step would fail unexplained."""
     if re.search(r"[\s:]", str(ROOT)):
         raise PrepareError(
             f"the repository is in {str(ROOT)!r}, and make and the kernel's build cannot cope with "
@@ -361,7 +367,7 @@ def refuse_what_cannot_work(groups: list[str]) -> None:
 
 
 def refuse_a_full_disk(groups: list[str]) -> None:
-    """PrepareError, before anything is fetched, if a first run would fill the disk.
+    """Raise PrepareError, before anything is fetched, if a first run would fill the disk.
 
     Later runs need little space, and are not checked.
     """
@@ -378,7 +384,7 @@ def refuse_a_full_disk(groups: list[str]) -> None:
 
 
 def refuse_a_folder_that_cannot_be_written() -> None:
-    """PrepareError if .venv cannot be made; build_lock() checks the same of build/."""
+    """Raise PrepareError if .venv cannot be made. build_lock() checks the same of build/."""
     if not VENV.exists() and not os.access(ROOT, os.W_OK):
         raise PrepareError(
             f"{ROOT} cannot be written, and the Python environment .venv goes there. Give the "
@@ -387,7 +393,7 @@ def refuse_a_folder_that_cannot_be_written() -> None:
 
 
 def sentence(problem: Exception) -> Optional[str]:
-    """The sentence for a known cause in a failed step's output, else None."""
+    """Return the sentence for a known cause in a failed step's output, else None."""
     if isinstance(problem, PrepareError):
         return None
     found = (text for pattern, text in SENTENCES.items() if re.search(pattern, str(problem)))
@@ -395,7 +401,10 @@ def sentence(problem: Exception) -> Optional[str]:
 
 
 def build_lock():
-    """The open file in build/ that a set-up locks; PrepareError if build/ cannot be written."""
+    """Return the open file in build/ that a set-up locks.
+
+    PrepareError if build/ is not writable.
+    """
     lock = ROOT / "build" / ".prepare.lock"
     try:
         lock.parent.mkdir(exist_ok=True)
@@ -408,7 +417,7 @@ def build_lock():
 
 
 def check(groups: list[str]) -> bool:
-    """Print for each need whether it is met; True if nothing is missing."""
+    """Print for each need whether it is met. Return True if nothing is missing."""
     complete = True
     for group in groups:
         for need in NEEDS[group]:
@@ -422,6 +431,7 @@ def check(groups: list[str]) -> bool:
 
 
 def main(argv: Optional[list[str]] = None) -> int:
+    """Install what the groups need. Returns the exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     names = ", ".join(NEEDS)
     parser.add_argument("groups", nargs="*", metavar="GROUP", help=f"of {names}; default sim guest")
@@ -438,7 +448,8 @@ def main(argv: Optional[list[str]] = None) -> int:
             return 0 if check(groups) else 1
         refuse_a_folder_that_cannot_be_written()
         with build_lock() as handle:
-            fcntl.flock(handle, fcntl.LOCK_EX)  # a second `make` waits here
+            # a second `make` waits here until the first one's set-up is done
+            fcntl.flock(handle, fcntl.LOCK_EX)
             meet(groups)
             make_venv(groups)
     except (PrepareError, StepError) as problem:

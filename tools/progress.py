@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps that may take longer than a few seconds, and say so while they run.
+"""Steps that may take longer than a few seconds, and that show their progress while they run.
 
 Promises: every step ends with one line (what, how much, seconds), except a step that took less than
 its `patience`. On a terminal the line is updated while the step runs; a long line is cut to fit,
@@ -42,7 +42,7 @@ def phase(number: int, total: int) -> None:
 
 
 class StepError(RuntimeError):
-    """A step failed; the text has the step, the last lines of its output, and its command.
+    """A step failed. The text has the step, the last lines of its output, and its command.
 
     `output` is all that a failed command has printed.
     """
@@ -53,7 +53,7 @@ class StepError(RuntimeError):
 
 
 def tail(text: str | bytes, lines: int = TAIL_LINES) -> str:
-    """The last lines of a log, indented, for an error message."""
+    """Return the last lines of a log, indented, for an error message."""
     if not isinstance(text, str):
         text = bytes(text).decode(errors="replace")
     kept = [line.rstrip() for line in text.splitlines() if line.strip()][-lines:]
@@ -61,10 +61,10 @@ def tail(text: str | bytes, lines: int = TAIL_LINES) -> str:
 
 
 class Step:
-    """One step: `with Step("fetch QEMU", total=37e6) as step: ... step.show(done=1e6)`.
+    """A step of the work: `with Step("fetch QEMU", total=37e6) as step: ... step.show(done=1e6)`.
 
-    `total` in bytes, 0: unknown. `patience`: seconds before anything is written, so that a cached
-    build writes nothing.
+    `total` is in bytes, 0: unknown. `patience` is the time in seconds before anything is written,
+    so that a cached build writes nothing.
     """
 
     def __init__(self, what: str, total: float = 0, stream=None, patience: float = 0):
@@ -73,7 +73,7 @@ class Step:
         self.stream = stream or sys.stderr
         self.patience = patience
         self.started = self.shown = time.monotonic()
-        self.result = ""  # text of the step's last line
+        self.result = ""  # the text that the step's last line shows
         self.live = self.stream.isatty()
 
     def __enter__(self) -> Step:
@@ -88,7 +88,7 @@ class Step:
     def show(self, done: float = 0, note: str = "") -> None:
         """Show how far the step is: `done` bytes, or the text `note`.
 
-        It writes at most once in a period, so a loop may call it in every round.
+        Writes at most once in a period, so a loop may call this in every round.
         """
         now = time.monotonic()
         if now - self.started < self.patience:
@@ -136,9 +136,13 @@ def run(
     argv = [str(word) for word in argv]
     with Step(what, total, patience=patience) as step:
         child = subprocess.Popen(
-            tied(argv) if tie else argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, env=env, cwd=cwd,
-        )  # fmt: skip
+            tied(argv) if tie else argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=env,
+            cwd=cwd,
+        )
         output: list[str] = []
 
         def collect() -> None:
@@ -165,9 +169,9 @@ def run(
 
 
 def tied(argv: list) -> list[str]:
-    """The command with a guard: the kernel kills it when this process ends, even by SIGKILL.
+    """Return the command with a guard: the kernel kills it when this process ends, even by SIGKILL.
 
-    Without the program setpriv it is the command itself.
+    Without the program setpriv the command is returned as it is.
     """
     guard = ["setpriv", "--pdeathsig", "KILL"] if shutil.which("setpriv") else []
     return [*guard, *(str(word) for word in argv)]

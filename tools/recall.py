@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""`make test` runs a test again when something that it depends on has changed since it passed.
+"""Remembers which tests passed: `make test` runs them again only when one of their inputs changes.
 
 A test that passed leaves a stamp under build/recalled. The stamp's name is a digest of the test's
 name and of its inputs. While a stamp is there the test counts as passed without being run, for at
@@ -10,14 +10,15 @@ empty folder. Tests of `make soak`, and those that did not simply pass, are alwa
 
 The inputs are whole folders of the repository, because no list of single files would stay right:
 
-    models   test/, marker `model`      gateware's Python
-    board    sim/test                   gateware, targets, sim, tools, examples
-    all      every other test           every file of the repository but Markdown
+models   marker `model`             the Python of gateware, tools/verilog
+board    sim/test                   gateware, targets, sim, tools, examples
+all      every other test           every file of the repository but Markdown
 
-A module of sim/test is of the group `board` if nothing in it, or in what it imports, refers to
-software, the guest or what starts them: BEYOND_BOARD. Each group also has the helpers in test/
-and sim/test, the test's own module with the test modules that it imports, the seed, the Python
-packages and Debian's packages of this machine. A module that names a Markdown file has all of them.
+A module of sim/test is of the group `board` if neither the module nor any module that it imports
+refers to software, to the guest or to programs that start them: BEYOND_BOARD. Each group also has
+the helpers in the folders of tests, the test's own module with the test modules that it imports,
+the seed, the Python packages and Debian's packages of this machine. A module that names a Markdown
+file has all of them.
 """
 
 from __future__ import annotations
@@ -37,18 +38,21 @@ ROOT = Path(__file__).resolve().parents[1]
 STAMPS = ROOT / "build" / "recalled"
 PACKAGES = Path("/var/lib/dpkg/status")
 MOST_DAYS = 7
-TEST_FOLDERS = ("test/", "sim/test/")
-BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/")
-# No module of the group `board`, and nothing that it imports, has a string or an import like this.
+MODEL_FOLDERS = ("gateware/", "tools/locks.py", "tools/testing/", "tools/verilog/")
+# The one file of software/ on which the board depends: the messages on its socket.
+SHARED = "software/user/liblitepcie/vfio_user_protocol.h"
+BOARD_FOLDERS = ("gateware/", "targets/", "sim/", "tools/", "examples/", SHARED)
+# No module of the group `board`, and no module that it imports, has a string or an import like
+# this.
 BEYOND_BOARD = re.compile(
     r"^software\b|/software\b|liblitepcie|litepcie_util|software_build|sim\.guest|^guest$|"
-    r"^make \w|sim\.(run|bench|util|check|host|card|artefacts|clients)\b"
+    r"^make \w|sim\.(run|bench|util|check|host|card|artefacts|clients\.programs)\b"
 )
 
 
 @cache
 def _files() -> dict[str, bytes]:
-    """A digest of each file that belongs to the repository, by name."""
+    """Return a digest of each file that belongs to the repository, by name."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     names = sorted(name for name in listed.decode().split("\0") if (ROOT / name).is_file())
@@ -57,7 +61,7 @@ def _files() -> dict[str, bytes]:
 
 @cache
 def _machine() -> bytes:
-    """What every test depends on beside files."""
+    """Return a digest of what every test depends on beside files: Python, packages and seed."""
     packages = sorted(f"{found.name} {found.version}" for found in distributions())
     seed = os.environ.get("LANEBOX_SEED", "0")
     digest = hashlib.sha256("\n".join([sys.version, seed, *packages]).encode())
@@ -72,7 +76,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 def imports(path: Path) -> set[str]:
-    """The full names of all modules that a file imports, `a.b` also for `from a import b`."""
+    """Return the names of all modules that a file imports; `from a import b` gives `a.b`, too."""
     found = set()
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.Import):
@@ -82,11 +86,26 @@ def imports(path: Path) -> set[str]:
     return found
 
 
+def is_in_test(name: str) -> bool:
+    """Whether the file is in a folder of tests, like sim/test or gateware/test/dma."""
+    return Path(name).parts[1:2] == ("test",)
+
+
+@cache
+def _helpers() -> dict[str, list[str]]:
+    """Return the Python files in the folders of tests, by the name that a neighbour imports."""
+    found: dict[str, list[str]] = {}
+    for name in _files():
+        if is_in_test(name) and name.endswith(".py"):
+            found.setdefault(Path(name).stem, []).append(name)
+    return found
+
+
 def _places(name: str) -> list[Path]:
-    """The files of the repository that an import of this name may run."""
+    """Return the files of the repository that an import of this name may run."""
     parts = name.split(".")
-    found = [ROOT / folder / f"{parts[0]}.py" for folder in TEST_FOLDERS]
-    if parts[0] in ("sim", "tools"):
+    found = [ROOT / helper for helper in _helpers().get(parts[0], ())]
+    if parts[0] in ("sim", "tools") or "test" in parts:
         for many in range(1, len(parts) + 1):
             place = ROOT.joinpath(*parts[:many])
             found += [place.with_suffix(".py"), place / "__init__.py"]
@@ -95,7 +114,7 @@ def _places(name: str) -> list[Path]:
 
 @cache
 def closure(path: Path) -> tuple[Path, ...]:
-    """A module and the files of test, sim and tools that it imports, directly or not."""
+    """Return a module and the files of tests, sim and tools that it imports, directly or not."""
     found, new = set(), [path]
     while new:
         file = new.pop()
@@ -107,32 +126,39 @@ def closure(path: Path) -> tuple[Path, ...]:
 
 @cache
 def _texts(path: Path) -> tuple[str, ...]:
-    """A file's strings but its docstrings."""
+    """Return a file's strings except its docstrings."""
     tree = _tree(path)
     whole = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
     first = [node.body[0] for node in ast.walk(tree) if isinstance(node, whole) and node.body]
     docs = {id(node.value) for node in first if isinstance(node, ast.Expr)}
     strings = (node for node in ast.walk(tree) if isinstance(node, ast.Constant))
-    return tuple(node.value for node in strings
-        if isinstance(node.value, str) and id(node) not in docs)  # fmt: skip
+    return tuple(
+        node.value for node in strings if isinstance(node.value, str) and id(node) not in docs
+    )
 
 
 def beyond_board(path: Path) -> str:
-    """The first word of a module's closure that refers to more than a board; "" if none does."""
+    """Return the first word of a module's closure that refers to more than a board, or ""."""
     for file in closure(path):
         for text in (*_texts(file), *imports(file)):
-            if found := BEYOND_BOARD.search(text):
+            if text != SHARED and (found := BEYOND_BOARD.search(text)):
                 return f"{file.name}: {found[0]}"
     return ""
 
 
 def check_model(path: Path) -> None:
-    """An AssertionError if a module with the marker `model` needs more than gateware's Python."""
-    folders = [ROOT / folder for folder in ("sim", "tools")]
+    """Raise AssertionError if a module marked `model` needs more than gateware's Python."""
+
+    def is_beyond(file: Path) -> bool:
+        name = str(file.relative_to(ROOT))
+        return name.startswith(("sim/", "tools/")) and not name.startswith(
+            (*MODEL_FOLDERS, "tools/__init__.py")
+        )
+
     others = [
         str(file.relative_to(ROOT))
         for file in closure(path)
-        if file != path and (file.name.startswith("test_") or set(folders) & set(file.parents))
+        if file != path and (file.name.startswith("test_") or is_beyond(file))
     ]
     others += ["subprocess"] if "subprocess" in imports(path) else []
     assert not others, f"{path.name} is marked `model`, and imports {', '.join(others)}"
@@ -143,20 +169,20 @@ def _names_markdown(path: Path) -> bool:
 
 
 def inputs(path: Path, is_model: bool) -> list[str]:
-    """The names of the repository's files on which a module's tests depend."""
+    """Return the names of the repository's files on which a module's tests depend."""
     own = {str(file.relative_to(ROOT)) for file in closure(path)}
     folders = ("",)
     if is_model:
         check_model(path)
-        folders = ("gateware/",)
-    elif path.parent == ROOT / "sim" / "test" and not beyond_board(path):
+        folders = MODEL_FOLDERS
+    elif ROOT / "sim" / "test" in path.parents and not beyond_board(path):
         folders = BOARD_FOLDERS
     markdown = _names_markdown(path)
 
     def counts(name: str) -> bool:
         if name.endswith(".md"):
             return markdown
-        if name.startswith(TEST_FOLDERS):
+        if is_in_test(name):
             return name in own or not Path(name).name.startswith("test_")
         if is_model and not name.endswith(".py"):
             return False
@@ -167,7 +193,7 @@ def inputs(path: Path, is_model: bool) -> list[str]:
 
 @cache
 def _module(path: Path, is_model: bool) -> bytes:
-    """A digest of all that a module's tests depend on."""
+    """Return a digest of all inputs of a module's tests."""
     digest = hashlib.sha256(_machine() + path.read_bytes())
     for name in inputs(path, is_model):
         digest.update(name.encode() + b"\0" + _files()[name])
@@ -175,7 +201,7 @@ def _module(path: Path, is_model: bool) -> bytes:
 
 
 def stamp(path: Path, name: str, is_model: bool) -> Path:
-    """Where the stamp of this test is, or would be."""
+    """Return the path of the test's stamp, which may exist or not."""
     digest = hashlib.sha256(_module(path, is_model) + name.encode()).hexdigest()
     return STAMPS / digest[:2] / digest[2:32]
 
@@ -189,7 +215,7 @@ def has_passed(place: Path) -> bool:
 
 
 def note(place: Path, passed: bool) -> None:
-    """Leave a stamp, or take it away."""
+    """Leave the stamp of a test that passed, or remove the stamp of one that failed."""
     if passed:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.touch()
@@ -198,7 +224,7 @@ def note(place: Path, passed: bool) -> None:
 
 
 def forget() -> None:
-    """Remove the stamps that are too old to count."""
+    """Remove the stamps of tests that passed too long ago to count."""
     for place in STAMPS.glob("??/*"):
         if not has_passed(place):
             place.unlink(missing_ok=True)

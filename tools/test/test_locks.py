@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""gateware/locks.py: a process that waits for a lock says so, once, and only if it takes long."""
+"""Tests of tools/locks.py: a process that waits long for a lock says so once."""
 
 import subprocess
 import sys
@@ -10,13 +10,13 @@ import threading
 
 import pytest
 
-from lanebox import locks
 from sim.differential import environment
+from tools import locks
 
-LINE = "  waiting for another command that builds or simulates\n"
+LINE = locks.WAITING + "\n"
 HOLDER = """
 import sys
-from lanebox.locks import locked
+from tools.locks import locked
 with locked(sys.argv[1]):
     print("held", flush=True)
     sys.stdin.readline()
@@ -25,9 +25,13 @@ with locked(sys.argv[1]):
 
 @pytest.fixture
 def held(tmp_path):
-    """A process that holds the lock `lock`."""
-    with subprocess.Popen([sys.executable, "-c", HOLDER, tmp_path/"lock"], text=True,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+    """Yield another process, which holds the lock file `lock` until its stdin is closed."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLDER, tmp_path / "lock"],
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as holder:
         assert holder.stdout.readline() == "held\n"
         yield holder
         holder.stdin.close()
@@ -44,16 +48,16 @@ def wait(held, tmp_path, monkeypatch, seconds):
 
 
 def test_a_long_wait_is_told_once(held, tmp_path, monkeypatch, capsys):
-    """After PATIENCE one line on stderr says what is waited for, and the lock is had in the end."""
+    """After PATIENCE one line on stderr says what is waited for. Later the lock is got."""
     monkeypatch.setattr(locks, "PATIENCE", 0.2)
     wait(held, tmp_path, monkeypatch, 1)
     assert capsys.readouterr() == ("", LINE)
 
 
 def test_a_short_wait_is_not_spoken_of(held, tmp_path, monkeypatch, capsys):
-    """A lock that is freed soon, or was free, is had without a line."""
+    """A process that gets a free lock, or one that is freed soon, prints no message."""
     monkeypatch.setattr(locks, "PATIENCE", 60)
     wait(held, tmp_path, monkeypatch, 0.3)
-    with locks.locked(tmp_path/"lock"):
+    with locks.locked(tmp_path / "lock"):
         pass
     assert capsys.readouterr() == ("", "")

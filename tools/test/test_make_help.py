@@ -7,14 +7,14 @@
 import re
 import subprocess
 
-from repository import ROOT
+from tools.testing.repository import ROOT
 
 MAKEFILE = (ROOT / "Makefile").read_text()
-ELSEWHERE = {"SOAK", "DEBIAN_MIRROR"}  # variables that programs read from the environment
+ELSEWHERE = {"SOAK", "DEBIAN_MIRROR"}  # variables that only programs read, from the environment
 
 
 def shown():
-    """The output of `make help`."""
+    """Return the output of `make help`."""
     done = subprocess.run(["make", "-s", "help"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout

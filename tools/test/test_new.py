@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/new.py: `make new` writes a folder with a block, or says why it cannot."""
+"""Tests of tools/new.py: `make new` writes a folder with a block, or says why it cannot."""
 
 import os
 import re
@@ -9,10 +9,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from repository import ROOT
 
 from sim import examples
 from tools import new
+from tools.testing.repository import ROOT
 
 LANGUAGES = tuple(new.TEMPLATES)
 each_language = pytest.mark.parametrize("language", LANGUAGES)
@@ -20,7 +20,7 @@ each_language = pytest.mark.parametrize("language", LANGUAGES)
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A user's home folder, empty."""
+    """Set HOME to an empty folder."""
     monkeypatch.setenv("HOME", str(tmp_path))
     return tmp_path
 
@@ -39,7 +39,12 @@ def test_a_bare_name_is_a_folder_of_the_home(home, language):
     texts = {path.name: path.read_text() for path in folder.iterdir()}
     scala = {"Crc32.scala"} if language == "spinal" else set()
     assert texts.keys() == scala | {
-        "README.md", "client.c", "client.py", "crc_32.py", "test_crc_32.py"}  # fmt: skip
+        "README.md",
+        "client.c",
+        "client.py",
+        "crc_32.py",
+        "test_crc_32.py",
+    }
     assert len(list(template.iterdir())) == len(texts)
     assert not re.search("whiten", "".join(texts.values()), re.IGNORECASE)
     assert "class Crc32(LiteXModule)" in texts["crc_32.py"]
@@ -49,7 +54,7 @@ def test_a_bare_name_is_a_folder_of_the_home(home, language):
 
 
 def test_what_comes_next_is_said(home):
-    """`make new` prints the next commands, for this folder."""
+    """`make new` prints the commands to type next, with the path of the folder that it has made."""
     done = made("new", "NAME=crc")
     for target in ("test", "sim", "board"):
         assert f"make {target} EXAMPLE=~/crc " in done.stdout
@@ -79,29 +84,39 @@ def test_a_shell_s_locale_is_no_language(home, monkeypatch):
     assert done.returncode == 0 and not list((home / "crc").glob("*.scala")), done.stderr
 
 
-@pytest.mark.parametrize(("language", "name", "sentence"), [
-    ("migen", "", r"what is the block to be called\? make new NAME=crc"),
-    ("vhdl", "crc", "LANG=vhdl is unknown: take LANG=migen or LANG=spinal"),
-    ("migen", "my-block", "'my-block' cannot be the name of a block.*NAME=my_block"),
-    ("migen", "8b10b", "'8b10b' cannot be.*no digit in front"),
-    ("migen", "größe", "'größe' cannot be the name"),
-    ("migen", "MyBlock", "the class is named after the block.*NAME=my_block$"),
-    ("migen", "my__block", "NAME=my_block$"),
-    ("migen", "_crc", "NAME=crc$"),
-    ("migen", "yield", "'yield' is a word of Python.*NAME=my_yield"),
-    ("migen", "test_crc", "would be taken for a test.*NAME=crc$"),
-    ("migen", "random", "name of a Python module, which random.py would hide from client.py"),
-    ("migen", "numpy", "name of a Python module.*NAME=my_numpy"),
-    ("migen", "client", "name of a Python module"),
-    ("migen", "replicate", "called Replicate, and something that whiten.py uses has that name"),
-    ("spinal", "fragment", "called Fragment, and something that SpinalWhiten.scala uses"),
-    ("spinal", "list", "called List, and a type of Scala has that name"),
-    ("spinal", "tag_pool", "a part of Lanebox .*TagPool.scala. has that name.*NAME=my_tag_pool"),
-    ("migen", "a b/crc", "make cannot cope with spaces"),
-    ("migen", "none/crc", "there is no folder .*/none. Make it first"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("language", "name", "sentence"),
+    [
+        ("migen", "", r"what is the block to be called\? make new NAME=crc"),
+        ("vhdl", "crc", "LANG=vhdl is unknown: take LANG=migen or LANG=spinal"),
+        ("migen", "my-block", "'my-block' cannot be the name of a block.*NAME=my_block"),
+        ("migen", "8b10b", "'8b10b' cannot be.*no digit in front"),
+        ("migen", "größe", "'größe' cannot be the name"),
+        ("migen", "MyBlock", "the class is named after the block.*NAME=my_block$"),
+        ("migen", "my__block", "NAME=my_block$"),
+        ("migen", "_crc", "NAME=crc$"),
+        ("migen", "yield", "'yield' is a word of Python.*NAME=my_yield"),
+        ("migen", "test_crc", "would be taken for a test.*NAME=crc$"),
+        ("migen", "random", "name of a Python module, which random.py would hide from client.py"),
+        ("migen", "numpy", "name of a Python module.*NAME=my_numpy"),
+        ("migen", "client", "name of a Python module"),
+        ("migen", "replicate", "called Replicate, and something that whiten.py uses has that name"),
+        ("spinal", "fragment", "called Fragment, and something that SpinalWhiten.scala uses"),
+        ("spinal", "list", "called List, and a type of Scala has that name"),
+        (
+            "spinal",
+            "tag_pool",
+            "a part of Lanebox .*TagPool.scala. has that name.*NAME=my_tag_pool",
+        ),
+        ("migen", "a b/crc", "make cannot cope with spaces"),
+        ("migen", "none/crc", "there is no folder .*/none. Make it first"),
+    ],
+)
 def test_a_name_that_cannot_be_says_what_can(home, capsys, language, name, sentence):
-    """An unfit name gives status 2 and one sentence with the next step, and no file is written."""
+    """A name that cannot be used gives status 2 and a sentence with the next step.
+
+    No file is written.
+    """
     path = str(home / name) if "/" in name else name
     assert new.main(["--name", path, "--lang", language]) == 2
     out, said = capsys.readouterr()
@@ -120,10 +135,12 @@ def test_what_is_there_stays(home, capsys):
 
 def test_a_folder_that_may_not_be_written_is_a_sentence(home, capsys, monkeypatch):
     """A folder without write permission gives a sentence and no traceback."""
+
     def refused(*_):
         raise PermissionError(13, "Permission denied", "/there/crc")
 
-    with monkeypatch.context() as patch:  # pytest makes folders itself after the test
+    # the stub is removed here, since pytest makes folders itself after the test
+    with monkeypatch.context() as patch:
         patch.setattr(Path, "mkdir", refused)
         assert new.main(["--name", "crc"]) == 2
     assert capsys.readouterr().err == "new: /there/crc: Permission denied\n"

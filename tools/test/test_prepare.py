@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/prepare.py: it installs only what is missing, and replaces what is half-made."""
+"""Tests of tools/prepare.py: it installs only what is missing, and replaces what is half-made."""
 
 import ast
 import os
@@ -54,7 +54,7 @@ def apt(monkeypatch, tmp_path):
 
 
 def calls(apt):
-    """The commands that apt got, without options."""
+    """Return the commands that the stand-ins for apt and dpkg got, without options."""
     return [re.sub(r"(-q|-o \S+) ", "", line) for line in (apt / "calls").read_text().splitlines()]
 
 
@@ -62,7 +62,10 @@ INSTALL = "install -y --no-install-recommends --no-remove widget-dev"
 
 
 def test_the_first_package_that_apt_knows_is_installed(apt):
-    """The first known name of a package is installed, with no update: Debian 12 and 13 differ."""
+    """The first of a package's names that apt knows is installed, without an update of the indexes.
+
+    A package may have different names in Debian 12 and 13.
+    """
     prepare.install([WIDGET])
     assert calls(apt) == [INSTALL]
 
@@ -91,7 +94,7 @@ def test_an_interrupted_installation_is_ended_first(apt):
 
 
 def test_a_package_that_does_not_exist_is_an_error(apt):
-    """The error names the missing need, not the packages that were tried."""
+    """If no package meets a need, the error names the need, not the packages that were tried."""
     (apt / "known").write_text("")
     with pytest.raises(prepare.PrepareError, match="no package for: widget"):
         prepare.install([WIDGET])
@@ -206,7 +209,7 @@ def steps(monkeypatch, tmp_path):
             step = Path(argv[-1]).stem
         done.append(step)
         if step == "venv":
-            # A virtual environment with a stand-in for pip, by which prepare.py recognises it.
+            # The virtual environment has a stand-in for pip, by which prepare.py recognises it.
             place = Path(argv[-1])
             subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
             next(place.glob("lib/python*/site-packages")).joinpath("pip.py").touch()
@@ -216,7 +219,7 @@ def steps(monkeypatch, tmp_path):
 
 
 def made(steps, *groups):
-    """The steps of this call of make_venv()."""
+    """Return the names of the steps that make_venv() runs for these inputs."""
     steps.clear()
     prepare.make_venv(list(groups))
     return list(steps)
@@ -369,7 +372,7 @@ def test_a_checkout_without_room_for_the_environment_is_no_traceback(monkeypatch
     ],
 )
 def test_what_a_step_meets_comes_down_to_one_sentence(monkeypatch, capsys, words, told):
-    """Known problems of a step become one sentence with the next step."""
+    """A known problem of a step becomes one sentence that says what to do next."""
 
     def fail(groups):
         raise StepError(f"a step: exit status 1\n    {words}\n  The command was apt")
@@ -396,8 +399,9 @@ def test_an_old_python_hears_it_in_a_sentence():
     command = [sys.executable, "-c", OLD, source]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
-    assert re.fullmatch(r"error: \S+ is Python \S+, and 3.9 is the least.*`make PYTHON=.*\n",
-        done.stderr)  # fmt: skip
+    assert re.fullmatch(
+        r"error: \S+ is Python \S+, and 3.9 is the least.*`make PYTHON=.*\n", done.stderr
+    )
 
 
 @pytest.mark.parametrize("groups, needed", [(["sim"], 1), (["sim", "guest", "synthesis"], 4)])
@@ -412,7 +416,8 @@ def test_a_disk_that_is_too_small_is_told_first(monkeypatch, tmp_path, groups, n
     with pytest.raises(prepare.PrepareError, match=sentence):
         prepare.refuse_a_full_disk(groups)
     (tmp_path / ".venv").mkdir()
-    for stamp in prepare.wanted_stamps(groups):  # the stamps of a first run
+    # as after a first run, which leaves stamps that say what was installed
+    for stamp in prepare.wanted_stamps(groups):
         (tmp_path / ".venv" / stamp).touch()
     prepare.refuse_a_full_disk(groups)
 

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/needs.py: each probe finds whether this machine meets a need."""
+"""Tests of tools/needs.py: each probe finds whether this machine meets a need."""
 
 import pytest
 
@@ -21,6 +21,7 @@ BRINGS = {
     "bc": {"bc"},
     "xz-utils": {"xz"},
     "maven": {"mvn"},
+    "tcpdump": {"tcpdump"},
     "tshark": {"tshark"},
     "pciutils": {"lspci"},
     "groff-base": {"groff"},
@@ -35,9 +36,18 @@ BRINGS = {
 }
 # Packages whose probes look for a file, a library or a version, not for a program in PATH.
 NOT_A_PROGRAM = {
-    "libc6-dev", "verilator", "zlib1g-dev", "liblz4-dev", "python3-venv", "libelf1t64", "libelf1",
-    "debian-archive-keyring", "libelf-dev", "default-jdk-headless", f"lib{needs.PYTHON}",
-}  # fmt: skip
+    "libc6-dev",
+    "verilator",
+    "zlib1g-dev",
+    "liblz4-dev",
+    "python3-venv",
+    "libelf1t64",
+    "libelf1",
+    "debian-archive-keyring",
+    "libelf-dev",
+    "default-jdk-headless",
+    f"lib{needs.PYTHON}",
+}
 ALL = [need for entries in needs.NEEDS.values() for need in entries]
 FROM_APT = [need for need in ALL if need.one_of]
 ASK_FOR_PROGRAMS = [need for need in FROM_APT if not NOT_A_PROGRAM.issuperset(need.one_of)]
@@ -53,7 +63,7 @@ def program(folder, name, text="exit 0"):
 
 @pytest.fixture
 def empty_path(monkeypatch, tmp_path):
-    """A PATH with nothing in it."""
+    """Set PATH to a single folder, which is empty."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", str(folder))
@@ -72,7 +82,8 @@ def test_a_program_is_looked_for_in_path(empty_path):
 def test_a_header_is_looked_for_by_the_compiler():
     """A header of the C library is found, also in a subfolder, and a missing one is not."""
     assert needs.header("stdio.h")()
-    assert needs.header("bits/c++config.h")()  # not in /usr/include: only the compiler finds it
+    # this header is not in /usr/include: only the compiler finds it
+    assert needs.header("bits/c++config.h")()
     assert not needs.header("no_such_header_of_lanebox.h")()
 
 

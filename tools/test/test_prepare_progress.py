@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""tools/progress.py: a step shows its progress, fails with its last lines, and leaves no child."""
+"""Tests of tools/progress.py: a step shows progress, fails with its last lines, leaves no child."""
 
 import io
 import os
@@ -17,11 +17,11 @@ import pytest
 from tools import progress
 from tools.progress import Step, StepError, run, tail
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def is_running(pid):
-    """Whether a process runs. A zombie counts as ended."""
+    """Return whether a process runs. A zombie counts as ended."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -57,7 +57,9 @@ def test_only_the_last_lines_are_shown():
 
 @pytest.mark.parametrize("seconds, shown", [(2.9, ""), (3.1, "  build  (3.1 s)\n")])
 def test_what_is_over_at_once_says_nothing(monkeypatch, seconds, shown):
-    """A step that takes less than `patience` seconds prints nothing."""
+    """A step that takes less than `patience` seconds prints nothing, since no user needs to wait
+    for it.
+    """
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     stream = io.StringIO()
@@ -93,7 +95,8 @@ def test_a_terminal_has_one_line_that_fits():
         text = os.read(ours, 4096).decode()
     os.close(ours)
     assert text.startswith("\r\x1b[K  xxx") and "\n" not in text
-    assert len(text) < 100 and text.endswith("...  (0.0 s)")  # the time is not cut off
+    # the line is cut in the middle, so that the elapsed time at its end stays visible
+    assert len(text) < 100 and text.endswith("...  (0.0 s)")
 
 
 def test_a_line_says_how_far_the_whole_work_is(monkeypatch):

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What passed is not run again, until something that it depends on is another.
+"""Tests of tools/recall.py: a test that passed is not run again until one of its inputs changes.
 
-In a small repository of its own, with the real conftest.py and tools/recall.py.
+The tests use a small repository of their own, with the real conftest.py and tools/recall.py.
 """
 
 import os
@@ -15,9 +15,9 @@ import sys
 import time
 
 import pytest
-from repository import ROOT
 
 from tools import recall
+from tools.testing.repository import ROOT
 
 COUNTED = """
 import pathlib, pytest{imports}
@@ -28,17 +28,24 @@ def test_it(number):
     assert number == 1 or not pathlib.Path("build/wrong").exists()
 """
 FILES = {
-    "gateware/dma/h2c.py": "", "gateware/Cut.scala": "", "software/kernel/main.c": "",
-    "sim/__init__.py": "", "sim/board/__init__.py": "", "sim/board/board.cpp": "",
-    "sim/artefacts.py": 'MAKE = "software/user"\n', "README.md": "",
-    "test/bench.py": "", "test/test_other.py": "", "sim/test/wires.py": "",
-}  # fmt: skip
-# Each module: where it is, and what stands in it beside the test.
+    "gateware/dma/h2c.py": "",
+    "gateware/Cut.scala": "",
+    "software/kernel/main.c": "",
+    "sim/__init__.py": "",
+    "sim/board/__init__.py": "",
+    "sim/board/board.cpp": "",
+    "sim/artefacts.py": 'MAKE = "software/user"\n',
+    "README.md": "",
+    "gateware/test/bench.py": "",
+    "gateware/test/test_other.py": "",
+    "sim/test/wires.py": "",
+}
+# Modules of the test repository: the path of each, and the text of its source beside the test.
 MODULES = {
-    "model": ("test/test_model.py", ", bench\npytestmark = pytest.mark.model"),
+    "model": ("gateware/test/test_model.py", ", bench\npytestmark = pytest.mark.model"),
     "board": ("sim/test/test_board.py", "\nfrom sim.board import __name__ as _"),
     "built": ("sim/test/test_built.py", "\nfrom sim import artefacts"),
-    "pages": ("test/test_pages.py", '\nPAGE = "README.md"'),
+    "pages": ("tools/test/test_pages.py", '\nPAGE = "README.md"'),
     "beside": ("sim/test/test_beside.py", ", test_built"),
 }
 ALL = set(MODULES)
@@ -47,18 +54,24 @@ SIDE_BY_SIDE = ("-n", "2", "--dist", "loadgroup")
 
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """The repository, in which every test has passed once."""
+    """Make a repository in which every test has passed once and so has a stamp."""
     root = tmp_path_factory.mktemp("recall")
     for name in ("conftest.py", "tools/recall.py"):
         (root / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, root / name)
     (root / "tools" / "__init__.py").touch()
-    (root / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = [".", "test"]\n'
-        'markers = ["model: x", "soak: x"]\n')  # fmt: skip
+    (root / "tools" / "testing").mkdir()
+    (root / "tools" / "testing" / "fixtures.py").touch()
+    (root / "pyproject.toml").write_text(
+        "[tool.pytest.ini_options]\n"
+        'pythonpath = [".", "gateware/test"]\n'
+        'markers = ["model: x", "soak: x"]\n'
+    )
     for name, text in FILES.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     for name, (place, more) in MODULES.items():
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
         (root / place).write_text(COUNTED.format(name=name, imports=more))
     (root / "build").mkdir()
     (root / ".gitignore").write_text("build/\n__pycache__/\n")
@@ -69,17 +82,25 @@ def prepared(tmp_path_factory):
 
 @pytest.fixture
 def repository(prepared, tmp_path):
-    """A copy of it, stamps included: they do not say where the repository is."""
+    """A copy of the prepared repository. Its stamps count, too: they do not say where it is."""
     return shutil.copytree(prepared, tmp_path / "copy")
 
 
 def run(root, *options, seed="0"):
-    """Which modules had a test run, and how many tests the summary says were not."""
+    """Run the tests of a repository.
+
+    Returns the modules of which a test was run, and the number of tests that the summary says were
+    not run.
+    """
     log = root / "build" / "log"
     log.unlink(missing_ok=True)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", "-n0", *options], cwd=root,
-        capture_output=True, text=True,
-        env={**os.environ, "LANEBOX_SEED": seed, "PYTHONDONTWRITEBYTECODE": "1"})  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-n0", *options],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LANEBOX_SEED": seed, "PYTHONDONTWRITEBYTECODE": "1"},
+    )
     assert re.search(r"\d+ (passed|failed)", done.stdout), done.stdout + done.stderr
     ran = set(log.read_text().split()) if log.exists() else set()
     told = re.search(r"(\d+) of \d+ passed before with the same inputs", done.stdout)
@@ -87,47 +108,53 @@ def run(root, *options, seed="0"):
 
 
 def change(root, name):
-    """Another content for this file."""
+    """Change the content of a file."""
     with (root / name).open("a") as file:
         file.write("\n" if name.endswith(".py") else "changed\n")
 
 
 def test_what_passed_is_not_run_again(repository):
-    """And is told; --fresh runs it."""
+    """A test that passed is not run again, and the summary says so. `--fresh` runs it."""
     assert run(repository) == (set(), 2 * len(MODULES))
     assert run(repository, *SIDE_BY_SIDE) == (set(), 2 * len(MODULES))
     assert run(repository, "--fresh") == (ALL, 0)
 
 
-@pytest.mark.parametrize("name, ran", [
-    ("gateware/dma/h2c.py", ALL),
-    ("gateware/Cut.scala", ALL - {"model"}),
-    ("sim/board/board.cpp", ALL - {"model"}),
-    ("software/kernel/main.c", {"built", "pages", "beside"}),
-    ("test/bench.py", ALL),
-    ("sim/test/wires.py", ALL),
-    ("conftest.py", ALL),
-    ("test/test_model.py", {"model"}),
-    ("test/test_other.py", set()),
-    ("sim/test/test_built.py", {"built", "beside"}),
-    ("README.md", {"pages"}),
-    ("software/kernel/new.c", {"built", "pages", "beside"}),
-])
+@pytest.mark.parametrize(
+    "name, ran",
+    [
+        ("gateware/dma/h2c.py", ALL),
+        ("gateware/Cut.scala", ALL - {"model"}),
+        ("sim/board/board.cpp", ALL - {"model"}),
+        ("software/kernel/main.c", {"built", "pages", "beside"}),
+        ("gateware/test/bench.py", ALL),
+        ("sim/test/wires.py", ALL),
+        ("conftest.py", ALL),
+        ("gateware/test/test_model.py", {"model"}),
+        ("gateware/test/test_other.py", set()),
+        ("sim/test/test_built.py", {"built", "beside"}),
+        ("README.md", {"pages"}),
+        ("software/kernel/new.c", {"built", "pages", "beside"}),
+    ],
+)
 def test_a_change_runs_what_depends_on_it(repository, name, ran):
-    """And nothing else. A new file counts before git knows it."""
+    """A changed file runs the tests that depend on it, and no others.
+
+    A new file counts before git knows it.
+    """
     change(repository, name)
     assert run(repository)[0] == ran
     assert run(repository)[0] == set()
 
 
 def test_another_seed_is_another_input(repository):
-    """Each test has its random numbers from it."""
+    """Another seed runs every test, since each test takes its random numbers from it."""
     assert run(repository, seed="7") == (ALL, 0)
     assert run(repository, seed="7")[0] == run(repository)[0] == set()
 
 
 def test_what_failed_runs_until_it_passes(repository):
-    """A test that fails loses its stamp as well."""
+    """A test that fails loses its stamp, and runs until it passes."""
     (repository / "build" / "wrong").touch()
     assert run(repository, "--fresh") == (ALL, 0)
     assert run(repository) == (ALL, len(MODULES))
@@ -137,7 +164,10 @@ def test_what_failed_runs_until_it_passes(repository):
 
 
 def test_a_week_is_enough(repository):
-    """What passed longer ago is run, and its stamp is removed where it is for other inputs."""
+    """A test that passed more than MOST_DAYS ago is run again.
+
+    An old stamp is also removed if it is for other inputs.
+    """
     old = time.time() - (recall.MOST_DAYS + 1) * 86400
     stale = repository / "build" / "recalled" / "00" / "stale"
     stale.parent.mkdir(exist_ok=True)
@@ -151,7 +181,10 @@ def test_a_week_is_enough(repository):
 
 @pytest.mark.parametrize("mark", ["soak", "xfail(strict=False)"])
 def test_campaigns_and_expected_failures_always_run(repository, mark):
-    """Those of make soak are run to look for what no run has met."""
+    """Soak tests and expected failures are always run.
+
+    Soak tests look for states that no run has reached so far.
+    """
     module = repository / MODULES["board"][0]
     module.write_text(module.read_text().replace("@pytest", f"@pytest.mark.{mark}\n@pytest", 1))
     (repository / "build" / "wrong").touch()
@@ -159,20 +192,31 @@ def test_campaigns_and_expected_failures_always_run(repository, mark):
     assert failing == {"board"} == run(repository)[0]
 
 
-@pytest.mark.parametrize("text", ["import subprocess", "from sim import board", "import test_other",
-    "def late():\n    from tools import recall"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import subprocess",
+        "from sim import board",
+        "import test_other",
+        "def late():\n    from tools import recall",
+    ],
+)
 def test_a_model_depends_on_nothing_else(repository, text):
-    """An import that the group `models` does not cover fails its tests."""
+    """A test marked `model` fails if it imports a file that the group `models` does not cover."""
     module = repository / MODULES["model"][0]
     module.write_text(module.read_text() + text)
-    done = subprocess.run([sys.executable, "-m", "pytest", "-q", module], cwd=repository,
-        capture_output=True, text=True)  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", module],
+        cwd=repository,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode != 0
     assert "test_model.py is marked `model`, and imports" in done.stdout + done.stderr
 
 
 def test_packages_are_an_input(monkeypatch, tmp_path):
-    """Of Debian: another compiler or QEMU may do something else."""
+    """Debian's packages are an input: another compiler or QEMU may behave differently."""
     monkeypatch.setattr(recall, "PACKAGES", tmp_path / "status")
     known = {recall._machine.__wrapped__()}
     for text in ("gcc 12", "gcc 13"):
@@ -182,8 +226,11 @@ def test_packages_are_an_input(monkeypatch, tmp_path):
 
 
 def test_modules_of_the_board_are_known_as_such():
-    """Of sim/test: what starts a guest or the utility belongs to the group `all`."""
-    board = {path.name for path in (ROOT / "sim" / "test").glob("test_*.py")
-        if not recall.beyond_board(path)}  # fmt: skip
+    """Modules of sim/test that start a guest or the utility belong to the group `all`."""
+    board = {
+        path.name
+        for path in (ROOT / "sim" / "test").rglob("test_*.py")
+        if not recall.beyond_board(path)
+    }
     assert {"test_board_dma.py", "test_root_order.py", "test_model_rules.py"} < board
     assert not {name for name in board if re.search("guest|user|util|driver|readme|run", name)}

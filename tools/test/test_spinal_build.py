@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""spinal_build.py"""
+"""Tests of tools/verilog/spinal_build.py, which compiles and runs the SpinalHDL generators."""
 
 import os
 import re
@@ -11,19 +11,19 @@ import stat
 
 import pytest
 
-from lanebox import spinal_build
+from tools.verilog import spinal_build
 
 
 @pytest.fixture
 def tools(monkeypatch, tmp_path):
     """An empty PATH, and a build folder for the test. Returns a function that adds programs."""
-    monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path/"spinal")
-    monkeypatch.setattr(spinal_build, "FETCHED", tmp_path/"sbt")
-    monkeypatch.setenv("PATH", str(tmp_path/"bin"))
-    (tmp_path/"bin").mkdir()
+    monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path / "spinal")
+    monkeypatch.setattr(spinal_build, "FETCHED", tmp_path / "sbt")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    (tmp_path / "bin").mkdir()
 
     def add(name, script="exit 0"):
-        path = tmp_path/"bin"/name
+        path = tmp_path / "bin" / name
         path.write_text(f"#!/bin/sh\n{script}\n")
         path.chmod(path.stat().st_mode | stat.S_IXUSR)
 
@@ -32,27 +32,33 @@ def tools(monkeypatch, tmp_path):
 
 @pytest.fixture
 def scala(tmp_path):
-    folder = tmp_path/"block"
+    folder = tmp_path / "block"
     folder.mkdir()
-    (folder/"Block.scala").write_text("class Block")
+    (folder / "Block.scala").write_text("class Block")
     return folder
 
 
 def fake_tools(tools, log, folder):
-    """Stand-ins for sbt and java that log their arguments. java writes the component's Verilog."""
-    classes = folder/"spinal"/"project"/"target"/"classes"
-    tools("sbt", f'echo "sbt $@" >> {log}\n/bin/mkdir -p {classes}\n'
-        f'echo "[info] done compiling"; echo "{classes}:{folder/"bin"}"')
-    tools("java", f'echo "java $@" >> {log}\nset -- "$@"\n'
+    """Add stand-ins for sbt and java that log their arguments. java also writes Verilog."""
+    classes = folder / "spinal" / "project" / "target" / "classes"
+    tools(
+        "sbt",
+        f'echo "sbt $@" >> {log}\n/bin/mkdir -p {classes}\n'
+        f'echo "[info] done compiling"; echo "{classes}:{folder / "bin"}"',
+    )
+    tools(
+        "java",
+        f'echo "java $@" >> {log}\nset -- "$@"\n'
         'while [ "${1%Verilog}" = "$1" ]; do shift; done\n'
-        'echo "module Block; endmodule" > "$2/Block.v"')
+        'echo "module Block; endmodule" > "$2/Block.v"',
+    )
 
 
 @pytest.fixture
 def log(tools, tmp_path):
     """The log of the stand-ins for sbt and java."""
-    fake_tools(tools, tmp_path/"log", tmp_path)
-    return tmp_path/"log"
+    fake_tools(tools, tmp_path / "log", tmp_path)
+    return tmp_path / "log"
 
 
 def runs(log, tool):
@@ -60,13 +66,16 @@ def runs(log, tool):
 
 
 def test_generated_once_per_state_of_the_sources(scala, log):
-    """The same Scala is generated once. Changed Scala is generated again, the old result stays."""
+    """Unchanged Scala is generated once.
+
+    Changed Scala is generated again, and the old result stays.
+    """
     first = spinal_build.generate("Block", scala)
     assert first.read_text() == "module Block; endmodule\n"
     assert spinal_build.generate("Block", scala) == first
     assert len(runs(log, "java")) == 1 and "lanebox.BlockVerilog" in runs(log, "java")[0]
 
-    (scala/"Block.scala").write_text("class Block // changed")
+    (scala / "Block.scala").write_text("class Block // changed")
     second = spinal_build.generate("Block", scala)
     assert second != first and first.exists()
     assert len(runs(log, "java")) == 2 and len(runs(log, "sbt")) == 2
@@ -78,13 +87,17 @@ def test_compiled_once_for_all_parameters(scala, log):
     assert len(files) == 2
     assert len(runs(log, "sbt")) == 1
     assert [line.split()[-2:] for line in runs(log, "java")] == [
-        ["straddle=true", "tags=32"], ["straddle=true", "tags=64"]]
+        ["straddle=true", "tags=32"],
+        ["straddle=true", "tags=64"],
+    ]
     assert spinal_build.generate("Block", scala, straddle=True, tags=64) in files
     assert len(runs(log, "java")) == 2
 
 
 def test_a_list_is_one_word_for_each_value(scala, log):
-    """A list is passed in its order as one name=value for each element."""
+    """A parameter whose value is a list is passed to the generator in its order, as one name=value
+    for each element.
+    """
     spinal_build.generate("Block", scala, window=["0,b", "0,a"], axi=False)
     assert runs(log, "java")[0].split()[-3:] == ["axi=false", "window=0,b", "window=0,a"]
 
@@ -97,24 +110,24 @@ def test_a_parameter_that_scala_cannot_read_is_refused(scala):
 
 def test_tests_of_the_project_do_not_generate_again(log, monkeypatch, tmp_path):
     """A new source of the project generates its components again, and a new test does not."""
-    project = tmp_path/"own"
+    project = tmp_path / "own"
     shutil.copytree(spinal_build.PROJECT, project)
     monkeypatch.setattr(spinal_build, "PROJECT", project)
     first = spinal_build.generate("Block")
-    suite = project/"src"/"test"/"scala"/"NewTest.scala"
+    suite = project / "test" / "mmio" / "NewTest.scala"
     suite.parent.mkdir(parents=True, exist_ok=True)
     suite.write_text("class NewTest")
     assert spinal_build.generate("Block") == first
-    (project/"src"/"main"/"scala"/"New.scala").write_text("class New")
+    (project / "mmio" / "New.scala").write_text("class New")
     assert spinal_build.generate("Block") != first
-    assert not (spinal_build.OUTPUT/"project"/"src"/"test").exists()
+    assert not (spinal_build.OUTPUT / "project" / "test").exists()
 
 
 def test_classes_that_went_missing_are_compiled_again(scala, log):
     """If compiled classes are missing, the project is compiled again."""
     spinal_build.generate("Block", scala)
     for folder in spinal_build.OUTPUT.glob("main-*"):
-        shutil.rmtree(folder/"classes")
+        shutil.rmtree(folder / "classes")
     spinal_build.generate("Block", scala, other=1)
     assert len(runs(log, "sbt")) == 2
 
@@ -122,12 +135,12 @@ def test_classes_that_went_missing_are_compiled_again(scala, log):
 def test_what_was_generated_needs_no_tools(scala, log, monkeypatch, tmp_path):
     """Verilog that is already generated needs no Java."""
     first = spinal_build.generate("Block", scala)
-    monkeypatch.setenv("PATH", str(tmp_path/"nothing"))
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     assert spinal_build.generate("Block", scala) == first
 
 
 def test_a_component_under_another_name_is_refused(scala, log):
-    """If no file with the component's name is written, that is an error."""
+    """If a generator writes no file with the component's name, that is an error."""
     with pytest.raises(RuntimeError, match="OtherVerilog wrote no Other.v"):
         spinal_build.generate("Other", scala)
 
@@ -135,18 +148,23 @@ def test_a_component_under_another_name_is_refused(scala, log):
 def test_the_project_gets_the_sources_of_the_block_alone(scala, log):
     """The compiled copy has the project and this block, and no file of an earlier block."""
     spinal_build.generate("Block", scala)
-    (scala/"Block.scala").rename(scala/"Neighbour.scala")
+    (scala / "Block.scala").rename(scala / "Neighbour.scala")
     spinal_build.generate("Block", scala)
-    main = spinal_build.OUTPUT/"project"/"src"/"main"/"scala"
-    assert {path.name for path in main.glob("*.scala")} == {"Neighbour.scala"}
-    assert (main/"lanebox"/"LaneboxConfig.scala").exists()
-    assert (spinal_build.OUTPUT/"project"/"build.sbt").exists()
+    copy = spinal_build.OUTPUT / "project"
+    assert {path.name for path in (copy / spinal_build.GIVEN).glob("*.scala")} == {
+        "Neighbour.scala"
+    }
+    assert (copy / "vocabulary" / "LaneboxConfig.scala").exists()
+    assert (spinal_build.OUTPUT / "project" / "build.sbt").exists()
 
 
-@pytest.mark.parametrize("present, missing, package", [
-    ([],       "java", "default-jdk-headless"),
-    (["java"], "mvn",  "maven"),
-])
+@pytest.mark.parametrize(
+    "present, missing, package",
+    [
+        ([], "java", "default-jdk-headless"),
+        (["java"], "mvn", "maven"),
+    ],
+)
 def test_a_missing_tool_is_named_with_its_package(tools, scala, present, missing, package):
     """A missing tool is named with the package that has it."""
     for name in present:
@@ -166,8 +184,11 @@ def test_a_failed_compilation_shows_its_end_and_leaves_nothing(tools, scala):
 
 def test_a_broken_rule_is_shown_without_the_stack(tools, scala, log):
     """The message of a `require` is shown even if a long stack trace follows it."""
-    tools("java", "echo 'requirement failed: 3 tags'\n"
-        "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '\\tat f\\n[error]  at g\\n'; done; exit 1")
+    tools(
+        "java",
+        "echo 'requirement failed: 3 tags'\n"
+        "for i in 1 2 3 4 5 6 7 8 9 10 11 12; do printf '\\tat f\\n[error]  at g\\n'; done; exit 1",
+    )
     for _ in range(2):
         with pytest.raises(RuntimeError, match="generating Block tags=3(.|\n)*failed: 3 tags$"):
             spinal_build.generate("Block", scala, tags=3)
@@ -180,12 +201,12 @@ def test_a_wrong_launcher_is_refused_and_removed(tools, scala, tmp_path):
     tools("mvn", f"{mkdir} -p {tmp_path}/sbt; echo evil > {jar}")
     with pytest.raises(RuntimeError, match="has the SHA-256 .*; it must be 1750c8fb"):
         spinal_build.generate("Block", scala)
-    assert not os.path.exists(jar) and not (tmp_path/"ran").exists()
+    assert not os.path.exists(jar) and not (tmp_path / "ran").exists()
 
 
 def test_editors_and_make_lint_use_the_same_formatter():
     """build.sbt, which fetches scalafmt, and .scalafmt.conf name the same version."""
     project = spinal_build.PROJECT
-    fetched = re.search(r'scalafmtVersion = "(.*?)"', (project/"build.sbt").read_text())
-    said    = re.search(r"version = (.*)", (project/".scalafmt.conf").read_text())
+    fetched = re.search(r'scalafmtVersion = "(.*?)"', (project / "build.sbt").read_text())
+    said = re.search(r"version = (.*)", (project / ".scalafmt.conf").read_text())
     assert fetched.group(1) == said.group(1)

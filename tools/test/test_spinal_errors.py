@@ -2,19 +2,19 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""spinal_errors.py: a mistake in a user's Scala is reported with the line of the user's file."""
+"""Tests of tools/verilog/spinal_errors.py: mistakes in a user's Scala are shown with the line."""
 
 import re
 
 import pytest
 
-from lanebox.spinal_build import generate
+from tools.verilog.spinal_build import generate
 
 pytestmark = pytest.mark.spinal
 
 HEAD = """\
 package lanebox
-import spinal.core._
+import spinal.core._, lanebox.vocabulary.LaneboxConfig
 """
 BLOCK = """
 class {name} extends Component {{
@@ -23,20 +23,20 @@ class {name} extends Component {{
 }}
 object {name}Verilog extends App {{ LaneboxConfig(args(0)).generateVerilog(new {name}) }}
 """
-# For each block: the line with the mistake, and the message expected.
+# For each faulty block: the line of Scala with the mistake, and the message that the user must see.
 MISTAKES = {
-    "Overlap":  ("io.b := 1; io.b := 2", "ASSIGNMENT OVERLAP: Signal .toplevel/io_b"),
-    "NoDriver": ("val c = io.a + 1",     "NO DRIVER ON .toplevel/io_b"),
-    "Widths":   ("io.b := io.a.resize(16 bits)", r"WIDTH MISMATCH .8 bits <- 16 bits. on"),
-    "Latch":    ("when(io.a === 1) { io.b := 1 }", "LATCH DETECTED .*toplevel/io_b"),
-    "Rule":     ('io.b := 1; require(false, "three it must be")', "three it must be"),
+    "Overlap": ("io.b := 1; io.b := 2", "ASSIGNMENT OVERLAP: Signal .toplevel/io_b"),
+    "NoDriver": ("val c = io.a + 1", "NO DRIVER ON .toplevel/io_b"),
+    "Widths": ("io.b := io.a.resize(16 bits)", r"WIDTH MISMATCH .8 bits <- 16 bits. on"),
+    "Latch": ("when(io.a === 1) { io.b := 1 }", "LATCH DETECTED .*toplevel/io_b"),
+    "Rule": ('io.b := 1; require(false, "three it must be")', "three it must be"),
 }
-# The line with the next step that the message of a block must end with.
+# The text with the next step with which the message about a block must end.
 NEXT_STEPS = {
-    "Overlap":  "ASSIGNMENT OVERLAP: .*put the later one into a `when`",
+    "Overlap": "ASSIGNMENT OVERLAP: .*put the later one into a `when`",
     "NoDriver": "NO DRIVER ON: .*assign one in every case",
-    "Widths":   "WIDTH MISMATCH: .*`.resized`",
-    "Latch":    "LATCH DETECTED: .*a default before the `when`",
+    "Widths": "WIDTH MISMATCH: .*`.resized`",
+    "Latch": "LATCH DETECTED: .*a default before the `when`",
 }
 
 
@@ -45,16 +45,16 @@ def folder(tmp_path_factory):
     """A user's folder, in which each block has its mistake on its fourth line."""
     folder = tmp_path_factory.mktemp("mine")
     blocks = [BLOCK.format(name=name, line=line) for name, (line, _) in MISTAKES.items()]
-    (folder/"Mistaken.scala").write_text(HEAD + "".join(blocks))
+    (folder / "Mistaken.scala").write_text(HEAD + "".join(blocks))
     return folder
 
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_spinalhdl_s_errors_have_their_place(folder, name):
     """An error of SpinalHDL has its message, the user's file and the line, and few more lines."""
-    file  = folder/"Mistaken.scala"
+    file = folder / "Mistaken.scala"
     lines = file.read_text().splitlines()
-    line  = lines.index("  " + MISTAKES[name][0]) + 1
+    line = lines.index("  " + MISTAKES[name][0]) + 1
     with pytest.raises(RuntimeError, match=MISTAKES[name][1]) as caught:
         generate(name, folder)
     text = str(caught.value)
@@ -66,7 +66,7 @@ def test_spinalhdl_s_errors_have_their_place(folder, name):
 
 def test_scala_s_errors_name_the_user_s_file(tmp_path):
     """An error of scalac names the user's file, not the copy that is compiled."""
-    file = tmp_path/"Typo.scala"
+    file = tmp_path / "Typo.scala"
     file.write_text(HEAD + "class Typo extends Komponent\n")
     with pytest.raises(RuntimeError, match=f"{file}:3:20: not found: type Komponent") as caught:
         generate("Typo", tmp_path)

@@ -2,18 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""synthesis/: Yosys on small designs with one of each kind of memory and problem."""
+"""Tests of tools/synthesis: Yosys on small designs with one of each kind of memory and problem."""
 
 import json
 
 import pytest
 
-from lanebox.synthesis import report
-from lanebox.synthesis.memories import Memory
-from lanebox.synthesis.yosys import Design, Yosys, black_box, find_yosys, synthesise
+from tools.synthesis import report
+from tools.synthesis.memories import Memory
+from tools.synthesis.yosys import Design, Yosys, black_box, find_yosys, synthesise
 
-# A register file in LUTRAM, a buffer in block RAM, a store in UltraRAM in a block of its own, a
-# table that is never written, and a vendor core.
+# A design without mistakes: a register file in LUTRAM, a buffer in block RAM, a store in UltraRAM
+# in a block of its own, a table that is never written, and a vendor core.
 SOUND = """
 module store (input clk, input we, input [11:0] a, input [71:0] d, output reg [71:0] q);
     (* ram_style = "ultra" *) reg [71:0] ultra [0:4095];
@@ -53,8 +53,8 @@ module vendor_core (
 endmodule
 """
 
-# Mistakes: two write ports with an asynchronous read, a latch, a net without a driver, a memory
-# that cannot be block RAM, and an UltraRAM with contents.
+# A design with mistakes: two write ports with an asynchronous read, a latch, a net without a
+# driver, a memory that cannot be block RAM, and an UltraRAM with contents.
 UNSOUND = """
 module unsound (input clk, input we, input [7:0] a, b, input [7:0] d,
     output [7:0] two, output reg held, output loose, output [7:0] asked, output reg [7:0] ultra_q);
@@ -84,16 +84,16 @@ def yosys():
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory):
-    """The design without mistakes, as files in a folder."""
+    """Write the Verilog of a design without mistakes into a folder, and return its Design."""
     folder = tmp_path_factory.mktemp("sound")
-    (folder/"sound.v").write_text(SOUND)
-    return Design("sound", [folder/"sound.v"], [black_box(CORE, "vendor_core")], ["store"])
+    (folder / "sound.v").write_text(SOUND)
+    return Design("sound", [folder / "sound.v"], [black_box(CORE, "vendor_core")], ["store"])
 
 
 @pytest.fixture(scope="module")
 def synthesised(sound, yosys, tmp_path_factory):
-    """The report of the sound design, and the folder with its netlist."""
-    folder = tmp_path_factory.mktemp("netlist")/"sound"
+    """The report of the design without mistakes, and the folder with its netlist."""
+    folder = tmp_path_factory.mktemp("netlist") / "sound"
     return report.analyse(sound, folder, yosys), folder
 
 
@@ -109,7 +109,7 @@ def test_usage_is_told_by_block(synthesised):
     blocks = synthesised[0].blocks
     assert blocks["inner"].uram == 1 and blocks[""].uram == 0
     assert blocks[""].bram == 1 and blocks["inner"].bram == 0
-    assert blocks[""].lutram == 16, "7 bits to a RAM64M8, which is 8 LUTs"
+    assert blocks[""].lutram == 16, "each RAM64M8 holds 7 bits and takes 8 LUTs"
     assert blocks[""].other["vendor_core"] == 1
     assert synthesised[0].total("uram") == 1
     assert synthesised[0].total("uram", [""]) == 0
@@ -123,15 +123,17 @@ def test_the_path_through_the_parity_is_found(synthesised):
 
 def test_it_runs_once_per_state_of_its_inputs(sound, yosys, tmp_path):
     """Yosys runs again only after a change of its inputs or version, or if a result is missing."""
-    calls   = tmp_path/"calls"
-    program = tmp_path/"yosys"
-    program.write_text(f"#!/bin/sh\necho run >> {calls}\n"
-        "touch netlist.edif netlist.v flat.json memories.json leftover.json yosys.log\n")
+    calls = tmp_path / "calls"
+    program = tmp_path / "yosys"
+    program.write_text(
+        f"#!/bin/sh\necho run >> {calls}\n"
+        "touch netlist.edif netlist.v flat.json memories.json leftover.json yosys.log\n"
+    )
     program.chmod(0o755)
-    fake   = Yosys(str(program), "Yosys 9.9")
-    folder = tmp_path/"out"
+    fake = Yosys(str(program), "Yosys 9.9")
+    folder = tmp_path / "out"
     assert synthesise(sound, folder, fake) and not synthesise(sound, folder, fake)
-    (folder/"flat.json").unlink()
+    (folder / "flat.json").unlink()
     assert synthesise(sound, folder, fake)
     assert synthesise(sound, folder, Yosys(str(program), "Yosys 10.0"))
     assert synthesise(Design("sound", sound.files, sound.black_boxes), folder, fake)
@@ -141,39 +143,42 @@ def test_it_runs_once_per_state_of_its_inputs(sound, yosys, tmp_path):
 @pytest.mark.soak
 def test_the_same_sources_give_the_same_bytes_elsewhere(synthesised, sound, yosys, tmp_path):
     """The same sources in another folder give the same bytes: the netlist has no path or date."""
-    moved = tmp_path/"moved"/"sound.v"
+    moved = tmp_path / "moved" / "sound.v"
     moved.parent.mkdir()
     moved.write_text(SOUND)
-    synthesise(Design("sound", [moved], sound.black_boxes, sound.blocks), tmp_path/"x", yosys)
+    synthesise(Design("sound", [moved], sound.black_boxes, sound.blocks), tmp_path / "x", yosys)
     for name in ("netlist.edif", "netlist.v", "flat.json"):
-        assert (tmp_path/"x"/name).read_bytes() == (synthesised[1]/name).read_bytes(), name
+        assert (tmp_path / "x" / name).read_bytes() == (synthesised[1] / name).read_bytes(), name
 
 
 def test_all_that_is_never_meant_is_a_problem(yosys, tmp_path):
     """A latch, a net without a driver and a memory made of registers are problems by name."""
     text = UNSOUND.replace('(* ram_style = "ultra" *)', "")
-    (tmp_path/"unsound.v").write_text(text)
-    found = report.analyse(Design("unsound", [tmp_path/"unsound.v"]), tmp_path/"out", yosys)
-    said  = "\n".join(found.problems)
+    (tmp_path / "unsound.v").write_text(text)
+    found = report.analyse(Design("unsound", [tmp_path / "unsound.v"]), tmp_path / "out", yosys)
+    said = "\n".join(found.problems)
     assert "a latch" in said
     assert "floating" in said and "no driver" in said
     assert "shared (64 x 8 bit): became registers" in said
-    assert "full" not in said, "block RAM may have contents"
+    assert "full" not in said, "a block RAM with contents is no problem"
 
 
 def test_an_ultraram_with_contents_is_refused(yosys, tmp_path):
     """An UltraRAM with initial contents, which silicon does not have, is an error of Yosys."""
-    (tmp_path/"unsound.v").write_text(UNSOUND)
+    (tmp_path / "unsound.v").write_text(UNSOUND)
     with pytest.raises(RuntimeError, match="no valid mapping found for memory unsound.full"):
-        synthesise(Design("unsound", [tmp_path/"unsound.v"]), tmp_path/"out", yosys)
+        synthesise(Design("unsound", [tmp_path / "unsound.v"]), tmp_path / "out", yosys)
 
 
-@pytest.mark.parametrize("style, became, initialised, words", [
-    ("ultra", "RAMB36E2", False, "(* ram_style = 'ultra' *) became bram"),
-    ("ultra", "URAM288",  True,  "UltraRAM has no initial contents"),
-    ("block", "RAM64M8",  False, "(* ram_style = 'block' *) became lutram"),
-    ("",      None,       False, "became registers"),
-])
+@pytest.mark.parametrize(
+    "style, became, initialised, words",
+    [
+        ("ultra", "RAMB36E2", False, "(* ram_style = 'ultra' *) became bram"),
+        ("ultra", "URAM288", True, "UltraRAM has no initial contents"),
+        ("block", "RAM64M8", False, "(* ram_style = 'block' *) became lutram"),
+        ("", None, False, "became registers"),
+    ],
+)
 def test_a_memory_that_became_something_else_is_a_problem(style, became, initialised, words):
     """A memory of the wrong kind is a problem: a sentence with name, size and attribute."""
     memory = Memory("a.store", 72, 4096, style, True, initialised, {became: 1} if became else {})
@@ -182,19 +187,19 @@ def test_a_memory_that_became_something_else_is_a_problem(style, became, initial
 
 def test_an_error_of_yosys_is_shown(yosys, tmp_path):
     """An error of Yosys is shown with its line and the path of the log."""
-    (tmp_path/"broken.v").write_text("module broken; missing_module m (); endmodule")
+    (tmp_path / "broken.v").write_text("module broken; missing_module m (); endmodule")
     with pytest.raises(RuntimeError, match="see .*yosys.log:\n.*missing_module"):
-        synthesise(Design("broken", [tmp_path/"broken.v"]), tmp_path/"out", yosys)
+        synthesise(Design("broken", [tmp_path / "broken.v"]), tmp_path / "out", yosys)
 
 
 def test_two_sources_of_one_name_are_refused(yosys, tmp_path):
     """Two sources of the same file name are refused: Yosys' folder could have only one."""
     for folder in ("a", "b"):
-        (tmp_path/folder).mkdir()
-        (tmp_path/folder/"same.v").touch()
-    files = [tmp_path/"a"/"same.v", tmp_path/"b"/"same.v"]
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "same.v").touch()
+    files = [tmp_path / "a" / "same.v", tmp_path / "b" / "same.v"]
     with pytest.raises(ValueError, match="two sources are called same.v"):
-        synthesise(Design("same", files), tmp_path/"out", yosys)
+        synthesise(Design("same", files), tmp_path / "out", yosys)
 
 
 def test_a_black_box_has_pins_and_nothing_else():
@@ -207,26 +212,34 @@ def test_a_black_box_has_pins_and_nothing_else():
 
 
 def test_rows_have_limit_and_ratio(synthesised):
-    """A row of the part has the share used, one of a budget the budget over the value."""
-    found = {entry["id"]: entry for entry in report.part_rows(
-        synthesised[0], "xcku5p", {"clk": "pcie"})}
-    assert found["area/uram"]["value"] == 1 and found["area/uram"]["ratio"] == 1/64
+    """A row of the part has the share used. A row with a budget has the budget over the value."""
+    found = {
+        entry["id"]: entry for entry in report.part_rows(synthesised[0], "xcku5p", {"clk": "pcie"})
+    }
+    assert found["area/uram"]["value"] == 1 and found["area/uram"]["ratio"] == 1 / 64
     assert found["depth/pcie"]["value"] == 2
     assert found["depth/pcie"]["conditions"]["to"] == "core.question"
 
-    ours   = report.block_rows(synthesised[0], "store", {"uram": 2}, ["inner"])
+    ours = report.block_rows(synthesised[0], "store", {"uram": 2}, ["inner"])
     theirs = report.block_rows(synthesised[0], "store", {"uram": 2}, ["inner"], prefix="stock/")
     report.compare(ours, theirs)
-    assert ours[0] == {"id": "area/store/uram", "value": 1, "unit": "URAM", "limit": 2,
-        "binds": "budget", "ratio": 2, "vs": 1}
+    assert ours[0] == {
+        "id": "area/store/uram",
+        "value": 1,
+        "unit": "URAM",
+        "limit": 2,
+        "binds": "budget",
+        "ratio": 2,
+        "vs": 1,
+    }
     assert theirs[0]["id"] == "stock/area/store/uram"
 
 
 def test_the_report_can_be_read_again(synthesised, tmp_path):
     """report.json has rows as in results.json, and blocks, paths and memories."""
     rows = report.part_rows(synthesised[0], "xcku5p", {"clk": "pcie"})
-    report.write(synthesised[0], rows, tmp_path/"a"/"report.json")
-    text = json.loads((tmp_path/"a"/"report.json").read_text())
+    report.write(synthesised[0], rows, tmp_path / "a" / "report.json")
+    text = json.loads((tmp_path / "a" / "report.json").read_text())
     assert text["schema"] == 1 and text["results"] == rows
     assert text["blocks"]["inner"]["uram"] == 1
     assert text["paths"]["clk"][0]["end"] == "core.question"

@@ -2,12 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""synthesis/depth.py and primitives.py, on netlists small enough to count by hand."""
+"""Tests of tools/synthesis/depth.py and primitives.py, on netlists that one can count by hand."""
 
 import pytest
 
-from lanebox.synthesis.depth import NO_CLOCK, LoopError, Timing
-from lanebox.synthesis.netlist import Netlist
+from tools.synthesis.depth import NO_CLOCK, LoopError, Timing
+from tools.synthesis.netlist import Netlist
 
 OUTPUTS = ("O", "Q", "SPO", "DPO", "CO", "DOUTADOUT", "DOUTBDOUT", "DOA", "DOB", "CLK_OUT")
 
@@ -35,12 +35,18 @@ class Sketch:
 
     def timing(self, inputs=(), outputs=()):
         ports = {**dict.fromkeys(inputs, "input"), **dict.fromkeys(outputs, "output")}
-        return Timing(Netlist({
-            "cells": self.cells,
-            "ports": {net: {"direction": way, "bits": [self._bit(net)]}
-                for net, way in ports.items()},
-            "netnames": {net: {"bits": [bit]} for net, bit in self.bits.items()},
-        }))
+        return Timing(
+            Netlist(
+                {
+                    "cells": self.cells,
+                    "ports": {
+                        net: {"direction": way, "bits": [self._bit(net)]}
+                        for net, way in ports.items()
+                    },
+                    "netnames": {net: {"bits": [bit]} for net, bit in self.bits.items()},
+                }
+            )
+        )
 
 
 def deepest(timing, clock="clk"):
@@ -81,8 +87,15 @@ def test_what_sits_behind_a_lut_in_its_slice_is_free(sketch):
     sketch.add("LUT3", I0="start", O="lut")
     sketch.add("INV", I="lut", O="inverted")
     sketch.add("MUXF7", I0="inverted", I1="0", S="0", O="mux")
-    sketch.add("CARRY4", CI="0", CYINIT="0", DI=["mux", "0", "0", "0"], S=["mux", "0", "0", "0"],
-        O=["s0", "s1", "s2", "s3"], CO=["c0", "c1", "c2", "c3"])
+    sketch.add(
+        "CARRY4",
+        CI="0",
+        CYINIT="0",
+        DI=["mux", "0", "0", "0"],
+        S=["mux", "0", "0", "0"],
+        O=["s0", "s1", "s2", "s3"],
+        CO=["c0", "c1", "c2", "c3"],
+    )
     sketch.ff("s3", "stop")
     assert deepest(sketch.timing(["d"])).levels == 1
 
@@ -91,12 +104,22 @@ def test_nothing_goes_down_a_carry_chain(sketch):
     """In a carry chain sum bit 0 depends on the lowest inputs only, and sum bit 3 on all."""
     sketch.ff("d", "start")
     sketch.add("LUT3", I0="start", O="high")
-    sketch.add("CARRY4", CI="0", CYINIT="0", DI=["0", "0", "0", "0"], S=["d", "0", "0", "high"],
-        O=["s0", "s1", "s2", "s3"], CO=["c0", "c1", "c2", "c3"])
+    sketch.add(
+        "CARRY4",
+        CI="0",
+        CYINIT="0",
+        DI=["0", "0", "0", "0"],
+        S=["d", "0", "0", "high"],
+        O=["s0", "s1", "s2", "s3"],
+        CO=["c0", "c1", "c2", "c3"],
+    )
     sketch.ff("s0", "low_stop")
     sketch.ff("s3", "high_stop")
-    levels = {cell.name: levels for levels, _, _, cell, pin in
-        sketch.timing(["d"]).ends_by_level() if pin == "D"}
+    levels = {
+        cell.name: levels
+        for levels, _, _, cell, pin in sketch.timing(["d"]).ends_by_level()
+        if pin == "D"
+    }
     assert levels["low_stop_cell"] == 0 and levels["high_stop_cell"] == 1
 
 
@@ -105,20 +128,30 @@ def test_a_lutram_is_read_through_its_address_alone(sketch):
     sketch.ff("d", "address")
     sketch.add("LUT2", I0="d", O="once")
     sketch.add("LUT2", I0="once", O="twice")
-    sketch.add("RAM64M8", ADDRA=["address"], ADDRH=["once"], DIA=["twice"], WE="twice",
-        WCLK="clk", DOA=["data"])
+    sketch.add(
+        "RAM64M8",
+        ADDRA=["address"],
+        ADDRH=["once"],
+        DIA=["twice"],
+        WE="twice",
+        WCLK="clk",
+        DOA=["data"],
+    )
     sketch.ff("data", "stop")
-    found = {(cell.name, pin): levels for levels, _, _, cell, pin in
-        sketch.timing(["d"]).ends_by_level()}
+    found = {
+        (cell.name, pin): levels for levels, _, _, cell, pin in sketch.timing(["d"]).ends_by_level()
+    }
     assert found[("stop_cell", "D")] == 1
     assert found[("data_cell", "DIA")] == 2 and found[("data_cell", "WE")] == 2
-    assert found[("data_cell", "ADDRH")] == 1, "the last port's address is where it is written"
-    assert ("data_cell", "ADDRA") not in found, "the path goes on"
+    assert found[("data_cell", "ADDRH")] == 1, "ADDRH is the write address: a path must end"
+    assert ("data_cell", "ADDRA") not in found, "ADDRA is a read address: the path must go on"
 
 
 @pytest.mark.parametrize("pin, levels", [("SPO", 1), ("DPO", 2)])
 def test_each_output_of_a_dual_port_lutram_has_its_own_address(sketch, pin, levels):
-    """SPO depends on the write address A, and DPO on the read address DPRA."""
+    """Of a dual-port LUTRAM, the output SPO depends on the write address A, and DPO on the read
+    address DPRA only.
+    """
     sketch.ff("d", "near")
     sketch.ff("d", "far")
     sketch.add("LUT2", I0="far", O="further")
@@ -128,9 +161,15 @@ def test_each_output_of_a_dual_port_lutram_has_its_own_address(sketch, pin, leve
 
 
 def test_block_ram_begins_and_ends_paths(sketch):
-    """A block RAM ends and begins paths, at the clock of each port."""
-    sketch.add("RAMB36E2", CLKARDCLK="clk", CLKBWRCLK="other_clk", ADDRARDADDR=["address"],
-        DINBDIN=["written"], DOUTADOUT=["read"])
+    """A path ends at a block RAM's inputs and begins at its outputs, at the clock of each port."""
+    sketch.add(
+        "RAMB36E2",
+        CLKARDCLK="clk",
+        CLKBWRCLK="other_clk",
+        ADDRARDADDR=["address"],
+        DINBDIN=["written"],
+        DOUTADOUT=["read"],
+    )
     sketch.add("LUT2", I0="read", O="address")
     sketch.add("LUT2", I0="address", O="written")
     timing = sketch.timing(["clk", "other_clk"])
@@ -151,7 +190,7 @@ def test_a_black_box_has_the_clock_of_the_other_end(sketch):
 
 
 def test_a_clock_is_called_by_its_name_behind_the_buffers(sketch):
-    """A clock has the name of the net before its global buffer."""
+    """Reports call a clock by the net before its global buffer, the name that a user knows."""
     sketch.add("BUFG", I="user_clk", O="$buffered")
     sketch.ff("d", "stop", clock="$buffered")
     timing = sketch.timing(["d", "user_clk"])

@@ -2,68 +2,94 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""synthesis/gateware.py and stock.py: the designs for Yosys, and the rows of results."""
+"""Tests of tools/synthesis/gateware.py and stock.py: the designs for Yosys, and their rows."""
 
 import re
 
 import pytest
-from repository import ROOT
 
-from lanebox import spinal_build
-from lanebox.synthesis import engines, gateware, monitor, report, stock, yosys
-from lanebox.synthesis.depth import Path
-from lanebox.synthesis.netlist import Usage
-from lanebox.synthesis.yosys import Design
-
-HARD_BLOCK = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv"
+from tools.synthesis import engines, gateware, monitor, report, stock, yosys
+from tools.synthesis.depth import Path
+from tools.synthesis.netlist import Usage
+from tools.synthesis.yosys import Design
+from tools.verilog import spinal_build
 
 
 def found(**blocks):
-    """A report with these LUTs by block, and a path of 7 levels in each block and 9 in the rest."""
-    paths = [Path(9 if name == "rest" else 7, f"{name}.a", f"{name}.b", "clk", [])
-        for name in blocks]
-    return report.Report("Yosys 9.9", {name: Usage(lut=luts) for name, luts in blocks.items()},
-        {"clk": paths}, {}, [], [])
+    """Return a report with these LUTs by block.
+
+    Each block has a path of 7 levels, and the rest has one of 9.
+    """
+    paths = [
+        Path(9 if name == "rest" else 7, f"{name}.a", f"{name}.b", "clk", []) for name in blocks
+    ]
+    return report.Report(
+        "Yosys 9.9",
+        {name: Usage(lut=luts) for name, luts in blocks.items()},
+        {"clk": paths},
+        {},
+        [],
+        [],
+    )
 
 
 @pytest.fixture
 def output(tmp_path, monkeypatch):
-    """A build folder as lanebox.build writes it, with a SpinalHDL component."""
-    monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path/"spinal")
-    component = tmp_path/"spinal"/"Completer-012345"
+    """A build folder as tools.verilog.build writes it, with a SpinalHDL component."""
+    monkeypatch.setattr(spinal_build, "OUTPUT", tmp_path / "spinal")
+    component = tmp_path / "spinal" / "Completer-012345"
     component.mkdir(parents=True)
-    (tmp_path/"gateware").mkdir()
-    for file in (component/"Completer.v", component/"Completer_rom.bin",
-            tmp_path/"gateware"/"lanebox.v", tmp_path/"gateware"/"lanebox_mem.init"):
+    (tmp_path / "gateware").mkdir()
+    for file in (
+        component / "Completer.v",
+        component / "Completer_rom.bin",
+        tmp_path / "gateware" / "lanebox.v",
+        tmp_path / "gateware" / "lanebox_mem.init",
+    ):
         file.write_text("")
-    (tmp_path/"gateware"/"sources.txt").write_text(
-        f"{tmp_path}/gateware/lanebox.v\n{component}/Completer.v\n")
+    (tmp_path / "gateware" / "sources.txt").write_text(
+        f"{tmp_path}/gateware/lanebox.v\n{component}/Completer.v\n"
+    )
     return tmp_path
 
 
 def test_a_design_is_sources_contents_and_the_cores_pins(output):
     """A design has the Verilog, the memory contents beside it, and the core as a black box."""
-    design = gateware.make_design(output, HARD_BLOCK)
+    design = gateware.make_design(output)
     assert {file.name for file in design.files} == {
-        "lanebox.v", "lanebox_mem.init", "Completer.v", "Completer_rom.bin"}
+        "lanebox.v",
+        "lanebox_mem.init",
+        "Completer.v",
+        "Completer_rom.bin",
+    }
     assert design.blocks == ["Completer"]
     assert design.black_boxes[0].startswith("(* blackbox *)\nmodule pcie_usp (")
     assert "import" not in design.black_boxes[0]
 
 
 def test_the_rows_are_those_of_the_endpoint_beside_the_stock_one(output, monkeypatch):
-    """The endpoint's rows are of endpoint and bridge, beside those of stock LitePCIe's endpoint."""
+    """The endpoint's rows are those of endpoint and bridge, beside those of LitePCIe's endpoint."""
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
-    monkeypatch.setattr(gateware.report, "analyse",
-        lambda *_: found(rest=5000, Completer=1000, **{"inner.Requester": 3000}))
+    monkeypatch.setattr(
+        gateware.report,
+        "analyse",
+        lambda *_: found(rest=5000, Completer=1000, **{"inner.Requester": 3000}),
+    )
     monkeypatch.setattr(gateware, "stock_report", lambda *_: found(all=9000))
-    rows = {entry["id"]: entry for entry in gateware.endpoint_rows(output, HARD_BLOCK)}
-    assert set(rows) == {f"{prefix}{name}" for prefix in ("", "stock/")
-        for name in ("area/endpoint/lut", "area/endpoint/lutram", "area/endpoint/bram",
-            "depth/endpoint")}
+    rows = {entry["id"]: entry for entry in gateware.endpoint_rows(output)}
+    assert set(rows) == {
+        f"{prefix}{name}"
+        for prefix in ("", "stock/")
+        for name in (
+            "area/endpoint/lut",
+            "area/endpoint/lutram",
+            "area/endpoint/bram",
+            "depth/endpoint",
+        )
+    }
     assert rows["area/endpoint/lut"]["value"] == 4000
-    assert rows["area/endpoint/lut"]["ratio"] == gateware.ENDPOINT_BUDGET["lut"]/4000
-    assert rows["area/endpoint/lut"]["vs"] == pytest.approx(4/9)
+    assert rows["area/endpoint/lut"]["ratio"] == gateware.ENDPOINT_BUDGET["lut"] / 4000
+    assert rows["area/endpoint/lut"]["vs"] == pytest.approx(4 / 9)
     assert rows["depth/endpoint"]["value"] == 7
 
 
@@ -73,26 +99,34 @@ def test_another_endpoint_has_no_such_rows(output, monkeypatch):
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(rest=5000))
     with pytest.raises(ValueError, match="no Lanebox endpoint.*Requester, Completer"):
-        gateware.endpoint_rows(output, HARD_BLOCK)
+        gateware.endpoint_rows(output)
 
 
 def test_the_stock_endpoint_has_all_of_its_ports(tmp_path):
     """All ports of the stock endpoint are driven or watched, or Yosys would remove their logic."""
-    top, *sources = stock.write_stock(tmp_path/"stock")
-    text   = top.read_text()
-    widths = {name: int(width) + 1 for width, name in
-        re.findall(r"(?:input|output)\s+(?:wire|reg)?\s*\[(\d+):0\]\s*(drive|watch)", text)}
-    assert widths["drive"] > 2*256 and widths["watch"] > 256
+    top, *sources = stock.write_stock(tmp_path / "stock")
+    text = top.read_text()
+    widths = {
+        name: int(width) + 1
+        for width, name in re.findall(
+            r"(?:input|output)\s+(?:wire|reg)?\s*\[(\d+):0\]\s*(drive|watch)", text
+        )
+    }
+    assert widths["drive"] > 2 * 256 and widths["watch"] > 256
     assert any(source.endswith("pcie_usp_support.v") for source in sources)
 
 
 def test_the_engines_have_all_of_their_ports(tmp_path):
     """All ports of the DMA engines are driven or watched, or Yosys would remove their logic."""
-    (top,) = engines.write_engines(tmp_path/"engines")
-    text   = top.read_text()
-    widths = {name: int(width) + 1 for width, name in
-        re.findall(r"(?:input|output)\s+(?:wire|reg)?\s*\[(\d+):0\]\s*(drive|watch)", text)}
-    assert widths["drive"] > 2*256 + 2*32 and widths["watch"] > 3*256 + 2*32
+    (top,) = engines.write_engines(tmp_path / "engines")
+    text = top.read_text()
+    widths = {
+        name: int(width) + 1
+        for width, name in re.findall(
+            r"(?:input|output)\s+(?:wire|reg)?\s*\[(\d+):0\]\s*(drive|watch)", text
+        )
+    }
+    assert widths["drive"] > 2 * 256 + 2 * 32 and widths["watch"] > 3 * 256 + 2 * 32
 
 
 def test_the_rows_of_the_engines_have_no_limit(tmp_path, monkeypatch):
@@ -109,11 +143,13 @@ def test_the_depth_of_all_is_that_of_a_mapping_for_depth(tmp_path, monkeypatch):
     """depth/flat is measured on a flat design, mapped for depth and not for area."""
     asked = []
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
-    monkeypatch.setattr(gateware, "make_design",
-        lambda *_: Design("lanebox", ["lanebox.v"], [], ["Requester"]))
-    monkeypatch.setattr(gateware.report, "analyse",
-        lambda design, *_: asked.append(design) or found(all=1))
-    (row,) = gateware.flat_rows(tmp_path, None)
+    monkeypatch.setattr(
+        gateware, "make_design", lambda *_: Design("lanebox", ["lanebox.v"], [], ["Requester"])
+    )
+    monkeypatch.setattr(
+        gateware.report, "analyse", lambda design, *_: asked.append(design) or found(all=1)
+    )
+    (row,) = gateware.flat_rows(tmp_path)
     assert (row["id"], row["limit"], row["value"]) == ("depth/flat", 8, 7)
     assert asked[0].fast and not asked[0].blocks
 
@@ -122,17 +158,20 @@ def test_a_mapping_for_depth_wins_no_area_back():
     """The mapping for depth leaves out Yosys' passes that save LUTs at the cost of levels."""
     script = yosys._script(Design("lanebox", [], fast=True), ["lanebox.v"])
     assert "if,-F,0,-A,0" in script
-    order = [script.index(text) for text in
-        ("-run map_ffram:map_luts", "abc -lut 6", "lut_map.v", "-run finalize:edif")]
+    order = [
+        script.index(text)
+        for text in ("-run map_ffram:map_luts", "abc -lut 6", "lut_map.v", "-run finalize:edif")
+    ]
     assert order == sorted(order) and "-run map_ffram:edif" not in script
     assert "abc" not in yosys._script(Design("lanebox", []), ["lanebox.v"])
 
 
 def test_the_monitor_has_all_of_its_ports_and_a_budget(tmp_path, monkeypatch):
     """All ports of the slot monitor are driven, and its budget is 300 LUTs."""
-    (top,) = monitor.write_monitor(tmp_path/"monitor")
+    (top,) = monitor.write_monitor(tmp_path / "monitor")
     (width,) = re.findall(r"input\s+wire\s+\[(\d+):0\]\s+drive", top.read_text())
-    assert int(width) + 1 > 64 + 32 + 2*3 # Time, bus data, and three signals of each stream.
+    # bits of time and of bus data, and three signals of each stream
+    assert int(width) + 1 > 64 + 32 + 2 * 3
     monkeypatch.setattr(gateware, "find_yosys", lambda: None)
     monkeypatch.setattr(gateware.report, "analyse", lambda *_: found(all=231))
     rows = {entry["id"]: entry for entry in gateware.monitor_rows(tmp_path)}

@@ -8,16 +8,20 @@ import re
 from importlib.metadata import version
 
 import pytest
-from repository import ROOT
+
+from tools.testing.repository import ROOT
 
 
-@pytest.mark.parametrize("place, pattern", [
-    ("setup.py",                        r'version="([^"]+)"'),
-    ("software/python/pyproject.toml",  r'^version = "([^"]+)"'),
-    ("software/kernel/dkms.conf",       r'^PACKAGE_VERSION="([^"]+)"'),
-    ("software/kernel/main.c",          r'^MODULE_VERSION\("([^"]+)"\)'),
-])
+@pytest.mark.parametrize(
+    "place, pattern",
+    [
+        ("setup.py", r'version="([^"]+)"'),
+        ("software/python/pyproject.toml", r'^version = "([^"]+)"'),
+        ("software/kernel/dkms.conf", r'^PACKAGE_VERSION="([^"]+)"'),
+        ("software/kernel/main.c", r'^MODULE_VERSION\("([^"]+)"\)'),
+    ],
+)
 def test_every_part_has_one_version(place, pattern):
     """setup.py, the Python package, DKMS and the kernel module have the same version."""
-    [found] = re.findall(pattern, (ROOT/place).read_text(), re.MULTILINE)
+    [found] = re.findall(pattern, (ROOT / place).read_text(), re.MULTILINE)
     assert found == version("lanebox")

@@ -2,30 +2,29 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/vivado.tcl and vivado.py, run by tclsh with stubs for Vivado's commands."""
+"""Tests of tools/vivado/vivado.tcl and run.py. tclsh runs them with stubs for Vivado's commands."""
 
 import importlib
 import shutil
-import sys
+from pathlib import Path
 
 import pytest
-from repository import ROOT
 
-sys.path.insert(0, str(ROOT/"targets"))
+from bringup import probe_design
+from bringup.jtag.spi_proxy import CONSTRAINTS
+from gateware import numbers
+from targets import nets
+from tools.testing.repository import ROOT
+from tools.vivado import run as vivado
 
-import nets  # noqa: E402
-import probe_design  # noqa: E402
-import vivado  # noqa: E402
-
-from lanebox import layouts  # noqa: E402
-from lanebox.jtag.spi_proxy import CONSTRAINTS  # noqa: E402
-
-BOARDS = [importlib.import_module(f"{name}_platform").BOARD
-    for name in ("ku5p", "as02mc04", "rk_xcku5p")]
-KU5P   = BOARDS[0]
-NAMES  = ROOT/"targets"/"vivado_names.txt"
-RESET  = "PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE"
-STUBS  = ROOT/"test"/"vivado_stubs.tcl"
+BOARDS = [
+    importlib.import_module(f"targets.{name}_platform").BOARD
+    for name in ("ku5p", "as02mc04", "rk_xcku5p")
+]
+KU5P = BOARDS[0]
+NAMES = ROOT / "tools" / "vivado" / "names.txt"
+RESET = "PF0_DEV_CAP_FUNCTION_LEVEL_RESET_CAPABLE"
+STUBS = Path(__file__).with_name("vivado_stubs.tcl")
 
 
 @pytest.fixture
@@ -33,16 +32,19 @@ def program(tmp_path):
     """A stand-in for Vivado: tclsh with the stubs, which writes its commands to `log`."""
 
     def make(slack="0.1", names=None, script=""):
-        runner = tmp_path/"runner.tcl"
+        runner = tmp_path / "runner.tcl"
         runner.write_text(
             f"set names {{{names or NAMES.read_text()}}}\nset slack {slack}\nsource {STUBS}\n"
             f"rename exit leave\nproc exit {{status}} {{ leave $status }}\n"
-            # Arguments after -tclargs are vivado.tcl's; before it is the script's name.
-            'set at [lsearch $argv -tclargs]\nset script [lindex $argv [expr {$at - 1}]]\n'
-            "set argv [lrange $argv [expr {$at + 1}] end]\n" + script +
-            f'if {{[catch {{source $script}} text]}} {{ puts stderr $text; leave 1 }}\n'
-            f'set out [open {tmp_path}/log w]\nputs $out [join $log "\\n"]\nclose $out\n')
-        path = tmp_path/"vivado"
+            # Arguments after -tclargs are those of vivado.tcl. The word before it is the script's
+            # name.
+            "set at [lsearch $argv -tclargs]\nset script [lindex $argv [expr {$at - 1}]]\n"
+            "set argv [lrange $argv [expr {$at + 1}] end]\n"
+            + script
+            + f"if {{[catch {{source $script}} text]}} {{ puts stderr $text; leave 1 }}\n"
+            f'set out [open {tmp_path}/log w]\nputs $out [join $log "\\n"]\nclose $out\n'
+        )
+        path = tmp_path / "vivado"
         path.write_text(f'#!/bin/sh\nexec tclsh {runner} "$@"\n')
         path.chmod(0o755)
         return str(path)
@@ -52,35 +54,45 @@ def program(tmp_path):
 
 @pytest.fixture(params=BOARDS, ids=lambda board: board.name)
 def output(request, tmp_path):
-    """An output folder with the files that vivado.tcl reads."""
-    return make_output(request.param, tmp_path/"out")
+    """Make the output folder of a build, with the files that vivado.tcl reads."""
+    return make_output(request.param, tmp_path / "out")
 
 
 def make_output(board, folder):
-    (folder/"gateware").mkdir(parents=True)
-    (folder/"gateware"/"sources.txt").write_text("/a/lanebox.v\n/b/Completer.v\n")
-    (folder/"gateware"/f"{board.name}.xdc").write_text(nets.constraints(board, board.lanes[0]))
-    (folder/"gateware"/"core.tcl").write_text(vivado.core_script(board, "lanebox", True))
+    (folder / "gateware").mkdir(parents=True)
+    (folder / "gateware" / "sources.txt").write_text("/a/lanebox.v\n/b/Completer.v\n")
+    (folder / "gateware" / f"{board.name}.xdc").write_text(nets.constraints(board, board.lanes[0]))
+    (folder / "gateware" / "core.tcl").write_text(vivado.core_script(board, "lanebox", True))
     return folder
 
 
 def commands(tmp_path):
-    return [line.split()[0] for line in (tmp_path/"log").read_text().splitlines()]
+    return [line.split()[0] for line in (tmp_path / "log").read_text().splitlines()]
 
 
 def test_every_name_is_in_the_list(output, program, tmp_path):
-    """All boards' scripts run to their end with names of the list only."""
+    """The scripts of all boards run to their end with commands and properties of the list only."""
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
     done = commands(tmp_path)
-    order = ["create_ip", "synth_ip", "read_verilog", "read_verilog", "synth_design", "opt_design",
-        "place_design", "route_design", "write_bitstream", "write_bitstream"]
+    order = [
+        "create_ip",
+        "synth_ip",
+        "read_verilog",
+        "read_verilog",
+        "synth_design",
+        "opt_design",
+        "place_design",
+        "route_design",
+        "write_bitstream",
+        "write_bitstream",
+    ]
     assert [name for name in done if name in order] == order
     assert "read_edif" not in done
 
 
 def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
-    """--synthesis yosys links Yosys' netlist, and synthesises only the core."""
-    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"out"), "lanebox", "yosys")
+    """With --synthesis yosys the script links Yosys' netlist, and synthesises only the core."""
+    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path / "out"), "lanebox", "yosys")
     done = commands(tmp_path)
     assert "read_edif" in done and "link_design" in done and "synth_ip" in done
     assert "synth_design" not in done and "read_verilog" not in done
@@ -88,70 +100,82 @@ def test_the_netlist_of_yosys_can_be_used_instead(program, tmp_path):
 
 def test_the_golden_image_goes_on_to_the_application(program, tmp_path):
     """The golden image is written last. Only it has NEXT_CONFIG_ADDR, and the fallback is on."""
-    output = make_output(KU5P, tmp_path/"out")
+    output = make_output(KU5P, tmp_path / "out")
     vivado.place_and_route(program(), KU5P, output, "lanebox", "vivado")
-    log   = (tmp_path/"log").read_text()
+    log = (tmp_path / "log").read_text()
     after = log.partition("write_bitstream -force")[2]
     assert "NEXT_CONFIG_ADDR" not in log.partition("write_bitstream")[0]
     assert f"NEXT_CONFIG_ADDR {vivado.APPLICATION:#010x}" in after
     assert "CONFIGFALLBACK ENABLE" in log
-    assert (output/"vivado"/"lanebox_golden.bit").exists()
+    assert (output / "vivado" / "lanebox_golden.bit").exists()
 
 
 @pytest.mark.parametrize("synthesis", ["vivado", "yosys"])
-@pytest.mark.parametrize("constraints", [CONSTRAINTS, probe_design.constraints(KU5P, 0)],
-    ids=["proxy", "probe"])
+@pytest.mark.parametrize(
+    "constraints", [CONSTRAINTS, probe_design.constraints(KU5P, 0)], ids=["proxy", "probe"]
+)
 def test_a_design_without_the_core_needs_none(program, tmp_path, constraints, synthesis):
     """The flash's proxy and the probe are built without vendor core and boot settings."""
-    folder = tmp_path/"spi_proxy"
-    (folder/"gateware").mkdir(parents=True)
-    (folder/"gateware"/"sources.txt").write_text("/a/spi_proxy.v\n")
-    (folder/"gateware"/"spi_proxy.xdc").write_text(constraints)
+    folder = tmp_path / "spi_proxy"
+    (folder / "gateware").mkdir(parents=True)
+    (folder / "gateware" / "sources.txt").write_text("/a/spi_proxy.v\n")
+    (folder / "gateware" / "spi_proxy.xdc").write_text(constraints)
     bitstream = vivado.place_and_route(program(), KU5P, folder, "spi_proxy", synthesis)
-    assert bitstream == folder/"vivado"/"spi_proxy.bit" and bitstream.exists()
-    log = (tmp_path/"log").read_text()
+    assert bitstream == folder / "vivado" / "spi_proxy.bit" and bitstream.exists()
+    log = (tmp_path / "log").read_text()
     assert "create_ip" not in log and "SPI_BUSWIDTH" not in log
     assert "-top spi_proxy" in log and "create_clock" in log
 
 
 def test_a_core_without_a_hoped_for_property_is_built_without_it(program, tmp_path, capfd):
     """An optional property is set if the core has it. Else a message says that it stays unset."""
-    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path/"a"), "lanebox", "vivado")
-    assert f"CONFIG.{RESET} true" in (tmp_path/"log").read_text()
+    vivado.place_and_route(program(), KU5P, make_output(KU5P, tmp_path / "a"), "lanebox", "vivado")
+    assert f"CONFIG.{RESET} true" in (tmp_path / "log").read_text()
     assert capfd.readouterr().err == ""
     strange = program(script=f"set strange CONFIG.{RESET}\n")
-    vivado.place_and_route(strange, KU5P, make_output(KU5P, tmp_path/"b"), "lanebox", "vivado")
-    assert RESET not in (tmp_path/"log").read_text()
+    vivado.place_and_route(strange, KU5P, make_output(KU5P, tmp_path / "b"), "lanebox", "vivado")
+    assert RESET not in (tmp_path / "log").read_text()
     assert f"core has no property CONFIG.{RESET}, which stays unset" in capfd.readouterr().err
 
 
 def test_negative_slack_leaves_no_bitstream(program, tmp_path):
     """A negative slack is an error with the slack, and no bitstream is written."""
-    output = make_output(KU5P, tmp_path/"out")
+    output = make_output(KU5P, tmp_path / "out")
     with pytest.raises(RuntimeError, match="timing is not met: -setup slack is -0.02 ns"):
         vivado.place_and_route(program(slack="-0.02"), KU5P, output, "lanebox", "vivado")
-    assert not (output/"vivado"/"lanebox.bit").exists()
+    assert not (output / "vivado" / "lanebox.bit").exists()
 
 
-@pytest.mark.parametrize("missing, words", [
-    ("property CONFIG.axisten_freq", "property CONFIG.axisten_freq is not in the list"),
-    ("place_design", 'invalid command name "place_design"'),
-    ("property PACKAGE_PIN", "property PACKAGE_PIN is not in the list"),
-])
+@pytest.mark.parametrize(
+    "missing, words",
+    [
+        ("property CONFIG.axisten_freq", "property CONFIG.axisten_freq is not in the list"),
+        ("place_design", 'invalid command name "place_design"'),
+        ("property PACKAGE_PIN", "property PACKAGE_PIN is not in the list"),
+    ],
+)
 def test_a_name_without_a_source_is_found(program, tmp_path, missing, words):
     """A command or property whose line is removed from the list is refused."""
-    names = "\n".join(line for line in NAMES.read_text().splitlines()
-        if not line.startswith(missing))
+    names = "\n".join(
+        line for line in NAMES.read_text().splitlines() if not line.startswith(missing)
+    )
     with pytest.raises(RuntimeError, match=words):
-        vivado.place_and_route(program(names=names), KU5P, make_output(KU5P, tmp_path/"out"),
-            "lanebox", "vivado")
+        vivado.place_and_route(
+            program(names=names), KU5P, make_output(KU5P, tmp_path / "out"), "lanebox", "vivado"
+        )
 
 
 def test_every_line_of_the_list_has_a_source_and_is_used():
-    """Every name in the list has a source, and is used by a script."""
-    scripts = vivado.SCRIPT.read_text() + CONSTRAINTS + probe_design.constraints(KU5P, 1) + "".join(
-        vivado.core_script(board, "lanebox", True) + nets.constraints(board, board.lanes[0])
-        for board in BOARDS)
+    """Every name in the list of Vivado's commands has a source, and is used by a script."""
+    scripts = (
+        vivado.SCRIPT.read_text()
+        + CONSTRAINTS
+        + probe_design.constraints(KU5P, 1)
+        + "".join(
+            vivado.core_script(board, "lanebox", True) + nets.constraints(board, board.lanes[0])
+            for board in BOARDS
+        )
+    )
     for line in NAMES.read_text().splitlines():
         if line and not line.startswith("#"):
             words, bar, source = line.partition("|")
@@ -167,7 +191,7 @@ def test_the_core_is_like_the_simulated_one():
     assert core["axisten_if_width"] == "256_bit" and core["axisten_freq"] == 250
     assert core["AXISTEN_IF_RC_STRADDLE"] == "true"
     assert vivado.core_hopes("lanebox") == {RESET: "true"}
-    model = (ROOT/"sim"/"board"/"pcie4"/"config_space.cpp").read_text()
+    model = (ROOT / "sim" / "board" / "link" / "config_space.cpp").read_text()
     assert f"0x{vivado.DEVICE:04x}{vivado.VENDOR:04x}" in model
     assert f"0x{vivado.SUBSYSTEM:04x}{vivado.VENDOR:04x}" in model
     stock = vivado.core_properties(KU5P, "litepcie")
@@ -180,18 +204,18 @@ def test_msix_is_where_the_gateware_has_it():
     """The core has the gateware's MSI-X offsets with --msix, and no MSI-X without it."""
     core = vivado.core_properties(KU5P, "lanebox", msix=True)
     assert core["MSI_X_OPTIONS"] == "MSI-X_External" and core["pf0_msi_enabled"] == "true"
-    assert int(core["PF0_MSIX_CAP_TABLE_SIZE"], 16) == layouts.MSI_WIDTH - 1
-    assert int(core["PF0_MSIX_CAP_TABLE_OFFSET"], 16) == layouts.MSIX_BASE
-    assert int(core["PF0_MSIX_CAP_PBA_OFFSET"], 16) == layouts.MSIX_PENDING
+    assert int(core["PF0_MSIX_CAP_TABLE_SIZE"], 16) == numbers.MSI_WIDTH - 1
+    assert int(core["PF0_MSIX_CAP_TABLE_OFFSET"], 16) == numbers.MSIX_BASE
+    assert int(core["PF0_MSIX_CAP_PBA_OFFSET"], 16) == numbers.MSIX_PENDING
     assert not any("MSIX" in name.upper() for name in vivado.core_properties(KU5P, "lanebox"))
 
 
 def test_vivado_is_found_by_path_or_by_litexs_variable(monkeypatch, tmp_path):
     """Vivado is found by LITEX_ENV_VIVADO, as in LiteX, or in PATH."""
     monkeypatch.delenv("LITEX_ENV_VIVADO", raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path/"empty"))
+    monkeypatch.setenv("PATH", str(tmp_path / "empty"))
     assert vivado.find_vivado() is None
-    program = tmp_path/"2023.1"/"bin"/"vivado"
+    program = tmp_path / "2023.1" / "bin" / "vivado"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)

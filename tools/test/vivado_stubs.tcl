@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 #
 # Stubs for Vivado's commands, run by tclsh. Each command checks its options against the list in the
-# variable `names`, which has the text of targets/vivado_names.txt, and appends its call to `log`. The
+# variable `names`, which has the text of tools/vivado/names.txt, and appends its call to `log`. The
 # variable `slack` is the slack that the timing reports return.
 
 set log {}
-if {![info exists strange]} { set strange {} } ;# A property that this core does not have.
+if {![info exists strange]} { set strange {} } ;# a property that this core does not have
 foreach line [split $names "\n"] {
     if {[regexp {^\s*(#|$)} $line]} continue
     set words [string trim [lindex [split $line |] 0]]

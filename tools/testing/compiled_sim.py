@@ -39,9 +39,9 @@ class Compiler:
     """
 
     def __init__(self, evaluator):
-        self.values    = evaluator.signal_values
+        self.values = evaluator.signal_values
         self.constants = {"evaluator": evaluator}
-        self.lines     = []
+        self.lines = []
         self.temporaries = 0
 
     def _name(self, thing):
@@ -62,7 +62,10 @@ class Compiler:
     # Expressions ----------------------------------------------------------------------------------
 
     def expression(self, node, ahead=False):
-        """Source of an expression. `ahead`: with the values that this step has assigned so far."""
+        """Return the source of an expression.
+
+        With `ahead` it uses the values that this step has assigned so far.
+        """
         if isinstance(node, Constant):
             return f"({node.value})"
         if isinstance(node, Signal):
@@ -75,7 +78,7 @@ class Compiler:
         if isinstance(node, Cat):
             return self._joined([(each, len(each)) for each in node.l], ahead)
         if isinstance(node, Replicate):
-            return self._joined([(node.v, len(node.v))]*node.n, ahead)
+            return self._joined([(node.v, len(node.v))] * node.n, ahead)
         if isinstance(node, _ArrayProxy) and all(type(each) is Signal for each in node.choices):
             return f"v[{self._place(node)}]" if not ahead else self._left(node, ahead)
         return self._left(node, ahead)
@@ -99,7 +102,7 @@ class Compiler:
         return "(" + " | ".join(f"({term})" for term in terms) + ")" if terms else "(0)"
 
     def _place(self, node):
-        """Source of the number of the signal that the key of an array selects."""
+        """Return the source of the number of the signal that an array's key selects."""
         for signal in node.choices:
             self._signal(signal, False)
         numbers = self._name([signal.duid for signal in node.choices])
@@ -108,17 +111,22 @@ class Compiler:
     # Statements -----------------------------------------------------------------------------------
 
     def emit(self, depth, text):
-        self.lines.append("    "*depth + text)
+        """Add a line of Python at an indentation of `depth` levels."""
+        self.lines.append("    " * depth + text)
 
     def assign(self, depth, node, value):
+        """Add the assignment of the Python expression `value` to a Migen node."""
         if type(node) is Signal and not node.signed:
             self._signal(node, False)
             self.emit(depth, f"m[{node.duid}] = {value} & {_ones(node.nbits)}")
         elif isinstance(node, _Slice) and type(node.value) is Signal and not node.value.signed:
             number, bits = node.value.duid, _ones(node.stop - node.start)
             kept = _ones(node.value.nbits) & ~(bits << node.start)
-            self.emit(depth, f"m[{number}] = {self._signal(node.value, True)} & {kept} | "
-                f"({value} & {bits}) << {node.start}")
+            self.emit(
+                depth,
+                f"m[{number}] = {self._signal(node.value, True)} & {kept} | "
+                f"({value} & {bits}) << {node.start}",
+            )
         elif isinstance(node, Cat):
             whole = self._temporary()
             self.emit(depth, f"{whole} = {value}")
@@ -133,15 +141,19 @@ class Compiler:
 
     @staticmethod
     def _alike(choices):
-        return all(type(each) is Signal and not each.signed and each.nbits == choices[0].nbits
-            for each in choices)
+        return all(
+            type(each) is Signal and not each.signed and each.nbits == choices[0].nbits
+            for each in choices
+        )
 
     def block(self, depth, statements):
+        """Add the statements of a block, which may have none."""
         self.emit(depth, "pass")
         for statement in statements:
             self.statement(depth, statement)
 
     def statement(self, depth, statement):
+        """Add one Migen statement."""
         if isinstance(statement, _Assign):
             self.assign(depth, statement.l, self.expression(statement.r))
         elif isinstance(statement, If):
@@ -159,10 +171,12 @@ class Compiler:
             self.emit(depth, f"core.Evaluator.execute(evaluator, [{self._name(statement)}])")
 
     def case(self, depth, statement):
+        """Add a Migen Case as a chain of comparisons."""
         bits, signed = value_bits_sign(statement.test)
         test = self._temporary()
-        self.emit(depth, f"{test} = core._truncate({self.expression(statement.test)}, {bits}, "
-            f"{signed})")
+        self.emit(
+            depth, f"{test} = core._truncate({self.expression(statement.test)}, {bits}, {signed})"
+        )
         word = "if"
         for key, body in statement.cases.items():
             if isinstance(key, Constant):
@@ -174,10 +188,11 @@ class Compiler:
             self.block(depth + 1, statement.cases["default"])
 
     def function(self, statements):
+        """Return the statements as a compiled Python function of values and modifications."""
         self.emit(0, "def step(v, m):")
         self.block(1, statements)
         scope = {"core": core, **self.constants}
-        exec("\n".join(self.lines), scope) # noqa: S102 -- source of our own making
+        exec("\n".join(self.lines), scope)  # noqa: S102 -- source of our own making
         return scope["step"]
 
 
@@ -190,6 +205,7 @@ class CompiledEvaluator(core.Evaluator):
         self.steps = {id(each): Compiler(self).function(each) for each in lists}
 
     def execute(self, statements):
+        """Execute statements: by their compiled function if there is one, else as Migen does."""
         step = self.steps.get(id(statements))
         if step:
             step(self.signal_values, self.modifications)
@@ -198,16 +214,17 @@ class CompiledEvaluator(core.Evaluator):
 
 
 class CompiledSimulator(core.Simulator):
-    """migen.sim's Simulator with the compiled evaluator."""
+    """The Simulator of migen.sim with the compiled evaluator."""
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
         plain = self.evaluator
-        self.evaluator = CompiledEvaluator(self.fragment,
-            plain.clock_domains, plain.replaced_memories)
+        self.evaluator = CompiledEvaluator(
+            self.fragment, plain.clock_domains, plain.replaced_memories
+        )
 
 
 def run_simulation(*arguments, **options):
-    """Like migen.sim's run_simulation(), with the compiled evaluator."""
+    """Run a simulation like migen.sim's run_simulation(), with the compiled evaluator."""
     with CompiledSimulator(*arguments, **options) as simulator:
         simulator.run()

@@ -19,7 +19,7 @@ class CsrBench(LiteXModule):
         registers = dut.get_csrs(sort=True)
         self.addresses, address = {}, 0
         for register in registers:
-            words = (register.size + BUS_WIDTH - 1)//BUS_WIDTH
+            words = (register.size + BUS_WIDTH - 1) // BUS_WIDTH
             self.addresses[register.name] = range(address, address + words)
             address += words
         self.bank = csr_bus.CSRBank(registers, bus=self.csr)
@@ -35,12 +35,14 @@ class CsrBench(LiteXModule):
         return (yield self.csr.dat_r)
 
     def read(self, name):
+        """Read a register, which may have several words."""
         value = 0
         for address in self.addresses[name]:
             value = value << BUS_WIDTH | (yield from self.read_word(address))
         return value
 
     def write(self, name, value):
+        """Write a register of one word."""
         (address,) = self.addresses[name]
         yield self.csr.adr.eq(address)
         yield self.csr.dat_w.eq(value)

@@ -2,37 +2,44 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Shared by all unit tests: the seed in the report header, and builds that are made once."""
+"""Fixtures of all tests: the seed in the report header, and builds that are made once.
+
+Any pytest that runs inside the clone loads this module, also one in an environment without Migen.
+So each fixture imports the modules that it needs by itself.
+"""
 
 from unittest import mock
 
 import pytest
-from migen.fhdl import tracer
-from repository import run_sim_target
-from seeds import SHIFT
-from software_build import Util, build_software
-from vfio_user_standin import Standin
+
+from tools.testing.seeds import SHIFT
 
 
 def pytest_report_header():
+    """Show the seed in the header of each test run."""
     return f"LANEBOX_SEED={SHIFT} (shifts every test's seeds; set it to repeat or to vary a run)"
 
 
 @pytest.fixture(autouse=True)
 def unnamed_signals(request):
-    """Spare Migen the search for a name of each signal, for which only Verilog has a use.
+    """Spare Migen the search for a name of each signal, which only Verilog needs.
 
-    It goes through all frames of the stack, and keeps each object that it meets: 6 GB after 700
-    designs.
+    The search goes through all frames of the stack and keeps each object that it meets: 6 GB after
+    700 designs.
     """
     if not request.node.get_closest_marker("model"):
         yield
         return
+    from migen.fhdl import tracer
+
     with mock.patch.object(tracer, "trace_back", lambda name=None: [(name or "signal", 0)]):
         yield
 
 
 def build(tmp_path_factory, *options):
+    """Return the folder of a new build of the simulated card's gateware with these options."""
+    from tools.testing.repository import run_sim_target
+
     folder = tmp_path_factory.mktemp("sim")
     result = run_sim_target("--build", *options, "--output-dir", folder, PYTHONHASHSEED="1")
     assert result.returncode == 0, result.stderr
@@ -60,23 +67,34 @@ def msix_build(tmp_path_factory):
 @pytest.fixture(scope="session")
 def built():
     """The C library and litepcie_util, and the csr.json of the gateware they were built for."""
+    from software.test.software_build import build_software
+
     return build_software()
 
 
 @pytest.fixture
 def util(built):
     """litepcie_util, as a program to call."""
+    from software.test.software_build import Util
+
     return Util(built.util)
 
 
 @pytest.fixture
 def card(built, tmp_path):
-    """Make a stand-in with faults: `with card(flip=("c2h", 3)) as standin:`."""
+    """A function that makes a stand-in for a card, with faults.
+
+    Used as `with card(flip=("c2h", 3)) as standin:`.
+    """
+    from software.test.vfio_user_standin import Standin
+
     def make(**faults):
         return Standin(tmp_path / "s", built.csr_json, **faults)
+
     return make
 
 
 @pytest.fixture
 def device(tmp_path):
+    """Return a name for a simulated card whose socket lies in the test's own folder."""
     return f"sim:{tmp_path / 's'}"

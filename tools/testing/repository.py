@@ -9,10 +9,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def run_sim_target(*arguments, **environment):
     """Run targets/sim.py with arguments and with additions to the environment."""
-    return subprocess.run([sys.executable, ROOT/"targets"/"sim.py", *arguments],
-        env={**os.environ, **environment}, capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, ROOT / "targets" / "sim.py", *arguments],
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )

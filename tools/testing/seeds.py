@@ -12,5 +12,5 @@ SHIFT = int(os.environ.get("LANEBOX_SEED", "0"))
 
 
 def each_seed(count):
-    """Run a test `count` times, with the argument `seed`."""
+    """Run a test `count` times, each time with another value of its argument `seed`."""
     return pytest.mark.parametrize("seed", range(SHIFT, SHIFT + count))

@@ -8,8 +8,9 @@ Each is a generator for run_simulation. A generator sees the values just before 
 writes take effect just after it, like a register.
 """
 
-from compiled_sim import run_simulation
 from migen import passive
+
+from tools.testing.compiled_sim import run_simulation
 
 # Cycles after which a simulation counts as hung.
 TIMEOUT = 20_000
@@ -17,6 +18,7 @@ TIMEOUT = 20_000
 
 def simulate(dut, generators):
     """Run until every generator that is not passive has returned, or fail after TIMEOUT cycles."""
+
     @passive
     def watchdog():
         for _ in range(TIMEOUT):
@@ -40,7 +42,7 @@ def produce(endpoint, beats, rng, density=0.5, field="data"):
 
 
 def consume(endpoint, taken, count, rng, density=0.5, field="data"):
-    """Take `count` beats into the list `taken`, with random stalls; then stay not ready."""
+    """Take `count` beats into the list `taken`, with random stalls. Take no beat after that."""
     while len(taken) < count:
         if (yield endpoint.valid) and (yield endpoint.ready):
             taken.append((yield getattr(endpoint, field)))
@@ -56,7 +58,7 @@ def watch(endpoint, field="data"):
     waiting = None
     while True:
         valid, ready = (yield endpoint.valid), (yield endpoint.ready)
-        value = (yield getattr(endpoint, field))
+        value = yield getattr(endpoint, field)
         if waiting is not None:
             assert valid, f"a beat of value {waiting:#x} was retracted"
             assert value == waiting, f"a waiting beat changed from {waiting:#x} to {value:#x}"
@@ -65,5 +67,6 @@ def watch(endpoint, field="data"):
 
 
 def wait(cycles):
+    """Let so many cycles pass."""
     for _ in range(cycles):
         yield

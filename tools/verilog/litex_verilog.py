@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Make LiteX 2024.12 emit combinational logic that every simulator reads as it was meant.
+"""Make LiteX 2024.12 emit combinational logic that every simulator runs as it was meant.
 
-LiteX 2024.12 emits `always @(*) begin x <= 0; x <= 1; end`. Such a block reads nothing, so its
-sensitivity list is empty, and Verilator from 5.040 on never runs it: `x` keeps its initial 0, and
-LitePCIe's address decoder, which is the constant 1, never sees a request. `always_comb` runs once
-at time zero whatever it reads; that is the cure. Blocking assignments and no initial value beside
-it are what `always_comb` asks for.
+For a signal that is constant LiteX 2024.12 emits `always @(*) begin x <= 0; x <= 1; end`. Such a
+block reads no signal, so its sensitivity list is empty, and Verilator from 5.040 on never runs it:
+`x` keeps its initial 0. LitePCIe's address decoder is such a constant 1, and would never see a
+request. `always_comb` runs once at time zero whatever it reads, so it is used instead.
+`always_comb` requires blocking assignments, and that its signals have no initial value.
 
 The Verilog for vendor tools is left as LiteX emits it.
 """
@@ -18,11 +18,14 @@ from contextlib import contextmanager
 
 from migen.fhdl.tools import group_by_targets
 
-# Not `import litex.gen.fhdl.verilog as litex`: a star import in litex.gen hides it behind Migen's.
+# `import litex.gen.fhdl.verilog as litex` would give Migen's module, because of a star import in
+# litex.gen.
 litex = importlib.import_module("litex.gen.fhdl.verilog")
+
 
 def _is_block(statements):
     return not litex._use_wire(statements)
+
 
 def _comb_block(ns, targets, statements):
     text = "always_comb begin\n"
@@ -31,6 +34,7 @@ def _comb_block(ns, targets, statements):
         text += f"{litex._tab}{ns.get_name(target)} = {reset};\n"
     text += litex._generate_node(ns, litex.AssignType.BLOCKING, 1, statements)
     return text + "end\n"
+
 
 def _comb_logic(f, ns):
     text = ""
@@ -42,16 +46,23 @@ def _comb_logic(f, ns):
             text += litex._generate_node(ns, litex.AssignType.BLOCKING, 0, statements[0])
     return text + "\n"
 
+
 def _without_initial_values(emit_signals):
-    """Declares signals that always_comb drives without an initial value, which would be a second
-    driver.
+    """Wraps LiteX's function that declares signals. Signals that an always_comb drives then get no
+    initial value, because that would be a second driver.
     """
+
     def emit(f, ios, name, ns, attr_translate, regs_init):
-        driven = {
-            ns.get_name(target)
-            for targets, statements in group_by_targets(f.comb) if _is_block(statements)
-            for target in targets
-        } if f.comb else set()
+        driven = (
+            {
+                ns.get_name(target)
+                for targets, statements in group_by_targets(f.comb)
+                if _is_block(statements)
+                for target in targets
+            }
+            if f.comb
+            else set()
+        )
         text = ""
         for line in emit_signals(f, ios, name, ns, attr_translate, regs_init).splitlines():
             declared, equals, _ = line.partition(" = ")
@@ -59,12 +70,14 @@ def _without_initial_values(emit_signals):
                 line = declared + ";"
             text += line + "\n"
         return text
+
     return emit
+
 
 @contextmanager
 def simulation_verilog():
-    """While in this context LiteX emits Verilog for simulation."""
-    names    = ("_generate_combinatorial_logic_synth", "_generate_signals")
+    """A context in which LiteX emits Verilog for simulation, with always_comb."""
+    names = ("_generate_combinatorial_logic_synth", "_generate_signals")
     original = {name: getattr(litex, name) for name in names}
     litex._generate_combinatorial_logic_synth = _comb_logic
     litex._generate_signals = _without_initial_values(original["_generate_signals"])

@@ -5,7 +5,7 @@
 # From gateware or netlist to a bitstream, in Vivado's batch mode. Arguments: the part, the output
 # folder, the top module, the synthesis to use (vivado or yosys), and the application's address in
 # the flash. With negative slack the script fails and writes no bitstream. Every command and
-# property here is in vivado_names.txt with its source.
+# property here is in names.txt with its source.
 
 lassign $argv part folder top synthesis application
 set gateware $folder/gateware
@@ -19,7 +19,7 @@ proc lines {file} {
     return [split $text "\n"]
 }
 
-# Slack of the worst path, setup or hold; 0 for a design without paths.
+# The slack of the worst path, setup or hold; 0 for a design without paths.
 proc slack {kind} {
     set paths [get_timing_paths -max_paths 1 $kind]
     return [expr {[llength $paths] ? [get_property SLACK [lindex $paths 0]] : 0}]
@@ -27,8 +27,7 @@ proc slack {kind} {
 
 create_project -in_memory -part $part
 
-# The vendor's core, with the properties in core.tcl: Python writes that file from the gateware's
-# numbers.
+# The vendor's core has the properties in core.tcl, which Python writes from the gateware's numbers.
 set card [file exists $gateware/core.tcl]
 if {$card} {
     create_ip -vendor xilinx.com -library ip -name pcie4_uscale_plus -module_name pcie_usp
@@ -75,7 +74,8 @@ foreach kind {-setup -hold} {
 set_property BITSTREAM.GENERAL.COMPRESS TRUE [current_design]
 set_property BITSTREAM.CONFIG.OVERTEMPSHUTDOWN ENABLE [current_design]
 if {$card} {
-    # Configuration from the flash: one data line, which every board has, and 32-bit addresses.
+    # The part configures itself from the flash with one data line, which every board has, and
+    # 32-bit addresses.
     set_property CONFIG_MODE SPIx1 [current_design]
     set_property BITSTREAM.CONFIG.SPI_BUSWIDTH 1 [current_design]
     set_property BITSTREAM.CONFIG.SPI_32BIT_ADDR YES [current_design]

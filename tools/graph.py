@@ -1,0 +1,152 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Prints which part of the tree uses which: imports of Python and Scala, and includes of C++.
+
+A part is a folder of the first two levels, a folder of sim/board, or a single module of gateware/,
+tools/ or sim/. Tests are left out, but no part may import one. The parts are printed from the
+bottom up: a part stands above all that it uses. That is possible only without a circle.
+
+.venv/bin/python -m tools.graph
+
+Exit status 1: there is a circle, or an import that RULES forbids.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+from tools import recall
+
+ROOT = Path(__file__).resolve().parents[1]
+SINGLE = ("gateware", "sim", "tools")  # folders in which each module is a part of its own
+# (user, used): no part whose path begins with the first may use one whose path begins with the
+# second.
+RULES = (
+    ("gateware", "sim"),
+    ("gateware", "targets"),
+    ("gateware", "bringup"),
+    ("gateware", "software"),
+    ("tools/verilog", "gateware"),
+    ("bringup", "targets"),
+    ("bringup", "sim"),
+    ("software", "sim"),
+    ("sim/rows", "sim/run.py"),
+    ("sim/rows", "sim/bench.py"),
+)
+SCALA = re.compile(r"^import lanebox\.(\w+)", re.MULTILINE)
+INCLUDE = re.compile(r'^#include "([\w/.]+)"', re.MULTILINE)
+BOARD = Path("sim/board")
+
+Arrows = dict[tuple[str, str], set[str]]
+
+
+def tracked() -> list[Path]:
+    """Return all files of the repository but those that git ignores."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    return [Path(line) for line in listed.splitlines() if (ROOT / line).is_file()]
+
+
+def is_test(path: Path) -> bool:
+    """Whether the file is a test, or belongs to tests alone."""
+    return "test" in path.parts[:-1] or path.is_relative_to("tools/testing")
+
+
+def part(path: Path) -> str:
+    """Return the part that a file belongs to."""
+    if path.parent == BOARD or path.is_relative_to(BOARD):
+        return "/".join(path.parts[:3]) if len(path.parts) > 3 else str(BOARD)
+    if len(path.parts) == 2 and path.parts[0] in SINGLE and path.name != "__init__.py":
+        return str(path)
+    return "/".join(path.parts[:-1][:2])
+
+
+def python_imports(path: Path, modules: dict[str, Path]) -> set[Path]:
+    """Return the files of the repository that a Python file imports, anywhere in it."""
+    found = set()
+    for name in recall.imports(ROOT / path):
+        while name and name not in modules:
+            name = name.rpartition(".")[0]
+        if name:
+            found.add(modules[name])
+    return found
+
+
+def used(path: Path, modules: dict[str, Path]) -> set[str]:
+    """Return the parts that a file uses, its own included."""
+    if path.suffix == ".py":
+        files = python_imports(path, modules)
+        return {"test" if is_test(file) else part(file) for file in files if file.parent.name}
+    text = (ROOT / path).read_text()
+    if path.suffix == ".scala":
+        return {f"gateware/{name}" for name in SCALA.findall(text)}
+    return {part(BOARD / name) for name in INCLUDE.findall(text) if (ROOT / BOARD / name).exists()}
+
+
+def arrows() -> Arrows:
+    """Return for each pair (user, used) of parts the files of the first that use the second."""
+    files = [path for path in tracked() if path.parent.name and not is_test(path)]
+    modules = {
+        ".".join(path.with_suffix("").parts).removesuffix(".__init__"): path
+        for path in tracked()
+        if path.suffix == ".py"
+    }
+    found: Arrows = defaultdict(set)
+    for path in files:
+        inside = path.suffix == ".scala" and path.parts[0] == "gateware"
+        inside |= path.suffix in (".cpp", ".hpp") and path.is_relative_to(BOARD)
+        if path.suffix == ".py" or inside:
+            for whom in used(path, modules) - {part(path)}:
+                found[part(path), whom].add(str(path))
+    return found
+
+
+def levels(found: Arrows) -> tuple[list[list[str]], list[str]]:
+    """Return the parts from the bottom up, and the parts that are in a circle or above one."""
+    parts = {name for pair in found for name in pair}
+    below = {name: {whom for who, whom in found if who == name} for name in parts}
+    ordered: list[list[str]] = []
+    while ready := sorted(name for name in parts if not below[name] & parts):
+        ordered.append(ready)
+        parts -= set(ready)
+    return ordered, sorted(parts)
+
+
+def forbidden(found: Arrows) -> list[str]:
+    """Return a line for each arrow that RULES or the rule about tests forbids."""
+    lines = []
+    for (who, whom), files in sorted(found.items()):
+        broken = any(who.startswith(a) and whom.startswith(b) for a, b in RULES)
+        if broken or whom == "test":
+            lines.append(f"{who} may not use {whom}: {', '.join(sorted(files))}")
+    return lines
+
+
+def main() -> int:
+    """Draw the graph, and return 1 if an arrow goes up or in a circle."""
+    argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    ).parse_args()
+    found = arrows()
+    ordered, circle = levels(found)
+    for number, names in enumerate(ordered):
+        print(f"level {number}")
+        for name in names:
+            uses = sorted(whom for who, whom in found if who == name)
+            print(f"  {name}" + (f"  <-  {', '.join(uses)}" if uses else ""))
+    problems = forbidden(found)
+    if circle:
+        problems.append(f"a circle, or above one: {', '.join(circle)}")
+    for line in problems:
+        print(line, file=sys.stderr)
+    return int(bool(problems))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""A module's combinational logic, with registers, memories and instances cut off.
+
+What a cut cell drives becomes an input of the logic, and what drives the cell becomes an output.
+Registers are simplified: one that always holds the same constant goes, and copies become one.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+
+CONSTANTS = ("0", "1")  # setundef leaves no other
+# Cells of which each output bit depends on the same bit of each operand.
+BITWISE = ("$mux", "$and", "$or", "$xor", "$xnor", "$not")
+STATE = ("$dff", "$mem_v2")
+MEMORY_OUTPUTS = ("RD_DATA",)  # all other ports of $mem_v2 are inputs
+REGISTER = "register "
+
+
+@dataclass
+class Cut:
+    """The combinational logic of a module, and the bits at which the rest was cut off.
+
+    `inputs` and `outputs`: the net of each bit, by its name.
+    """
+
+    cells: dict
+    inputs: dict = field(default_factory=dict)
+    outputs: dict = field(default_factory=dict)
+    shapes: dict = field(default_factory=dict)  # what must agree of a cut cell, by its name
+    children: dict = field(default_factory=dict)  # the module of an instance, by its name
+
+
+class Cones:
+    """The logic in front of each net of a part, as a digest that no name of a register changes.
+
+    `known`: the name that a cut bit has on both sides. A net that depends on another cut bit has no
+    digest.
+    """
+
+    def __init__(self, part):
+        self.part, self.known, self.found = part, {}, {}
+        self.driver = {
+            bit: (cell, port, number)
+            for cell in part.cells.values()
+            for port, bits in cell["connections"].items()
+            if cell["port_directions"][port] == "output"
+            for number, bit in enumerate(bits)
+        }
+
+    def learn(self, known):
+        """Take over the names of more nets, by which digests that were computed before are void."""
+        self.known = {**self.known, **known}
+        self.found = {}
+
+    def digest(self, bit):
+        """Return a name for a net that depends only on the logic in front of it."""
+        if bit in CONSTANTS:
+            return bit
+        if bit not in self.found:
+            self.found[bit] = self._digest(bit)
+        return self.found[bit]
+
+    def _digest(self, bit):
+        if bit in self.known:
+            return self.known[bit]
+        if bit not in self.driver:
+            return None
+        cell, place, number = self.driver[bit]
+        if cell["type"] in BITWISE:  # only this bit of each operand counts
+            parts, only = [cell["type"]], slice(number, number + 1)
+        else:
+            parts, only = [cell["type"], f"{place}[{number}]"], slice(None)
+            parts.append(json.dumps(cell["parameters"], sort_keys=True))
+        for port, bits in sorted(cell["connections"].items()):
+            if cell["port_directions"][port] == "input":
+                used = bits[only] if len(bits) > 1 and port != "S" else bits
+                parts += [port, *(self.digest(each) for each in used)]
+        if None in parts:
+            return None
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def register_bits(part):
+    """Each register's bit once: its net, with its names."""
+    names = {}
+    for name, bit in part.inputs.items():
+        if name.startswith(REGISTER):
+            names.setdefault(bit, []).append(name)
+    return names
+
+
+def data_of(part, names):
+    """Return the nets at the data input of the register that has these names."""
+    return part.outputs[names[0]]
+
+
+def net_names(module, renamed):
+    """The names of each net, a list for each: the bits of signals as "signal[n]"."""
+    names = {}
+    for name, net in module["netnames"].items():
+        if net["hide_name"]:
+            continue
+        for number, bit in enumerate(net["bits"]):
+            names.setdefault(bit, []).append(f"{renamed.get(name, name)}[{number}]")
+    return names
+
+
+def cut(module, modules, renamed):
+    """The combinational part of `module`. A register's bit stands there under all its names."""
+    names = net_names(module, renamed)
+    part = Cut({})
+    for name, port in module["ports"].items():
+        side = part.inputs if port["direction"] == "input" else part.outputs
+        for number, bit in enumerate(port["bits"]):
+            side[f"port {renamed.get(name, name)}[{number}]"] = bit
+    for name, cell in module["cells"].items():
+        kind = cell["type"]
+        if kind == "$dff":
+            cut_register(part, cell, names)
+        elif kind in STATE or kind in modules:
+            cut_cell(part, renamed.get(name, name), cell, modules, renamed)
+        else:
+            part.cells[name] = cell
+    drop_constants(part)
+    merge_twins(part)
+    return part
+
+
+def cut_register(part, cell, names):
+    """Cut a register: its output becomes an input of the part, its data an output."""
+    for data, bit in zip(cell["connections"]["D"], cell["connections"]["Q"]):
+        for name in names.get(bit, [f"unnamed register at net {bit}"]):
+            part.inputs[f"{REGISTER}{name}"] = bit
+            part.outputs[f"{REGISTER}{name}"] = data
+    part.shapes["clocks"] = part.shapes.get("clocks", set()) | {cell["parameters"]["CLK_POLARITY"]}
+
+
+def cut_cell(part, name, cell, modules, renamed):
+    """Cut a memory or an instance off."""
+    kind = cell["type"]
+    if kind in modules:
+        ports = modules[kind]["ports"]
+        drives = [port for port in ports if ports[port]["direction"] == "output"]
+        part.children[name] = kind
+        label = f"instance {name}"
+    else:
+        drives = MEMORY_OUTPUTS
+        label = f"memory {cell['parameters']['MEMID']}"
+        part.shapes[label] = {
+            key: value for key, value in cell["parameters"].items() if key != "MEMID"
+        }
+    for port, bits in cell["connections"].items():
+        side = part.inputs if port in drives else part.outputs
+        shown = renamed.get(port, port)
+        for number, bit in enumerate(bits):
+            side[f"{label} {shown}[{number}]"] = bit
+
+
+def substitute(part, values):
+    """Replace nets of `part` by others, or by constants."""
+    for cell in part.cells.values():
+        for port, bits in cell["connections"].items():
+            cell["connections"][port] = [values.get(bit, bit) for bit in bits]
+    for side in (part.inputs, part.outputs):
+        for name, bit in side.items():
+            side[name] = values.get(bit, bit)
+
+
+def constant(driver, bit):
+    """ "0" or "1" if the net is that constant, or a multiplexer of nothing else; else None."""
+    if bit in CONSTANTS:
+        return bit
+    cell, _, number = driver.get(bit, ({"type": ""}, "", 0))
+    if cell["type"] != "$mux":
+        return None
+    choices = {cell["connections"][port][number] for port in "AB"}
+    return choices.pop() if len(choices) == 1 and choices <= set(CONSTANTS) else None
+
+
+def drop_constants(part):
+    """Take out registers that hold the same constant from the first clock on."""
+    while True:
+        data = {bit: data_of(part, names) for bit, names in register_bits(part).items()}
+        driver = Cones(part).driver
+        values = {bit: constant(driver, each) for bit, each in data.items()}
+        values = {bit: value for bit, value in values.items() if value}
+        if not values:
+            return
+        for name in [name for name, bit in part.inputs.items() if bit in values]:
+            del part.inputs[name], part.outputs[name]
+        substitute(part, values)
+
+
+def merge_twins(part):
+    """Make registers one whose data is the same function of the same nets."""
+    cones = Cones(part)
+    cones.learn({bit: f"net {bit}" for bit in part.inputs.values()})
+    first, same = {}, {}
+    for bit, names in register_bits(part).items():
+        same[bit] = first.setdefault(cones.digest(data_of(part, names)), bit)
+    substitute(part, same)

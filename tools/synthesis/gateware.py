@@ -1,0 +1,102 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Synthesis of the gateware that tools.verilog.build wrote.
+
+For comparison the stock endpoint, the DMA engines and the user slot's monitor are synthesised, too.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+
+from gateware.phy import pins_verilog
+from tools.synthesis import engines, monitor, report, stock
+from tools.synthesis.yosys import Design, black_box, find_yosys
+from tools.verilog import spinal_build
+from tools.verilog.build import TOP
+
+# The SpinalHDL components of endpoint and bridge, without DMA engines and target memories.
+ENDPOINT_BLOCKS = ("Requester", "Completer", "SlavePort", "MmioBridge")
+ENDPOINT_BUDGET = {"lut": 8500, "lutram": 3000, "bram": 24}
+MONITOR_BUDGET = {"lut": 300, "ff": None}
+ENGINE_FIELDS = ("lut", "lutram", "ff", "bram", "uram")
+
+
+def hard_block():
+    """The hard block as a black box."""
+    return black_box(pins_verilog.module(), pins_verilog.MODULE)
+
+
+def make_design(output):
+    """The gateware in `output` as a Design. Every SpinalHDL component is a block of its own."""
+    sources = (Path(output) / "gateware" / "sources.txt").read_text().splitlines()
+    sources = [Path(source) for source in sources]
+    data = [
+        file
+        for folder in {source.parent for source in sources}
+        for suffix in ("*.init", "*.bin")
+        for file in sorted(folder.glob(suffix))
+    ]
+    return Design(
+        top=TOP,
+        files=[*sources, *sorted(data)],
+        black_boxes=[hard_block()],
+        blocks=[path.stem for path in sources if spinal_build.OUTPUT in path.parents],
+    )
+
+
+def stock_report(folder):
+    """The report of the stock endpoint alone."""
+    files = stock.write_stock(Path(folder) / "verilog")
+    design = Design(stock.TOP, files, [hard_block()], pads=False)
+    return report.analyse(design, Path(folder) / "synthesis", find_yosys())
+
+
+def own_rows(found):
+    """Return rows area/endpoint/* and depth/endpoint of a report; none for another endpoint."""
+    blocks = [block for block in found.blocks if block.rpartition(".")[2] in ENDPOINT_BLOCKS]
+    return report.block_rows(found, "endpoint", ENDPOINT_BUDGET, blocks) if blocks else []
+
+
+def engine_rows(folder):
+    """Return rows area/dma/* and depth/dma of both engines of a channel, without a limit."""
+    folder = Path(folder)
+    design = Design(engines.TOP, engines.write_engines(folder / "verilog"), [], pads=False)
+    found = report.analyse(design, folder / "synthesis", find_yosys())
+    return report.block_rows(found, "dma", dict.fromkeys(ENGINE_FIELDS))
+
+
+def monitor_rows(folder):
+    """Return rows area/slot/* and depth/slot of the user slot's monitor with its registers."""
+    folder = Path(folder)
+    design = Design(monitor.TOP, monitor.write_monitor(folder / "verilog"), [], pads=False)
+    found = report.analyse(design, folder / "synthesis", find_yosys())
+    return report.block_rows(found, "slot", MONITOR_BUDGET)
+
+
+def flat_rows(output):
+    """Row depth/flat: all of the gateware in `output`, optimised across its blocks."""
+    design = replace(make_design(output), blocks=[], fast=True)
+    found = report.analyse(design, Path(output) / "flat", find_yosys())
+    return [report.depth_row("depth/flat", found.deepest())]
+
+
+def endpoint_rows(output):
+    """Rows area/endpoint/* and depth/endpoint of the gateware in `output`, then those of the stock
+    one.
+
+    Both are synthesised unless that was done before. `vs` is ours / theirs: below 1 is smaller.
+    """
+    output = Path(output)
+    design = make_design(output)
+    ours = own_rows(report.analyse(design, output / "synthesis", find_yosys()))
+    if not ours:
+        raise ValueError(
+            f"there is no Lanebox endpoint in {output}: its blocks would be "
+            f"{', '.join(ENDPOINT_BLOCKS)}"
+        )
+    peer = report.block_rows(
+        stock_report(output / "stock"), "endpoint", ENDPOINT_BUDGET, prefix="stock/"
+    )
+    return report.compare(ours, peer) + peer

@@ -1,0 +1,58 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""class_files.py finds the classes that a class uses, and tells when one of them has changed."""
+
+import pytest
+
+from tools.testing import class_files
+
+
+@pytest.fixture
+def folders(tmp_path):
+    """Two folders of classes: a suite uses a bench, the bench a component; one class is apart."""
+    texts = {
+        "test/lanebox/SomeTest": b"\xca\xfe\x01\0\x12lanebox/SomeBench$\x07\0scala/Option",
+        "test/lanebox/SomeBench$": b"(Llanebox/mmio/Bridge;I)V\x01\0lanebox/Gone",
+        "main/lanebox/mmio/Bridge": b"lanebox/SomeTest",
+        "main/lanebox/mmio/Apart": b"lanebox/mmio/Bridge",
+    }
+    for name, content in texts.items():
+        file = tmp_path / f"{name}.class"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    class_files._read.cache_clear()
+    return [tmp_path / "test", tmp_path / "main"]
+
+
+def digest(folders):
+    class_files._read.cache_clear()
+    return class_files.digest("lanebox.SomeTest", folders)
+
+
+def test_classes_are_found_through_others(folders):
+    """A class that is used through another one counts; one that uses the suite does not."""
+    found = class_files.closure("lanebox.SomeTest", folders)
+    assert set(found) == {"lanebox/SomeTest", "lanebox/SomeBench$", "lanebox/mmio/Bridge"}
+
+
+def test_a_class_that_is_used_changes_the_digest(folders):
+    """A change of a used class changes the digest, and a change of another class does not."""
+    before = digest(folders)
+    (folders[1] / "lanebox/mmio/Apart.class").write_bytes(b"other")
+    assert digest(folders) == before
+    (folders[1] / "lanebox/mmio/Bridge.class").write_bytes(b"lanebox/SomeTest other")
+    assert digest(folders) != before
+
+
+def test_a_class_that_appears_changes_the_digest(folders):
+    """A class whose name was used before it existed changes the digest when it appears."""
+    before = digest(folders)
+    (folders[0] / "lanebox/Gone.class").write_bytes(b"")
+    assert digest(folders) != before
+
+
+def test_an_unknown_class_is_an_error(folders):
+    """If a class does not exist, the error names it and the folders that were searched."""
+    with pytest.raises(KeyError, match=r"no class lanebox\.Nothing in .*test, .*main"):
+        class_files.digest("lanebox.Nothing", folders)

@@ -1,0 +1,60 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which compiled classes a class uses, directly or through others, and a digest of all of them.
+
+A class file has the names of the classes that it uses as text (JVM specification 4.4.7), with
+slashes for dots. So every name of this project in the file counts as used. A name too many costs
+one test run more; a name too few is not possible.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+NAME = re.compile(rb"lanebox(?:/[\w$]+)+")
+
+
+@cache
+def _read(file: Path) -> tuple[bytes, frozenset[str]]:
+    """The digest of a class file, and the names in it."""
+    content = file.read_bytes()
+    names = frozenset(name.decode() for name in NAME.findall(content))
+    return hashlib.sha256(content).digest(), names
+
+
+def _find(name: str, folders: list[Path]) -> Path | None:
+    """The file of a class in the first folder that has it."""
+    files = (folder / f"{name}.class" for folder in folders)
+    return next((file for file in files if file.is_file()), None)
+
+
+def closure(name: str, folders: list[Path]) -> dict[str, Path]:
+    """The class files that the class `name`, like "lanebox.mmio.MmioBridge", needs, by name.
+
+    KeyError if no folder has that class. A class of another project is not listed.
+    """
+    first = name.replace(".", "/")
+    if _find(first, folders) is None:
+        raise KeyError(f"no class {name} in {', '.join(map(str, folders))}")
+    found: dict[str, Path] = {}
+    waiting, seen = [first], {first}
+    while waiting:
+        each = waiting.pop()
+        if file := _find(each, folders):
+            found[each] = file
+            new = _read(file)[1] - seen
+            seen |= new
+            waiting += new
+    return found
+
+
+def digest(name: str, folders: list[Path]) -> str:
+    """One text that changes if a class that `name` needs appears, changes or goes."""
+    total = hashlib.sha256()
+    for each, file in sorted(closure(name, folders).items()):
+        total.update(each.encode() + b"\0" + _read(file)[0])
+    return total.hexdigest()
