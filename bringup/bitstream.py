@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A bitstream of an UltraScale+ part, checked before any of it reaches a cable.
+"""Reads a bitstream of an UltraScale+ part, and checks it before any of it reaches a cable.
 
-Reads .bit, Vivado's form with a header that names part and length, and .bin, which is only the
+A .bit file is Vivado's form with a header that names part and length. A .bin file has only the
 configuration. Either is read packet by packet (UG570, "Configuration packets") up to the DESYNC
 command at its end, so a file that was truncated anywhere is found. Standard library only.
 """
@@ -12,7 +12,8 @@ command at its end, so a file that was truncated anywhere is found. Standard lib
 from dataclasses import dataclass
 from pathlib import Path
 
-# By part, without the revision in the upper four bits. Source: OpenOCD's cpld/xilinx-xcu.cfg.
+# IDCODE by part, without the revision in the upper four bits. Source: OpenOCD's
+# cpld/xilinx-xcu.cfg.
 IDCODES  = {"xcku5p": 0x4a62093, "xcku3p": 0x4a63093}
 REVISION = 0xf0000000
 
@@ -31,7 +32,7 @@ class BitstreamError(ValueError):
 
 @dataclass
 class Bitstream:
-    """`data`: what the part gets. `part`: the part in the header, "" if there is no header."""
+    """`data` is what the part gets. `part` is the part in the header, "" if there is no header."""
     name:   str
     part:   str
     idcode: int
@@ -40,7 +41,7 @@ class Bitstream:
 # Header -------------------------------------------------------------------------------------------
 
 def _fields(name, raw):
-    """The header's fields by letter, the offset of the configuration, and its length."""
+    """Return the header's fields by letter, the offset of the configuration, and its length."""
     fields, at = {}, len(PREAMBLE)
     while True:
         letter, size = raw[at:at + 1], (4 if raw[at:at + 1] == b"e" else 2)
@@ -55,7 +56,7 @@ def _fields(name, raw):
         at += length
 
 def _split(name, raw):
-    """(part, configuration) from a file's bytes."""
+    """Split a file's bytes into (part, configuration)."""
     if not raw.startswith(PREAMBLE):
         return "", raw
     fields, at, length = _fields(name, raw)
@@ -67,8 +68,9 @@ def _split(name, raw):
 # Packets ------------------------------------------------------------------------------------------
 
 def _writes(name, data):
-    """Every write of a register, as (register, first word). Raises BitstreamError if the end is
-    missing.
+    """Yield every write of a register, as (register, first word).
+
+    Raises BitstreamError if the end of the configuration is missing.
     """
     at = data.find(SYNC) + WORD
     register = None
@@ -94,7 +96,7 @@ def _writes(name, data):
         "configuration; build or copy it again")
 
 def read_bitstream(filename):
-    """The bitstream in a file; BitstreamError if the file is none or is incomplete."""
+    """Return the bitstream in a file; BitstreamError if the file is none or is incomplete."""
     name = str(filename)
     try:
         raw = Path(filename).read_bytes()
@@ -114,12 +116,12 @@ def read_bitstream(filename):
     return Bitstream(name, part, idcode, data)
 
 def part_name(idcode):
-    """An IDCODE for a message: hexadecimal, with the name of the part if a board here has it."""
+    """Return an IDCODE for a message: hexadecimal, with the part's name if a board here has it."""
     found = [part for part, known in IDCODES.items() if known == idcode & ~REVISION]
     return f"{idcode:#010x} ({found[0] if found else 'a part that no board here has'})"
 
 def check_part(bitstream, board):
-    """Raises BitstreamError unless the bitstream is for the board's part in its package."""
+    """Raise BitstreamError unless the bitstream is for the board's part in its package."""
     device = "-".join(board.device.split("-")[:2])
     if (bitstream.idcode ^ IDCODES[board.part]) & ~REVISION:
         raise BitstreamError(f"{bitstream.name}: for another part: its IDCODE is "
@@ -133,5 +135,5 @@ def check_part(bitstream, board):
 _MIRRORED = bytes(int(f"{value:08b}"[::-1], 2) for value in range(256))
 
 def scan_value(data):
-    """`data` as a number whose lowest bit goes into the part first."""
+    """Return `data` as a number whose lowest bit goes into the part first."""
     return f"0x{data.translate(_MIRRORED)[::-1].hex()}"

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# The configuration flash, behind the proxy of gateware/jtag/spi_proxy.py; sourced after openocd.tcl.
+# The configuration flash, behind the proxy of bringup/jtag/spi_proxy.py; sourced after openocd.tcl.
 # openocd.py sets `first` and `last`, the addresses to write, and `pages`, a file with one line for
 # each page of 256 bytes: its address and its contents as a scan value.
 #
@@ -13,7 +13,7 @@ set page   256
 set sector 0x10000
 set burst  16
 
-# The lowest `bits` of a value in reverse order: the flash takes the highest bit first.
+# Returns the lowest `bits` of a value in reverse order: the flash takes the highest bit first.
 proc reversed {value bits} {
     set result 0
     for {set bit 0} {$bit < $bits} {incr bit} {
@@ -22,7 +22,8 @@ proc reversed {value bits} {
     return $result
 }
 
-# One transfer. `out`: fields of drscan; `in`: widths to read. Returns what was read, by fields.
+# Makes one SPI transfer. `out`: fields of drscan; `in`: widths to read. Returns what was read, by
+# fields.
 proc spi {out {in {}}} {
     set length 0
     foreach {bits value} $out { incr length $bits }
@@ -55,7 +56,7 @@ proc wait_ready {what attempts pause} {
     refuse saying the flash is still busy with $what, status [format 0x%02x [flash_status]]
 }
 
-# The size of a flash in bytes, from its identification. Vendors encode it in three ways.
+# Returns the size of a flash in bytes, from its identification. Vendors encode it in three ways.
 proc capacity {code} {
     if {$code >= 0x30 && $code <= 0x3c} { return [expr {1 << ($code - 0x20)}] }
     if {$code >= 0x20 && $code <= 0x22} { return [expr {1 << ($code - 0x06)}] }
@@ -64,8 +65,9 @@ proc capacity {code} {
 }
 
 proc identify {} {
-    # The switch from the configuration clock to ours swallows three pulses, so the first transfer
-    # is lost on purpose. The next ones end any mode in which the boot has left the chip.
+    # The part switches SCK from the configuration clock to the proxy's clock. That loses three
+    # pulses, so the first transfer is lost on purpose. The next ones end any mode in which the boot
+    # has left the chip.
     foreach code {0xff 0xff 0x66 0x99} { spi [command $code] }
     sleep 1
     set id [reversed 0x[spi [command 0x9f] 24] 24]

@@ -17,28 +17,30 @@ import tempfile
 import time
 from pathlib import Path
 
-from bitstream import IDCODES, part_name, scan_value
+from bringup.bitstream import IDCODES, part_name, scan_value
 
 HERE    = Path(__file__).parent
 SCRIPT  = HERE/"openocd.tcl"
 FLASH   = HERE/"flash.tcl"
-SCRIPTS = Path("/usr/share/openocd/scripts") # Where Debian's package has OpenOCD's scripts.
+# The folder in which Debian's package has OpenOCD's scripts.
+SCRIPTS = Path("/usr/share/openocd/scripts")
 CABLE   = "digilent-hs2"
-SPEED   = 6000 # kHz: what cheap cables and short wires can do.
-GRACE   = 1    # Seconds to end by itself. OpenOCD does not react in the middle of a scan.
+SPEED   = 6000 # kHz: a speed that cheap cables and short wires reach.
+# Seconds that OpenOCD gets to end by itself. It does not react in the middle of a scan.
+GRACE   = 1
 SILENCE = 30   # Seconds without output from OpenOCD after which it is stopped.
 
-FIELD = 128    # Bytes of one number: OpenOCD's time grows with its square.
-PIECE = 64     # Numbers in one scan: a line of progress for every 8 KiB.
+FIELD = 128    # Bytes of one number in a scan: OpenOCD's time grows with the square of it.
+PIECE = 64     # Numbers in one scan: progress is shown every 8 KiB.
 PAGE  = 256    # Bytes that a flash takes in one write.
 
 class ProgramError(RuntimeError):
-    """Nothing was programmed, or it did not work. The message says why, and what to do."""
+    """The part was not programmed, or it did not start. The message says why, and what to do."""
 
 # Program and cable --------------------------------------------------------------------------------
 
 def find_openocd():
-    """OpenOCD's program, from LANEBOX_OPENOCD or PATH."""
+    """Return OpenOCD's program, from LANEBOX_OPENOCD or PATH."""
     found = shutil.which(os.environ.get("LANEBOX_OPENOCD") or "openocd")
     if not found:
         raise ProgramError("OpenOCD is not installed: `apt-get install openocd` (the package is "
@@ -46,7 +48,7 @@ def find_openocd():
     return found
 
 def find_cable(name):
-    """The interface file for `--cable`: a file of the user's, or one of OpenOCD's."""
+    """Return the interface file for `--cable`: a file of the user's, or one of OpenOCD's."""
     if Path(name).suffix == ".cfg" or "/" in name:
         if not Path(name).is_file():
             raise ProgramError(f"--cable {name}: there is no such interface file")
@@ -103,7 +105,7 @@ def _reason(cable, part, said, log):
 # Run ----------------------------------------------------------------------------------------------
 
 def _lines(process, silence):
-    """The output of a process, line by line. Raises ProgramError if it is silent for too long."""
+    """Yield the output of a process, line by line. ProgramError if it is silent for too long."""
     rest = b""
     while True:
         if not select.select([process.stdout], [], [], silence)[0]:
@@ -127,10 +129,10 @@ def _stop(process):
 
 def run(board, cable, speed, settings, commands, note=lambda *words: None, silence=SILENCE,
         more=()):
-    """Runs procedures of openocd.tcl. Returns its reports as lists of words; ProgramError if it
-    failed.
+    """Run procedures of openocd.tcl.
 
-    `note` gets each report at once. `more` are further scripts.
+    Returns its reports as lists of words; raises ProgramError if it failed. `note` gets each report
+    at once. `more` are further scripts.
     """
     program = find_openocd()
     values  = {"idcode": f"{IDCODES[board.part]:#010x}", "speed": speed, **settings}
@@ -160,8 +162,7 @@ def run(board, cable, speed, settings, commands, note=lambda *words: None, silen
     return said
 
 def write_scans(data, file):
-    """Writes the scans that shift `data`: their number on the first line, then one line for each.
-    """
+    """Write the scans that shift `data`: their number in the first line, then a line for each."""
     pieces = [data[at:at + FIELD*PIECE] for at in range(0, len(data), FIELD*PIECE)]
     file.write(f"{len(pieces)}\n")
     for piece in pieces:
@@ -171,20 +172,20 @@ def write_scans(data, file):
 
 def load_and(board, bitstream, settings, scripts, commands, cable, speed,
         note=lambda *words: None, silence=SILENCE):
-    """Configures the board's part, then runs `commands` of `scripts`. Returns all reports."""
+    """Configure the board's part, then run `commands` of `scripts`. Return all reports."""
     with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".scans") as file:
         write_scans(bitstream.data, file)
         return run(board, cable, speed, {"scans": file.name, **settings},
             ["check_chain", "load_part", *commands], note, silence, scripts)
 
 def load(board, bitstream, cable=CABLE, speed=SPEED, note=lambda *words: None, silence=SILENCE):
-    """Configures the board's part."""
+    """Load a bitstream into the board's part."""
     load_and(board, bitstream, {}, [], [], cable, speed, note, silence)
 
 # Flash --------------------------------------------------------------------------------------------
 
 def write_pages(data, first, file):
-    """Writes the pages of `data` from address `first` on: their number, then one line for each."""
+    """Write the pages of `data` from address `first` on: their number, then a line for each."""
     data += b"\xff"*(-len(data)%PAGE)
     file.write(f"{len(data)//PAGE}\n")
     for at in range(0, len(data), PAGE):
@@ -193,7 +194,7 @@ def write_pages(data, first, file):
 
 def write_flash(board, proxy, data, first, cable=CABLE, speed=SPEED, note=lambda *words: None,
         silence=SILENCE):
-    """Loads the proxy, writes `data` to the flash from address `first` on, and reads it back."""
+    """Load the proxy, write `data` to the flash from address `first` on, and read it back."""
     with tempfile.NamedTemporaryFile("w", prefix="lanebox-", suffix=".pages") as file:
         write_pages(data, first, file)
         settings = {"pages": file.name, "first": first, "last": first + len(data) - 1}
@@ -211,6 +212,8 @@ class Progress:
         self.begun  = time.monotonic()
 
     def __call__(self, kind, *words):
+        """Print the line that OpenOCD's script has sent: the part it found, or how far a step is.
+        """
         if kind == "part":
             print(f"part {part_name(int(words[0], 0))}", file=self.stream, flush=True)
         if kind in DOING:

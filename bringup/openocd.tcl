@@ -24,7 +24,7 @@ set ir(jprogram) 0x0b
 set ir(jstart)   0x0c
 set ir(bypass)   0x3f
 
-# Bits of the status register.
+# Bits of the part's configuration status register.
 set crc_error     0x0001
 set end_of_start  0x0010
 set init_complete 0x0800
@@ -39,7 +39,7 @@ proc refuse {args} {
     return -code error [join $args]
 }
 
-# The chain must have this part and nothing else.
+# Fails unless the chain has this part and no other.
 proc check_chain {} {
     global idcode
     set found [jtag cget card.tap -idcode]
@@ -51,7 +51,8 @@ proc check_chain {} {
 
 proc instruct {name} { irscan card.tap $::ir($name) }
 
-# A word goes into the part with its highest bit first, a scan with its lowest bit first.
+# Mirrors a word: it goes into the part with its highest bit first, a scan with its lowest bit
+# first.
 proc mirror {word} {
     set result 0
     for {set bit 0} {$bit < 32} {incr bit} {

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Finds names of pins in what a logic analyser has recorded: see gateware/jtag/pin_name.py.
+"""Finds names of pins in the recording of a logic analyser: see bringup/jtag/pin_name.py.
 
 The sender's clock is 15 % off or more. So the length of a bit is measured from the ten alternating
 bits of `U`. Standard library only.
@@ -11,12 +11,15 @@ bits of `U`. Standard library only.
 import csv
 from bisect import bisect_right
 
-FRAME  = 10   # Bits of a byte, with its start and stop bit.
-BYTES  = 5    # Name and line feed, after the `U`.
-UNEVEN = 0.25 # Part of a bit: a `U` has edges no less even than this.
+FRAME  = 10   # Bits that a UART sends for a byte, with start and stop bit.
+BYTES  = 5    # Bytes after the `U` of a word: the pin's name and a line feed.
+UNEVEN = 0.25 # Part of a bit by which the edges of a `U` may come early or late.
 
 def read_recording(filename):
-    """(seconds, level) at each change, from a CSV file of two columns. Other lines are skipped."""
+    """Return (seconds, level) at each change, from a CSV file of two columns.
+
+    Other lines are skipped.
+    """
     changes = []
     with open(filename, newline="") as file:
         for row in csv.reader(file):
@@ -29,7 +32,7 @@ def read_recording(filename):
     return changes
 
 def _bit_after(times, at):
-    """The length of a bit if the ten changes from number `at` on are a `U`, else None."""
+    """Return the length of a bit if the ten changes from number `at` on are a `U`, else None."""
     edges = times[at:at + FRAME]
     if len(edges) < FRAME:
         return None
@@ -38,19 +41,19 @@ def _bit_after(times, at):
     return bit if even else None
 
 def _falling_near(changes, times, time, reach):
-    """The time of a falling edge at most `reach` from `time`; None if there is none."""
+    """Return the time of a falling edge at most `reach` from `time`; None if there is none."""
     near = range(bisect_right(times, time - reach), bisect_right(times, time + reach))
     return next((times[at] for at in near if changes[at][1] == 0), None)
 
 def _byte(level, start, bit):
-    """The byte whose start bit begins at `start`, or None if start or stop bit is wrong."""
+    """Return the byte whose start bit begins at `start`, or None if start or stop bit is wrong."""
     bits = [level(start + (n + 0.5)*bit) for n in range(FRAME)]
     if bits[0] != 0 or bits[-1] != 1:
         return None
     return sum(value << n for n, value in enumerate(bits[1:-1]))
 
 def decode(changes):
-    """The names in a recording, in order."""
+    """Return the names in a recording, in order."""
     times = [time for time, _ in changes]
     names = []
 

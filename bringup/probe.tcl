@@ -2,13 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# Procedures for the probe in gateware/jtag/pin_probe.py; sourced after openocd.tcl. openocd.py sets
+# Procedures for the probe in bringup/jtag/pin_probe.py; sourced after openocd.tcl. openocd.py sets
 # `pins` and `clocks` (their numbers), `identification`, `window` in cycles of the configuration
 # clock, `key`, and `operation` with the numbers of pin_probe.py.
 
 set ir(user2) 0x03
 
-# Bits of the status.
+# Bits of the status in the probe's answer.
 set running    1
 set driving    4
 set refused    8
@@ -51,7 +51,7 @@ proc report {} {
     for {set n 0} {$n < $::clocks} {incr n} { say clock $n [lindex [ask clock $n] 1] }
 }
 
-# Has one pin send its name until the probe lets go of it.
+# Lets one pin send its name until the probe ends that.
 proc drive {index} {
     request drive $index $::key
     for {set n 0} {$n < 400} {incr n} {

@@ -7,34 +7,35 @@
 Standard library only.
 """
 
-from ffvb676 import BANKS, HIGH_DENSITY, QUADS
+from bringup.ffvb676 import BANKS, HIGH_DENSITY, QUADS
 
-PULLS = ("down", "up") # The level to which an image pulls all pins.
+PULLS = ("down", "up") # The two levels to which an image may pull all pins.
 
 # The weakest drivers of these banks (UG571). High performance banks never have more than 1.8 V.
 DENSE = ("LVCMOS33", 4)
 FAST  = ("LVCMOS18", 2)
 
-# Nanoseconds. A board's reference clock is no faster than this, and the configuration clock no
-# faster than 50 MHz + 15 %.
+# Periods in nanoseconds. A board's reference clock is no faster than this, and the configuration
+# clock is no faster than 50 MHz + 15 %.
 REFCLK_PERIOD  = 3.1
 CFGMCLK_PERIOD = 17.3
 TCK_PERIOD     = 33.0
 
 def candidates(board):
-    """(pin, bank) of every ordinary pin that the board's table does not name."""
+    """Return (pin, bank) of every ordinary pin that the board's table does not name."""
     known = {pin for net in board.nets for pin in net.pins.split()}
     return [(pin, bank) for bank, pins in BANKS.items() for pin in "".join(pins).split()
         if pin not in known]
 
 def refclks():
-    """(name, p, n) of every reference clock of the transceivers."""
+    """Return (name, p, n) of every reference clock of the transceivers."""
     return [(f"{quad}.{n}", p, pins["clk_n"].split()[n]) for quad, pins in QUADS.items()
         for n, p in enumerate(pins["clk_p"].split())]
 
 def constraints(board, pull):
-    """Pins with their pull and their weak and slow drivers, and the clocks, which are asynchronous
-    to each other.
+    """Return the constraints: pins with their pull and their weak and slow drivers, and clocks.
+
+    The clocks are asynchronous to each other.
     """
     lines = []
     for n, (pin, bank) in enumerate(candidates(board)):
@@ -59,11 +60,11 @@ def constraints(board, pull):
     return "\n".join([*lines, f"set_clock_groups -asynchronous {groups}"]) + "\n"
 
 def write(board, pull, folder):
-    """Writes Verilog and constraints of the image with this pull."""
+    """Write Verilog and constraints of the image with this pull."""
     from litex.build.generic_platform import Pins, Subsignal
 
-    from lanebox.jtag.design import make_platform, write_design
-    from lanebox.jtag.pin_probe import PinProbeDesign
+    from bringup.jtag.design import make_platform, write_design
+    from bringup.jtag.pin_probe import PinProbeDesign
 
     pins  = [pin for pin, _ in candidates(board)]
     pairs = refclks()

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""--detect, --load, --flash, --rescan and --driver: actions with a build or a card.
+"""Carries out --detect, --load, --flash, --rescan and --driver: actions with a build or a card.
 
 Standard library only: a bitstream can be loaded on a machine that builds nothing.
 """
@@ -14,17 +14,18 @@ import subprocess
 import sys
 from pathlib import Path
 
-import openocd
-from bitstream import IDCODES, REVISION, check_part, part_name, read_bitstream
-from environment import ROOT
-from openocd import ProgramError
-from rescan import rescan
-from vivado import APPLICATION, DEVICE, VENDOR
+from bringup import openocd
+from bringup.bitstream import IDCODES, REVISION, check_part, part_name, read_bitstream
+from bringup.openocd import ProgramError
+from bringup.rescan import rescan
+from tools.environment import ROOT
+from tools.vivado.run import APPLICATION, DEVICE, VENDOR
 
 PROGRAMMERS = ("openocd", "openFPGALoader")
-PATIENCE    = 600 # Seconds for all of openFPGALoader's work: it reports no progress.
+PATIENCE    = 600 # Seconds that openFPGALoader may take in all: it reports no progress.
 
 def add_options(parser):
+    """Add the options of programmer, cable and bitstream to a command line."""
     group = parser.add_argument_group("programmer options")
     group.add_argument("--programmer", default=PROGRAMMERS[0], choices=PROGRAMMERS,
         help="who speaks to the cable (default: openocd)")
@@ -44,13 +45,14 @@ class NoVendor(ProgramError):
     """The action needs a file that only the vendor's tool makes."""
 
 def find_bitstream(arguments, built):
-    """The bitstream that was named, or else the one that --build left."""
+    """Return the bitstream that was named, or else the one that --build left."""
     if not arguments.bitstream and not built.exists():
         raise ProgramError(f"there is no {built}: `{sys.argv[0]} --build` makes it where Vivado "
             "is; --bitstream names one from elsewhere")
     return read_bitstream(arguments.bitstream or built)
 
 def load(board, arguments):
+    """Load the bitstream into the card's configuration memory over JTAG. Raises ProgramError."""
     bitstream = find_bitstream(arguments, Path(arguments.output_dir)/"vivado"/"lanebox.bit")
     check_part(bitstream, board)
     print(f"{bitstream.name}: {len(bitstream.data)} bytes for {part_name(bitstream.idcode)}",
@@ -62,7 +64,7 @@ def load(board, arguments):
             openocd.Progress(sys.stdout))
 
 def _openfpgaloader(arguments, *more):
-    """Runs openFPGALoader on the cable. Returns its output."""
+    """Run openFPGALoader on the cable. Return its output."""
     program = shutil.which("openFPGALoader")
     if not program:
         raise ProgramError("openFPGALoader is not installed: `apt-get install openfpgaloader` (the "
@@ -82,7 +84,7 @@ def _openfpgaloader(arguments, *more):
     return text
 
 def load_by_openfpgaloader(board, filename, arguments):
-    """Loads with openFPGALoader, after it has reported the board's IDCODE."""
+    """Load with openFPGALoader, after it has reported the board's IDCODE."""
     found = re.findall(r"idcode\s+0x([0-9a-f]+)", _openfpgaloader(arguments, "--detect"))
     codes = [int(code, 16) for code in found]
     if [code & ~REVISION for code in codes] != [IDCODES[board.part]]:
@@ -99,7 +101,7 @@ GOLDEN, ROOM = 0, 1 << 24
 PROXY        = "spi_proxy"
 
 def find_image(arguments):
-    """The bitstream to write, and its address. Only --golden overwrites the golden image."""
+    """Return the bitstream to write, and its address. Only --golden overwrites the golden image."""
     name  = "lanebox_golden.bit" if arguments.golden else "lanebox.bit"
     first = GOLDEN if arguments.golden else APPLICATION
     built = Path(arguments.output_dir)/"vivado"/name
@@ -110,6 +112,7 @@ def find_image(arguments):
     return image, first
 
 def flash(board, arguments):
+    """Write the bitstream to the card's flash and read it back. Raises ProgramError."""
     if arguments.programmer != PROGRAMMERS[0]:
         raise ProgramError("--flash is done with OpenOCD: openFPGALoader has a proxy of its own, "
             "and does not know which part of the flash is the golden image")
@@ -131,7 +134,7 @@ def flash(board, arguments):
 # Driver -------------------------------------------------------------------------------------------
 
 def write_driver(output):
-    """Writes driver and tools with the headers of this build to the output folder."""
+    """Write driver and tools with the headers of this build to the output folder."""
     folder = Path(output)/"driver"
     shutil.rmtree(folder, ignore_errors=True)
     for part in ("kernel", "user"):
@@ -144,7 +147,7 @@ def write_driver(output):
 # All of it ----------------------------------------------------------------------------------------
 
 def program(board, arguments):
-    """Does the actions that were asked for, in an order that makes sense."""
+    """Do the actions that were asked for, in an order that makes sense."""
     if arguments.detect:
         openocd.run(board, arguments.cable or openocd.CABLE, arguments.cable_speed, {"scans": ""},
             ["check_chain"], openocd.Progress(sys.stdout))

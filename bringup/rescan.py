@@ -4,20 +4,23 @@
 
 """Makes the host look at its PCIe slots again after the card has got another configuration.
 
-Old devices of the card are removed first: a driver must not keep a device that has changed. This
-reads and writes sysfs (LANEBOX_SYSFS names another root, for tests). Standard library only.
+Old devices of the card are removed first: a driver must not keep a device that has changed. The
+functions read and write sysfs (LANEBOX_SYSFS names another root, for tests). Standard library only.
 """
 
 import os
 import time
 from pathlib import Path
 
-PATIENCE = 5 # Seconds for the link to train and the host to find the card.
+PATIENCE = 5 # Seconds that the link may take to train and the host to find the card.
 
 class RescanError(RuntimeError):
     """The host does not have the card. The message says why, and what to do."""
 
 def sysfs():
+    """Return the folder of PCI devices in sysfs. LANEBOX_SYSFS puts another tree in place of
+    /sys.
+    """
     return Path(os.environ.get("LANEBOX_SYSFS", "/sys"))/"bus"/"pci"
 
 def _read(device, name):
@@ -27,7 +30,7 @@ def _read(device, name):
         return "?"
 
 def find_cards(vendor, device):
-    """The devices with these identifiers, as folders in sysfs."""
+    """Return the devices with these identifiers, as folders in sysfs."""
     wanted = (f"{vendor:#06x}", f"{device:#06x}")
     return [entry for entry in sorted((sysfs()/"devices").glob("*"))
         if (_read(entry, "vendor"), _read(entry, "device")) == wanted]
@@ -42,7 +45,7 @@ def _write(path):
         raise RescanError(f"{path}: {error.strerror}: has this host PCIe?") from None
 
 def link(card):
-    """The card's link, as a sentence."""
+    """Return a sentence with speed and width of the card's PCIe link."""
     speed, width = _read(card, "current_link_speed"), _read(card, "current_link_width")
     most         = f"{_read(card, 'max_link_speed')} x{_read(card, 'max_link_width')}"
     below        = "" if f"{speed} x{width}" == most else f", of {most} that the card has"
@@ -55,7 +58,7 @@ def _wait(reached, patience):
     return reached()
 
 def rescan(vendor, device, patience=PATIENCE):
-    """Removes the old cards, rescans, and returns a sentence about the link of each card."""
+    """Remove the old cards, rescan, and return a sentence about the link of each card."""
     for card in find_cards(vendor, device):
         _write(card/"remove")
         if not _wait(lambda card=card: not card.exists(), patience):

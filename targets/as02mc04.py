@@ -11,8 +11,13 @@ its report. Exit status 0: done; 1: something is wrong; 2: no environment; 3: al
 needs no vendor tool.
 """
 
-import silicon
-from as02mc04_platform import BOARD
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).resolve().parents[1]) # Imports begin at the repository's root.
+
+from targets import silicon
+from targets.as02mc04_platform import BOARD
 
 if __name__ == "__main__":
     silicon.main(BOARD, __doc__)

@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The board: Alibaba Cloud's AS02MC04, a KU3P with PCIe Gen3 x8 and two SFP28."""
+"""The board AS02MC04 of Alibaba Cloud: a KU3P with PCIe Gen3 x8 and two SFP28."""
 
-from nets import HIGH, UNKNOWN, Board, Net
+from targets.nets import HIGH, UNKNOWN, Board, Net
 
 LITEX = "litex-boards, alibaba_xcku3p.py"
 LEVEL = LITEX + "; taxi has the same pins with LVCMOS33"

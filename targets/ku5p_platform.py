@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The board: the red KU5P card from AliExpress ("PCIE 3.0 X8", "V1 2023-12"), PCIe Gen3 x8.
+"""The red KU5P card from AliExpress ("PCIE 3.0 X8", "V1 2023-12"), PCIe Gen3 x8.
 
 No schematic is public. The nets below come from a design that worked at x1, from the designs of an
 owner of the same card (who calls it XCKU5P_DUAL_QSFP), from the package, and from boards whose
@@ -10,7 +10,7 @@ known pins agree. Seen from behind the PC, cage B is next to the PCIe connector,
 beyond it.
 """
 
-from nets import HIGH, INFERRED, REPORTED, UNKNOWN, Board, Net
+from targets.nets import HIGH, INFERRED, REPORTED, UNKNOWN, Board, Net
 
 WORKED  = "worked at x1 in Basher4/xilinx-pcie-basics, pins.xdc"
 PACKAGE = "package of the part"
@@ -18,7 +18,7 @@ ALIKE   = "Nexus K3P-Q and AS02MC04, whose known PCIe pins are these"
 CHANNEL = "package: the transmitter of lane 0's transceiver; " + WORKED
 
 # The owner's repository Chester-Gillon/fpga_sio at commit 62ee167 of 2026-08-17. The constraints
-# are in XCKU5P_DUAL_QSFP/constraints; IBERT and MONITOR are
+# are in XCKU5P_DUAL_QSFP/constraints. IBERT and MONITOR are
 # fpga_tests/XCKU5P_DUAL_QSFP_*/readme.txt.
 OWNER   = "fpga_sio@62ee167, "
 LANES   = OWNER + "pcie.xdc"
@@ -32,7 +32,7 @@ LEVEL33  = "LVCMOS33"
 SIDEBAND = "Pulled up on the card."
 
 def cage(name, modsel, reset, scl, sda, modprs, int, lpmode, scl_advice=""):
-    """The slow signals of one QSFP cage, with their names in SFF-8679."""
+    """Return the slow signals of one QSFP cage, with their names in SFF-8679."""
     pins = (("modsel_n", modsel), ("reset_n", reset), ("scl", scl), ("sda", sda),
         ("modprs_n", modprs), ("int_n", int), ("lpmode", lpmode))
     return tuple(Net(f"qsfp_{name}.{signal}", pin, LEVEL33, REPORTED, CAGES,

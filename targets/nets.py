@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""What is known about the nets of a board, how well, and from which source.
+"""The nets of a board: what is known about each, how surely, and from which source.
 
 One table for each board serves the pins of a build, its constraints and targets/README.md. Standard
 library only, so that --help and the table need no environment.
@@ -11,30 +11,33 @@ library only, so that --help and the table need no environment.
 from dataclasses import dataclass
 
 HIGH     = "high"     # A published design worked with this pin, or the package leaves no choice.
-REPORTED = "reported" # One owner of the card has published it; nobody else has confirmed it.
-INFERRED = "inferred" # Follows from what is known; nobody has said that it works.
-UNKNOWN  = "unknown"  # Must not be used; `advice` says what is known and how to find out.
+REPORTED = "reported" # One owner of the card has published the pin; nobody else has confirmed it.
+INFERRED = "inferred" # The pin follows from other facts; nobody has said that it works.
+UNKNOWN  = "unknown"  # The net must not be used; `advice` says what is known and how to find out.
 
 CONFIDENCES = (HIGH, REPORTED, INFERRED, UNKNOWN)
 
 @dataclass(frozen=True)
 class Net:
-    """One net, or several that belong together. Pins are in order, lane or bit 0 first."""
+    """A net of a board, or several that belong together.
+
+    Pins are in order, lane or bit 0 first.
+    """
     name:       str
     pins:       str
     standard:   str
     confidence: str
     source:     str
     advice:     str  = ""
-    fabric:     bool = True # False: a pin of the package to which a design has no port.
+    fabric:     bool = True # False: a pin of the package that no design has a port for.
 
 @dataclass(frozen=True)
 class Board:
-    """The facts of one board."""
-    name:   str   # As in the name of the board's target.
+    """The facts about one board."""
+    name:   str   # The name of the board's target.
     title:  str
     device: str
-    lanes:  tuple # Numbers of PCIe lanes that can be built, the default first.
+    lanes:  tuple # The numbers of PCIe lanes with which a build is possible, the default first.
     # Clock of the core's user side, in Hz, at the default number of lanes and 256 bit.
     clock:  float
     block:  str   # The PCIe block of the part.
@@ -43,11 +46,13 @@ class Board:
 
     @property
     def part(self):
+        """The part's name without package and speed grade."""
         return self.device.partition("-")[0]
 
     def net(self, name):
-        """The net called `name`. Raises LookupError if it may not be used; the message says what is
-        known.
+        """Return the net called `name`.
+
+        If it may not be used, LookupError says what is known about it.
         """
         found = {net.name: net for net in self.nets}
         if name not in found:
@@ -58,7 +63,9 @@ class Board:
         return net
 
     def lane_pins(self, name, lanes):
-        """The pins of the first `lanes` lanes of pcie.<name>. Lane 0, the proven one, comes first.
+        """Return the pins of the first `lanes` lanes of pcie.<name>.
+
+        Lane 0, which a published design has used, comes first.
         """
         if lanes not in self.lanes:
             raise LookupError(f"{self.title} has no {lanes} lanes: choose "
@@ -67,7 +74,7 @@ class Board:
         return found.split()[:lanes]
 
     def resources(self, lanes):
-        """(port, pins, standard) of every port of a build for this board."""
+        """Return (port, pins, standard) of every port of a build for this board."""
         name  = f"pcie_x{lanes}"
         ports = [(f"{name}.{pin}", self.net(f"pcie.{pin}").pins.split(),
             self.net(f"pcie.{pin}").standard) for pin in ("rst_n", "clk_p", "clk_n")]
@@ -78,7 +85,7 @@ class Board:
             if net.confidence == HIGH]
 
 def markdown(board):
-    """The table of targets/README.md."""
+    """Return the table of a board's nets for targets/README.md."""
     lines = ["| net | pins | standard | confidence | source |", "|---|---|---|---|---|"]
     for net in board.nets:
         said = f"{net.source}. {net.advice}" if net.advice else net.source
@@ -93,7 +100,7 @@ def _port_names(port, pins):
     return [name] if len(pins) == 1 else [f"{name}[{n}]" for n in range(len(pins))]
 
 def constraints(board, lanes):
-    """Pins, standards and the reference clock, in a form that every tool for this part reads."""
+    """Return pins, standards and reference clock, in a form that every tool for this part reads."""
     lines = []
     for port, pins, standard in board.resources(lanes):
         level, *properties = standard.split() or [""]

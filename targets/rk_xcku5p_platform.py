@@ -2,9 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The board: RK-XCKU5P-F V1.2, a KU5P with PCIe Gen3 x4 on an x8 edge, and a public schematic."""
+"""The board RK-XCKU5P-F V1.2: a KU5P with PCIe Gen3 x4 on an x8 edge, and a public schematic."""
 
-from nets import HIGH, Board, Net
+from targets.nets import HIGH, Board, Net
 
 LITEX = "litex-boards, aliexpress_rk_xcku5p.py; schematic in tommythorn/rk-xcku5p-f-v1.2"
 

@@ -2,10 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The common part of the targets of boards: options, platform, gateware, synthesis by Yosys, and
-exit status 3 if the vendor's tool is needed and not there.
+"""The actions that the targets of boards have in common: gateware, netlist, bitstream, programming.
 
-The output folder gets the files of lanebox.build, and
+The exit status is 3 if the vendor's tool is needed and not there. The output folder gets the files
+of tools.verilog.build, and
 
     gateware/<board>.xdc              pins, standards and the reference clock
     gateware/core.tcl                 the properties of the vendor's PCIe core
@@ -16,120 +16,28 @@ The output folder gets the files of lanebox.build, and
     spi_proxy/                        the same files of the design that writes the flash
 """
 
-import argparse
 import logging
 import shlex
 import signal
 import sys
 from pathlib import Path
 
-import programming
-from environment import ROOT, enter_environment
-from nets import HIGH, constraints
-from vivado import core_script, find_vivado, place_and_route
+from bringup import programming
+from targets.nets import HIGH, constraints
+from targets.options import parse_arguments
+from targets.pads import CORE_LANES, CorePads, make_platform
+from tools.environment import ROOT, enter_environment
+from tools.vivado.run import core_script, find_vivado, place_and_route
 
-CORE_LANES  = 8 # The core is always x8. The link trains down to the lanes that have pins.
-HARD_BLOCK  = ROOT/"sim"/"board"/"pcie4"/"pcie_usp.sv" # Source of the core's pins for synthesis.
-PROXY       = programming.PROXY
-NO_VENDOR   = 3 # Exit status: everything that needs no vendor tool is done.
-EDITION     = "Vivado ML Standard, which costs nothing, from 2021.1 on"
-
-ACTIONS = ("build", "synth_only", "detect", "load", "flash", "rescan", "driver")
-
-# Options ------------------------------------------------------------------------------------------
-
-def parse_arguments(board, description):
-    parser = argparse.ArgumentParser(description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
-    target = parser.add_argument_group("target options")
-    target.add_argument("--build", action="store_true",
-        help="write gateware, register map and netlist; then a bitstream, if Vivado is here")
-    target.add_argument("--synth-only", action="store_true", help="build up to the netlist")
-    target.add_argument("--detect", action="store_true",
-        help="see whether the board's part is on the cable, and do nothing to it")
-    target.add_argument("--load", action="store_true", help="load the bitstream over JTAG")
-    target.add_argument("--flash", action="store_true",
-        help="write the bitstream to the card's flash, and read it back")
-    target.add_argument("--rescan", action="store_true",
-        help="let this host look for the card again, and say how its link trained")
-    target.add_argument("--driver", action="store_true",
-        help="write driver and tools for this build, to be compiled")
-    target.add_argument("--lanes", type=int, default=board.lanes[0], choices=board.lanes,
-        help=f"lanes of PCIe that have pins (default: {board.lanes[0]})")
-    target.add_argument("--endpoint", default="lanebox", metavar="NAME",
-        help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
-    target.add_argument("--msix", action="store_true",
-        help="MSI-X beside MSI, with a vector for each source")
-    target.add_argument("--completion-pool", action="store_true",
-        help="count headers and data of read completions together: for a host or hard block that "
-            "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
-    target.add_argument("--compat", metavar="NAME",
-        help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
-    target.add_argument("--user", default="lanebox.user.loopback:Loopback", metavar="MODULE:CLASS",
-        help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
-
-    builder = parser.add_argument_group("builder options")
-    builder.add_argument("--output-dir", default=str(ROOT/"build"/board.name), metavar="DIR",
-        help=f"where to write (default: build/{board.name})")
-    builder.add_argument("--synthesis", default="vivado", choices=("vivado", "yosys"),
-        help="whose netlist becomes the bitstream (default: vivado); the report is always Yosys'")
-    programming.add_options(parser)
-    arguments = parser.parse_args()
-    if arguments.golden and not arguments.flash:
-        parser.error("--golden is a way to --flash")
-    if not any(getattr(arguments, name) for name in ACTIONS):
-        parser.error("nothing to do: " + " or ".join(f"--{name.replace('_', '-')}"
-            for name in ACTIONS))
-    return arguments
+PROXY     = programming.PROXY
+NO_VENDOR = 3 # The exit status if all is done that needs no vendor tool.
+EDITION   = "Vivado ML Standard, which costs nothing, from 2021.1 on"
 
 # Gateware -----------------------------------------------------------------------------------------
 
-def make_platform(board, lanes):
-    """LiteX's platform with the board's usable pins. A request for another net says what is known
-    of it.
-    """
-    from litex.build.generic_platform import ConstraintError, IOStandard, Misc, Pins, Subsignal
-    from litex.build.xilinx import XilinxUSPPlatform
-
-    def constraint(pins, standard):
-        level, *properties = standard.split() or [""]
-        return [Pins(" ".join(pins)), *([IOStandard(level)] if level else []),
-            *map(Misc, properties)]
-
-    resources = [(port, constraint(pins, standard))
-        for port, pins, standard in board.resources(lanes)]
-    link = [Subsignal(port.partition(".")[2], *found) for port, found in resources if "." in port]
-    io   = [(f"pcie_x{lanes}", 0, *link)]
-    io  += [("user_led", n, *found) for n, (_, found) in enumerate(
-        entry for entry in resources if "." not in entry[0])]
-
-    class Platform(XilinxUSPPlatform):
-        def request(self, name, *arguments, **options):
-            try:
-                return XilinxUSPPlatform.request(self, name, *arguments, **options)
-            except ConstraintError:
-                if name in [net.name for net in board.nets]:
-                    board.net(name) # Raises an error that says why the net cannot be used.
-                raise
-
-    return Platform(board.device, io, toolchain="vivado")
-
-class CorePads:
-    """Pads for the core's eight lanes, of which the board may have fewer."""
-    def __init__(self, pins):
-        from migen import Signal
-        self.rst_n, self.clk_p, self.clk_n = pins.rst_n, pins.clk_p, pins.clk_n
-        for name in ("rx_p", "rx_n", "tx_p", "tx_n"):
-            setattr(self, name, Signal(CORE_LANES, name=f"core_{name}"))
-
-    def connect(self, pins):
-        return [
-            self.rx_p.eq(pins.rx_p), self.rx_n.eq(pins.rx_n),
-            pins.tx_p.eq(self.tx_p), pins.tx_n.eq(self.tx_n),
-        ]
-
 def make_soc(board, arguments, user):
-    from lanebox.soc import LaneboxSoC
+    """Returns the SoC for the board, as the command line in `arguments` wants it."""
+    from gateware.soc import LaneboxSoC
 
     platform = make_platform(board, arguments.lanes)
     pins     = platform.request(f"pcie_x{arguments.lanes}")
@@ -144,27 +52,36 @@ def make_soc(board, arguments, user):
         clock    = board.clock,
         compat   = arguments.compat,
         completion_pool = arguments.completion_pool,
+        capture  = arguments.capture,
     )
     if pads is not pins:
         soc.comb += pads.connect(pins)
     return soc
 
 def build_gateware(board, arguments):
-    from lanebox.build import build_cached, build_key
-    from lanebox.identity import source_digest, source_files
-    from lanebox.mmio.windows import check_compat
-    from lanebox.pcie.endpoint import check_endpoint
-    from lanebox.user.slot import find_occupant, occupant_sources
+    """Writes Verilog, register map, pins and the core's properties to the output folder.
+
+    Returns the folder, and whether anything was built anew. Raises ValueError if the options do not
+    fit together.
+    """
+    from gateware.capture.registers import check_capture
+    from gateware.endpoint.endpoints import check_endpoint
+    from gateware.user.slot import find_occupant, occupant_sources
+    from gateware.vocabulary.windows import check_compat
+    from tools.verilog.build import build_cached, build_key
+    from tools.verilog.sources import source_digest, source_files
 
     check_endpoint(arguments.endpoint, arguments.completion_pool)
+    check_capture(arguments.capture, arguments.endpoint)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user   = find_occupant(arguments.user)
     output = Path(arguments.output_dir).absolute()
     key    = build_key(
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
-            occupant_sources(user)),
+            source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [board.name, arguments.lanes, arguments.endpoint, user.__module__,
-            user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool],
+            user.__qualname__, arguments.msix, arguments.compat, arguments.completion_pool,
+            arguments.capture],
     )
     built = build_cached(output, key, lambda: make_soc(board, arguments, user))
     (output/"gateware"/f"{board.name}.xdc").write_text(constraints(board, arguments.lanes))
@@ -175,44 +92,26 @@ def build_gateware(board, arguments):
 # Synthesis ----------------------------------------------------------------------------------------
 
 def say_what_differs(board, lanes):
-    """Prints what a reader of the numbers must know about this board."""
-    from lanebox import layouts
+    """Print the board's clock if it is not the usual one, and which lanes' pins are not proven."""
+    from gateware import numbers
 
-    if board.clock != layouts.SYS_CLK_FREQ:
-        print(f"\nThe core's {layouts.DATA_WIDTH} bits come at {board.clock/1e6:.0f} MHz on this "
-            f"board, not at {layouts.SYS_CLK_FREQ/1e6:.0f}: a tick of device time is "
+    if board.clock != numbers.SYS_CLK_FREQ:
+        print(f"\nThe core's {numbers.DATA_WIDTH} bits come at {board.clock/1e6:.0f} MHz on this "
+            f"board, not at {numbers.SYS_CLK_FREQ/1e6:.0f}: a tick of device time is "
             f"{1e9/board.clock:.0f} ns, as the capability table says.")
     weaker = {net.confidence for net in board.nets if net.name.startswith("pcie.")} - {HIGH}
     if lanes > 1 and weaker:
         print(f"\nThe pins of lanes 1 to {lanes - 1} are {' and '.join(sorted(weaker))} only, see "
             "targets/README.md; `--lanes 1` uses proven pins.")
 
-def synthesise(board, output):
-    """Writes the report, prints its table, and returns a sentence for each problem."""
-    from lanebox.synthesis import report
-    from lanebox.synthesis.gateware import make_design, own_rows
-    from lanebox.synthesis.yosys import find_yosys
-
-    found = report.analyse(make_design(output, HARD_BLOCK), output/"synthesis", find_yosys())
-    clocks = {clock: "pcie" if clock.startswith(("pcie", "sys")) else clock
-        for clock, paths in found.paths.items() if paths[0].levels}
-    rows = [*report.part_rows(found, board.part, clocks), *own_rows(found)]
-    report.write(found, rows, output/"report.json")
-    print(report.table(found, board.part))
-    wrong = list(found.problems)
-    worst = found.deepest()
-    if worst and worst.levels > report.TOO_DEEP:
-        wrong.append(f"{worst.start} -> {worst.end}: {worst.levels} LUT levels, and "
-            f"{report.TOO_DEEP} are the most at {board.clock/1e6:.0f} MHz")
-    return wrong
-
 def build_proxy(board, output):
-    """Verilog and netlist, in a folder of their own, of the design through which the flash is
-    written.
+    """Make Verilog and netlist of the design through which the flash is written.
+
+    They are in a folder of their own.
     """
-    from lanebox.jtag import spi_proxy
-    from lanebox.jtag.design import make_platform, synthesise_design, write_design
-    from lanebox.synthesis.yosys import find_yosys
+    from bringup.jtag import spi_proxy
+    from bringup.jtag.design import make_platform, synthesise_design, write_design
+    from tools.synthesis.yosys import find_yosys
 
     folder = output/PROXY
     write_design(spi_proxy.SpiProxyDesign(), PROXY, make_platform(board.device),
@@ -223,6 +122,7 @@ def build_proxy(board, output):
 # Vendor tool --------------------------------------------------------------------------------------
 
 def say_what_is_ready(board, output):
+    """Prints which files are there without Vivado, what is missing, and how to go on."""
     print(f"\n{board.title}: the netlist is ready, a bitstream is not: Vivado was not found by "
         f"PATH or LITEX_ENV_VIVADO. {EDITION}, knows {board.part}.\n"
         f"  ready    in {output}: synthesis/netlist.edif and netlist.v, report.json, "
@@ -234,13 +134,18 @@ def say_what_is_ready(board, output):
 # Main ---------------------------------------------------------------------------------------------
 
 def build(board, arguments):
-    """Everything up to the bitstream. False if the vendor's tool is needed and not there."""
+    """Make everything up to the bitstream.
+
+    Return False if the vendor's tool is needed and missing.
+    """
     output, built = build_gateware(board, arguments)
     print(f"{output}: {'built' if built else 'up to date'}", flush=True)
     if arguments.driver:
         programming.write_driver(output)
     if not (arguments.build or arguments.synth_only):
         return True
+    from tools.synthesis.board import synthesise
+
     wrong = synthesise(board, output)
     say_what_differs(board, arguments.lanes)
     if wrong:
@@ -257,13 +162,14 @@ def build(board, arguments):
     return True
 
 def main(board, description):
+    """Runs the target of `board` with the options of the command line, and ends the program."""
     arguments = parse_arguments(board, description)
-    # Then SIGTERM ends it as tidily as Ctrl-C.
+    # With this handler SIGTERM ends the program as tidily as Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         if arguments.build or arguments.synth_only or arguments.driver:
             enter_environment()
-            logging.basicConfig(level=logging.WARNING) # LiteX prints its whole log otherwise.
+            logging.basicConfig(level=logging.WARNING) # Otherwise LiteX prints its whole log.
             if not build(board, arguments):
                 sys.exit(NO_VENDOR)
         programming.program(board, arguments)

@@ -13,8 +13,11 @@ does not compile the simulation: the board process in sim/board/ does, from what
 import argparse
 import logging
 import sys
+from pathlib import Path
 
-from environment import ROOT, enter_environment
+sys.path[0] = str(Path(__file__).resolve().parents[1]) # Imports begin at the repository's root.
+
+from tools.environment import ROOT, enter_environment
 
 EPILOG = """
 examples:
@@ -28,6 +31,7 @@ examples:
 """
 
 def parse_arguments():
+    """Returns the parsed command line."""
     parser = argparse.ArgumentParser(
         description     = __doc__,
         epilog          = EPILOG,
@@ -48,9 +52,11 @@ def parse_arguments():
     target.add_argument("--completion-pool", action="store_true",
         help="count headers and data of read completions together: for a host or hard block that "
             "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
+    target.add_argument("--capture", action="store_true",
+        help="the capture block and its generator of frames (default: none)")
     target.add_argument("--compat", metavar="NAME",
         help="seed000: the two memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
-    target.add_argument("--user", default="lanebox.user.loopback:Loopback",
+    target.add_argument("--user", default="gateware.user.loopback:Loopback",
         metavar="MODULE:CLASS",
         help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
 
@@ -60,10 +66,11 @@ def parse_arguments():
     return parser.parse_args()
 
 def make_soc(arguments, user, memories):
+    """Returns the simulated card's SoC, as the command line in `arguments` wants it."""
     from migen import Cat
-    from sim_platform import Platform
 
-    from lanebox.soc import LaneboxSoC
+    from gateware.soc import LaneboxSoC
+    from targets.sim_platform import Platform
 
     platform = Platform()
     soc = LaneboxSoC(platform,
@@ -76,6 +83,7 @@ def make_soc(arguments, user, memories):
         msix     = arguments.msix,
         compat   = arguments.compat,
         completion_pool = arguments.completion_pool,
+        capture  = arguments.capture,
     )
     sides = [signal for side in (soc.user.sink, soc.user.source)
         for signal in (side.valid, side.ready, side.last)]
@@ -86,16 +94,19 @@ def make_soc(arguments, user, memories):
     return soc
 
 def build(arguments):
-    """Reads all inputs, so their errors show, and builds if the result is not there yet."""
-    # Imported here: finding the environment and showing --help must work without these packages.
-    from lanebox.build import build_cached, build_key
-    from lanebox.identity import source_digest, source_files
-    from lanebox.mmio.memory import BLANK_IMAGE, read_image
-    from lanebox.mmio.windows import check_compat
-    from lanebox.pcie.endpoint import check_endpoint
-    from lanebox.user.slot import find_occupant, occupant_sources
+    """Read all inputs, so that their errors show, and build if the result is not there yet."""
+    # The gateware is imported here, because finding the environment and showing --help must work
+    # without its packages.
+    from gateware.capture.registers import check_capture
+    from gateware.endpoint.endpoints import check_endpoint
+    from gateware.mmio.memory import BLANK_IMAGE, read_image
+    from gateware.user.slot import find_occupant, occupant_sources
+    from gateware.vocabulary.windows import check_compat
+    from tools.verilog.build import build_cached, build_key
+    from tools.verilog.sources import source_digest, source_files
 
     check_endpoint(arguments.endpoint, arguments.completion_pool)
+    check_capture(arguments.capture, arguments.endpoint)
     check_compat(arguments.compat, arguments.endpoint, arguments.msix)
     user     = find_occupant(arguments.user)
     memories = [
@@ -104,17 +115,19 @@ def build(arguments):
     ]
     key = build_key(
         sources = source_digest(source_files(ROOT/"gateware"), source_files(ROOT/"targets"),
-            occupant_sources(user)),
+            source_files(ROOT/"tools"/"verilog"), occupant_sources(user)),
         options = [arguments.endpoint, user.__module__, user.__qualname__, memories,
-            arguments.msix, arguments.compat, arguments.completion_pool],
+            arguments.msix, arguments.compat, arguments.completion_pool,
+            arguments.capture],
     )
     return build_cached(arguments.output_dir, key,
         lambda: make_soc(arguments, user, memories))
 
 def main():
+    """Builds the simulated card's gateware, and ends the program with a sentence if that fails."""
     arguments = parse_arguments()
     enter_environment()
-    logging.basicConfig(level=logging.WARNING) # LiteX prints its whole log otherwise.
+    logging.basicConfig(level=logging.WARNING) # Otherwise LiteX prints its whole log.
     try:
         built = build(arguments)
     except (ValueError, RuntimeError, OSError) as error:

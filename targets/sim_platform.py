@@ -27,12 +27,14 @@ _io = [
     ),
     *[("user_led", n, Pins(1)) for n in range(LEDS)],
 
-    # Not on a card: high while device time must run.
+    # `busy` is a pin of the simulation only: it is high while device time must run.
     ("busy", 0, Pins(1)),
-    # Not on a card: valid, ready and last of the user slot's sink, then of its source.
+    # `user_slot` has pins of the simulation only: valid, ready and last of the user slot's sink,
+    # then of its source.
     ("user_slot", 0, Pins(6)),
 ]
 
 class Platform(XilinxUSPPlatform):
+    """LiteX's platform of the simulated card: the pins of the hard block, clock, reset and LEDs."""
     def __init__(self):
         XilinxUSPPlatform.__init__(self, DEVICE, _io, toolchain="vivado")

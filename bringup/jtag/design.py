@@ -2,7 +2,9 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Small designs of their own, loaded over JTAG for one job. Files are placed as by lanebox.build.
+"""Small designs that are loaded over JTAG for one job, and are not part of the card's gateware.
+
+Files are placed as by tools.verilog.build:
 
     D/gateware/<name>.v, sources.txt   the design, whose top is called <name>
     D/gateware/<name>.xdc              its constraints
@@ -11,15 +13,16 @@
 
 from litex.build.xilinx import XilinxUSPPlatform
 
-from lanebox.litex_verilog import simulation_verilog
-from lanebox.synthesis.yosys import Design, synthesise
+from tools.synthesis.yosys import Design, synthesise
+from tools.verilog.litex_verilog import simulation_verilog
 
 
 def write_design(design, name, platform, constraints, folder):
-    """Writes the Verilog of `design`, its constraints and its list of sources to `folder`."""
+    """Write the Verilog of `design`, its constraints and its list of sources to `folder`."""
     with simulation_verilog():
         verilog = platform.get_verilog(design, name=name).main_source
-    verilog = verilog[verilog.index("`timescale"):] # Above it are a date and a hierarchy.
+    # LiteX writes a date and a hierarchy above this line.
+    verilog = verilog[verilog.index("`timescale"):]
     gateware = folder/"gateware"
     gateware.mkdir(parents=True, exist_ok=True)
     (gateware/f"{name}.v").write_text(verilog)
@@ -27,8 +30,9 @@ def write_design(design, name, platform, constraints, folder):
     (gateware/"sources.txt").write_text(f"{gateware/f'{name}.v'}\n")
 
 def make_platform(device, io=()):
+    """Return LiteX's platform for a part, with the pins `io` and no others."""
     return XilinxUSPPlatform(device, [*io], toolchain="vivado")
 
 def synthesise_design(name, folder, yosys):
-    """Makes the netlist of what `write_design` has written."""
+    """Make the netlist of the design that `write_design` has written."""
     return synthesise(Design(name, [folder/"gateware"/f"{name}.v"]), folder/"synthesis", yosys)

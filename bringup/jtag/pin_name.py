@@ -13,17 +13,17 @@ from litex.gen import *
 from migen import *
 
 BAUD      = 9600
-NAME_SIZE = 4  # As long as the longest name of a pin.
-PAUSE     = 20 # Bits of silence between two words: so a reader finds where a word begins.
+NAME_SIZE = 4  # The length of the longest name of a pin.
+PAUSE     = 20 # Bits of silence between two words, by which a reader finds where a word begins.
 
 def word(name):
-    """The bytes for the pin called `name`."""
+    """Return the bytes for the pin called `name`."""
     if len(name) > NAME_SIZE:
         raise ValueError(f"the name of pin {name} has {len(name)} characters, and {NAME_SIZE} fit")
     return b"U" + name.ljust(NAME_SIZE).encode("ascii") + b"\n"
 
 def line_bits(name):
-    """The word as bits on the line, in order."""
+    """Return the word for the pin called `name` as bits on the line, in order."""
     return [bit for byte in word(name)
         for bit in (0, *(byte >> n & 1 for n in range(8)), 1)]
 

@@ -19,10 +19,10 @@ from litex.gen import *
 from migen import *
 from migen.genlib.cdc import MultiReg
 
-from lanebox.jtag.pin_name import BAUD, PinName
-from lanebox.jtag.user_register import UserRegister
+from bringup.jtag.pin_name import BAUD, PinName
+from bringup.jtag.user_register import UserRegister
 
-CONFIGURATION_CLOCK = 50e6 # Hz; CFGMCLK of STARTUPE3, 15 % off at most (DS922).
+CONFIGURATION_CLOCK = 50e6 # The clock CFGMCLK of STARTUPE3 in Hz, 15 % off at most (DS922).
 
 MAGIC = 0x4c42
 
@@ -31,17 +31,17 @@ IDENTIFY, PIN, CLOCK, LISTEN, DRIVE, RELEASE = range(6)
 KEY = 0x44524956 # DRIVE needs this argument, so that no stray scan drives a pin.
 
 def identification(pins, clocks, pull):
-    """The answer to IDENTIFY, by which software knows that this is the image that it expects."""
+    """Return the answer to IDENTIFY, by which software knows that the expected image is loaded."""
     return MAGIC << 16 | pins << 5 | clocks << 1 | pull
 
-# Bits of the status, from bit 0.
+# Bits of the status in the probe's answer, from bit 0.
 RUNNING, LISTENED, DRIVING, REFUSED, CONTENTION = (1 << n for n in range(5))
 
 # The answer to PIN, from bit 0: the number of changes, saturating, then these flags.
 CHANGES_BITS = 8
 WAS_LOW, WAS_HIGH, IS_HIGH = (1 << CHANGES_BITS + n for n in range(3))
 
-# The answer to CLOCK: the count, and above it 0 if the count belongs to the last listening.
+# The answer to CLOCK: the count. The bits above it are 0 if it belongs to the last listening.
 COUNT_BITS = 30
 
 
@@ -173,7 +173,8 @@ class PinProbe(LiteXModule):
         ]
         self.comb += register.tdo.eq(request[0])
 
-        # `taken` stays the same for at least as many cycles of TCK as the register has bits.
+        # `taken` stays the same for at least as many cycles of TCK as the register has bits, so the
+        # synchroniser sees each change of it.
         now, before = Signal(), Signal()
         self.specials += MultiReg(fresh, now)
         self.sync += before.eq(now)
@@ -188,7 +189,8 @@ class PinProbe(LiteXModule):
         # Listening --------------------------------------------------------------------------------
         self.listener = listener = Listener(self.levels)
         self.driver   = driver   = PinDriver(names, bit_cycles, longest, listener.level)
-        clear    = Signal(6)  # Cycles of clearing left: the slowest clock must see it.
+        # Cycles for which counters are still cleared: the slowest clock must see it.
+        clear    = Signal(6)
         window   = Signal(32)
         long     = Signal()
         listened = Signal()
@@ -227,7 +229,7 @@ class PinProbe(LiteXModule):
         # Driving ----------------------------------------------------------------------------------
         moved    = listener.low if pull else listener.high
         quiet    = Signal(len(names))
-        changing = Signal() # The request is more than a question.
+        changing = Signal() # The request asks the probe to do something, and not only to answer.
         wanted   = Signal()
         allowed  = Signal()
         refused  = Signal()
@@ -322,7 +324,7 @@ class PinProbeDesign(PinProbeCore):
         for n, clock in enumerate(clocks):
             fabric = Signal()
             self.specials += Instance("IBUFDS_GTE4",
-                p_REFCLK_HROW_CK_SEL = 0, # ODIV2 is the clock itself.
+                p_REFCLK_HROW_CK_SEL = 0, # The output ODIV2 is the clock itself, not divided.
                 i_CEB                = 0,
                 i_I                  = refclks.p[n],
                 i_IB                 = refclks.n[n],

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The configuration flash over JTAG: a design of its own that is loaded to write the flash.
+"""A design that is loaded over JTAG to write the configuration flash.
 
 It has the protocol of OpenOCD's `jtagspi` driver. One scan of USER1 is one SPI transfer (mode 0):
 
@@ -16,16 +16,16 @@ ends the transfer. Bits that are shifted behind a transfer are ignored.
 from litex.gen import *
 from migen import *
 
-from lanebox.jtag.user_register import UserRegister
+from bringup.jtag.user_register import UserRegister
 
 LENGTH_BITS = 32
 
-# TCK is 30 MHz at most, more than cables do. The vendor's tool needs a period.
+# TCK is 30 MHz at most, which is more than cables reach. The vendor's tool needs a period.
 CONSTRAINTS = "create_clock -name tck -period 33.000 [get_pins BSCANE2/TCK]\n"
 
 
 class SpiProxy(LiteXModule):
-    """From a JTAG register to the pins of an SPI flash."""
+    """Connects a JTAG register to the pins of an SPI flash."""
     def __init__(self, register):
         self.cs_n = Signal(reset=1) # o
         self.sck  = Signal()        # o
@@ -59,7 +59,7 @@ class SpiProxy(LiteXModule):
             NextValue(left, left - 1),
             If(~register.shift | (left == 0), NextState("END"))
         )
-        fsm.act("END", NextState("END")) # Stays until the next scan captures.
+        fsm.act("END", NextState("END")) # The transfer is over until the next scan captures.
 
         # Changes at falling edges only, so that SCK has whole pulses only.
         selected = Signal()

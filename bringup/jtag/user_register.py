@@ -17,7 +17,7 @@ class UserRegister(LiteXModule):
     """
     def __init__(self, chain):
         self.cd_tck  = ClockDomain(reset_less=True)
-        self.tck     = Signal() # o, TCK for logic that is no flip-flop.
+        self.tck     = Signal() # o, TCK for logic other than flip-flops.
         self.tdi     = Signal() # o
         self.tdo     = Signal() # i
         self.capture = Signal() # o

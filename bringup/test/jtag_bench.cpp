@@ -21,8 +21,8 @@ void bench_delete(void *handle) {
     delete static_cast<Vjtag_bench *>(handle);
 }
 
-// Inputs: tck, tdi, capture, shift, update, miso, cfgmclk, then selected from bit 8, clocks
-// from 16. Outputs: cs_n, sck, mosi, then tdo from bit 4.
+// Bits of `inputs` from 0 on: tck, tdi, capture, shift, update, miso, cfgmclk; `selected` from bit
+// 8, the clocks from bit 16. Bits of the result from 0 on: cs_n, sck, mosi; tdo from bit 4.
 uint32_t bench_step(void *handle, uint32_t inputs) {
     auto *bench = static_cast<Vjtag_bench *>(handle);
     bench->tck = inputs & 1;

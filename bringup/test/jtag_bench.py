@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A design of gateware/jtag/ under Verilator, behind the TAP of jtag_part.py."""
+"""A design of bringup/jtag/ under Verilator, behind the TAP of jtag_part.py."""
 
 import ctypes
 import subprocess
@@ -14,27 +14,64 @@ SELECTED, CLOCKS = 8, 16
 CS_N, SCK, MOSI = 1, 2, 4
 TDO = 4
 
+
 def build(verilog, module, ports, folder):
     """Build the library for `module` of a Verilog file; `ports` are its connections in Verilog."""
     folder.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["verilator", "--cc", "-O3", "--top-module", "jtag_bench", "-Wno-fatal",
-        "-Wno-lint", "-Wno-style", f"-DDESIGN={module}", f"-DPORTS={ports}", "--Mdir", folder,
-        HERE/"jtag_bench.sv", verilog], check=True, capture_output=True, text=True)
-    root = subprocess.run(["verilator", "--getenv", "VERILATOR_ROOT"], check=True,
-        capture_output=True, text=True).stdout.strip() or "/usr/share/verilator"
-    include = Path(root)/"include"
+    subprocess.run(
+        [
+            "verilator",
+            "--cc",
+            "-O3",
+            "--top-module",
+            "jtag_bench",
+            "-Wno-fatal",
+            "-Wno-lint",
+            "-Wno-style",
+            f"-DDESIGN={module}",
+            f"-DPORTS={ports}",
+            "--Mdir",
+            folder,
+            HERE / "jtag_bench.sv",
+            verilog,
+        ],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    root = (
+        subprocess.run(
+            ["verilator", "--getenv", "VERILATOR_ROOT"], check=True, capture_output=True, text=True
+        ).stdout.strip()
+        or "/usr/share/verilator"
+    )
+    include = Path(root) / "include"
     # The command names no folder of this run, so that ccache finds its result again.
-    compile = ["ccache", "g++", "-std=c++17", "-O1", "-fPIC", "-I.", f"-I{include}",
-        f"-I{include}/vltstd", "-c"]
-    sources = [*(path.name for path in sorted(folder.glob("*.cpp"))), include/"verilated.cpp",
-        HERE/"jtag_bench.cpp"]
-    sources += [path for path in (include/"verilated_threads.cpp",) if path.exists()]
+    compile = [
+        "ccache",
+        "g++",
+        "-std=c++17",
+        "-O1",
+        "-fPIC",
+        "-I.",
+        f"-I{include}",
+        f"-I{include}/vltstd",
+        "-c",
+    ]
+    sources = [
+        *(path.name for path in sorted(folder.glob("*.cpp"))),
+        include / "verilated.cpp",
+        HERE / "jtag_bench.cpp",
+    ]
+    sources += [path for path in (include / "verilated_threads.cpp",) if path.exists()]
     objects = [f"{Path(source).stem}.o" for source in sources]
     for source, target in zip(sources, objects):
         subprocess.run([*compile, source, "-o", target], check=True, cwd=folder)
-    subprocess.run(["g++", "-shared", "-pthread", "-o", "bench.so", *objects], check=True,
-        cwd=folder)
-    return folder/"bench.so"
+    subprocess.run(
+        ["g++", "-shared", "-pthread", "-o", "bench.so", *objects], check=True, cwd=folder
+    )
+    return folder / "bench.so"
+
 
 class Bench:
     """The design in the fabric of a simulated part; it is the `user` of a `Tap`.
@@ -44,40 +81,47 @@ class Bench:
     their levels. It returns the levels of all pins, and how often each of its clocks rises in the
     cycle.
     """
-    CYCLES = 4 # Cycles of the configuration clock for one of TCK.
+
+    CYCLES = 4  # Cycles of the configuration clock in one cycle of TCK.
 
     def __init__(self, library, flash=None, board=None):
-        self.code  = ctypes.CDLL(str(library))
+        self.code = ctypes.CDLL(str(library))
         self.code.bench_new.restype = ctypes.c_void_p
-        for name, results in (("step", ctypes.c_uint32), ("driven", ctypes.c_uint64),
-                ("levels", ctypes.c_uint64)):
+        for name, results in (
+            ("step", ctypes.c_uint32),
+            ("driven", ctypes.c_uint64),
+            ("levels", ctypes.c_uint64),
+        ):
             getattr(self.code, f"bench_{name}").restype = results
-        self.step     = self.code.bench_step
-        self.handle   = ctypes.c_void_p(self.code.bench_new())
-        self.flash    = flash
-        self.board    = board
-        self.inputs   = 0
-        self.outputs  = 0
+        self.step = self.code.bench_step
+        self.handle = ctypes.c_void_p(self.code.bench_new())
+        self.flash = flash
+        self.board = board
+        self.inputs = 0
+        self.outputs = 0
         self.set(0)
 
     def set(self, inputs, mask=~0):
         """Change the inputs in `mask`, then let the flash answer."""
-        self.inputs  = self.inputs & ~mask | inputs & mask
+        self.inputs = self.inputs & ~mask | inputs & mask
         self.outputs = self.step(self.handle, self.inputs)
         if self.flash is not None:
-            answer = MISO if self.flash.pins(self.outputs & CS_N, self.outputs & SCK,
-                self.outputs & MOSI) else 0
+            answer = (
+                MISO
+                if self.flash.pins(self.outputs & CS_N, self.outputs & SCK, self.outputs & MOSI)
+                else 0
+            )
             if answer != self.inputs & MISO:
-                self.inputs  ^= MISO
-                self.outputs  = self.step(self.handle, self.inputs)
+                self.inputs ^= MISO
+                self.outputs = self.step(self.handle, self.inputs)
 
     STATES = {"CaptureDR": CAPTURE, "ShiftDR": SHIFT, "UpdateDR": UPDATE}
-    WAYS   = TCK | TDI | CAPTURE | SHIFT | UPDATE | 15 << SELECTED
+    WAYS = TCK | TDI | CAPTURE | SHIFT | UPDATE | 15 << SELECTED
 
     def rise(self, chain, state, following, tdi):
-        """A rising edge of TCK, by which the TAP goes from `state` to `following`."""
+        """Make a rising edge of TCK, by which the TAP goes from `state` to `following`."""
         selected = 1 << SELECTED + chain - 1 if chain else 0
-        data     = TDI if tdi else 0
+        data = TDI if tdi else 0
         self.set(self.STATES.get(state, 0) | data | selected, self.WAYS)
         self.set(self.STATES.get(state, 0) | data | selected | TCK, self.WAYS)
         self.set(self.STATES.get(following, 0) | data | selected | TCK, self.WAYS)
@@ -89,7 +133,7 @@ class Bench:
                 self.cycle()
 
     def cycle(self):
-        """One cycle of the configuration clock."""
+        """Simulate one cycle of the part's configuration clock."""
         pins, rises = self.board.cycle(*self.driven())
         self.code.bench_pins(self.handle, ctypes.c_uint64(pins))
         for half in range(max(rises, default=0)):
@@ -103,5 +147,5 @@ class Bench:
         return self.outputs >> TDO + chain - 1 & 1
 
     def driven(self):
-        """Two masks: the pins that the design drives, and their levels."""
+        """Return two masks: the pins that the design drives, and their levels."""
         return self.code.bench_driven(self.handle), self.code.bench_levels(self.handle)

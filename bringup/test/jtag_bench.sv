@@ -17,8 +17,8 @@ module jtag_bench (
     output           cs_n, sck, mosi,
     input            miso,
     input            cfgmclk,
-    // The design's own pins: levels from the board, which of them the design drives, and to what
-    // levels.
+    // The design's own pins: `pins` has their levels from the board, `driven` says which of them
+    // the design drives, and `levels` to what levels.
     input      [63:0] pins,
     output     [63:0] driven, levels,
     input      [7:0]  clocks

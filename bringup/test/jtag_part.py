@@ -2,12 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A simulated part of the UltraScale+ family on a JTAG cable, for OpenOCD's remote_bitbang adapter.
+"""A simulated part of the UltraScale+ family on a JTAG cable.
 
-`Tap` is the state machine of IEEE 1149.1 with the instructions that configuration needs (UG570,
-"JTAG configuration"). `ConfigLogic` is the configuration logic behind CFG_IN and CFG_OUT, and
-`Cable` is the socket. The part is strict: each access that silicon does not promise to accept is
-noted in `broken`.
+The cable is OpenOCD's remote_bitbang adapter. `Tap` is the state machine of IEEE 1149.1 with the
+instructions that configuration needs (UG570, "JTAG configuration"). `ConfigLogic` is the
+configuration logic behind CFG_IN and CFG_OUT, and `Cable` is the socket. The part is strict: each
+access that silicon does not promise to accept is noted in `broken`.
 """
 
 import socket
@@ -15,63 +15,74 @@ import threading
 
 IR_LENGTH = 6
 INSTRUCTIONS = {
-    0x02: "USER1", 0x03: "USER2", 0x04: "CFG_OUT", 0x05: "CFG_IN", 0x09: "IDCODE",
-    0x0b: "JPROGRAM", 0x0c: "JSTART", 0x0d: "JSHUTDOWN", 0x22: "USER3", 0x23: "USER4",
-    0x3f: "BYPASS",
+    0x02: "USER1",
+    0x03: "USER2",
+    0x04: "CFG_OUT",
+    0x05: "CFG_IN",
+    0x09: "IDCODE",
+    0x0B: "JPROGRAM",
+    0x0C: "JSTART",
+    0x0D: "JSHUTDOWN",
+    0x22: "USER3",
+    0x23: "USER4",
+    0x3F: "BYPASS",
 }
 
-# State: the next state with TMS low, and with TMS high.
+# State of the TAP: (the next state with TMS low, the next state with TMS high).
 STATES = {
-    "TLR":       ("RTI", "TLR"),
-    "RTI":       ("RTI", "SelectDR"),
-    "SelectDR":  ("CaptureDR", "SelectIR"),
+    "TLR": ("RTI", "TLR"),
+    "RTI": ("RTI", "SelectDR"),
+    "SelectDR": ("CaptureDR", "SelectIR"),
     "CaptureDR": ("ShiftDR", "Exit1DR"),
-    "ShiftDR":   ("ShiftDR", "Exit1DR"),
-    "Exit1DR":   ("PauseDR", "UpdateDR"),
-    "PauseDR":   ("PauseDR", "Exit2DR"),
-    "Exit2DR":   ("ShiftDR", "UpdateDR"),
-    "UpdateDR":  ("RTI", "SelectDR"),
-    "SelectIR":  ("CaptureIR", "TLR"),
+    "ShiftDR": ("ShiftDR", "Exit1DR"),
+    "Exit1DR": ("PauseDR", "UpdateDR"),
+    "PauseDR": ("PauseDR", "Exit2DR"),
+    "Exit2DR": ("ShiftDR", "UpdateDR"),
+    "UpdateDR": ("RTI", "SelectDR"),
+    "SelectIR": ("CaptureIR", "TLR"),
     "CaptureIR": ("ShiftIR", "Exit1IR"),
-    "ShiftIR":   ("ShiftIR", "Exit1IR"),
-    "Exit1IR":   ("PauseIR", "UpdateIR"),
-    "PauseIR":   ("PauseIR", "Exit2IR"),
-    "Exit2IR":   ("ShiftIR", "UpdateIR"),
-    "UpdateIR":  ("RTI", "SelectDR"),
+    "ShiftIR": ("ShiftIR", "Exit1IR"),
+    "Exit1IR": ("PauseIR", "UpdateIR"),
+    "PauseIR": ("PauseIR", "Exit2IR"),
+    "Exit2IR": ("ShiftIR", "UpdateIR"),
+    "UpdateIR": ("RTI", "SelectDR"),
 }
 
-HOUSECLEANING = 64    # Clocks after JPROGRAM in which the part accepts no configuration data.
-START_CLOCKS  = 2000  # Clocks in Run-Test/Idle with JSTART that UG570 requires.
+HOUSECLEANING = 64  # Clocks after JPROGRAM in which the part accepts no configuration data.
+START_CLOCKS = 2000  # Clocks in Run-Test/Idle with JSTART that UG570 requires.
 
 # Configuration ------------------------------------------------------------------------------------
 
-SYNC, NOOP = 0xaa995566, 0x20000000
-REGISTERS  = {4: "CMD", 7: "STAT", 12: "IDCODE"}
+SYNC, NOOP = 0xAA995566, 0x20000000
+REGISTERS = {4: "CMD", 7: "STAT", 12: "IDCODE"}
 START, DESYNC = 5, 13
 
 CRC_ERROR, EOS, INIT_COMPLETE, INIT_PIN, DONE_INTERNAL, DONE_PIN, ID_ERROR = (
-    1 << bit for bit in (0, 4, 11, 12, 13, 14, 15))
+    1 << bit for bit in (0, 4, 11, 12, 13, 14, 15)
+)
+
 
 class ConfigLogic:
     """The configuration logic: sync word, packets, and the status register."""
+
     def __init__(self, idcode, broken, crc_error=False, stuck=False, no_start=False):
-        self.idcode    = idcode
-        self.crc_error = crc_error # Fault: the CRC of the bitstream is reported as wrong.
-        self.stuck     = stuck     # Fault: the part does not come back from JPROGRAM.
-        self.no_start  = no_start  # Fault: the part takes a bitstream but does not start.
-        self.broken    = broken
-        self.received  = bytearray()
-        self.cleared   = 0         # Times that the part lost its configuration.
+        self.idcode = idcode
+        self.crc_error = crc_error  # Fault: the CRC of the bitstream is reported as wrong.
+        self.stuck = stuck  # Fault: the part does not come back from JPROGRAM.
+        self.no_start = no_start  # Fault: the part takes a bitstream but does not start.
+        self.broken = broken
+        self.received = bytearray()
+        self.cleared = 0  # The number of times that the part has lost its configuration.
         self.reset()
 
     def reset(self):
         self.synchronised = False
-        self.started      = False
-        self.words_left   = 0
-        self.register     = None
-        self.status       = INIT_COMPLETE | INIT_PIN
-        self.window       = 0
-        self.answers      = []
+        self.started = False
+        self.words_left = 0
+        self.register = None
+        self.status = INIT_COMPLETE | INIT_PIN
+        self.window = 0
+        self.answers = []
 
     def clear(self):
         self.cleared += 1
@@ -82,7 +93,7 @@ class ConfigLogic:
 
     def byte(self, value):
         self.received.append(value)
-        self.window = (self.window << 8 | value) & 0xffffffff
+        self.window = (self.window << 8 | value) & 0xFFFFFFFF
         if not self.synchronised:
             if self.window == SYNC:
                 self.synchronised, self.filled, self.words_left = True, 0, 0
@@ -99,17 +110,17 @@ class ConfigLogic:
             return
         kind, operation = word >> 29, word >> 27 & 3
         if kind == 1:
-            self.register   = REGISTERS.get(word >> 13 & 0x1f)
-            self.words_left = word & 0x7ff if operation == 2 else 0
+            self.register = REGISTERS.get(word >> 13 & 0x1F)
+            self.words_left = word & 0x7FF if operation == 2 else 0
             if operation == 1 and self.register == "STAT":
-                self.answers += [self.status]*(word & 0x7ff)
+                self.answers += [self.status] * (word & 0x7FF)
         elif kind == 2:
-            self.words_left = word & 0x7ffffff
+            self.words_left = word & 0x7FFFFFF
         else:
             self.broken.append(f"{word:#010x} is no packet, and the part is synchronised")
 
     def write(self, word):
-        if self.register == "IDCODE" and (word ^ self.idcode) & 0x0fffffff:
+        if self.register == "IDCODE" and (word ^ self.idcode) & 0x0FFFFFFF:
             self.status |= ID_ERROR
         if self.register == "CMD" and word == START and self.crc_error:
             self.status = self.status & ~INIT_COMPLETE | CRC_ERROR
@@ -123,34 +134,38 @@ class ConfigLogic:
         if self.started and not self.no_start:
             self.status |= EOS | DONE_INTERNAL | DONE_PIN
 
+
 # TAP ----------------------------------------------------------------------------------------------
 
-class Tap:
-    """One part: it samples TMS and TDI at a rising edge of TCK, and changes TDO at a falling one.
 
-    `user` is the design in the fabric, which is there while the part is configured: see
-    jtag_bench.py.
+class Tap:
+    """A part on the cable.
+
+    It samples TMS and TDI at a rising edge of TCK, and changes TDO at a falling one. `user` is the
+    design in the fabric, which is there while the part is configured: see jtag_bench.py.
     """
+
     def __init__(self, idcode, user=None, **faults):
         self.idcode = idcode
         self.broken = []
         self.config = ConfigLogic(idcode, self.broken, **faults)
-        self.user   = user
-        self.state  = "TLR"
-        self.ir     = "IDCODE"
-        self.tdo    = 1
-        self.shift  = []      # Bits of the register that is shifted; the last one leaves first.
-        self.byte   = 1       # Bits of an unfinished byte for CFG_IN, after a leading one.
-        self.busy   = 0       # Clocks of housecleaning left.
-        self.idle   = 0       # Clocks in Run-Test/Idle with JSTART.
+        self.user = user
+        self.state = "TLR"
+        self.ir = "IDCODE"
+        self.tdo = 1
+        # The bits of the JTAG register that is shifted; the last one leaves first.
+        self.shift = []
+        self.byte = 1  # The bits of an unfinished byte for CFG_IN, behind a leading one.
+        self.busy = 0  # Clocks of TCK that the part still needs to clear its configuration.
+        self.idle = 0  # Clocks spent in Run-Test/Idle with instruction JSTART.
         self.clocks = 0
 
     def design(self):
-        """The design in the fabric, or None if the part is not configured."""
+        """Return the design in the fabric, or None if the part is not configured."""
         return self.user if self.config.status & DONE_PIN else None
 
     def chain(self):
-        """The number n of the instruction USERn that is selected, or 0."""
+        """Return the number n of the instruction USERn that is selected, or 0."""
         return int(self.ir[4:]) if self.ir and self.ir.startswith("USER") else 0
 
     def rise(self, tms, tdi):
@@ -174,7 +189,7 @@ class Tap:
             if self.idle == START_CLOCKS:
                 self.config.start()
         self.state = STATES[state][tms]
-        design     = self.design()
+        design = self.design()
         if design is not None:
             design.rise(self.chain(), state, self.state, tdi)
         if self.state == "TLR":
@@ -183,10 +198,11 @@ class Tap:
             self.instruct(int("".join(map(str, self.shift)), 2))
 
     def fall(self, tdi):
-        """A falling edge of TCK, at which TDO changes."""
+        """Make a falling edge of TCK, at which TDO changes."""
         design = self.design()
         if self.state == "ShiftDR" and self.chain() and design is not None:
-            # The value before this edge: the part has a register between the design and TDO.
+            # TDO has the value before this edge: the part has a register between the design and
+            # TDO.
             self.tdo = design.tdo(self.chain())
         elif self.state in ("ShiftDR", "ShiftIR"):
             self.tdo = self.shift[-1] if self.shift else 0
@@ -228,30 +244,33 @@ class Tap:
         if self.ir == "CFG_IN":
             self.byte = self.byte << 1 | tdi
             if self.byte & 0x100:
-                self.config.byte(self.byte & 0xff)
+                self.config.byte(self.byte & 0xFF)
                 self.byte = 1
             return
         if self.shift:
             self.shift.pop()
         self.shift.insert(0, tdi)
 
+
 # Cable --------------------------------------------------------------------------------------------
+
 
 class Cable:
     """A remote_bitbang adapter on a local port, with `taps` in a chain from TDI to TDO.
 
     It serves one client after the other. After `hang_after` clocks it stops answering.
     """
+
     def __init__(self, *taps, level=1, hang_after=None):
-        self.taps       = taps
-        self.level      = level # Level of TDO if there is no part.
+        self.taps = taps
+        self.level = level  # The level of TDO if there is no part on the cable.
         self.hang_after = hang_after
-        self.failure    = None
-        self.connected  = threading.Event()
-        self.released   = threading.Event() # A client has disconnected.
-        self.server     = socket.create_server(("127.0.0.1", 0))
-        self.port       = self.server.getsockname()[1]
-        self.thread     = threading.Thread(target=self.serve, daemon=True)
+        self.failure = None
+        self.connected = threading.Event()
+        self.released = threading.Event()  # Set when a client has disconnected from the cable.
+        self.server = socket.create_server(("127.0.0.1", 0))
+        self.port = self.server.getsockname()[1]
+        self.thread = threading.Thread(target=self.serve, daemon=True)
 
     def __enter__(self):
         self.thread.start()
@@ -268,7 +287,7 @@ class Cable:
         while True:
             try:
                 client, _ = self.server.accept()
-            except OSError: # Closed.
+            except OSError:  # The socket was closed by the other thread.
                 return
             self.connected.set()
             try:
@@ -276,7 +295,7 @@ class Cable:
                     self.talk(client)
             except ConnectionError:
                 pass
-            # Raised again by __exit__, since an exception of a thread would be lost.
+            # The error is raised again by __exit__, since an exception of a thread would be lost.
             except Exception as error:
                 self.failure = error
                 return
@@ -293,13 +312,13 @@ class Cable:
                 return
             answers = bytearray()
             for command in commands:
-                if 0x30 <= command <= 0x37: # "0" to "7": TCK, TMS, TDI.
+                if 0x30 <= command <= 0x37:  # The commands "0" to "7" set TCK, TMS and TDI.
                     if command & 4 and not clock:
                         self.rise(command >> 1 & 1, command & 1)
                     elif clock and not command & 4:
                         self.fall(command & 1)
                     clock = command & 4
-                elif command == 0x52: # "R".
+                elif command == 0x52:  # The command "R" reads TDO.
                     answers.append(0x30 + (self.taps[-1].tdo if self.taps else self.level))
             if self.hang_after is not None and self.taps[0].clocks > self.hang_after:
                 continue

@@ -10,33 +10,34 @@ take.
 """
 
 PAGE, SECTOR = 256, 1 << 16
-ADDRESS = {0x03: 3, 0x13: 4, 0x02: 3, 0x12: 4, 0xd8: 3, 0xdc: 4}
-READ, PROGRAM, ERASE = (0x03, 0x13), (0x02, 0x12), (0xd8, 0xdc)
-BUSY_POLLS = 2 # Reads of the status register until an erase or a program is done.
+ADDRESS = {0x03: 3, 0x13: 4, 0x02: 3, 0x12: 4, 0xD8: 3, 0xDC: 4}
+READ, PROGRAM, ERASE = (0x03, 0x13), (0x02, 0x12), (0xD8, 0xDC)
+BUSY_POLLS = 2  # How often the status is read until an erase or a program is done.
+
 
 class Flash:
-    def __init__(self, identification=0xc2253a, size=1 << 26, protected=False):
+    def __init__(self, identification=0xC2253A, size=1 << 26, protected=False):
         self.identification = identification
-        self.protected = protected # Fault: the flash takes every command and changes nothing.
-        self.size      = size
-        self.sectors   = {} # Contents by sector; a sector that is missing here is erased.
-        self.erased    = []
-        self.broken    = []
-        self.enabled   = False
-        self.busy      = 0
-        self.selected  = False
-        self.clock     = 0
-        self.miso      = 1
+        self.protected = protected  # Fault: the flash takes every command and changes nothing.
+        self.size = size
+        self.sectors = {}  # The contents by sector; a sector that is missing here is erased.
+        self.erased = []
+        self.broken = []
+        self.enabled = False
+        self.busy = 0
+        self.selected = False
+        self.clock = 0
+        self.miso = 1
 
     def sector(self, address):
-        return self.sectors.setdefault(address//SECTOR, bytearray(b"\xff"*SECTOR))
+        return self.sectors.setdefault(address // SECTOR, bytearray(b"\xff" * SECTOR))
 
     def load(self, address, data):
         for n, value in enumerate(data):
-            self.sector(address + n)[(address + n)%SECTOR] = value
+            self.sector(address + n)[(address + n) % SECTOR] = value
 
     def contents(self, address, length):
-        return bytes(self.sector(at)[at%SECTOR] for at in range(address, address + length))
+        return bytes(self.sector(at)[at % SECTOR] for at in range(address, address + length))
 
     def pins(self, cs_n, sck, mosi):
         if cs_n:
@@ -56,40 +57,40 @@ class Flash:
         return self.miso
 
     def rise(self, bit):
-        self.bits    += 1
-        self.incoming = self.incoming << 1 & 0xff | bit
-        if self.bits%8 == 0:
+        self.bits += 1
+        self.incoming = self.incoming << 1 & 0xFF | bit
+        if self.bits % 8 == 0:
             self.bytes.append(self.incoming)
 
     def fall(self):
         """Output the next bit of the answer, highest first; 1 if there is no answer."""
-        if self.bits%8 == 0:
+        if self.bits % 8 == 0:
             self.out = self.answer(len(self.bytes))
-        self.miso = self.out >> 7 - self.bits%8 & 1
+        self.miso = self.out >> 7 - self.bits % 8 & 1
 
     def answer(self, count):
-        """The byte that the flash sends after `count` bytes of a command."""
+        """Return the byte that the flash sends after `count` bytes of a command."""
         command = self.bytes[0] if self.bytes else None
         if command == 0x05:
             self.busy = max(0, self.busy - 1)
             return bool(self.busy) | self.enabled << 1
         if self.busy:
-            return 0xff
-        if command == 0x9f:
-            return self.identification >> 8*(3 - count) & 0xff if count < 4 else 0
+            return 0xFF
+        if command == 0x9F:
+            return self.identification >> 8 * (3 - count) & 0xFF if count < 4 else 0
         if command in READ and count > ADDRESS[command]:
             address = self.address() + count - 1 - ADDRESS[command]
-            return self.sector(address%self.size)[address%SECTOR]
-        return 0xff
+            return self.sector(address % self.size)[address % SECTOR]
+        return 0xFF
 
     def address(self):
         command = self.bytes[0]
-        return int.from_bytes(self.bytes[1:1 + ADDRESS[command]], "big")
+        return int.from_bytes(self.bytes[1 : 1 + ADDRESS[command]], "big")
 
     def end(self):
         """CS# has risen: execute the command if it has a whole number of bytes."""
-        if self.bits%8 or not self.bytes:
-            return # The data sheet: such a command is ignored.
+        if self.bits % 8 or not self.bytes:
+            return  # The data sheet says that an incomplete command is ignored.
         command = self.bytes[0]
         if self.busy and command != 0x05:
             self.broken.append(f"command {command:#04x} while busy")
@@ -104,16 +105,16 @@ class Flash:
 
     def change(self, command):
         self.enabled, self.busy = False, BUSY_POLLS
-        address, data = self.address(), self.bytes[1 + ADDRESS[command]:]
+        address, data = self.address(), self.bytes[1 + ADDRESS[command] :]
         if self.protected:
             return
         if address >= self.size:
             self.broken.append(f"address {address:#x} is outside")
         if command in ERASE:
-            self.erased.append(address//SECTOR)
-            self.sectors[address//SECTOR] = bytearray(b"\xff"*SECTOR)
+            self.erased.append(address // SECTOR)
+            self.sectors[address // SECTOR] = bytearray(b"\xff" * SECTOR)
             return
-        if address%PAGE + len(data) > PAGE:
+        if address % PAGE + len(data) > PAGE:
             self.broken.append(f"a page program at {address:#x} wraps around its page")
         for n, value in enumerate(data):
-            self.sector(address + n)[(address + n)%SECTOR] &= value
+            self.sector(address + n)[(address + n) % SECTOR] &= value

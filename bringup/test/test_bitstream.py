@@ -2,36 +2,33 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/bitstream.py"""
+"""Tests of bringup/bitstream.py."""
 
 import re
-import sys
 
 import pytest
-from bitstream_samples import FRAME, KU3P, PART, bit_file, configuration, words
-from repository import ROOT
 
-sys.path.insert(0, str(ROOT/"targets"))
-
-from as02mc04_platform import BOARD as KU3P_BOARD  # noqa: E402
-from bitstream import BitstreamError, check_part, read_bitstream, scan_value  # noqa: E402
-from ku5p_platform import BOARD  # noqa: E402
+from bringup.bitstream import BitstreamError, check_part, read_bitstream, scan_value
+from bringup.test.bitstream_samples import FRAME, KU3P, PART, bit_file, configuration, words
+from targets.as02mc04_platform import BOARD as KU3P_BOARD
+from targets.ku5p_platform import BOARD
 
 
 @pytest.fixture
 def read(tmp_path):
     def read(raw):
-        (tmp_path/"file.bit").write_bytes(raw)
-        return read_bitstream(tmp_path/"file.bit")
+        (tmp_path / "file.bit").write_bytes(raw)
+        return read_bitstream(tmp_path / "file.bit")
+
     return read
 
 
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])
 def test_a_whole_bitstream_is_read(read, wrap):
-    """With and without a header, the part gets the configuration and nothing else."""
-    data  = configuration()
+    """With and without a header, the data that is read is the configuration and nothing else."""
+    data = configuration()
     found = read(wrap(data))
-    assert found.data == data and found.idcode == 0x04a62093
+    assert found.data == data and found.idcode == 0x04A62093
     assert found.part == (PART if wrap is bit_file else "")
     check_part(found, BOARD)
 
@@ -39,14 +36,14 @@ def test_a_whole_bitstream_is_read(read, wrap):
 @pytest.mark.parametrize("wrap", [bit_file, bytes], ids=["bit", "bin"])
 def test_a_file_cut_anywhere_is_refused(read, wrap):
     """A file cut at any place is refused, and never taken for a shorter one."""
-    data  = configuration(frames=1)
+    data = configuration(frames=1)
     whole = wrap(data)
-    end   = len(whole) - 16*4 # The end of the DESYNC command; only pads follow.
+    end = len(whole) - 16 * 4  # The end of the DESYNC command; only pads follow.
     for length in range(0, end, 7 if wrap is bit_file else 5):
         with pytest.raises(BitstreamError, match="truncated|not a bitstream"):
             read(whole[:length])
     with pytest.raises(BitstreamError, match="truncated"):
-        read(whole[:end - 1])
+        read(whole[: end - 1])
 
 
 def test_a_cut_header_file_says_how_much_is_there(read):
@@ -54,16 +51,20 @@ def test_a_cut_header_file_says_how_much_is_there(read):
     whole = bit_file(configuration())
     with pytest.raises(BitstreamError, match=r"promises (\d+) bytes, and (\d+) are there") as found:
         read(whole[:-10])
-    promised, there = (int(text) for text in
-        re.findall(r"(\d+) (?:bytes|are)", str(found.value)))
+    promised, there = (int(text) for text in re.findall(r"(\d+) (?:bytes|are)", str(found.value)))
     assert promised - there == 10
 
 
-@pytest.mark.parametrize("raw, reason", [
-    (b"", "not a bitstream"), (b"\x7fELF" + bytes(5000), "not a bitstream"),
-    (b"\xff"*32 + words(0xaa995566, 0x00000001), "damaged"),
-    (configuration().replace(words(0x30018001), words(0x30020001)), "no IDCODE"),
-], ids=["empty", "program", "damaged", "partial"])
+@pytest.mark.parametrize(
+    "raw, reason",
+    [
+        (b"", "not a bitstream"),
+        (b"\x7fELF" + bytes(5000), "not a bitstream"),
+        (b"\xff" * 32 + words(0xAA995566, 0x00000001), "damaged"),
+        (configuration().replace(words(0x30018001), words(0x30020001)), "no IDCODE"),
+    ],
+    ids=["empty", "program", "damaged", "partial"],
+)
 def test_other_files_are_refused(read, raw, reason):
     with pytest.raises(BitstreamError, match=reason):
         read(raw)
@@ -71,11 +72,11 @@ def test_other_files_are_refused(read, raw, reason):
 
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(BitstreamError, match="gone.bit: No such file"):
-        read_bitstream(tmp_path/"gone.bit")
+        read_bitstream(tmp_path / "gone.bit")
 
 
 def test_another_part_is_refused_by_header_and_by_contents(read):
-    """The IDCODE finds a bitstream of another part, and the header finds another package."""
+    """A bitstream for another part is refused by its IDCODE, for another package by its header."""
     with pytest.raises(BitstreamError, match=r"0x04a63093 \(xcku3p\), and KU5P card has xcku5p"):
         check_part(read(bit_file(configuration(KU3P))), BOARD)
     with pytest.raises(BitstreamError, match="xcku5p-sfvb784-2-i, and KU5P card"):
@@ -85,12 +86,12 @@ def test_another_part_is_refused_by_header_and_by_contents(read):
 
 def test_a_sync_word_inside_frames_is_data(read):
     """A packet's contents are skipped by its length, even if they contain a sync word."""
-    data  = bytearray(configuration(frames=3))
-    at    = data.index(words(0x50000000 | 3*FRAME)) + 400
-    data[at:at + 16] = words(0xaa995566, 0x30008001, 0x0000000d, 0)
+    data = bytearray(configuration(frames=3))
+    at = data.index(words(0x50000000 | 3 * FRAME)) + 400
+    data[at : at + 16] = words(0xAA995566, 0x30008001, 0x0000000D, 0)
     assert read(bytes(data)).data == bytes(data)
 
 
 def test_the_first_bit_of_a_scan_is_the_highest_of_the_first_byte():
-    """UG570: configuration data go in with the most significant bit of each byte first."""
+    """Configuration data go in with the most significant bit of each byte first (UG570)."""
     assert int(scan_value(b"\x80\x00\x01"), 16) == 1 | 1 << 23

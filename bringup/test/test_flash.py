@@ -2,64 +2,85 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""jtag/spi_proxy.py and targets/flash.tcl: OpenOCD writes a simulated flash through the RTL."""
+"""Tests of jtag/spi_proxy.py and flash.tcl: OpenOCD writes a simulated flash through the RTL."""
 
 import os
 import subprocess
 import sys
 
 import pytest
-from bitstream_samples import KU3P, REVISION_1, bit_file, configuration
-from jtag_bench import Bench, build
-from jtag_part import DONE_PIN, Cable, Tap
-from repository import ROOT
-from spi_flash import SECTOR, Flash
 
-from lanebox.jtag.design import make_platform, synthesise_design, write_design
-from lanebox.jtag.spi_proxy import CONSTRAINTS, SpiProxyDesign
-from lanebox.synthesis.netlist import Netlist, usage
-from lanebox.synthesis.yosys import find_yosys
+from bringup.jtag.design import make_platform, synthesise_design, write_design
+from bringup.jtag.spi_proxy import CONSTRAINTS, SpiProxyDesign
+from bringup.test.bitstream_samples import KU3P, REVISION_1, bit_file, configuration
+from bringup.test.jtag_bench import Bench, build
+from bringup.test.jtag_part import DONE_PIN, Cable, Tap
+from bringup.test.spi_flash import SECTOR, Flash
+from tools.synthesis.netlist import Netlist, usage
+from tools.synthesis.yosys import find_yosys
+from tools.testing.repository import ROOT
 
-SECONDS     = 120
+SECONDS = 120
 APPLICATION = 1 << 24
 
 
 @pytest.fixture(scope="module")
 def design(tmp_path_factory):
     folder = tmp_path_factory.mktemp("proxy")
-    write_design(SpiProxyDesign(), "spi_proxy", make_platform("xcku5p-ffvb676-2-i"), CONSTRAINTS,
-        folder)
+    write_design(
+        SpiProxyDesign(), "spi_proxy", make_platform("xcku5p-ffvb676-2-i"), CONSTRAINTS, folder
+    )
     return folder
 
 
 @pytest.fixture(scope="module")
 def library(design, tmp_path_factory):
-    return build(design/"gateware"/"spi_proxy.v", "spi_proxy", "",
-        tmp_path_factory.mktemp("bench"))
+    return build(
+        design / "gateware" / "spi_proxy.v", "spi_proxy", "", tmp_path_factory.mktemp("bench")
+    )
 
 
 class Card:
     """A part with a flash. The proxy is in the part after a bitstream was loaded."""
+
     def __init__(self, library, flash=None):
         self.flash = flash or Flash()
-        self.tap   = Tap(REVISION_1, user=Bench(library, self.flash))
+        self.tap = Tap(REVISION_1, user=Bench(library, self.flash))
 
 
 @pytest.fixture
 def write(library, tmp_path):
     """Run `ku5p.py --flash` on a card, and return the finished process."""
-    (tmp_path/"spi_proxy"/"vivado").mkdir(parents=True)
-    (tmp_path/"spi_proxy"/"vivado"/"spi_proxy.bit").write_bytes(bit_file(configuration(seed=1)))
+    (tmp_path / "spi_proxy" / "vivado").mkdir(parents=True)
+    (tmp_path / "spi_proxy" / "vivado" / "spi_proxy.bit").write_bytes(
+        bit_file(configuration(seed=1))
+    )
 
     def write(card, image, *options):
-        (tmp_path/"image.bit").write_bytes(image)
+        (tmp_path / "image.bit").write_bytes(image)
         with Cable(card.tap) as cable:
-            (tmp_path/"cable.cfg").write_text("adapter driver remote_bitbang\n"
-                f"remote_bitbang host 127.0.0.1\nremote_bitbang port {cable.port}\n")
-            result = subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--flash",
-                "--bitstream", tmp_path/"image.bit", "--cable", tmp_path/"cable.cfg",
-                "--output-dir", tmp_path, *options], capture_output=True, text=True,
-                timeout=SECONDS, env={**os.environ, "TMPDIR": str(tmp_path)})
+            (tmp_path / "cable.cfg").write_text(
+                "adapter driver remote_bitbang\n"
+                f"remote_bitbang host 127.0.0.1\nremote_bitbang port {cable.port}\n"
+            )
+            result = subprocess.run(
+                [
+                    sys.executable,
+                    ROOT / "targets" / "ku5p.py",
+                    "--flash",
+                    "--bitstream",
+                    tmp_path / "image.bit",
+                    "--cable",
+                    tmp_path / "cable.cfg",
+                    "--output-dir",
+                    tmp_path,
+                    *options,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=SECONDS,
+                env={**os.environ, "TMPDIR": str(tmp_path)},
+            )
         assert not list(tmp_path.glob("lanebox-*")), "temporary files are left"
         assert "Traceback" not in result.stderr, result.stderr
         assert card.tap.broken == [] and card.flash.broken == []
@@ -70,16 +91,16 @@ def write(library, tmp_path):
 
 @pytest.mark.parametrize("options, first", [([], APPLICATION), (["--golden"], 0)])
 def test_an_image_is_written_and_compared(library, write, options, first):
-    """The image is at its address, byte by byte, and only its own sectors were erased."""
+    """An image is written to its address, byte by byte, and only its own sectors are erased."""
     card, data = Card(library), configuration(frames=6)
-    card.flash.load(first, bytes(3000)) # Old data, which must be erased.
+    card.flash.load(first, bytes(3000))  # The flash has old data there, which must be erased.
     others = [first + SECTOR, APPLICATION - first]
     for address in others:
         card.flash.load(address, b"theirs")
     result = write(card, bit_file(data), *options)
     assert result.returncode == 0, result.stderr
     assert card.flash.contents(first, len(data)) == data
-    assert card.flash.erased == [first//SECTOR]
+    assert card.flash.erased == [first // SECTOR]
     assert all(card.flash.contents(address, 6) == b"theirs" for address in others)
     for words in ("flash 0xc2253a, 64 MiB", "erasing 100 %", "writing 100 %", "comparing 100 %"):
         assert words in result.stdout, words
@@ -87,7 +108,7 @@ def test_an_image_is_written_and_compared(library, write, options, first):
 
 @pytest.mark.soak
 def test_an_image_of_several_sectors(library, write):
-    """An image of two sectors erases each, and is written across their bound."""
+    """If an image is larger than a sector, each of its sectors is erased and written."""
     card, data = Card(library), configuration(frames=180)
     result = write(card, bit_file(data))
     assert result.returncode == 0, result.stderr
@@ -103,12 +124,16 @@ def test_a_small_chip_has_three_bytes_of_address(library, write):
     assert card.flash.contents(0, len(data)) == data
 
 
-@pytest.mark.parametrize("flash, reason", [
-    (Flash(0x207018, 1 << 24), "the flash has 16777216 bytes, and"),
-    (Flash(0xffffff), "no flash answers"),
-    (Flash(0x000000), "no flash answers"),
-    (Flash(0xc225ff), "a flash of unknown size answers"),
-], ids=["small", "ones", "zeros", "strange"])
+@pytest.mark.parametrize(
+    "flash, reason",
+    [
+        (Flash(0x207018, 1 << 24), "the flash has 16777216 bytes, and"),
+        (Flash(0xFFFFFF), "no flash answers"),
+        (Flash(0x000000), "no flash answers"),
+        (Flash(0xC225FF), "a flash of unknown size answers"),
+    ],
+    ids=["small", "ones", "zeros", "strange"],
+)
 def test_an_unfit_chip_is_left_alone(library, write, flash, reason):
     """A flash that is too small or unknown is refused before any sector is erased."""
     result = write(Card(library, flash), bit_file(configuration()))
@@ -124,12 +149,16 @@ def test_a_protected_chip_is_found_by_comparing(library, write):
     assert "does not hold what was written" in result.stderr and "protected" in result.stderr
 
 
-@pytest.mark.parametrize("image, options, reason", [
-    (bit_file(configuration(KU3P)), [], "for another part"),
-    (bit_file(configuration())[:-900], [], "truncated"),
-    (bit_file(configuration(frames=46000)), [], "it would run into the other"),
-    (bit_file(configuration()), ["--programmer", "openFPGALoader"], "is done with OpenOCD"),
-], ids=["part", "truncated", "large", "programmer"])
+@pytest.mark.parametrize(
+    "image, options, reason",
+    [
+        (bit_file(configuration(KU3P)), [], "for another part"),
+        (bit_file(configuration())[:-900], [], "truncated"),
+        (bit_file(configuration(frames=46000)), [], "it would run into the other"),
+        (bit_file(configuration()), ["--programmer", "openFPGALoader"], "is done with OpenOCD"),
+    ],
+    ids=["part", "truncated", "large", "programmer"],
+)
 def test_a_wrong_image_never_reaches_the_cable(library, write, image, options, reason):
     card = Card(library)
     result = write(card, image, *options)
@@ -139,8 +168,8 @@ def test_a_wrong_image_never_reaches_the_cable(library, write, image, options, r
 
 def test_without_the_proxys_bitstream_it_is_said(library, write, tmp_path):
     """Without the proxy's bitstream the status is 3. The message says that only Vivado makes it."""
-    (tmp_path/"spi_proxy"/"vivado"/"spi_proxy.bit").unlink()
-    card   = Card(library)
+    (tmp_path / "spi_proxy" / "vivado" / "spi_proxy.bit").unlink()
+    card = Card(library)
     result = write(card, bit_file(configuration()))
     assert result.returncode == 3
     assert "without Vivado" in result.stderr and "--load" in result.stderr
@@ -148,12 +177,17 @@ def test_without_the_proxys_bitstream_it_is_said(library, write, tmp_path):
 
 
 def test_golden_is_a_way_to_flash():
-    result = subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--load", "--golden"],
-        capture_output=True, text=True, timeout=SECONDS)
+    result = subprocess.run(
+        [sys.executable, ROOT / "targets" / "ku5p.py", "--load", "--golden"],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS,
+    )
     assert result.returncode == 2 and "--golden" in result.stderr
 
 
 # The proxy by itself ------------------------------------------------------------------------------
+
 
 def scan(tap, bits):
     """Shift `bits` through the selected register, and return the output. Ends in Run-Test/Idle."""
@@ -180,15 +214,15 @@ def bits(value, count):
 @pytest.fixture
 def card(library):
     """A card with the proxy in it, USER1 selected, and the first clock pulses already lost."""
-    card = Card(library, Flash(0xef4019))
+    card = Card(library, Flash(0xEF4019))
     card.tap.config.status |= DONE_PIN
     for tms in (1, 1, 1, 1, 1, 0, 1, 1, 0, 0):
         clock(card.tap, tms, 0)
-    for n, bit in enumerate([0, 1, 0, 0, 0, 0]): # USER1, lowest bit first.
+    for n, bit in enumerate([0, 1, 0, 0, 0, 0]):  # The instruction USER1, lowest bit first.
         clock(card.tap, int(n == 5), bit)
     for tms in (1, 0):
         clock(card.tap, tms, 0)
-    scan(card.tap, [1, *bits(7, 32), *bits(0xff, 8)])
+    scan(card.tap, [1, *bits(7, 32), *bits(0xFF, 8)])
     assert card.tap.ir == "USER1"
     return card
 
@@ -196,8 +230,8 @@ def card(library):
 @pytest.mark.parametrize("leading", [0, 1, 5])
 def test_an_answer_comes_one_bit_late(card, leading):
     """The JEDEC identification comes one bit late, with zeros for other parts in front."""
-    out = scan(card.tap, [0]*leading + [1, *bits(31, 32), *bits(0x9f, 8)] + [0]*25)
-    assert out[-24:] == bits(0xef4019, 24)
+    out = scan(card.tap, [0] * leading + [1, *bits(31, 32), *bits(0x9F, 8)] + [0] * 25)
+    assert out[-24:] == bits(0xEF4019, 24)
 
 
 def test_what_is_shifted_behind_a_transfer_goes_nowhere(card):
@@ -220,16 +254,27 @@ def test_a_scan_that_ends_early_ends_the_transfer(card):
 
 def test_openocds_own_driver_understands_it(library, tmp_path):
     """OpenOCD's driver `jtagspi` finds a flash that it knows behind the proxy."""
-    card = Card(library, Flash(0xef4019))
+    card = Card(library, Flash(0xEF4019))
     card.tap.config.status |= DONE_PIN
     with Cable(card.tap) as cable:
-        done = subprocess.run(["openocd", "-c", "adapter driver remote_bitbang; "
-            f"remote_bitbang host 127.0.0.1; remote_bitbang port {cable.port}; "
-            "set idcode 0x4a62093; set speed 1000", "-f", ROOT/"targets"/"openocd.tcl",
-            "-c", "target create card.proxy testee -chain-position card.tap; "
-            "flash bank card.flash jtagspi 0 0 0 0 card.proxy 2; init; irscan card.tap 2; "
-            "drscan card.tap 41 0x0fe0000001; flash probe 0; shutdown"],
-            capture_output=True, text=True, timeout=SECONDS)
+        done = subprocess.run(
+            [
+                "openocd",
+                "-c",
+                "adapter driver remote_bitbang; "
+                f"remote_bitbang host 127.0.0.1; remote_bitbang port {cable.port}; "
+                "set idcode 0x4a62093; set speed 1000",
+                "-f",
+                ROOT / "bringup" / "openocd.tcl",
+                "-c",
+                "target create card.proxy testee -chain-position card.tap; "
+                "flash bank card.flash jtagspi 0 0 0 0 card.proxy 2; init; irscan card.tap 2; "
+                "drscan card.tap 41 0x0fe0000001; flash probe 0; shutdown",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
     assert "Found flash device 'win w25q256" in done.stderr, done.stderr
 
 
@@ -237,8 +282,9 @@ def test_openocds_own_driver_understands_it(library, tmp_path):
 def test_it_is_small_and_synthesises(design):
     """Yosys maps the proxy to the primitives of the part's own pins and a little logic."""
     synthesise_design("spi_proxy", design, find_yosys())
-    netlist = Netlist.load(design/"synthesis"/"flat.json", "spi_proxy")
-    used    = usage(netlist)[""]
-    assert {kind: count for kind, count in used.other.items() if kind in ("BSCANE2", "STARTUPE3")} \
-        == {"BSCANE2": 1, "STARTUPE3": 1}
+    netlist = Netlist.load(design / "synthesis" / "flat.json", "spi_proxy")
+    used = usage(netlist)[""]
+    assert {
+        kind: count for kind, count in used.other.items() if kind in ("BSCANE2", "STARTUPE3")
+    } == {"BSCANE2": 1, "STARTUPE3": 1}
     assert used.lut < 150 and used.ff < 60

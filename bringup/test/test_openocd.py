@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/openocd.py and openocd.tcl: a real OpenOCD on a simulated part (jtag_part.py)."""
+"""Tests of bringup/openocd.py and openocd.tcl: a real OpenOCD loads a simulated part."""
 
 import os
 import shutil
@@ -12,15 +12,13 @@ import sys
 import time
 
 import pytest
-from bitstream_samples import KU3P, REVISION_1, bit_file, configuration
-from jtag_part import DONE_PIN, Cable, Tap
-from repository import ROOT
 
-sys.path.insert(0, str(ROOT/"targets"))
-
-import openocd  # noqa: E402
-from bitstream import Bitstream  # noqa: E402
-from ku5p_platform import BOARD  # noqa: E402
+from bringup import openocd
+from bringup.bitstream import Bitstream
+from bringup.test.bitstream_samples import KU3P, REVISION_1, bit_file, configuration
+from bringup.test.jtag_part import DONE_PIN, Cable, Tap
+from targets.ku5p_platform import BOARD
+from tools.testing.repository import ROOT
 
 SECONDS = 60
 
@@ -30,9 +28,11 @@ def interface(tmp_path):
     """OpenOCD's interface file for a simulated cable."""
 
     def interface(port):
-        file = tmp_path/"cable.cfg"
-        file.write_text("adapter driver remote_bitbang\nremote_bitbang host 127.0.0.1\n"
-            f"remote_bitbang port {port}\n")
+        file = tmp_path / "cable.cfg"
+        file.write_text(
+            "adapter driver remote_bitbang\nremote_bitbang host 127.0.0.1\n"
+            f"remote_bitbang port {port}\n"
+        )
         return file
 
     return interface
@@ -41,15 +41,28 @@ def interface(tmp_path):
 @pytest.fixture
 def load(tmp_path, interface):
     """Run `ku5p.py --load` on a simulated cable. It must leave no temporary file."""
-    temporary = tmp_path/"temporary"
+    temporary = tmp_path / "temporary"
     temporary.mkdir()
 
     def load(port, raw=None, *options, wait=True, **environment):
-        (tmp_path/"lanebox.bit").write_bytes(bit_file(configuration()) if raw is None else raw)
-        command = [sys.executable, ROOT/"targets"/"ku5p.py", "--load", "--bitstream",
-            tmp_path/"lanebox.bit", "--cable", interface(port), *options]
-        started = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, env={**os.environ, "TMPDIR": str(temporary), **environment})
+        (tmp_path / "lanebox.bit").write_bytes(bit_file(configuration()) if raw is None else raw)
+        command = [
+            sys.executable,
+            ROOT / "targets" / "ku5p.py",
+            "--load",
+            "--bitstream",
+            tmp_path / "lanebox.bit",
+            "--cable",
+            interface(port),
+            *options,
+        ]
+        started = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "TMPDIR": str(temporary), **environment},
+        )
         if not wait:
             return started
         out, err = started.communicate(timeout=SECONDS)
@@ -68,33 +81,39 @@ def untouched(tap):
 def test_a_bitstream_arrives_bit_by_bit(load):
     """The part gets the file's configuration and starts, without an access that silicon refuses."""
     data = configuration(frames=200)
-    tap  = Tap(REVISION_1)
+    tap = Tap(REVISION_1)
     with Cable(tap) as cable:
         result = load(cable.port, bit_file(data))
     assert result.returncode == 0, result.stderr
     assert tap.broken == []
     assert tap.config.cleared == 1 and tap.config.status & DONE_PIN
     assert tap.config.received.count(data) == 1
-    assert [f"loading {percent:3} %" in result.stdout for percent in (10, 50, 100)] == [True]*3
+    assert [f"loading {percent:3} %" in result.stdout for percent in (10, 50, 100)] == [True] * 3
     assert "0x14a62093 (xcku5p)" in result.stdout
 
 
 def test_the_interface_is_looked_up_by_name(load, interface, tmp_path):
     """--cable NAME finds OpenOCD's interface file: in the folder ftdi first, then in the others."""
-    folder = tmp_path/"scripts"/"interface"/"ftdi"
+    folder = tmp_path / "scripts" / "interface" / "ftdi"
     folder.mkdir(parents=True)
     with Cable(Tap(REVISION_1)) as cable:
-        shutil.copy(interface(cable.port), folder/"ours.cfg")
-        result = load(cable.port, None, "--cable", "ours", OPENOCD_SCRIPTS=str(tmp_path/"scripts"))
+        shutil.copy(interface(cable.port), folder / "ours.cfg")
+        result = load(
+            cable.port, None, "--cable", "ours", OPENOCD_SCRIPTS=str(tmp_path / "scripts")
+        )
     assert result.returncode == 0, result.stderr
 
 
-@pytest.mark.parametrize("raw, reason", [
-    (bit_file(configuration(KU3P)), "for another part"),
-    (bit_file(configuration(), "xcku5p-ffvd900-2-i"), "for another part"),
-    (bit_file(configuration())[:-300], "truncated"),
-    (b"#!/bin/sh\n"*100, "not a bitstream"),
-], ids=["part", "package", "truncated", "other"])
+@pytest.mark.parametrize(
+    "raw, reason",
+    [
+        (bit_file(configuration(KU3P)), "for another part"),
+        (bit_file(configuration(), "xcku5p-ffvd900-2-i"), "for another part"),
+        (bit_file(configuration())[:-300], "truncated"),
+        (b"#!/bin/sh\n" * 100, "not a bitstream"),
+    ],
+    ids=["part", "package", "truncated", "other"],
+)
 def test_a_wrong_file_never_reaches_the_cable(load, raw, reason):
     """A wrong file is refused with its own error before the part sees a clock."""
     tap = Tap(REVISION_1)
@@ -109,15 +128,25 @@ def test_detection_shifts_nothing(interface, idcode, status):
     """--detect names the part on the cable, and changes nothing in it."""
     tap = Tap(idcode)
     with Cable(tap) as cable:
-        result = subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", "--detect", "--cable",
-            interface(cable.port)], capture_output=True, text=True, timeout=SECONDS)
+        result = subprocess.run(
+            [
+                sys.executable,
+                ROOT / "targets" / "ku5p.py",
+                "--detect",
+                "--cable",
+                interface(cable.port),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
     assert result.returncode == status
     assert f"{idcode:#010x}" in result.stdout + result.stderr
     assert untouched(tap)
 
 
 def test_a_wrong_part_is_not_programmed(load):
-    """A part with another IDCODE is named and not programmed."""
+    """A part with another IDCODE is not programmed, and the message names it."""
     tap = Tap(KU3P)
     with Cable(tap) as cable:
         result = load(cable.port)
@@ -148,7 +177,7 @@ def test_several_parts_are_refused(load):
 def test_a_missing_cable_is_told(load):
     """A missing adapter is reported for remote_bitbang's socket and for FTDI's USB device."""
     for options in ([], ["--cable", "digilent-hs2"]):
-        result = load(1, None, *options) # No program listens on port 1.
+        result = load(1, None, *options)  # No program listens on port 1.
         assert result.returncode == 1
         assert "no such cable is plugged in" in result.stderr, result.stderr
 
@@ -166,11 +195,14 @@ def test_a_missing_openocd_names_the_package(load):
     assert "apt-get install openocd" in result.stderr
 
 
-@pytest.mark.parametrize("faults, reason", [
-    ({"crc_error": True}, "finds the bitstream wrong"),
-    ({"stuck": True}, "does not come back from its reset"),
-    ({"no_start": True}, "did not start"),
-])
+@pytest.mark.parametrize(
+    "faults, reason",
+    [
+        ({"crc_error": True}, "finds the bitstream wrong"),
+        ({"stuck": True}, "does not come back from its reset"),
+        ({"no_start": True}, "did not start"),
+    ],
+)
 def test_what_the_part_complains_of_is_told(load, faults, reason):
     """The part's status register decides whether loading has worked, and its error is reported."""
     tap = Tap(REVISION_1, **faults)
@@ -199,7 +231,7 @@ def test_an_interrupt_leaves_nothing_behind(load, tmp_path, number):
             time.sleep(0.01)
         started.send_signal(number)
         out, err = started.communicate(timeout=SECONDS)
-        assert cable.released.wait(10) and not cable.connected.is_set(), "OpenOCD lives on"
+        assert cable.released.wait(10) and not cable.connected.is_set(), "OpenOCD has not ended"
     assert started.returncode == 130, err
     assert "interrupted" in err and "Traceback" not in err
-    assert not list((tmp_path/"temporary").iterdir())
+    assert not list((tmp_path / "temporary").iterdir())

@@ -2,15 +2,16 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/programming.py: the choice of the bitstream, openFPGALoader, and --driver."""
+"""Tests of bringup/programming.py: the choice of the bitstream, openFPGALoader, and --driver."""
 
 import os
 import subprocess
 import sys
 
 import pytest
-from bitstream_samples import bit_file, configuration
-from repository import ROOT
+
+from bringup.test.bitstream_samples import bit_file, configuration
+from tools.testing.repository import ROOT
 
 SECONDS = 120
 
@@ -21,27 +22,37 @@ def run(tmp_path):
 
     def run(*arguments, programs=None, path=None):
         for name, script in (programs or {}).items():
-            file = tmp_path/"bin"/name
+            file = tmp_path / "bin" / name
             file.parent.mkdir(exist_ok=True)
-            file.write_text(f"#!/bin/sh\necho \"$@\" >> {tmp_path}/called\n{script}\n")
+            file.write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/called\n{script}\n')
             file.chmod(0o755)
-        return subprocess.run([sys.executable, ROOT/"targets"/"ku5p.py", *arguments,
-            "--output-dir", tmp_path/"out"], capture_output=True, text=True, timeout=SECONDS,
-            env={**os.environ, "PATH": path or f"{tmp_path}/bin:{os.environ['PATH']}"})
+        return subprocess.run(
+            [
+                sys.executable,
+                ROOT / "targets" / "ku5p.py",
+                *arguments,
+                "--output-dir",
+                tmp_path / "out",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            env={**os.environ, "PATH": path or f"{tmp_path}/bin:{os.environ['PATH']}"},
+        )
 
     return run
 
 
 @pytest.fixture
 def bitstream(tmp_path):
-    file = tmp_path/"out"/"vivado"/"lanebox.bit"
+    file = tmp_path / "out" / "vivado" / "lanebox.bit"
     file.parent.mkdir(parents=True)
     file.write_bytes(bit_file(configuration()))
     return file
 
 
 def called(tmp_path):
-    file = tmp_path/"called"
+    file = tmp_path / "called"
     return file.read_text().splitlines() if file.exists() else []
 
 
@@ -61,22 +72,29 @@ index 0:
 \tmodel  xcku5p
 \tirlength 6"""
 
+
 def loader(code, status=0):
-    return {"openFPGALoader":
-        f"[ \"$5\" = --detect ] && cat <<'END'\n{DETECTED.format(code)}\nEND\nexit {status}"}
+    answer = f"cat <<'END'\n{DETECTED.format(code)}\nEND"
+    return {"openFPGALoader": f'[ "$5" = --detect ] && {answer}\nexit {status}'}
 
 
 def test_openfpgaloader_may_load_what_it_has_detected(run, bitstream, tmp_path):
     """openFPGALoader is first asked for the IDCODE, and then loads the file."""
     result = run("--load", "--programmer", "openFPGALoader", programs=loader("4a62093"))
     assert result.returncode == 0, result.stderr
-    assert called(tmp_path) == ["--cable digilent_hs2 --freq 6000000 --detect",
-        f"--cable digilent_hs2 --freq 6000000 --bitstream {bitstream}"]
+    assert called(tmp_path) == [
+        "--cable digilent_hs2 --freq 6000000 --detect",
+        f"--cable digilent_hs2 --freq 6000000 --bitstream {bitstream}",
+    ]
 
 
-@pytest.mark.parametrize("code, words", [
-    ("4a63093", r"0x04a63093 (xcku3p), not one xcku5p"), ("", "no part, not one xcku5p"),
-])
+@pytest.mark.parametrize(
+    "code, words",
+    [
+        ("4a63093", r"0x04a63093 (xcku3p), not one xcku5p"),
+        ("", "no part, not one xcku5p"),
+    ],
+)
 def test_openfpgaloader_may_not_load_another_part(run, bitstream, tmp_path, code, words):
     result = run("--load", "--programmer", "openFPGALoader", programs=loader(code))
     assert result.returncode == 1 and words in result.stderr
@@ -84,8 +102,12 @@ def test_openfpgaloader_may_not_load_another_part(run, bitstream, tmp_path, code
 
 
 def test_openfpgaloaders_own_failure_is_shown(run, bitstream):
-    result = run("--load", "--programmer", "openFPGALoader",
-        programs={"openFPGALoader": "echo unable to open ftdi device >&2; exit 1"})
+    result = run(
+        "--load",
+        "--programmer",
+        "openFPGALoader",
+        programs={"openFPGALoader": "echo unable to open ftdi device >&2; exit 1"},
+    )
     assert result.returncode == 1 and "unable to open ftdi device" in result.stderr
 
 
@@ -104,18 +126,20 @@ def test_the_driver_comes_with_the_headers_of_this_build(run, tmp_path):
     """--driver writes the sources of kernel module and tools, with this build's headers."""
     result = run("--driver", "--endpoint", "litepcie")
     assert result.returncode == 0, result.stderr
-    folder = tmp_path/"out"/"driver"
-    assert (folder/"software"/"kernel"/"Kbuild").exists()
-    assert (folder/"include"/"csr.h").read_text() == (tmp_path/"out"/"include"/"csr.h").read_text()
+    folder = tmp_path / "out" / "driver"
+    assert (folder / "software" / "kernel" / "Kbuild").exists()
+    assert (folder / "include" / "csr.h").read_text() == (
+        tmp_path / "out" / "include" / "csr.h"
+    ).read_text()
     assert f"make -C {folder}/software/kernel" in result.stdout
 
 
 @pytest.mark.soak
 def test_the_tools_compile_against_that_gateware(run, tmp_path):
     """The command that --driver prints compiles the tools."""
-    result  = run("--driver", "--endpoint", "litepcie")
-    folder  = tmp_path/"out"/"driver"
+    result = run("--driver", "--endpoint", "litepcie")
+    folder = tmp_path / "out" / "driver"
     command = next(line for line in result.stdout.splitlines() if "software/user" in line)
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=SECONDS)
     assert done.returncode == 0, done.stderr
-    assert (folder/"tools"/"litepcie_util").exists()
+    assert (folder / "tools" / "litepcie_util").exists()

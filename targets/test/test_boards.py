@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/nets.py and the boards' tables of nets."""
+"""Tests of targets/nets.py and of the boards' tables of nets."""
 
 import importlib
 import json
@@ -11,16 +11,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from repository import ROOT
 
-sys.path.insert(0, str(ROOT/"targets"))
+from bringup.ffvb676 import BANKS, HIGH_DENSITY
+from targets import nets, options, pads, silicon
+from tools.testing.repository import ROOT
 
-import nets  # noqa: E402
-import silicon  # noqa: E402
-from ffvb676 import BANKS, HIGH_DENSITY  # noqa: E402
-
-BOARDS = [importlib.import_module(f"{name}_platform").BOARD
-    for name in ("ku5p", "as02mc04", "rk_xcku5p")]
+BOARDS = [
+    importlib.import_module(f"targets.{name}_platform").BOARD
+    for name in ("ku5p", "as02mc04", "rk_xcku5p")
+]
 BUILDS = [(board, lanes) for board in BOARDS for lanes in board.lanes]
 
 KU5P = BOARDS[0]
@@ -40,7 +39,10 @@ def test_no_pin_has_two_nets(board):
 
 @pytest.mark.parametrize("board", BOARDS, ids=name)
 def test_every_net_says_where_it_is_from(board):
-    """Each net names its source. A net of unknown pins has none, and says what is known instead."""
+    """Each net names its source.
+
+    A net of unknown pins has no pins, and says what is known instead.
+    """
     for net in board.nets:
         assert net.confidence in nets.CONFIDENCES and net.source
         if net.confidence == nets.UNKNOWN:
@@ -60,34 +62,56 @@ def test_the_halves_of_a_pair_are_neighbours(board, lanes):
 
 
 def test_one_lane_uses_proven_pins_only():
-    """A x1 build of the KU5P card uses only pins seen to work. More lanes use reported pins."""
+    """A x1 build of the KU5P card uses only pins that a published design has used successfully.
+
+    A build with more lanes uses pins that are only reported.
+    """
     proven = {pin for net in KU5P.nets if net.confidence == nets.HIGH for pin in net.pins.split()}
+
     def used(lanes):
         return {pin for _, pins, _ in KU5P.resources(lanes) for pin in pins}
+
     assert used(1) <= proven
     assert not used(4) <= proven
     assert used(4) < used(8)
 
 
-@pytest.mark.parametrize("net, words", [
-    ("user_led1", "D26.* D25"), ("qsfp.quads", "226 and 227"), ("driven from outside", "AC13"),
-    ("flash", "MT25QU256"),
-])
+@pytest.mark.parametrize(
+    "net, words",
+    [
+        ("user_led1", "D26.* D25"),
+        ("qsfp.quads", "226 and 227"),
+        ("driven from outside", "AC13"),
+        ("flash", "MT25QU256"),
+    ],
+)
 def test_an_unknown_net_is_refused_with_what_is_known(net, words):
     """Both the table and LiteX's request() refuse a net of unknown pins with a sentence."""
     with pytest.raises(LookupError, match=f"KU5P card: {net} cannot be used.*{words}"):
         KU5P.net(net)
     with pytest.raises(LookupError, match=f"KU5P card: {net} cannot be used.*{words}"):
-        silicon.make_platform(KU5P, 8).request(net)
+        pads.make_platform(KU5P, 8).request(net)
 
 
 # Pins that the owner of a KU5P card has reported. The bank of a pin decides its I/O standard.
 REPORTED = {
-    "clk100": "K22", "qsfp.refclk_p": "H7", "qsfp.refclk_n": "H6",
-    "qsfp_a.modsel_n": "AF14", "qsfp_a.reset_n": "AE15", "qsfp_a.scl": "B14", "qsfp_a.sda": "A14",
-    "qsfp_a.modprs_n": "C14", "qsfp_a.int_n": "AD15", "qsfp_a.lpmode": "AF15",
-    "qsfp_b.modsel_n": "B9", "qsfp_b.reset_n": "A10", "qsfp_b.scl": "B11", "qsfp_b.sda": "B12",
-    "qsfp_b.modprs_n": "A13", "qsfp_b.int_n": "A12", "qsfp_b.lpmode": "A9",
+    "clk100": "K22",
+    "qsfp.refclk_p": "H7",
+    "qsfp.refclk_n": "H6",
+    "qsfp_a.modsel_n": "AF14",
+    "qsfp_a.reset_n": "AE15",
+    "qsfp_a.scl": "B14",
+    "qsfp_a.sda": "A14",
+    "qsfp_a.modprs_n": "C14",
+    "qsfp_a.int_n": "AD15",
+    "qsfp_a.lpmode": "AF15",
+    "qsfp_b.modsel_n": "B9",
+    "qsfp_b.reset_n": "A10",
+    "qsfp_b.scl": "B11",
+    "qsfp_b.sda": "B12",
+    "qsfp_b.modprs_n": "A13",
+    "qsfp_b.int_n": "A12",
+    "qsfp_b.lpmode": "A9",
 }
 
 
@@ -98,8 +122,9 @@ def test_what_an_owner_reports_is_marked_as_that(net):
     assert (found.pins, found.confidence) == (REPORTED[net], nets.REPORTED)
     assert "62ee167" in found.source or net.endswith("_n") and "other half" in found.source
     bank = next((bank for bank, pins in BANKS.items() if found.pins in "".join(pins).split()), None)
-    assert found.standard == ("" if bank is None else
-        "LVCMOS33" if bank in HIGH_DENSITY else "LVCMOS18")
+    assert found.standard == (
+        "" if bank is None else "LVCMOS33" if bank in HIGH_DENSITY else "LVCMOS18"
+    )
 
 
 def test_the_contradiction_about_an_led_is_stated_and_not_resolved():
@@ -120,7 +145,7 @@ def test_weaker_pins_are_said_in_the_report(capsys):
 
 
 def test_a_net_of_another_board_is_refused():
-    """The message lists the nets, or the numbers of lanes, that the board has."""
+    """A net that the board does not have, or an unknown number of lanes, is refused with a list."""
     with pytest.raises(LookupError, match="KU5P card has no net 'sfp0': there are pcie.clk_p"):
         KU5P.net("sfp0")
     with pytest.raises(LookupError, match="KU5P card has no 2 lanes: choose 8 or 4 or 1"):
@@ -129,18 +154,30 @@ def test_a_net_of_another_board_is_refused():
 
 @pytest.mark.parametrize("board, lanes", [(KU5P, 8), (KU5P, 1), (BOARDS[2], 4)], ids=name)
 def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, monkeypatch):
-    """The constraints place every bit of every port, and nothing else."""
-    monkeypatch.setattr(sys, "argv", ["target", "--synth-only", "--lanes", str(lanes),
-        "--endpoint", "litepcie", "--output-dir", str(tmp_path)])
-    options   = silicon.parse_arguments(board, "")
-    output, _ = silicon.build_gateware(board, options)
-    constants = json.loads((output/"csr.json").read_text())["constants"]
+    """The constraints place every bit of every port of the Verilog, and nothing else."""
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        [
+            "target",
+            "--synth-only",
+            "--lanes",
+            str(lanes),
+            "--endpoint",
+            "litepcie",
+            "--output-dir",
+            str(tmp_path),
+        ],
+    )
+    arguments = options.parse_arguments(board, "")
+    output, _ = silicon.build_gateware(board, arguments)
+    constants = json.loads((output / "csr.json").read_text())["constants"]
     assert constants["config_clock_frequency"] == board.clock
-    text   = (output/"gateware"/f"{board.name}.xdc").read_text()
+    text = (output / "gateware" / f"{board.name}.xdc").read_text()
     placed = re.findall(r"PACKAGE_PIN \S+ \[get_ports \{(.*?)\}\]", text)
     assert len(placed) == len(set(placed))
-    assert set(placed) == verilog_ports(output/"gateware"/"lanebox.v")
-    verilog = (output/"gateware"/"lanebox.v").read_text()
+    assert set(placed) == verilog_ports(output / "gateware" / "lanebox.v")
+    verilog = (output / "gateware" / "lanebox.v").read_text()
     for port in {port.partition("[")[0] for port in placed}:
         assert len(re.findall(rf"\b{port}\b", verilog)) > 1, f"{port} is connected to nothing"
     standards = re.findall(r"IOSTANDARD \S+ \[get_ports \{(.*?)\}\]", text)
@@ -148,15 +185,18 @@ def test_constraints_and_verilog_have_the_same_ports(board, lanes, tmp_path, mon
 
 
 def verilog_ports(path):
-    """The ports of the top module, bit by bit, with the names that constraints use."""
+    """Return the ports of the top module, bit by bit, with the names that constraints use."""
     header = re.search(r"^module lanebox \((.*?)^\);", path.read_text(), re.MULTILINE | re.DOTALL)
-    ports  = set()
-    for width, port in re.findall(r"(?:input|output)\s+(?:wire|reg)?\s*(?:\[(\d+):0\])?\s*(\w+)",
-            header.group(1)):
+    ports = set()
+    for width, port in re.findall(
+        r"(?:input|output)\s+(?:wire|reg)?\s*(?:\[(\d+):0\])?\s*(\w+)", header.group(1)
+    ):
         ports |= {f"{port}[{n}]" for n in range(int(width) + 1)} if width else {port}
     return ports
 
 
 def test_the_readers_table_is_that_of_the_build():
-    """targets/README.md contains the table that nets.markdown() writes."""
-    assert nets.markdown(KU5P) in Path(ROOT/"targets"/"README.md").read_text()
+    """targets/README.md contains the table of nets that nets.markdown() writes, so readers see the
+    pins of the build.
+    """
+    assert nets.markdown(KU5P) in Path(ROOT / "targets" / "README.md").read_text()

@@ -2,16 +2,23 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""targets/sim.py"""
+"""Tests of targets/sim.py, which builds the gateware of the simulated card."""
 
 import os
 from pathlib import Path
 
 import pytest
-from repository import ROOT, run_sim_target
 
-FILES = ["csr.json", "gateware/lanebox.v", "gateware/sources.txt", "include/csr.h",
-    "include/mem.h", "include/soc.h"]
+from tools.testing.repository import ROOT, run_sim_target
+
+FILES = [
+    "csr.json",
+    "gateware/lanebox.v",
+    "gateware/sources.txt",
+    "include/csr.h",
+    "include/mem.h",
+    "include/soc.h",
+]
 
 
 def contents(folder):
@@ -23,17 +30,18 @@ def contents(folder):
 
 
 def memory_words(folder):
-    """The words of both block memories, one after the other, which are stored in eight lanes."""
-    lanes = [(folder/"gateware"/f"lanebox_lane{lane}.init").read_text().split()
-        for lane in range(8)]
+    """Return the words of both block memories, one after the other. The files have eight lanes."""
+    lanes = [
+        (folder / "gateware" / f"lanebox_lane{lane}.init").read_text().split() for lane in range(8)
+    ]
     return [word for row in zip(*lanes) for word in row]
 
 
 def test_every_promised_file_is_there(sim_build):
     """A build has the files that sim/ and the driver's build need, and all its sources exist."""
     for name in FILES:
-        assert (sim_build/name).stat().st_size > 0, name
-    for path in (sim_build/"gateware"/"sources.txt").read_text().split():
+        assert (sim_build / name).stat().st_size > 0, name
+    for path in (sim_build / "gateware" / "sources.txt").read_text().split():
         assert os.path.isabs(path) and os.path.exists(path)
 
 
@@ -52,18 +60,21 @@ def test_no_date_and_no_path(sim_build):
 
 
 def test_second_build_does_nothing(sim_build):
-    """The same build again says that it is up to date and touches no file."""
+    """A second build of the same sources says that it is up to date and touches no file."""
     before = {path: path.stat().st_mtime_ns for path in sim_build.rglob("*.*")}
     result = run_sim_target("--build", "--output-dir", sim_build)
     assert result.stdout == f"{sim_build}: up to date\n"
-    before.pop(sim_build/".lock")
+    before.pop(sim_build / ".lock")
     for path, time in before.items():
         assert path.stat().st_mtime_ns == time, path
 
 
 def test_memory_contents_reach_the_gateware(tmp_path):
-    """--memory1 FILE initialises the second memory only. A changed file is built again."""
-    image = tmp_path/"image.hex"
+    """--memory1 FILE initialises the second memory only.
+
+    After a change of the file it is built again.
+    """
+    image = tmp_path / "image.hex"
     image.write_text("cafe0001\ncafe0002\n")
     result = run_sim_target("--build", "--output-dir", tmp_path, "--memory1", image)
     assert result.returncode == 0, result.stderr
@@ -77,26 +88,31 @@ def test_memory_contents_reach_the_gateware(tmp_path):
     assert result.stdout.endswith(": built\n")
 
 
-@pytest.mark.parametrize("options, sentence", [
-    (["--endpoint", "none"],     "endpoint 'none' is unknown"),
-    (["--user", "none:None"],    "module 'none' cannot be loaded"),
-    (["--memory0", "none.hex"],  "none.hex: cannot be read"),
-    (["--memory1", "a.mif"],     "suffix '.mif' is unknown"),
-])
+@pytest.mark.parametrize(
+    "options, sentence",
+    [
+        (["--endpoint", "none"], "endpoint 'none' is unknown"),
+        (["--user", "none:None"], "module 'none' cannot be loaded"),
+        (["--memory0", "none.hex"], "none.hex: cannot be read"),
+        (["--memory1", "a.mif"], "suffix '.mif' is unknown"),
+    ],
+)
 def test_bad_options_end_in_one_sentence(tmp_path, options, sentence):
-    """A bad option ends with status 1 and a sentence, not with a traceback, and writes nothing."""
-    result = run_sim_target("--build", "--output-dir", tmp_path/"out", *options)
+    """A bad option ends with status 1 and a sentence, not with a traceback. No file is written."""
+    result = run_sim_target("--build", "--output-dir", tmp_path / "out", *options)
     assert result.returncode == 1
     assert sentence in result.stderr and "Traceback" not in result.stderr
-    assert not (tmp_path/"out").exists()
+    assert not (tmp_path / "out").exists()
 
 
 def test_occupant_that_does_not_fit_ends_in_one_sentence(tmp_path):
-    """User logic without the slot's streams is refused by name."""
-    module = tmp_path/"odd.py"
-    module.write_text("from litex.gen import LiteXModule\n"
-        "class Odd(LiteXModule):\n    def __init__(self, platform):\n        pass\n")
-    result = run_sim_target("--build", "--output-dir", tmp_path/"out", "--user", f"{module}:Odd")
+    """User logic without the slot's streams is refused, and the message names it."""
+    module = tmp_path / "odd.py"
+    module.write_text(
+        "from litex.gen import LiteXModule\n"
+        "class Odd(LiteXModule):\n    def __init__(self, platform):\n        pass\n"
+    )
+    result = run_sim_target("--build", "--output-dir", tmp_path / "out", "--user", f"{module}:Odd")
     assert result.returncode == 1
     assert "user logic Odd: `sink` (h2c)" in result.stderr and "Traceback" not in result.stderr
 
@@ -108,4 +124,4 @@ def test_without_build_nothing_happens():
 
 def test_target_is_executable():
     """targets/sim.py can be started by its name."""
-    assert os.access(Path(ROOT/"targets"/"sim.py"), os.X_OK)
+    assert os.access(Path(ROOT / "targets" / "sim.py"), os.X_OK)

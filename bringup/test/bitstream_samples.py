@@ -1,0 +1,59 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Short bitstreams for tests: the packets of a real bitstream around a few frames of noise."""
+
+import random
+
+KU5P, KU3P = 0x04A62093, 0x04A63093
+REVISION_1 = 0x14A62093  # The IDCODE of a part on a board: KU5P with its revision.
+PART = "xcku5p-ffvb676-2-i"
+FRAME = 93  # 32-bit words of one configuration frame of this family.
+
+
+def words(*values):
+    return b"".join(value.to_bytes(4, "big") for value in values)
+
+
+def configuration(idcode=KU5P, frames=4, seed=0):
+    """Return a bitstream: pads, bus width, sync word, IDCODE, `frames` of noise, start, desync."""
+    count = FRAME * frames
+    noise = random.Random(seed).randbytes(4 * count)
+    return b"".join(
+        [
+            b"\xff" * 32,
+            words(0x000000BB, 0x11220044),
+            b"\xff" * 8,
+            words(0xAA995566, 0x20000000),
+            words(0x30008001, 0x00000007),  # CMD: reset the CRC.
+            words(0x30018001, idcode),
+            words(0x30002001, 0),  # FAR: the address of the first frame.
+            words(0x30008001, 0x00000001),  # CMD: write frames.
+            words(0x30004000, 0x50000000 | count),
+            noise,
+            words(0x30008001, 0x00000005),  # CMD: start.
+            words(0x30008001, 0x0000000D),  # CMD: desynchronise.
+            words(*[0x20000000] * 16),
+        ]
+    )
+
+
+def bit_file(data, part=PART):
+    """Return a .bit file: the header with `part`, then `data`."""
+
+    def field(letter, text):
+        return letter + (len(text) + 1).to_bytes(2, "big") + text.encode() + b"\0"
+
+    return b"".join(
+        [
+            bytes.fromhex("00090ff00ff00ff00ff0000001"),
+            field(b"a", "lanebox;UserID=0XFFFFFFFF;Version=2023.1"),
+            field(b"b", part),
+            field(b"c", "2026/01/01"),
+            field(b"d", "12:00:00"),
+            b"e",
+            len(data).to_bytes(4, "big"),
+            data,
+        ]
+    )

@@ -1,0 +1,63 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The command line that the targets of boards have in common."""
+
+import argparse
+
+from bringup import programming
+from tools.environment import ROOT
+
+ACTIONS = ("build", "synth_only", "detect", "load", "flash", "rescan", "driver")
+
+def parse_arguments(board, description):
+    """Returns the parsed command line of the target of `board`.
+
+    Ends the program with status 2 and a sentence if options do not fit together, or if none of them
+    asks for an action.
+    """
+    parser = argparse.ArgumentParser(description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    target = parser.add_argument_group("target options")
+    target.add_argument("--build", action="store_true",
+        help="write gateware, register map and netlist; then a bitstream, if Vivado is here")
+    target.add_argument("--synth-only", action="store_true", help="build up to the netlist")
+    target.add_argument("--detect", action="store_true",
+        help="see whether the board's part is on the cable, and do nothing to it")
+    target.add_argument("--load", action="store_true", help="load the bitstream over JTAG")
+    target.add_argument("--flash", action="store_true",
+        help="write the bitstream to the card's flash, and read it back")
+    target.add_argument("--rescan", action="store_true",
+        help="let this host look for the card again, and say how its link trained")
+    target.add_argument("--driver", action="store_true",
+        help="write driver and tools for this build, to be compiled")
+    target.add_argument("--lanes", type=int, default=board.lanes[0], choices=board.lanes,
+        help=f"lanes of PCIe that have pins (default: {board.lanes[0]})")
+    target.add_argument("--endpoint", default="lanebox", metavar="NAME",
+        help="PCIe endpoint: lanebox (default) or litepcie, the stock one")
+    target.add_argument("--msix", action="store_true",
+        help="MSI-X beside MSI, with a vector for each source")
+    target.add_argument("--completion-pool", action="store_true",
+        help="count headers and data of read completions together: for a host or hard block that "
+            "gives them one pool of 2048 units (default: 256 headers, 2048 units of data)")
+    target.add_argument("--capture", action="store_true",
+        help="the capture block and its generator of frames (default: none)")
+    target.add_argument("--compat", metavar="NAME",
+        help="seed000: two 4 KiB memories at BAR0 + 0x0000 and + 0x4000, registers behind them")
+    target.add_argument("--user", default="gateware.user.loopback:Loopback", metavar="MODULE:CLASS",
+        help="logic in the user slot; MODULE is a dotted name or a .py file (default: loopback)")
+
+    builder = parser.add_argument_group("builder options")
+    builder.add_argument("--output-dir", default=str(ROOT/"build"/board.name), metavar="DIR",
+        help=f"where to write (default: build/{board.name})")
+    builder.add_argument("--synthesis", default="vivado", choices=("vivado", "yosys"),
+        help="whose netlist becomes the bitstream (default: vivado); the report is always Yosys'")
+    programming.add_options(parser)
+    arguments = parser.parse_args()
+    if arguments.golden and not arguments.flash:
+        parser.error("--golden is a way to --flash")
+    if not any(getattr(arguments, name) for name in ACTIONS):
+        parser.error("nothing to do: " + " or ".join(f"--{name.replace('_', '-')}"
+            for name in ACTIONS))
+    return arguments
