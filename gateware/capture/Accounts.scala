@@ -1,0 +1,83 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.Frames
+
+/** The frames of one port that had one fate, and the bytes that these frames had at their source.
+  */
+case class Account() extends Bundle {
+  val frames, bytes = UInt(64 bits)
+}
+
+/** Counts what became of the frames, for each port.
+  *
+  * `snapshot` copies all accounts as they are at one moment, and `account` shows entry `index` of the
+  * copy a cycle later. While the copy is made, fates wait in a queue, and frames wait if the queue is
+  * full. So in each copy
+  *
+  * frames of a port = delivered + bad + lostRing + lostNoCell
+  *
+  * holds for the frames whose fate was decided, and their bytes. `clear` sets all to zero; it is
+  * also needed after reset, and takes as long as a snapshot.
+  */
+case class Accounts() extends Component {
+  val io = new Bundle {
+    val fates    = slave(Stream(FrameFate()))
+    val clear    = in Bool ()
+    val snapshot = in Bool ()
+    val busy     = out Bool ()
+    // The entry's port in the upper bits, its fate in the lower ones.
+    val index   = in UInt (Accounts.Width bits)
+    val account = out(Account())
+  }
+  val accounts = Mem(Account(), Accounts.Entries)
+  val copies   = Mem(Account(), Accounts.Entries)
+  io.account := RegNext(copies.readAsync(io.index))
+
+  val walk = new Area {
+    // Entries that are still to be copied or cleared.
+    val left   = Reg(UInt(Accounts.Width + 1 bits)) init 0
+    val clears = RegInit(False)
+    val active = left =/= 0
+    when(active) { left := left - 1 }
+    when(!active) { clears := False }
+    when(io.clear || io.snapshot) { left := Accounts.Entries }
+    when(io.clear) { clears := True }
+    val entry = (left - 1).resize(Accounts.Width)
+  }
+  io.busy := walk.active
+
+  // A fate takes two cycles. In the first its account is read and added to, in the second written.
+  val queue  = io.fates.queue(16).m2sPipe()
+  val adds   = RegInit(False)
+  val entry  = queue.port @@ queue.fate.asBits.asUInt
+  val before = accounts.readAsync(walk.active ? walk.entry | entry)
+  val sum    = Reg(Account())
+  sum.frames := before.frames + 1
+  sum.bytes  := before.bytes + queue.bytes
+  val begins = queue.valid && !adds && !walk.active && !io.clear && !io.snapshot
+  adds        := begins
+  queue.ready := adds
+
+  val zero = Account()
+  zero.frames := 0
+  zero.bytes  := 0
+  val clears = walk.active && walk.clears
+  accounts.write(
+    address = clears ? walk.entry | entry,
+    data = clears ? zero | sum,
+    enable = adds || clears
+  )
+  copies.write(walk.entry, clears ? zero | before, walk.active)
+}
+
+object Accounts {
+  val Width   = Frames.PortWidth + 2
+  val Entries = 1 << Width
+}

@@ -1,0 +1,125 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{Frames, HardBlock}
+
+/** The parts of one pcapng block, in the form from which RecordBuilder makes beats of 32 bytes. */
+case class Layout() extends Bundle {
+  val writes = Bool() // The block is written; false for a frame that is dropped.
+  val packet = Bool()
+  val header = Vec(Bits(32 bits), RecordSizer.HeaderDwords)
+  val takes  = Bool() // A frame's data belongs to the block, and is taken from the frame queue.
+  // The second beat of a block that has no frame data.
+  val inside = Bits(HardBlock.DataWidth bits)
+  val body   = UInt(Frames.LengthWidth - 5 bits) // Beats of frame data.
+  // The bytes of the last data beat that belong to the frame.
+  val mask = Bits(HardBlock.DataWidth / 8 bits)
+  // The dwords behind the data, each in the lane in which it is written.
+  val tail               = Vec(Bits(32 bits), HardBlock.Dwords)
+  val tailBeat, lastBeat = UInt(CaptureParam.BlockWidth - 2 bits)
+  val single             = Bool()       // The first beat is the block's last one.
+  val shortData          = Bool()       // The frame has a single beat of data.
+  val tailFirst          = Bool()       // The tail begins in the block's first beat.
+  val tailLane           = UInt(log2Up(HardBlock.Dwords) bits)
+  val units              = UInt(3 bits) // Units of 8 bytes in the last beat: 1 to 4.
+}
+
+/** Lays a block out: header, data, and the tail of options, zeros and length.
+  *
+  * The tail has at most seven dwords, so it lies in one beat, or in two beats that use different
+  * lanes. One rotation per block therefore puts each of its dwords into its lane.
+  */
+case class BlockExpander() extends Component {
+  val io = new Bundle {
+    val block  = slave(Stream(Block()))
+    val layout = master(Stream(Layout()))
+  }
+  val block  = io.block.payload
+  val layout = Layout()
+
+  val isRecord                       = block.kind === BlockKind.record
+  val isSeal                         = block.kind === BlockKind.seal
+  val dwords                         = block.units @@ U(0, 1 bit)
+  val bytes                          = (dwords @@ U(0, 2 bits)).asBits.resize(32)
+  def dword(value: BigInt): Bits     = B(value, 32 bits)
+  def halves(value: UInt): Seq[Bits] = value.asBits.subdivideIn(32 bits).toSeq
+
+  layout.writes := block.kind =/= BlockKind.lost
+  layout.packet := isRecord
+  layout.takes  := isRecord || !layout.writes
+  layout.units := (block.units(1 downto 0) === 0) ? U(4, 3 bits) | block.units(1 downto 0).resize(3)
+
+  val header = new Area {
+    val head = block.head
+    val record = Seq(
+      dword(BlockType.Record),
+      bytes,
+      head.port.asBits.resize(32),
+      head.time(63 downto 32).asBits,
+      head.time(31 downto 0).asBits,
+      head.kept.asBits.resize(32),
+      head.original.asBits.resize(32)
+    )
+    val reason = block.seal.reason.asBits.resize(16) ## B(0, 16 bits)
+    val seal = Seq(
+      dword(BlockType.Seal),
+      bytes,
+      dword(BlockType.SealMagic),
+      reason // The lower half is the queue.
+    ) ++ halves(block.seal.number) ++ halves(block.seal.time).take(1)
+    val filler = Seq(dword(BlockType.Filler), bytes) ++ Seq.fill(5)(dword(0))
+    for (i <- 0 until RecordSizer.HeaderDwords)
+      layout.header(i) := isRecord ? record(i) | (isSeal ? seal(i) | filler(i))
+    val rest = halves(block.seal.time).drop(1) ++ halves(block.seal.records) ++
+      halves(block.seal.bytes) ++ Seq(block.seal.lostRing.asBits, block.seal.lostNoCell.asBits)
+    for (i <- 0 until HardBlock.Dwords)
+      layout.inside(32 * i, 32 bits) := (if (i < rest.size) isSeal ? rest(i) | dword(0)
+                                         else dword(0))
+  }
+
+  val data = new Area {
+    val rest = block.head.kept(4 downto 0)
+    layout.body      := ((block.head.kept +^ (Frames.BeatBytes - 1)) >> 5).resized
+    layout.shortData := block.head.kept <= Frames.BeatBytes
+    for (i <- 0 until Frames.BeatBytes) layout.mask(i) := !layout.takes || rest === 0 || rest > i
+  }
+
+  val tail = new Area {
+    val begin = UInt(CaptureParam.BlockWidth + 1 bits)
+    begin := dwords - 1
+    when(isRecord) { begin := (block.dwords + RecordSizer.HeaderDwords).resized }
+    when(isSeal) { begin := 2 * CaptureParam.SealUnits - 1 }
+    layout.tailBeat  := begin >> 3
+    layout.tailLane  := begin(2 downto 0)
+    layout.tailFirst := begin < HardBlock.Dwords
+    // A dropped frame takes one cycle for each beat of its data.
+    layout.lastBeat := layout.writes ? ((block.units - 1) >> 2) | (layout.body - 1).resized
+    layout.single   := layout.writes ? (block.units <= CaptureParam.BeatUnits) | layout.shortData
+
+    // The block's length is the tail's last dword, at place 0 to 6 behind the data.
+    val end      = (dwords - 1 - begin).resize(3)
+    val flags    = Seq(dword(BlockType.FlagsOption), block.head.flags)
+    val count    = Seq(dword(BlockType.DropsOption), block.drops.asBits, dword(0))
+    val flagged  = isRecord && block.flagged
+    val counting = isRecord && block.counting
+    val straight = Vec((0 until HardBlock.Dwords).map { i =>
+      val value = Bits(32 bits)
+      value := 0
+      if (i < count.size) when(counting) { value := count(i) }
+      if (i < flags.size) when(flagged) { value := flags(i) }
+      else if (i < 5) when(flagged) { value := counting ? count(i - flags.size) | dword(0) }
+      when(end === i) { value := bytes }
+      value
+    })
+    layout.tail := straight.asBits.rotateLeft(begin(2 downto 0) @@ U(0, 5 bits)).subdivideIn(
+      32 bits
+    )
+  }
+  io.layout << io.block.translateWith(layout)
+}

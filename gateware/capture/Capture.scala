@@ -1,0 +1,144 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{Frames, Request}
+
+/** The host's settings. All but `run` must stay the same while frames are taken. */
+case class CaptureSettings(p: CaptureParam) extends Bundle {
+  val run      = Bool()
+  val keepBad  = Bool()
+  val lossless = Bool()                        // Frames wait for room, and none is lost.
+  val newest   = Bool()                        // No limit: the ring is written over.
+  val relaxed  = Bool()                        // Data is written with relaxed ordering.
+  val snap     = UInt(Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
+  // Cycles for which complete records may wait for more.
+  val patience = UInt(24 bits)
+  // Size of an MBUF: 12 to 22, for 4 KiB to 4 MiB.
+  val mbufLog2 = UInt(5 bits)
+  // Size of a segment: 12 to 30, and at least mbufLog2.
+  val segmentLog2   = UInt(5 bits)
+  val lastSegment   = UInt(p.segmentWidth bits)
+  val statusAddress = UInt(64 bits) // A multiple of 32.
+}
+
+/** Writes frames to a ring in host memory, which then holds pcapng blocks and nothing else.
+  *
+  * {{{
+  *   frames ---> FrameTrim --- heads ---> RecordSizer --- sized ---> MbufPlacer --- fates ---> Accounts
+  *                   |                                               ^   ^   |
+  *                   |                            RingLimit ---------+   |   | blocks
+  *                   |                                             freed |   v
+  *                   +--- data -----------------------------------------|-> RecordBuilder
+  *                                                                      |    | beats
+  *   request <--- HostWriter <--- open, full, data --- Staging ---------+    |
+  *                     |                               ^   ^                 |
+  *                     +--- read, release -------------+   +-----------------+
+  * }}}
+  *
+  * One queue. A frame is delivered whole or lost whole, and each is counted once, by cause. Room in
+  * the ring and in the staging memory is reserved before a record is begun, so nothing behind
+  * MbufPlacer ever waits for the host but HostWriter.
+  *
+  * `clear` sets the block back to position 0 of the ring, and is allowed only while `idle`. After `run`
+  * has fallen the last MBUF is filled and sealed, and its status line is written. Then `idle` rises,
+  * and nothing more is written.
+  */
+case class Capture(p: CaptureParam) extends Component {
+  setDefinitionName("Capture")
+  val io = new Bundle {
+    val settings = in(CaptureSettings(p))
+    val clear    = in Bool ()
+    val seal     = in Bool ()                 // Closes the MBUF now.
+    val limit    = slave(Flow(UInt(64 bits))) // See RingLimit.
+    val segment  = slave(Flow(Segment(p)))
+    val now      = in UInt (64 bits)          // ns
+    val frames   = slave(Frames())
+    val request  = master(Stream(Fragment(Request())))
+    val position = out UInt (64 bits)
+    val idle     = out Bool ()
+
+    val snapshot     = in Bool () // See Accounts.
+    val accountsBusy = out Bool ()
+    val index        = in UInt (Accounts.Width bits)
+    val account      = out(Account())
+  }
+  noIoPrefix()
+
+  val trim     = FrameTrim()
+  val sizer    = RecordSizer()
+  val placer   = MbufPlacer(p)
+  val limit    = RingLimit()
+  val builder  = RecordBuilder()
+  val staging  = Staging(p)
+  val writer   = HostWriter(p)
+  val accounts = Accounts()
+
+  trim.io.run      := io.settings.run
+  trim.io.keepBad  := io.settings.keepBad
+  trim.io.snap     := io.settings.snap
+  trim.io.mbufLog2 := io.settings.mbufLog2
+  trim.io.frames << io.frames
+  sizer.io.frame << trim.io.heads
+
+  limit.io.mbufLog2 := io.settings.mbufLog2
+  limit.io.newest   := io.settings.newest
+  limit.io.limit << io.limit
+  limit.io.clear   := io.clear
+  limit.io.advance := placer.io.advance
+
+  // `idle` may be registered: without `run` no frame enters, so a stage that is empty stays empty.
+  val empty   = !trim.io.busy && !sizer.io.busy
+  val stopped = RegNext(!io.settings.run && empty) init False
+  placer.io.mbufLog2 := io.settings.mbufLog2
+  placer.io.lossless := io.settings.lossless
+  placer.io.seal     := io.seal
+  placer.io.stopped  := stopped
+  placer.io.clear    := io.clear
+  placer.io.now      := io.now
+  placer.io.known    := limit.io.known
+  placer.io.allowed  := limit.io.allowed
+  placer.io.freed    := staging.io.freed
+  placer.io.frames << sizer.io.sized
+
+  builder.io.blocks << placer.io.blocks.halfPipe()
+  builder.io.data << trim.io.data
+  staging.io.beats << builder.io.beats
+
+  writer.io.patience      := io.settings.patience
+  writer.io.relaxed       := io.settings.relaxed
+  writer.io.statusAddress := io.settings.statusAddress
+  writer.io.segmentLog2   := io.settings.segmentLog2
+  writer.io.lastSegment   := io.settings.lastSegment
+  writer.io.segment << io.segment
+  writer.io.clear := io.clear
+  writer.io.now   := io.now
+  writer.io.lost  := placer.io.lost
+  writer.io.open  := staging.io.open
+  writer.io.full << staging.io.full
+  writer.io.data := staging.io.data
+  staging.io.read << writer.io.read
+  staging.io.release << writer.io.release
+  io.request << writer.io.request
+  io.position := writer.io.position
+
+  accounts.io.fates << placer.io.fates.halfPipe()
+  accounts.io.clear    := io.clear
+  accounts.io.snapshot := io.snapshot
+  accounts.io.index    := io.index
+  io.accountsBusy      := accounts.io.busy
+  io.account           := accounts.io.account
+
+  /** Counts the cycles after `closed` in which the last beats of a seal are still on their way. */
+  val drained = new Area {
+    val quiet = stopped && placer.io.closed && !builder.io.blocks.valid && builder.io.idle
+    val since = Reg(UInt(3 bits)) init 0
+    since   := (quiet && writer.io.idle) ? (since + (!since.andR).asUInt) | U(0)
+    io.idle := RegNext(since.andR) init False
+  }
+}

@@ -1,0 +1,80 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{Frames, Request}
+
+/** The host's settings of the generator. Generator explains the fields. */
+case class GeneratorSettings() extends Bundle {
+  val run      = Bool()
+  val size     = UInt(Frames.LengthWidth bits)
+  val period   = UInt(24 bits)
+  val count    = UInt(32 bits)
+  val seed     = Bits(32 bits)
+  val portMask = UInt(Frames.PortWidth bits)
+}
+
+/** The capture block as a SoC has it: the generator, and Capture, which records its frames.
+  *
+  * `busy` is high while frames are made, recorded or written to host memory, and while accounts are
+  * copied or cleared.
+  */
+case class CaptureUnit(p: CaptureParam) extends Component {
+  setDefinitionName("CaptureUnit")
+  val io = new Bundle {
+    val settings  = in(CaptureSettings(p))
+    val generator = in(GeneratorSettings())
+    val clear     = in Bool ()
+    val seal      = in Bool ()
+    val limit     = slave(Flow(UInt(64 bits)))
+    val segment   = slave(Flow(Segment(p)))
+    val now       = in UInt (64 bits)  // ns
+    val request   = master(Stream(Fragment(Request())))
+    val position  = out UInt (64 bits)
+    val idle      = out Bool ()
+    val made      = out UInt (32 bits) // Frames that the generator has made.
+    val silent    = out Bool ()        // The generator makes no frame now.
+    val busy      = out Bool ()
+
+    val snapshot     = in Bool ()
+    val accountsBusy = out Bool ()
+    val index        = in UInt (Accounts.Width bits)
+    val account      = out(Account())
+  }
+  noIoPrefix()
+  val capture   = Capture(p)
+  val generator = Generator()
+
+  generator.io.run      := io.generator.run
+  generator.io.size     := io.generator.size
+  generator.io.period   := io.generator.period
+  generator.io.count    := io.generator.count
+  generator.io.seed     := io.generator.seed
+  generator.io.portMask := io.generator.portMask
+  generator.io.now      := io.now
+  io.made               := generator.io.made
+  io.silent             := generator.io.idle
+
+  capture.io.settings := io.settings
+  capture.io.clear    := io.clear
+  capture.io.seal     := io.seal
+  capture.io.limit << io.limit
+  capture.io.segment << io.segment
+  capture.io.now := io.now
+  capture.io.frames << generator.io.frames
+  io.request << capture.io.request
+  io.position         := capture.io.position
+  io.idle             := capture.io.idle
+  capture.io.snapshot := io.snapshot
+  io.accountsBusy     := capture.io.accountsBusy
+  capture.io.index    := io.index
+  io.account          := capture.io.account
+
+  val working = !capture.io.idle || capture.io.accountsBusy
+  io.busy := RegNext(working || io.generator.run || !generator.io.idle) init False
+}

@@ -1,0 +1,56 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.HardBlock
+
+/** Reads the rows of a transfer from the staging memory, one in each cycle, into a queue.
+  *
+  * `goes` has each transfer when the reading of its data begins. The transfer's cell is released
+  * with its last read.
+  */
+case class CellReader(p: CaptureParam) extends Component {
+  val io = new Bundle {
+    val transfer = slave(Stream(Transfer(p)))
+    val read     = master(Flow(UInt(p.rowWidth bits)))
+    // The row that was asked for at `read` three cycles before.
+    val data    = in Bits (HardBlock.DataWidth bits)
+    val release = master(Flow(UInt(p.cellWidth bits)))
+    val goes    = master(Stream(Transfer(p)))
+    val rows    = master(Stream(Bits(HardBlock.DataWidth bits)))
+  }
+  val Latency  = 3
+  val transfer = io.transfer.payload
+
+  val queue = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
+  queue.logic.ram.addAttribute("ram_style", "distributed")
+  // `room` is registered, so it counts the reads that are on their way and one more.
+  val room = RegNext(queue.io.availability > Latency + 1) init False
+
+  val first = RegInit(True)
+  val row   = Reg(UInt(log2Up(CaptureParam.CellRows) bits))
+  val now   = first ? transfer.first | row
+  val last  = transfer.line || now === transfer.last
+  val reads = io.transfer.valid && !transfer.line && room && (!first || io.goes.ready)
+  val steps = reads || (io.transfer.valid && transfer.line && io.goes.ready)
+  when(steps) {
+    row   := now + 1
+    first := last
+  }
+  io.transfer.ready  := steps && last
+  io.read.valid      := reads
+  io.read.payload    := transfer.cell @@ now
+  io.release.valid   := RegNext(io.transfer.fire && transfer.frees) init False
+  io.release.payload := RegNext(transfer.cell)
+  io.goes.valid      := steps && first
+  io.goes.payload    := transfer
+
+  queue.io.push.valid   := Delay(reads, Latency, init = False)
+  queue.io.push.payload := io.data
+  io.rows << queue.io.pop
+}

@@ -1,0 +1,100 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{FrameHead, Frames, HardBlock}
+
+/** The head of a frame that has left FrameTrim. A bad frame has no data behind its head. */
+case class TrimmedHead() extends Bundle {
+  val head = FrameHead()
+  val bad  = Bool()
+}
+
+/** Takes frames while `run` is on, and cuts them to the length that is to be kept.
+  *
+  * Frames that begin while `run` is off are dropped and nowhere counted. Bad frames lose their data
+  * here, unless `keepBad` is on; their heads go on, so that they are counted in order. No more
+  * is kept of a frame than fits in an MBUF.
+  *
+  * Heads and data leave through a queue each. Their lengths agree: each head that is not bad is
+  * followed by the beats that its `kept` needs.
+  */
+case class FrameTrim() extends Component {
+  val io = new Bundle {
+    val run      = in Bool ()
+    val keepBad  = in Bool ()
+    val snap     = in UInt (Frames.LengthWidth bits) // Bytes to keep of a frame; 0: all.
+    val mbufLog2 = in UInt (5 bits)
+    val frames   = slave(Frames())
+    val heads    = master(Stream(TrimmedHead()))
+    val data     = master(Stream(Bits(HardBlock.DataWidth bits)))
+    // A frame that was taken has not left completely.
+    val busy = out Bool ()
+  }
+  val largest = RegNext(
+    (io.mbufLog2 > Frames.LengthWidth) ? U((1 << Frames.LengthWidth) - 1, Frames.LengthWidth bits) |
+      ((U(1, Frames.LengthWidth + 1 bits) |<< io.mbufLog2) - CaptureParam.MbufRest).resized
+  )
+  val cap = RegNext((io.snap =/= 0 && io.snap < largest) ? io.snap | largest)
+
+  val gate = new Area {
+    val first  = RegNextWhen(io.frames.last, io.frames.fire) init True
+    val inside = RegInit(False)
+    val opens  = first ? io.run | inside
+    when(io.frames.fire) { inside := opens && !io.frames.last }
+    val out = io.frames.throwWhen(!opens).m2sPipe()
+  }
+
+  /** Measures the frame at its first beat. */
+  val cut = new Area {
+    val first = RegNextWhen(gate.out.last, gate.out.fire) init True
+    val kept  = (gate.out.head.kept < cap) ? gate.out.head.kept | cap
+    case class Beat() extends Bundle {
+      val data    = Bits(HardBlock.DataWidth bits)
+      val first   = Bool()
+      val trimmed = TrimmedHead()
+    }
+    val beat = Beat()
+    val head = beat.trimmed.head
+    beat.data        := gate.out.data
+    beat.first       := first
+    beat.trimmed.bad := gate.out.error && !io.keepBad
+    head.time        := gate.out.head.time
+    head.original    := gate.out.head.original
+    head.kept        := kept
+    head.port        := gate.out.head.port
+    head.flags       := gate.out.head.flags
+    val out = gate.out.translateWith(beat).m2sPipe()
+  }
+
+  val heads = StreamFifo(TrimmedHead(), 16, latency = 1)
+  val data  = StreamFifo(Bits(HardBlock.DataWidth bits), 32, latency = 1)
+  for (fifo <- Seq(heads.logic.ram, data.logic.ram)) fifo.addAttribute("ram_style", "distributed")
+  // The queue's room is registered, so it may not count the last push yet.
+  val room = RegNext(heads.io.availability > 1 && data.io.availability > 1) init False
+
+  val store = new Area {
+    val beat = cut.out.payload
+    // Beats of the frame that are kept behind this one.
+    val more  = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0
+    val keeps = beat.first ? !beat.trimmed.bad | more =/= 0
+    cut.out.ready := room
+    when(cut.out.fire && keeps) {
+      more := beat.first ? ((beat.trimmed.head.kept - 1) >> 5) | more - 1
+    }
+    when(cut.out.fire && beat.first && beat.trimmed.bad) { more := 0 }
+    heads.io.push.valid   := cut.out.fire && beat.first
+    heads.io.push.payload := beat.trimmed
+    data.io.push.valid    := cut.out.fire && keeps
+    data.io.push.payload  := beat.data
+  }
+
+  io.heads << heads.io.pop.m2sPipe()
+  io.data << data.io.pop.m2sPipe()
+  io.busy := gate.inside || gate.out.valid || cut.out.valid || heads.io.pop.valid || io.heads.valid
+}

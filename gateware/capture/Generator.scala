@@ -1,0 +1,104 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{Frames, HardBlock}
+
+/** Makes frames without a host: of one size, at one rate, with data that can be computed again.
+  *
+  * Frame n, from 0 on, has 16 bytes of Ethernet header, n and the seed as 32 bits each, and then the
+  * pattern. A beat of the pattern is a word of 32 bits, turned left by 4 i bits in dword i. The word
+  * of a frame's first beat is seed xor n; the next one is xorshift(13, 17, 5) of the one before.
+  * Frames of less than 24 bytes are cut. All of it is little endian but the Ethernet header.
+  *
+  * `period` is from start to start, in 1/256 of a cycle. A frame that could not begin in time begins
+  * as soon as it can; up to 1024 cycles behind are made good. After `count` frames, if it is not 0,
+  * no more are made. They go to the ports in turn: frame n to port n & `portMask`.
+  */
+case class Generator() extends Component {
+  setDefinitionName("Generator")
+  val io = new Bundle {
+    // Its rise starts at frame 0. After its fall the present frame is the last.
+    val run      = in Bool ()
+    val size     = in UInt (Frames.LengthWidth bits) // Bytes, 1 or more.
+    val period   = in UInt (24 bits)
+    val count    = in UInt (32 bits)
+    val seed     = in Bits (32 bits)
+    val portMask = in UInt (Frames.PortWidth bits)
+    val now      = in UInt (64 bits)
+    val frames   = master(Frames())
+    val made     = out UInt (32 bits)
+    val idle     = out Bool ()
+  }
+  noIoPrefix()
+  val number = Reg(UInt(32 bits)) init 0
+  val ran    = RegNext(io.run) init False
+  val done   = RegNext(io.count =/= 0 && number === io.count) init False
+
+  val pace = new Area {
+    val owed  = Reg(UInt(25 bits)) init 0 // Time by which frames are late, in 1/256 of a cycle.
+    val most  = RegNext(io.period +^ U(1024 << 8, 24 bits))
+    val due   = RegNext(owed >= io.period) init False
+    val takes = False
+    when(owed < most) { owed := owed + 256 }
+    when(takes) { owed := owed + 256 - io.period }
+    when(!io.run) { owed := 0 }
+  }
+
+  val inside = RegInit(False)
+  val left   = Reg(UInt(Frames.LengthWidth - 5 bits)) init 0 // Beats of the frame behind this one.
+  val word   = Reg(Bits(32 bits))
+  val more   = RegNext((io.size - 1) >> 5)
+  // `due` and `done` are registered, which puts an empty cycle between two frames.
+  val rests  = RegInit(False)
+  val begins = !inside && !rests && io.run && ran && pace.due && !done
+
+  val beat  = Frames()
+  val first = !inside
+  val value = first ? (io.seed ^ number.asBits) | word
+  val last  = first ? (more === 0) | left === 0
+  beat.valid := inside || begins
+  beat.last  := last
+  for (i <- 0 until HardBlock.Dwords) beat.data(32 * i, 32 bits) := value.rotateLeft(4 * i)
+  val header = Seq(
+    B(0x00000002, 32 bits),
+    B(0x00020100, 32 bits),
+    beat.head.port.asBits.resize(8) ## B(0, 24 bits),
+    B(0x0000b588, 32 bits), // EtherType for local experiments.
+    number.asBits,
+    io.seed
+  )
+  when(first) {
+    for ((dword, i) <- header.zipWithIndex) beat.data(32 * i, 32 bits) := dword
+  }
+  beat.bytes         := io.size.resized
+  beat.error         := False
+  beat.head.time     := io.now
+  beat.head.kept     := io.size
+  beat.head.original := io.size.resized
+  beat.head.port     := number.resize(Frames.PortWidth) & io.portMask
+  beat.head.flags    := 0
+
+  rests := False
+  when(beat.fire) {
+    val a = value ^ (value |<< 13)
+    val b = a ^ (a |>> 17)
+    word   := b ^ (b |<< 5)
+    left   := first ? (more - 1) | left - 1
+    inside := !last
+    when(first) { pace.takes := True }
+    when(last) {
+      number := number + 1
+      rests  := True
+    }
+  }
+  when(!ran && !inside) { number := 0 }
+  io.frames << beat.m2sPipe()
+  io.made := number
+  io.idle := !inside && !io.frames.valid
+}

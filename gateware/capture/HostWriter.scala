@@ -1,0 +1,87 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{HardBlock, Request}
+
+/** Writes the staging memory's cells to the ring in host memory, and each status line behind the data
+  * that it reports.
+  *
+  * {{{
+  *   open, full ---> TransferChooser --- transfer ---> CellReader --- goes ---> RequestFormer ---> request
+  *                     ^    |  \                         |    |                  ^   ^
+  *                page |    |   +--- line ---------------|----|------------------+   |
+  *                     |    v advance              read  v    +--- rows -------------+
+  *                   RingSegments                    Staging
+  * }}}
+  *
+  * Each cell is at most one request of 4 KiB to a master port of the endpoint, which cuts it.
+  */
+case class HostWriter(p: CaptureParam) extends Component {
+  val io = new Bundle {
+    val patience      = in UInt (24 bits) // Cycles for which complete records may wait for more.
+    val relaxed       = in Bool ()
+    val statusAddress = in UInt (64 bits)
+    val segmentLog2   = in UInt (5 bits)
+    val lastSegment   = in UInt (p.segmentWidth bits)
+    val segment       = slave(Flow(Segment(p)))
+    val clear         = in Bool ()
+    val now           = in UInt (64 bits)
+    val lost          = in UInt (64 bits)
+    val open          = in(OpenCell(p))
+    val full          = slave(Stream(FullCell(p)))
+    val release       = master(Flow(UInt(p.cellWidth bits)))
+    val read          = master(Flow(UInt(p.rowWidth bits)))
+    val data          = in Bits (HardBlock.DataWidth bits)
+    val request       = master(Stream(Fragment(Request())))
+    val position      = out UInt (64 bits)
+    val idle          = out Bool ()
+  }
+  val chooser  = TransferChooser(p)
+  val segments = RingSegments(p)
+  val reader   = CellReader(p)
+  val former   = RequestFormer(p)
+
+  segments.io.segment << io.segment
+  segments.io.segmentLog2 := io.segmentLog2
+  segments.io.lastSegment := io.lastSegment
+  segments.io.clear       := io.clear
+  segments.io.advance     := chooser.io.advance
+
+  chooser.io.patience      := io.patience
+  chooser.io.statusAddress := io.statusAddress
+  chooser.io.now           := io.now
+  chooser.io.lost          := io.lost
+  chooser.io.clear         := io.clear
+  chooser.io.open          := io.open
+  chooser.io.full << io.full
+  chooser.io.pageValid := segments.io.valid
+  chooser.io.page      := segments.io.page
+  chooser.io.lineSent  := former.io.lineSent
+
+  // Both `valid` and `ready` are registered here. CellReader ends a transfer in the cycle in which
+  // TransferChooser decides on the next one, and both paths are long.
+  val chosen   = chooser.io.transfer.s2mPipe()
+  val transfer = chosen.m2sPipe()
+  chooser.io.busy := transfer.valid || !chooser.io.transfer.ready
+  reader.io.transfer << transfer
+  reader.io.data := io.data
+  io.read << reader.io.read
+  io.release << reader.io.release
+
+  former.io.relaxed := io.relaxed
+  former.io.transfer << reader.io.goes
+  former.io.rows << reader.io.rows
+  former.io.line := chooser.io.line
+  io.request << former.io.request
+
+  io.position := chooser.io.position
+  io.idle := RegNext(
+    chooser.io.idle && !chosen.valid && !transfer.valid && former.io.idle
+  ) init False
+}

@@ -1,0 +1,89 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.HardBlock
+
+/** Up to 32 bytes for the staging memory. */
+case class BlockBeat() extends Bundle {
+  val data   = Bits(HardBlock.DataWidth bits)
+  val units  = UInt(3 bits) // 1 to 4; fewer than 4 only in the last beat of a block.
+  val last   = Bool()
+  val packet = Bool()       // The block is a record.
+}
+
+/** Makes the bytes of blocks: a beat in every cycle, if the frames' data is there.
+  *
+  * A block's header has seven dwords, so data is always shifted by one dword: each beat holds seven
+  * dwords of the beat of data before and one of the next. A record whose data has B beats takes
+  * B + 1 cycles, and one more where its options need it. Nothing can hold the beats up: their room
+  * was reserved before.
+  */
+case class RecordBuilder() extends Component {
+  val io = new Bundle {
+    val blocks = slave(Stream(Block()))
+    val data   = slave(Stream(Bits(HardBlock.DataWidth bits)))
+    val beats  = master(Flow(BlockBeat()))
+    val idle   = out Bool ()
+  }
+  val Dwords = HardBlock.Dwords
+
+  val expander = BlockExpander()
+  expander.io.block << io.blocks
+  val layout = expander.io.layout.m2sPipe()
+
+  /** Where in the block this beat is. Compared for the next beat, so that it is known early. */
+  val place = new Area {
+    val go                                  = Bool()
+    val first                               = RegInit(True)
+    val next                                = Reg(UInt(CaptureParam.BlockWidth - 2 bits)) init 1
+    def early(now: Bool, later: Bool): Bool = first ? now | RegNextWhen(later, go)
+
+    val inData   = early(True, next < layout.body)
+    val endData  = early(layout.shortData, next + 1 === layout.body)
+    val last     = early(layout.single, next === layout.lastBeat)
+    val tailHere = early(layout.tailFirst, next === layout.tailBeat)
+    val tailMore = early(False, tailHere)
+    when(go) {
+      first := last
+      next  := last ? U(1) | next + 1
+    }
+  }
+  import place.{endData, first, go, inData, last}
+  val needs = layout.takes && inData
+  go            := layout.valid && (!needs || io.data.valid)
+  io.data.ready := layout.valid && needs
+  layout.ready  := go && last
+
+  /** The beat of frame data that is taken in this cycle. */
+  val source = new Area {
+    val bytes = io.data.payload.subdivideIn(8 bits).zipWithIndex.map { case (byte, i) =>
+      (!endData || layout.mask(i)) ? byte | B(0, 8 bits)
+    }
+    val own   = first ? layout.inside | B(0, HardBlock.DataWidth bits)
+    val data  = layout.takes ? (inData ? Vec(bytes).asBits | B(0, HardBlock.DataWidth bits)) | own
+    val words = data.subdivideIn(32 bits)
+    val carry = Reg(Vec(Bits(32 bits), Dwords - 1))
+    when(go) { carry := Vec(words.tail) }
+  }
+
+  val beat = BlockBeat()
+  for (lane <- 0 until Dwords) {
+    val plain = if (lane < Dwords - 1) first ? layout.header(lane) | source.carry(lane)
+    else source.words(0)
+    val tail =
+      (place.tailHere && layout.tailLane <= lane) || (place.tailMore && layout.tailLane > lane)
+    beat.data(32 * lane, 32 bits) := tail ? layout.tail(lane) | plain
+  }
+  beat.last        := last
+  beat.packet      := layout.packet
+  beat.units       := last ? layout.units | U(CaptureParam.BeatUnits, 3 bits)
+  io.beats.valid   := RegNext(go && layout.writes) init False
+  io.beats.payload := RegNext(beat)
+  io.idle          := !layout.valid && !io.blocks.valid && !io.beats.valid
+}

@@ -1,0 +1,68 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{FrameHead, Frames}
+
+/** A frame's head and the size of its record in units of 8 bytes: `plain` without the option
+  * epb_dropcount, `counting` with it.
+  */
+case class SizedFrame() extends Bundle {
+  val head            = FrameHead()
+  val bad             = Bool()
+  val flagged         = Bool()                            // The record has epb_flags.
+  val dwords          = UInt(Frames.LengthWidth - 1 bits) // Dwords of the frame's data.
+  val plain, counting = UInt(CaptureParam.BlockWidth bits)
+}
+
+/** Computes how long a frame's Enhanced Packet Block will be.
+  *
+  * A block has 7 dwords of header, the frame's data, options, and the block's length once more. The
+  * block is padded to a multiple of 8 bytes. pcapng reads four bytes of padding as opt_endofopt.
+  */
+case class RecordSizer() extends Component {
+  val io = new Bundle {
+    val frame = slave(Stream(TrimmedHead()))
+    val sized = master(Stream(SizedFrame()))
+    val busy  = out Bool ()
+  }
+  val counted = new Area {
+    case class Counted() extends Bundle {
+      val trimmed = TrimmedHead()
+      val flagged = Bool()
+      val dwords  = UInt(Frames.LengthWidth - 1 bits)
+    }
+    val frame = Counted()
+    frame.trimmed := io.frame.payload
+    frame.flagged := io.frame.head.flags =/= 0
+    frame.dwords  := (io.frame.head.kept +^ U(3)) >> 2
+    val out = io.frame.translateWith(frame).m2sPipe()
+  }
+
+  val frame = counted.out.payload
+  def units(options: UInt): UInt =
+    ((frame.dwords +^ (options + RecordSizer.Frame + 1)) >> 1).resize(CaptureParam.BlockWidth)
+  val flags = frame.flagged ? U(RecordSizer.FlagsDwords, 4 bits) | U(0, 4 bits)
+  val sized = SizedFrame()
+  sized.head     := frame.trimmed.head
+  sized.bad      := frame.trimmed.bad
+  sized.flagged  := frame.flagged
+  sized.dwords   := frame.dwords
+  sized.plain    := units(flags)
+  sized.counting := units(flags + RecordSizer.DropsDwords)
+  // Both `valid` and `ready` are registered, since MbufPlacer decides on a frame late in a cycle.
+  io.sized << counted.out.translateWith(sized).s2mPipe().m2sPipe()
+  io.busy := counted.out.valid || !counted.out.ready || io.sized.valid
+}
+
+object RecordSizer {
+  val HeaderDwords = 7
+  val Frame        = HeaderDwords + 1 // The header, and the length at the block's end.
+  val FlagsDwords  = 2                // Dwords of the option epb_flags.
+  val DropsDwords  = 3                // Dwords of the option epb_dropcount.
+}

@@ -1,0 +1,54 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.{HardBlock, Request}
+
+/** Makes a request to host memory of each transfer, in order.
+  *
+  * Data may be written with relaxed ordering. The status line never is: it must not pass the data
+  * that it tells of.
+  */
+case class RequestFormer(p: CaptureParam) extends Component {
+  val io = new Bundle {
+    val relaxed  = in Bool ()
+    val transfer = slave(Stream(Transfer(p)))
+    val rows     = slave(Stream(Bits(HardBlock.DataWidth bits)))
+    val line     = in Bits (HardBlock.DataWidth bits)
+    val lineSent = out Bool ()
+    val request  = master(Stream(Fragment(Request())))
+    val idle     = out Bool ()
+  }
+  val transfer = io.transfer.queue(4).m2sPipe()
+  val row      = Reg(UInt(log2Up(CaptureParam.CellRows) bits)) init 0
+
+  val beat = Stream(Fragment(Request()))
+  beat.valid      := transfer.valid && (transfer.line || io.rows.valid)
+  beat.last       := transfer.line || row === transfer.last - transfer.first
+  beat.write      := True
+  beat.address    := transfer.address
+  beat.dwords     := transfer.dwords
+  beat.firstBe    := B"1111"
+  beat.lastBe     := B"1111"
+  beat.attributes := RequestFormer.Relaxed(io.relaxed && !transfer.line)
+  beat.context    := 0
+  beat.data       := transfer.line ? io.line | io.rows.payload
+  io.rows.ready   := beat.fire && !transfer.line
+  transfer.ready  := beat.fire && beat.last
+  when(beat.fire) { row := beat.last ? U(0) | row + 1 }
+
+  io.lineSent := beat.fire && transfer.line
+  io.request << beat.m2sPipe()
+  io.idle := !transfer.valid && !io.request.valid
+}
+
+object RequestFormer {
+
+  /** Attributes of a request, in the order of Request. */
+  def Relaxed(relaxed: Bool): Bits = B"0" ## relaxed ## B"0"
+}

@@ -1,0 +1,54 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+/** Says whether the ring has room for the next MBUF.
+  *
+  * An MBUF is begun only if all of it is below `limit`, so a seal never waits for the host. `limit`
+  * counts bytes since the start and only grows: a smaller value is ignored. With `newest` there is
+  * no limit.
+  *
+  * `clear` sets the position back to the first MBUF, and the limit to 0.
+  */
+case class RingLimit() extends Component {
+  val io = new Bundle {
+    val mbufLog2 = in UInt (5 bits)
+    val newest   = in Bool ()
+    val limit    = slave(Flow(UInt(64 bits)))
+    val clear    = in Bool ()
+    val advance  = in Bool ()  // The MBUF is complete.
+    val known    = out Bool () // `allowed` is about the MBUF that comes next.
+    val allowed  = out Bool ()
+  }
+  val Width = 64 - log2Up(CaptureParam.CellBytes)
+
+  val cells = RegNext(
+    U(1, CaptureParam.MostMbuf - log2Up(CaptureParam.CellBytes) + 1 bits) |<<
+      (io.mbufLog2 - CaptureParam.LeastMbuf)
+  )
+
+  val limit  = Reg(UInt(Width bits)) init 0
+  val latest = RegNextWhen(io.limit.payload >> (64 - Width), io.limit.valid) init 0
+  val grows  = RegNext(latest > limit) init False
+  when(grows) { limit := latest }
+  when(io.clear) {
+    latest := 0
+    grows  := False
+    limit  := 0
+  }
+
+  val end = Reg(UInt(Width bits)) init 0 // The position at which the next MBUF ends, in cells.
+  when(io.advance) { end := end + cells }
+  when(io.clear) { end := cells.resized }
+
+  // `end` is new in the cycle behind `advance`, and `allowed` in the one after that.
+  val changed = RegNext(io.clear || io.advance) init False
+  val settles = RegNext(changed) init False
+  io.known   := !changed && !settles
+  io.allowed := RegNext(io.newest || end <= limit) init False
+}

@@ -1,0 +1,58 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+/** An entry of the table: the address of a segment in 4 KiB pages. */
+case class Segment(p: CaptureParam) extends Bundle {
+  val index = UInt(p.segmentWidth bits)
+  val page  = UInt(64 - log2Up(CaptureParam.CellBytes) bits)
+}
+
+/** Computes the address in host memory to which the next cell is written.
+  *
+  * A ring is a list of segments of one size, loaded once and used for ever. `advance` goes on to
+  * the next cell, `clear` to the first one of the first segment; `valid` follows four cycles later.
+  */
+case class RingSegments(p: CaptureParam) extends Component {
+  val io = new Bundle {
+    val segment     = slave(Flow(Segment(p)))
+    val segmentLog2 = in UInt (5 bits) // Size of a segment: 12 to 30, for 4 KiB to 1 GiB.
+    val lastSegment = in UInt (p.segmentWidth bits)
+    val clear       = in Bool ()
+    val advance     = in Bool ()
+    val valid       = out Bool ()
+    val page        = out UInt (64 - log2Up(CaptureParam.CellBytes) bits)
+  }
+  val OffsetWidth = 18
+  val table       = Mem(UInt(io.page.getWidth bits), p.segments)
+  table.addAttribute("ram_style", "block")
+  table.write(io.segment.index, io.segment.page, io.segment.valid)
+
+  val lastOffset =
+    RegNext((U(1, OffsetWidth + 1 bits) |<< (io.segmentLog2 - CaptureParam.LeastMbuf)) - 1)
+  val index  = Reg(UInt(p.segmentWidth bits)) init 0
+  val offset = Reg(UInt(OffsetWidth bits)) init 0
+  when(io.advance) {
+    offset := offset + 1
+    when(offset === lastOffset.resized) {
+      offset := 0
+      index  := (index === io.lastSegment) ? U(0) | index + 1
+    }
+  }
+  when(io.clear) {
+    index  := 0
+    offset := 0
+  }
+  val page = RegNext(table.readSync(index))
+  io.page := RegNext(page + offset)
+
+  val since = Reg(UInt(2 bits)) init 0
+  when(!since.andR) { since := since + 1 }
+  when(io.advance || io.clear) { since := 0 }
+  io.valid := RegNext(since.andR && !io.advance && !io.clear) init False
+}

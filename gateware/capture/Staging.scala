@@ -1,0 +1,126 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.HardBlock
+
+/** The part of a cell that holds complete blocks. */
+case class WholePart() extends Bundle {
+  // Units of 8 bytes up to the end of the last block that ends in the cell.
+  val units   = UInt(log2Up(CaptureParam.CellUnits) + 1 bits)
+  val records = UInt(8 bits) // Records that end in the cell.
+}
+
+/** The cell that is being filled. */
+case class OpenCell(p: CaptureParam) extends Bundle {
+  val cell = UInt(p.cellWidth bits)
+  // Cells that were filled before it, modulo 2 to the field's width.
+  val sequence = UInt(p.cellWidth + 1 bits)
+  val whole    = WholePart()
+}
+
+/** A cell that is full. Its last block may go on in the next cell. */
+case class FullCell(p: CaptureParam) extends Bundle {
+  val cell  = UInt(p.cellWidth bits)
+  val whole = WholePart()
+}
+
+/** Where blocks wait for the host: a memory of cells of 4 KiB, filled one after the other.
+  *
+  * A cell is a unit of transfer and not of format, so blocks cross cells. Each cell's entry says
+  * where its last block ends: 0 if none does. What `open` and `full` tell of can be read.
+  *
+  * MbufPlacer has reserved the cells for every beat that comes.
+  */
+case class Staging(p: CaptureParam) extends Component {
+  val io = new Bundle {
+    val beats   = slave(Flow(BlockBeat()))
+    val open    = out(OpenCell(p))
+    val full    = master(Stream(FullCell(p)))
+    val release = slave(Flow(UInt(p.cellWidth bits)))
+    val freed   = out Bool ()
+    val read    = slave(Flow(UInt(p.rowWidth bits)))
+    // The row that was asked for at `read` three cycles before.
+    val data = out Bits (HardBlock.DataWidth bits)
+  }
+  val memory = StagingMemory(p)
+  val free   = FreeCells(p)
+  memory.io.read << io.read
+  io.data := memory.io.data
+  free.io.release << io.release
+  io.freed := free.io.freed
+
+  val current = new Area {
+    val cell     = Reg(UInt(p.cellWidth bits)) init 0
+    val sequence = Reg(UInt(p.cellWidth + 1 bits)) init 0
+    val offset   = Reg(UInt(log2Up(CaptureParam.CellUnits) bits)) init 0
+    val whole    = Reg(WholePart())
+    whole.units init 0
+    whole.records init 0
+  }
+
+  val write = new Area {
+    val row  = current.offset >> 2
+    val wrap = row.andR
+    memory.io.write.valid  := io.beats.valid
+    memory.io.write.row    := current.cell @@ row
+    memory.io.write.behind := (wrap ? free.io.next.payload | current.cell) @@ (row + 1)
+    memory.io.write.turn   := current.offset(1 downto 0)
+    memory.io.write.units  := io.beats.units
+    memory.io.write.data   := io.beats.data
+  }
+
+  /** Moves the write position past the beat, into the next cell if this one is full. */
+  val move = new Area {
+    val beat  = io.beats.payload
+    val end   = current.offset +^ beat.units
+    val fills = io.beats.valid && end.msb
+    // A block that ends with the cell belongs to it, one that ends behind it to the next one.
+    val inside = !end.msb || end.resize(log2Up(CaptureParam.CellUnits)) === 0
+    val ended  = WholePart()
+    ended := current.whole
+    when(io.beats.valid && beat.last && inside) {
+      ended.units   := end
+      ended.records := current.whole.records + beat.packet.asUInt
+    }
+    current.whole := ended
+    when(io.beats.valid) { current.offset := end.resized }
+    when(fills) {
+      current.cell          := free.io.next.payload
+      current.sequence      := current.sequence + 1
+      current.whole.units   := 0
+      current.whole.records := 0
+      when(beat.last && !inside) {
+        current.whole.units   := end.resize(log2Up(CaptureParam.CellUnits)).resized
+        current.whole.records := beat.packet.asUInt.resized
+      }
+    }
+    free.io.next.ready := fills
+    assert(!fills || free.io.next.valid, "a beat whose cell was not reserved")
+  }
+
+  // The memory is written in the cycle behind the beat, and can be read in the one after that.
+  val entries = StreamFifo(FullCell(p), p.cells)
+  val entry   = FullCell(p)
+  entry.cell              := current.cell
+  entry.whole             := move.ended
+  entries.io.push.valid   := RegNext(move.fills) init False
+  entries.io.push.payload := RegNext(entry)
+  io.full << entries.io.pop.m2sPipe()
+
+  val open = OpenCell(p)
+  open.cell     := current.cell
+  open.sequence := current.sequence
+  open.whole    := current.whole
+  val shown = Reg(OpenCell(p))
+  shown.cell init 0
+  shown.sequence init 0
+  shown.whole.units init 0
+  shown   := open
+  io.open := shown
+}

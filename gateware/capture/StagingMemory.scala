@@ -1,0 +1,47 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import spinal.core._
+import spinal.lib._
+
+import lanebox.vocabulary.HardBlock
+
+/** A write of up to four units in sequence. The first one is in lane `turn` of `row`. */
+case class StagingWrite(p: CaptureParam) extends Bundle {
+  val row    = UInt(p.rowWidth bits)
+  val behind = UInt(p.rowWidth bits) // The row for the lanes below `turn`.
+  val turn   = UInt(log2Up(CaptureParam.BeatUnits) bits)
+  val units  = UInt(3 bits)
+  val data   = Bits(HardBlock.DataWidth bits)
+}
+
+/** UltraRAM of four lanes of 64 bits, each with a row address of its own.
+  *
+  * So any four units in sequence are written in one cycle, also from one cell to the next. A read
+  * takes a whole row; `data` follows it by three cycles: the array, its output register, and one
+  * more for the way. A read sees the writes of two cycles before.
+  */
+case class StagingMemory(p: CaptureParam) extends Component {
+  val io = new Bundle {
+    val write = slave(Flow(StagingWrite(p)))
+    val read  = slave(Flow(UInt(p.rowWidth bits)))
+    val data  = out Bits (HardBlock.DataWidth bits)
+  }
+  val UnitBits = 8 * CaptureParam.UnitBytes
+  val lanes =
+    for (i <- 0 until CaptureParam.BeatUnits) yield new Area {
+      val memory = Mem(Bits(UnitBits bits), p.cells * CaptureParam.CellRows)
+      memory.addAttribute("ram_style", "ultra")
+      val unit = U(i, 2 bits) - io.write.turn
+      memory.write(
+        address = RegNext((io.write.turn > i) ? io.write.behind | io.write.row),
+        data = RegNext(io.write.data.subdivideIn(UnitBits bits)(unit)),
+        enable = RegNext(io.write.valid && unit.resize(3) < io.write.units) init False
+      )
+      val word = memory.readSync(io.read.payload, io.read.valid)
+      io.data(UnitBits * i, UnitBits bits) := RegNext(RegNext(word))
+    }
+}

@@ -1,0 +1,191 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""The capture block in the SoC: its registers, and its master port of the endpoint.
+
+CaptureUnit.scala has the logic. It writes frames as pcapng blocks to a ring in host memory, which
+gateware/capture/README.md describes. The only source of frames is the generator.
+"""
+
+from litex.gen import *
+from litex.soc.interconnect import stream
+from litex.soc.interconnect.csr import *
+from migen import *
+
+from gateware import numbers
+from gateware.vocabulary import layouts
+from gateware.vocabulary.spinal_instance import spinal_instance
+from gateware.vocabulary.spinal_ports import stream_ports
+from tools.verilog.spinal_build import generate
+
+LENGTH_BITS = 14 # Bits of a frame's length in bytes (Frames.scala).
+SEGMENT_BITS = bits_for(numbers.CAPTURE_SEGMENTS - 1)
+INDEX_BITS  = 6  # Bits of an account's number: the port, and below it the fate (Accounts.scala).
+
+def check_capture(capture, endpoint):
+    """Raises ValueError if `capture` is asked for with LitePCIe's endpoint, which does not cut
+    writes of 4 KiB to the payload size that the host allows.
+    """
+    if capture and endpoint != "lanebox":
+        raise ValueError("--capture: LitePCIe's endpoint does not cut the capture block's writes; "
+            "leave it out, or build with --endpoint lanebox")
+
+class Capture(LiteXModule):
+    """The generator and the capture block, with their registers, writing to the master port `port`.
+
+    `time` is device time in cycles of `cycle_ns`, which must be a power of two. Frames have their
+    times in ns since the card's reset.
+    """
+    def __init__(self, platform, port, time, cycle_ns=numbers.TICK_NS):
+        self.busy = Signal() # o, it has work, so device time must run.
+
+        self.add_settings()
+        self.add_generator()
+        self.add_results()
+
+        # # #
+
+        request = stream.Endpoint(layouts.request_layout())
+        verilog = generate("capture.CaptureUnit")
+        platform.add_source(verilog)
+        control, accounts = self._control.fields, self._account_control.fields
+        self.specials += spinal_instance(verilog,
+            i_settings_run           = control.run,
+            i_settings_keepBad       = control.keep_bad,
+            i_settings_lossless      = control.lossless,
+            i_settings_newest        = control.newest,
+            i_settings_relaxed       = Signal(), # The master port has no attributes.
+            i_settings_snap          = self._snap.storage,
+            i_settings_patience      = self._wait.storage,
+            i_settings_mbufLog2      = self._mbuf_log2.storage,
+            i_settings_segmentLog2   = self._segment_log2.storage,
+            i_settings_lastSegment   = self._last_segment.storage,
+            i_settings_statusAddress = self._status_base.storage,
+            i_generator_run          = self._generator_control.fields.run,
+            i_generator_size         = self._generator_size.storage,
+            i_generator_period       = self._generator_period.storage,
+            i_generator_count        = self._generator_count.storage,
+            i_generator_seed         = self._generator_seed.storage,
+            i_generator_portMask     = self._generator_port_mask.storage,
+            i_clear                  = control.clear,
+            i_seal                   = control.seal,
+            i_limit_valid            = self._limit.re,
+            i_limit_payload          = self._limit.storage,
+            i_segment_valid          = self._segment_index.re,
+            i_segment_payload_index  = self._segment_index.storage,
+            i_segment_payload_page   = self._segment_base.storage[log2_int(numbers.PAGE_BYTES):],
+            i_now                    = self.nanoseconds(time, cycle_ns),
+            o_position               = self._position.status,
+            o_idle                   = self._status.fields.idle,
+            o_made                   = self._generator_made.status,
+            o_silent                 = self._status.fields.generator_idle,
+            o_busy                   = self.busy,
+            i_snapshot               = accounts.snapshot,
+            o_accountsBusy           = self._status.fields.accounts_busy,
+            i_index                  = accounts.index,
+            o_account_frames         = self._account_frames.status,
+            o_account_bytes          = self._account_bytes.status,
+            **stream_ports("request", request, "source"),
+        )
+        self.connect_port(request, port)
+
+    def add_settings(self):
+        """Adds the registers of ring, limit and modes."""
+        self._control = CSRStorage(fields=[
+            CSRField("run", size=1, offset=0, description="Take frames."),
+            CSRField("keep_bad", size=1, offset=1,
+                description="Record the frames that their source found bad, too."),
+            CSRField("lossless", size=1, offset=2,
+                description="Let frames wait for room. Otherwise frames without room are lost."),
+            CSRField("newest", size=1, offset=3,
+                description="Write over the ring without regard to ``limit``."),
+            CSRField("clear", size=1, offset=8, pulse=True,
+                description="Begin anew at position 0; only while idle. Needed after reset."),
+            CSRField("seal", size=1, offset=9, pulse=True, description="Close the MBUF now."),
+        ])
+        self._snap = CSRStorage(LENGTH_BITS, description="Bytes to keep of a frame; 0: all.")
+        self._wait = CSRStorage(24, reset=250,
+            description="Cycles that whole records may wait for more before they are written.")
+        self._mbuf_log2 = CSRStorage(5, reset=20,
+            description="An MBUF has 2 to this power of bytes: 12 to 22.")
+        self._segment_log2 = CSRStorage(5, reset=21,
+            description="A segment has 2 to this power of bytes: 12 to 30, at least mbuf_log2.")
+        self._last_segment = CSRStorage(SEGMENT_BITS,
+            description="Number of the ring's last segment.")
+        self._status_base = CSRStorage(64,
+            description="Address of the status line: a multiple of 32.")
+        self._segment_base = CSRStorage(64,
+            description="Address of a segment: a multiple of 4 KiB.")
+        self._segment_index = CSRStorage(SEGMENT_BITS,
+            description="Writing the number of a segment gives it the address ``segment_base``.")
+        self._limit = CSRStorage(64,
+            description="Bytes since the start up to which the ring may be written. It only grows.")
+
+    def add_generator(self):
+        """Adds the registers of the generator of frames."""
+        self._generator_control = CSRStorage(fields=[
+            CSRField("run", size=1, description="Make frames, from frame 0 on.")])
+        self._generator_size = CSRStorage(LENGTH_BITS, reset=64,
+            description="Bytes of a frame: 1 or more.")
+        self._generator_period = CSRStorage(24,
+            description="Time from frame to frame in 1/256 of a cycle; 0: as fast as it can.")
+        self._generator_count = CSRStorage(32, description="Frames to make; 0: without end.")
+        self._generator_seed = CSRStorage(32, description="Seed of the frames' data.")
+        self._generator_port_mask = CSRStorage(4,
+            description="Frame n comes from port n & this.")
+        self._generator_made = CSRStatus(32, description="Frames made since the generator began.")
+
+    def add_results(self):
+        """Adds the registers that software reads: status, position and accounts."""
+        self._status = CSRStatus(fields=[
+            CSRField("idle", size=1, offset=0,
+                description="It has stopped, and nothing more will be written."),
+            CSRField("accounts_busy", size=1, offset=1,
+                description="Accounts are being copied or cleared."),
+            CSRField("generator_idle", size=1, offset=2, description="No frame is being made."),
+        ])
+        self._position = CSRStatus(64, description="Bytes since the start of which the next status "
+            "line will tell. It may be ahead of host memory, and changes between two reads of 32 "
+            "bits: use the status line.")
+        self._account_control = CSRStorage(fields=[
+            CSRField("index", size=INDEX_BITS, offset=0,
+                description="Port*4 + fate: 0 delivered, 1 bad, 2 lost for the ring, 3 lost for "
+                    "the staging memory."),
+            CSRField("snapshot", size=1, offset=31, pulse=True,
+                description="Copy all accounts at one moment."),
+        ])
+        self._account_frames = CSRStatus(64, description="Frames of the copied account ``index``.")
+        self._account_bytes = CSRStatus(64,
+            description="Bytes that these frames had at their source.")
+
+    def nanoseconds(self, time, cycle_ns):
+        """Returns device time in ns: `time`, in cycles, shifted."""
+        shift = log2_int(cycle_ns)
+        now   = Signal(len(time))
+        self.comb += now.eq(Cat(Replicate(0, shift), time[:len(time) - shift]))
+        return now
+
+    def connect_port(self, request, port):
+        """Connects the block's requests, which are the endpoint's own, to LitePCIe's layout."""
+        source = port.source
+        self.comb += [
+            request.connect(source, keep={"valid", "ready", "last"}),
+            source.channel.eq(port.channel),
+            source.we.eq(1),
+            source.adr.eq(request.address),
+            source.len.eq(request.dwords),
+            source.dat.eq(request.data),
+            source.with_be.eq(1),
+            source.first_be.eq(request.first_be),
+            source.last_be.eq(request.last_be),
+        ]
+
+# SoC ----------------------------------------------------------------------------------------------
+
+def add_capture(soc):
+    """Adds the capture block to the SoC, behind a write-only master port of its own."""
+    port = soc.pcie_endpoint.crossbar.get_master_port(write_only=True)
+    soc.capture = Capture(soc.platform, port, soc.device_time.time,
+        cycle_ns = round(1e9/soc.sys_clk_freq))
+    soc.busy = soc.activity.busy | soc.capture.busy

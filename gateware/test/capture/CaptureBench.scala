@@ -1,0 +1,238 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+/** How a capture block is set up, and how unkind its surroundings are. */
+case class CaptureSetup(
+    mbufLog2: Int = 12,
+    segments: Int = 4,
+    segmentLog2: Int = 13,
+    snap: Int = 0,
+    keepBad: Boolean = false,
+    lossless: Boolean = false,
+    newest: Boolean = false,
+    relaxed: Boolean = false,
+    waits: Int = 50,
+    framePauses: Double = 0,
+    hostPauses: Double = 0,
+    // Chance, in each cycle, that the host reads what is there and raises the limit.
+    limits: Double = 0.01,
+    seals: Double = 0 // Chance of a seal, in each cycle.
+)
+
+/** What the block's registers say of a port. */
+case class PortAccount(delivered: (Long, Long), bad: (Long, Long), lost: (Long, Long)) {
+  def total: (Long, Long) = (delivered._1 + bad._1 + lost._1, delivered._2 + bad._2 + lost._2)
+}
+
+/** A frame that is in the ring: the bytes kept of it, and the frames of its port lost before it. */
+case class Delivered(frame: TestFrame, kept: Int, drops: Long)
+
+/** Everything around a Capture: a source of frames, the host's memory and the host's program.
+  *
+  * `check` compares all that came with all that was sent, byte for byte.
+  */
+class CaptureBench(dut: Capture, val random: Random, setup: CaptureSetup) {
+  import setup._
+  val ring    = RingHost.ring(random, segments, segmentLog2)
+  val host    = new RingHost(dut.io.request, random, ring)
+  val seen    = mutable.ArrayBuffer[TestFrame]() // Frames that began while `run` was on.
+  val begunAt = mutable.ArrayBuffer[Long]()
+  val source  = mutable.Queue[TestFrame]()
+  val driver =
+    new FrameDriver(dut.io.frames, random)(Option.when(source.nonEmpty)(source.dequeue()))
+  var now          = 0L
+  var run          = false
+  private var ran  = false // `run` as the block saw it at the last edge.
+  var holds        = false // The host does not raise the limit.
+  private var time = 0x1122334400000000L + random.nextInt()
+
+  driver.pauses = framePauses
+  host.pauses = hostPauses
+  driver.begun = frame =>
+    if (ran) {
+      seen += frame
+      begunAt += now
+    }
+
+  def nextTime(): Long = {
+    time += 1 + random.nextInt(1000)
+    time
+  }
+  def offer(count: Int, largest: Int = 1600, bad: Int = 0): Unit =
+    source ++= Seq.fill(count)(TestFrame.random(random, nextTime(), largest, bad))
+  def offerSize(count: Int, size: Int): Unit = source ++= Seq.fill(count)(
+    TestFrame(nextTime(), 0, size, Array.fill(size)(random.nextInt().toByte).toIndexedSeq)
+  )
+
+  def cycle(): Unit = {
+    dut.clockDomain.waitSampling()
+    now += 1
+    dut.io.now #= now * 4
+    host.cycle()
+    driver.cycle()
+    dut.io.settings.run #= run
+    ran = run
+    dut.io.seal #= random.nextDouble() < seals
+    val raises = !newest && !holds && random.nextDouble() < limits
+    if (raises) host.limit = host.position + host.size
+    dut.io.limit.valid #= raises || random.nextInt(100) == 0
+    // Now and then a smaller limit, which must be ignored.
+    dut.io.limit.payload #= (if (raises) host.position + host.size
+                             else random.nextInt(host.position.toInt + 1).toLong)
+  }
+  def cycles(count: Int): Unit = for (_ <- 0 until count) cycle()
+
+  /** The first recording starts the clock. */
+  def reset(first: Boolean = true): Unit = {
+    dut.io.frames.valid #= false
+    dut.io.limit.valid #= false
+    dut.io.segment.valid #= false
+    dut.io.request.ready #= false
+    for (signal <- Seq(dut.io.clear, dut.io.seal, dut.io.snapshot, dut.io.settings.run))
+      signal #= false
+    val to = dut.io.settings
+    to.keepBad #= keepBad
+    to.lossless #= lossless
+    to.newest #= newest
+    to.relaxed #= relaxed
+    to.snap #= snap
+    to.patience #= waits
+    to.mbufLog2 #= mbufLog2
+    to.segmentLog2 #= segmentLog2
+    to.lastSegment #= segments - 1
+    to.statusAddress #= ring.status
+    dut.io.now #= 0
+    dut.io.index #= 0
+    if (first) dut.clockDomain.forkStimulus(10)
+    dut.clockDomain.waitSampling(10)
+  }
+
+  /** Loads the ring and begins anew. */
+  def begin(): Unit = {
+    for ((base, index) <- ring.segments.zipWithIndex) {
+      dut.io.segment.valid #= true
+      dut.io.segment.index #= index
+      dut.io.segment.page #= base / 4096
+      dut.clockDomain.waitSampling()
+    }
+    dut.io.segment.valid #= false
+    dut.io.clear #= true
+    dut.clockDomain.waitSampling()
+    dut.io.clear #= false
+    dut.clockDomain.waitSampling(100)
+    if (!newest) {
+      dut.io.limit.valid #= true
+      host.limit = host.size
+      dut.io.limit.payload #= host.size
+      dut.clockDomain.waitSampling()
+      dut.io.limit.valid #= false
+      dut.clockDomain.waitSampling(5)
+    }
+    run = true
+    cycle()
+  }
+
+  /** Runs until the source has nothing left. */
+  def drain(most: Int): Unit = {
+    val end = now + most
+    while ((source.nonEmpty || !driver.idle) && now < end) cycle()
+    assert(source.isEmpty && driver.idle, s"${source.size} frames were not taken")
+  }
+
+  def stop(most: Int = 20000): Unit = {
+    run = false
+    val end = now + most
+    cycles(5)
+    while (!dut.io.idle.toBoolean && now < end) cycle()
+    assert(dut.io.idle.toBoolean, "not idle")
+    val beats = host.beats
+    cycles(300)
+    assert(host.beats == beats, "something was written after idle")
+  }
+
+  def accounts(): Map[Int, PortAccount] = {
+    dut.io.snapshot #= true
+    cycle()
+    dut.io.snapshot #= false
+    cycle()
+    while (dut.io.accountsBusy.toBoolean) cycle()
+    def entry(port: Int, fate: SpinalFate): (Long, Long) = {
+      dut.io.index #= 4 * port + fate.position
+      dut.clockDomain.waitSampling(2)
+      (dut.io.account.frames.toBigInt.toLong, dut.io.account.bytes.toBigInt.toLong)
+    }
+    def plus(a: (Long, Long), b: (Long, Long)) = (a._1 + b._1, a._2 + b._2)
+    (0 until 16).map { port =>
+      val lost = plus(entry(port, Fate.lostRing), entry(port, Fate.lostNoCell))
+      port -> PortAccount(entry(port, Fate.delivered), entry(port, Fate.bad), lost)
+    }.toMap
+  }
+  private type SpinalFate = spinal.core.SpinalEnumElement[Fate.type]
+
+  private def kept(frame: TestFrame): Int = {
+    val largest = (1 << mbufLog2) - 128
+    Seq(frame.data.size, largest, if (snap == 0) largest else snap).min
+  }
+
+  /** Compares the recording with what was sent, and all counts. Returns what was delivered. */
+  def check(): Seq[Delivered] = {
+    val mbufs      = Pcapng.checkMbufs(host.stream.toArray, 1 << mbufLog2)
+    val bytes      = host.stream.toArray
+    val numbers    = seen.map(_.time).zipWithIndex.toMap
+    val good       = seen.filter(frame => keepBad || !frame.error)
+    var at, last   = -1
+    var position   = 0
+    val delivered  = mutable.ArrayBuffer[Delivered]()
+    val lostBefore = mutable.Map[Int, Long]().withDefaultValue(0L)
+    for (items <- mbufs; item <- items) {
+      item match {
+        case packet: Pcapng.Packet =>
+          val number = numbers(packet.time)
+          assert(number > last, s"frame $number behind frame $last")
+          for (frame <- seen.slice(last + 1, number) if keepBad || !frame.error)
+            lostBefore(frame.port) += 1
+          last = number
+          val frame = seen(number)
+          val want  = Pcapng.record(frame, kept(frame), lostBefore(frame.port))
+          assert(
+            bytes.slice(position, position + item.size).sameElements(want),
+            s"$packet, not $frame"
+          )
+          delivered += Delivered(frame, packet.kept, packet.drops)
+          lostBefore(frame.port) = 0
+        case seal: Pcapng.Sealed =>
+          val sum = delivered.map(_.frame.original.toLong).sum
+          assert(seal.records == delivered.size && seal.bytes == sum, s"$seal")
+          // The frame for which the MBUF was closed may be lost by now, and no other.
+          val lost = seal.lostRing + seal.lostNoCell
+          assert(lost >= seen.take(last + 1).count(good.contains) - delivered.size)
+        case _ =>
+      }
+      position += item.size
+    }
+    assert(host.records == delivered.size && host.position == position)
+    val lost = good.size - delivered.size
+    assert(host.lost <= lost, s"${host.lost} lost in the line, $lost in all")
+
+    val told = accounts()
+    for (port <- 0 until 16) {
+      def sum(frames: Iterable[TestFrame]) = {
+        val own = frames.filter(_.port == port)
+        (own.size.toLong, own.map(_.original.toLong).sum)
+      }
+      val account = told(port)
+      assert(account.total == sum(seen), s"port $port: $account of ${sum(seen)}")
+      assert(account.delivered == sum(delivered.map(_.frame)), s"port $port: $account")
+      assert(account.bad == sum(seen.filterNot(good.contains)), s"port $port: $account")
+    }
+    delivered.toSeq
+  }
+}

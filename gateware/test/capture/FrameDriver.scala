@@ -1,0 +1,59 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import scala.util.Random
+import spinal.core.sim._
+import spinal.lib._
+
+import lanebox.vocabulary.Frame
+
+/** Drives frames into a port, with a chance of a pause before each beat. `next` gives them. */
+class FrameDriver(port: Stream[Fragment[Frame]], random: Random)(next: => Option[TestFrame]) {
+  var pauses                           = 0.0
+  var begun: TestFrame => Unit         = _ => () // Called when a frame's first beat was taken.
+  private var frame: Option[TestFrame] = None
+  private var beat                     = 0
+  private var offered                  = false
+  def idle: Boolean                    = frame.isEmpty
+
+  /** Called once in each cycle, behind the clock's edge. */
+  def cycle(): Unit = {
+    if (offered && port.ready.toBoolean) {
+      if (beat == 0) begun(frame.get)
+      beat += 1
+      if (beat == frame.get.beats) frame = None
+      offered = false
+    }
+    if (!offered) {
+      if (frame.isEmpty) {
+        frame = next
+        beat = 0
+      }
+      if (frame.nonEmpty && random.nextDouble() >= pauses) {
+        drive(frame.get)
+        offered = true
+      }
+    }
+    port.valid #= offered
+  }
+
+  private def drive(f: TestFrame): Unit = {
+    val last = beat == f.beats - 1
+    val part = f.data.slice(32 * beat, 32 * beat + 32)
+    val junk = Seq.fill(32 - part.size)(random.nextInt().toByte)
+    port.data #= TestFrame.bits(part ++ junk)
+    port.last #= last
+    port.bytes #= (if (last) f.data.size % 32 else random.nextInt(32))
+    port.error #= f.error
+    // Only the first beat's head counts.
+    val first = beat == 0
+    port.head.time #= (if (first) f.time else random.nextLong() & Long.MaxValue)
+    port.head.original #= (if (first) f.original else random.nextInt(1 << 16))
+    port.head.kept #= (if (first) f.data.size else random.nextInt(1 << 14))
+    port.head.port #= (if (first) f.port else random.nextInt(16))
+    port.head.flags #= (if (first) f.flags else random.nextInt() & 0xffffffffL)
+  }
+}

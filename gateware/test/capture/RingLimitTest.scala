@@ -1,0 +1,68 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+import lanebox.vocabulary.{LaneboxSim, Seed}
+
+/** An MBUF may begin if all of it is below the largest limit that was given, and not otherwise. */
+class RingLimitTest extends AnyFunSuite {
+  lazy val compiled = LaneboxSim(RingLimit())
+
+  for (mbufLog2 <- Seq(12, 16, 22); newest <- Seq(false, true))
+    test(s"MBUFs of 2^$mbufLog2 bytes, newest $newest, seed ${Seed.value}") {
+      compiled.doSim(s"$mbufLog2$newest", Seed.value) { dut =>
+        val r                = new Random(Seed.value)
+        val mbuf             = 1L << mbufLog2
+        var limit            = 0L
+        var done             = 0L // MBUFs.
+        var allowed, refused = 0
+        dut.io.newest #= newest
+        dut.io.mbufLog2 #= mbufLog2
+        dut.io.limit.valid #= false
+        dut.io.advance #= false
+        dut.io.clear #= false
+        dut.clockDomain.forkStimulus(10)
+        dut.clockDomain.waitSampling(5)
+        dut.io.clear #= true
+        dut.clockDomain.waitSampling()
+        dut.io.clear #= false
+        dut.clockDomain.waitSampling(5)
+        for (turn <- 0 until 2000) {
+          if (r.nextInt(3) == 0) {
+            // Also smaller ones, and ones that are no multiples of anything. Large ones at the end.
+            val step  = if (turn > 1500) mbuf << 20 else mbuf
+            val value = (done * mbuf + ((r.nextDouble() * 3 - 1) * step).toLong) max 0
+            dut.io.limit.valid #= true
+            dut.io.limit.payload #= BigInt(value)
+            limit = limit max value
+          }
+          dut.clockDomain.waitSampling()
+          dut.io.limit.valid #= false
+          dut.clockDomain.waitSampling(4)
+          val may = newest || (done + 1) * mbuf <= limit
+          assert(dut.io.known.toBoolean && dut.io.allowed.toBoolean == may, s"MBUF $done, $limit")
+          if (may) {
+            allowed += 1
+            dut.io.advance #= true
+            dut.clockDomain.waitSampling()
+            dut.io.advance #= false
+            done += 1
+            // Wherever it says that it knows, it is right.
+            for (_ <- 0 until 4) {
+              dut.clockDomain.waitSampling()
+              if (dut.io.known.toBoolean)
+                assert(dut.io.allowed.toBoolean == (newest || (done + 1) * mbuf <= limit))
+            }
+          } else refused += 1
+        }
+        assert(allowed > 100 && (newest || refused > 100), s"$allowed allowed, $refused refused")
+      }
+    }
+}

@@ -1,0 +1,124 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.capture
+
+import org.scalatest.funsuite.AnyFunSuite
+import scala.collection.mutable
+import scala.language.reflectiveCalls
+import scala.util.Random
+import spinal.core.sim._
+
+import lanebox.vocabulary.{LaneboxSim, Seed}
+
+/** What is written is read again, and each cell's entry says where its last whole block ends. */
+class StagingTest extends AnyFunSuite {
+  val param         = CaptureParam(cells = 8, segments = 2)
+  lazy val compiled = LaneboxSim(Staging(param))
+  val cellBytes     = CaptureParam.CellBytes
+
+  class Bench(dut: Staging, r: Random) {
+    val written = mutable.ArrayBuffer[Byte]()           // All that went in.
+    val ends    = mutable.ArrayBuffer[(Int, Boolean)]() // Of blocks: where, and is it a record.
+    val read    = mutable.ArrayBuffer[Byte]()           // All that was read again, cell by cell.
+    var free    = param.cells - 1                       // Cells that a block may reserve.
+    var cells   = 0                                     // Cells that were read.
+    var full    = 0                                     // Most cells in use.
+    private var left   = 0 // Units of the block to come.
+    private var packet = false
+
+    private def whole(cell: Int, below: Int): (Int, Int) = {
+      val begin = cell * cellBytes
+      val mine = ends.filter { case (end, _) =>
+        end > begin && end <= (begin + cellBytes min below)
+      }
+      (mine.lastOption.fold(0)(_._1 - begin) / 8, mine.count(_._2))
+    }
+
+    private def offer(): Unit = {
+      if (left == 0) {
+        val units   = if (r.nextInt(4) == 0) 2 + r.nextInt(1200) else 2 + r.nextInt(40)
+        val crossed = (written.size % cellBytes / 8 + units) / CaptureParam.CellUnits
+        if (crossed <= free && r.nextInt(3) > 0) {
+          free -= crossed
+          left = units
+          packet = r.nextInt(3) > 0
+        }
+      }
+      val goes = left > 0 && r.nextInt(5) > 0
+      dut.io.beats.valid #= goes
+      if (goes) {
+        val units = left min 4
+        val bytes = Seq.fill(32)(r.nextInt().toByte)
+        dut.io.beats.data #= TestFrame.bits(bytes)
+        dut.io.beats.units #= units
+        dut.io.beats.packet #= packet
+        dut.io.beats.last #= left == units
+        written ++= bytes.take(8 * units)
+        left -= units
+        if (left == 0) ends += ((written.size, packet))
+      }
+      full = full max (param.cells - 1 - free)
+    }
+
+    def cycle(): Unit = {
+      dut.clockDomain.waitSampling()
+      if (dut.io.freed.toBoolean) free += 1
+      checkOpen()
+      offer()
+    }
+
+    private def checkOpen(): Unit = {
+      val open = dut.io.open
+      // `open` is of an earlier cycle: it may say less than there is, and never more.
+      val cell = (0 to 1).map(written.size / cellBytes - _).find(_ % 16 == open.sequence.toInt)
+      assert(cell.nonEmpty, s"sequence ${open.sequence.toInt} with ${written.size} bytes")
+      val end = cell.get * cellBytes + 8 * open.whole.units.toInt
+      assert(open.whole.units.toInt == 0 || ends.exists(_._1 == end), s"no block ends at $end")
+    }
+
+    def readCell(): Unit = {
+      val entry = (dut.io.full.whole.units.toInt, dut.io.full.whole.records.toInt)
+      assert(entry == whole(cells, Int.MaxValue), s"cell $cells")
+      val cell = dut.io.full.cell.toInt
+      dut.io.full.ready #= true
+      cycle()
+      dut.io.full.ready #= false
+      for (row <- 0 until 128) read ++= readRow(cell, row)
+      dut.io.release.valid #= true
+      dut.io.release.payload #= cell
+      cycle()
+      dut.io.release.valid #= false
+      cells += 1
+    }
+
+    def readRow(cell: Int, row: Int): Seq[Byte] = {
+      dut.io.read.valid #= true
+      dut.io.read.payload #= cell * 128 + row
+      cycle()
+      dut.io.read.valid #= false
+      for (_ <- 0 until 3) cycle()
+      TestFrame.bytes(dut.io.data.toBigInt)
+    }
+  }
+
+  test(s"cells come back as they were written, seed ${Seed.value}") {
+    compiled.doSim("cells", Seed.value) { dut =>
+      val bench = new Bench(dut, new Random(Seed.value))
+      dut.io.beats.valid #= false
+      dut.io.full.ready #= false
+      dut.io.release.valid #= false
+      dut.io.read.valid #= false
+      dut.clockDomain.forkStimulus(10)
+      dut.clockDomain.waitSampling(10)
+      for (_ <- 0 until 40) {
+        for (_ <- 0 until simRandom.nextInt(1500)) bench.cycle()
+        while (!dut.io.full.valid.toBoolean) bench.cycle()
+        bench.readCell()
+      }
+      assert(bench.read == bench.written.take(bench.read.size))
+      assert(bench.full >= 6, s"${bench.full} cells in use at most")
+    }
+  }
+}

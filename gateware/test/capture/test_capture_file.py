@@ -1,0 +1,155 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Wireshark's programs read what the capture block writes, and find what was sent.
+
+The ring of a simulated card is written to a file behind a page of header, as a recorder does. A
+count proves nothing: bytes, times, ports, lengths, drop counts and flags are compared.
+"""
+
+import os
+import re
+import shutil
+import struct
+import subprocess
+from dataclasses import dataclass
+
+import pytest
+
+from tools.testing.seeds import SHIFT
+from tools.verilog import spinal_build
+
+pytestmark = pytest.mark.spinal
+
+RECORDINGS = ("calm", "lossy", "snapped")
+PORTS = 4
+PAGE = 4096
+FILLER = 0x80004C46
+NANOSECOND = 0xA1B23C4D  # The magic of a pcap file whose times are in ns.
+
+
+@dataclass(frozen=True)
+class Packet:
+    time: int  # ns
+    port: int
+    length: int
+    drops: int
+    flags: int
+    data: bytes
+
+
+def block(kind, body):
+    length = struct.pack("<I", len(body) + 12)
+    return struct.pack("<I", kind) + length + body + length
+
+
+def header():
+    """A page: the section, an interface for each port with times in ns, and a filler."""
+    section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+    interface = block(1, struct.pack("<HHI", 1, 0, 0) + struct.pack("<HHI", 9, 1, 9) + bytes(4))
+    blocks = section + PORTS * interface
+    return blocks + block(FILLER, bytes(PAGE - len(blocks) - 12))
+
+
+def expected(line):
+    *numbers, data = line.split()
+    return Packet(*map(int, numbers), bytes.fromhex(data))
+
+
+@pytest.fixture(scope="module")
+def recordings(tmp_path_factory):
+    """{name: (pcapng file, the packets that must be in there)}"""
+    folder = tmp_path_factory.mktemp("capture")
+    classpath = spinal_build.compile_tests()
+    command = ["java", "-Xmx1g", "-cp", classpath, "lanebox.capture.CaptureFile", folder]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        text=True,
+        timeout=600,
+        check=False,
+        env={**os.environ, "OBJCACHE": "ccache", "LANEBOX_SEED": str(SHIFT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+    assert done.returncode == 0, done.stdout[-5000:]
+    found = {}
+    for name in RECORDINGS:
+        file = folder / f"{name}.pcapng"
+        file.write_bytes(header() + (folder / f"{name}.blocks").read_bytes())
+        lines = (folder / f"{name}.txt").read_text().splitlines()
+        found[name] = (file, [expected(line) for line in lines])
+    return found
+
+
+def run(program, *arguments):
+    assert shutil.which(program), f"{program} is missing: make setup installs it"
+    result = subprocess.run([program, *arguments], capture_output=True, timeout=60, check=False)
+    assert result.returncode == 0, result.stderr.decode()
+    return result.stdout
+
+
+def by_fields(file):
+    """Times, ports, lengths, drop counts and flags of every packet, as tshark shows them."""
+    names = ("time_epoch", "interface_id", "len", "drop_count", "packet_flags")
+    fields = [word for name in names for word in ("-e", f"frame.{name}")]
+    for line in run("tshark", "-r", file, "-T", "fields", *fields).decode().splitlines():
+        time, *numbers = line.split("\t")
+        seconds, decimal = time.split(".")
+        yield int(seconds) * 10**9 + int(decimal), *(int(n or "0", 0) for n in numbers)
+
+
+def by_bytes(file, converted):
+    """Data, time and length of every packet, from tshark's conversion to the older format."""
+    run("tshark", "-r", file, "-F", "nsecpcap", "-w", converted)
+    content = converted.read_bytes()
+    assert struct.unpack_from("<I", content)[0] == NANOSECOND
+    at = 24
+    while at < len(content):
+        seconds, ns, kept, length = struct.unpack_from("<4I", content, at)
+        yield content[at + 16 : at + 16 + kept], ns, length
+        at += 16 + kept
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_tshark_finds_every_packet_as_it_was_sent(name, recordings, tmp_path):
+    """Each packet has its bytes, time, port, lengths, drop count and flags, in order."""
+    file, packets = recordings[name]
+    wanted = [(p.time, p.port, p.length, p.drops, p.flags) for p in packets]
+    assert list(by_fields(file)) == wanted
+    wanted = [(p.data, p.time % 10**9, p.length) for p in packets]
+    assert list(by_bytes(file, tmp_path / "converted.pcap")) == wanted
+    assert len(packets) > 100
+
+
+def test_the_recordings_show_losses_flags_and_cut_packets(recordings):
+    """What the other tests compare is there to be compared."""
+    lossy = recordings["lossy"][1]
+    assert {p.port for p in lossy} == set(range(PORTS))
+    assert any(p.drops for p in lossy) and any(p.flags >> 24 for p in lossy)
+    assert all(p.drops == 0 for p in recordings["calm"][1])
+    assert any(len(p.data) == 70 < p.length for p in recordings["snapped"][1])
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_capinfos_counts_packets_in_strict_time_order(name, recordings):
+    """capinfos takes neither fillers nor seals for packets or for damage."""
+    file, packets = recordings[name]
+    text = run("capinfos", "-c", "-o", "-M", file).decode()
+    assert re.search(rf"Number of packets:\s+{len(packets)}\b", text), text
+    assert re.search(r"Strict time order:\s+True", text), text
+
+
+@pytest.mark.parametrize("name", RECORDINGS)
+def test_tcpdump_writes_the_same_bytes(name, recordings, tmp_path):
+    """libpcap reads the same bytes, in order."""
+    file, packets = recordings[name]
+    copy = tmp_path / "copy.pcap"
+    run("tcpdump", "-r", file, "-w", copy)
+    content, at, found = copy.read_bytes(), 24, []
+    while at < len(content):
+        kept = struct.unpack_from("<I", content, at + 8)[0]
+        found.append(content[at + 16 : at + 16 + kept])
+        at += 16 + kept
+    assert found == [p.data for p in packets]
