@@ -12,49 +12,47 @@ from litepcie.core import LitePCIeMSI
 from litepcie.frontend.wishbone import LitePCIeWishboneMaster
 from litex.soc.integration.soc import SoCRegion
 
-from lanebox import layouts
-from lanebox.activity import Activity
-from lanebox.capability import capability_words
-from lanebox.device_time import DeviceTime
-from lanebox.dma.channel import add_extras, dma_constants, make_channel
-from lanebox.dma.pattern import Pattern
-from lanebox.identity import gateware_digest, identifier
-from lanebox.led import Leds
-from lanebox.mmio.bridge import MmioBridge, card_memories
-from lanebox.mmio.memory import BLANK_IMAGE
-from lanebox.mmio.registers import RegisterBridgeSoC
-from lanebox.mmio.windows import COMPAT, default_windows
-from lanebox.pcie.counters import PcieCounters
-from lanebox.pcie.endpoint import make_endpoint
-from lanebox.pcie.msix import add_msi, add_msix
-from lanebox.pcie.tlp_events import tlp_events
-from lanebox.phy.hard_block import HARD_BLOCK, UserClock, make_phy
-from lanebox.stamps import add_stamps
-from lanebox.user.loopback import Loopback
-from lanebox.user.slot import check_built, make_occupant, occupant_sources, watch_slot
+from gateware import numbers
+from gateware.capture.registers import add_capture
+from gateware.dma.channel import add_extras, dma_constants, make_channel
+from gateware.dma.pattern import Pattern
+from gateware.endpoint.endpoints import make_endpoint
+from gateware.interrupt.msix import add_msi, add_msix
+from gateware.mmio.bridge import MmioBridge, card_memories
+from gateware.mmio.memory import BLANK_IMAGE
+from gateware.mmio.registers import RegisterBridgeSoC
+from gateware.observe.activity import Activity
+from gateware.observe.capability import capability_words
+from gateware.observe.counters import PcieCounters
+from gateware.observe.device_time import DeviceTime
+from gateware.observe.identity import gateware_digest, identifier
+from gateware.observe.led import Leds
+from gateware.observe.stamps import add_stamps
+from gateware.observe.tlp_events import tlp_events
+from gateware.phy.hard_block import HARD_BLOCK, UserClock, make_phy
+from gateware.user.loopback import Loopback
+from gateware.user.slot import check_built, make_occupant, occupant_sources, watch_slot
+from gateware.vocabulary.windows import COMPAT, default_windows
 
 
 class LaneboxSoC(RegisterBridgeSoC):
     """The gateware of one card.
 
-    `pads`: the PCIe pins. `leds`: the LEDs of the board. `user`: the class in the user slot.
-    `memories`: the 32-bit words of the two BAR memories. `mmio`: "bridge", or "litepcie" for
-    LitePCIe's bus master, which the stock endpoint always has. `msix`: MSI-X besides MSI. `clock`:
-    the user clock in Hz. `compat`: see windows.py. `completion_pool`: see lanebox.py.
+    `pads`: the PCIe pins. `leds`: the board's LEDs. `user`: the class of the logic in the user
+    slot. `memories`: the initial 32-bit words of the two block memories. `mmio`: "bridge", or
+    "litepcie" for LitePCIe's bus master, which LitePCIe's endpoint always has. `msix`: MSI-X beside
+    MSI. `clock`: the user clock in Hz. `compat`: see windows.py. `completion_pool`: see lanebox.py.
     """
-    csr_map = layouts.CSR_LOCATIONS
+    csr_map = numbers.CSR_LOCATIONS
+    msix    = None # The registers of the MSI-X table, if MSI-X is built.
 
-    def __init__(self, platform, pads, leds, target,
-        endpoint = "lanebox",
-        mmio     = "bridge",
-        user     = Loopback,
-        memories = (BLANK_IMAGE, BLANK_IMAGE),
-        msix     = False, clock = layouts.SYS_CLK_FREQ,
-        compat   = None, completion_pool = False,
-    ):
+    def __init__(self, platform, pads, leds, target, endpoint = "lanebox", mmio = "bridge",
+        user     = Loopback, memories = (BLANK_IMAGE, BLANK_IMAGE),
+        msix     = False, clock = numbers.SYS_CLK_FREQ,
+        compat   = None, completion_pool = False, capture = False):
         self.mem_map = {**RegisterBridgeSoC.mem_map, "csr": COMPAT[compat].csr}
         RegisterBridgeSoC.__init__(self, platform, clock,
-            bus_timeout   = layouts.BUS_TIMEOUT,
+            bus_timeout   = numbers.BUS_TIMEOUT,
             ident         = identifier(target, occupant_sources(user)),
             ident_version = False,
         )
@@ -91,7 +89,7 @@ class LaneboxSoC(RegisterBridgeSoC):
         ]
 
         # Interrupts -------------------------------------------------------------------------------
-        self.pcie_msi = LitePCIeMSI(width=layouts.MSI_WIDTH)
+        self.pcie_msi = LitePCIeMSI(width=numbers.MSI_WIDTH)
         (add_msix if msix else add_msi)(self)
         self.add_interrupts({
             "PCIE_DMA0_READER": self.pcie_dma0.h2c_irq,
@@ -109,42 +107,44 @@ class LaneboxSoC(RegisterBridgeSoC):
         # Status -----------------------------------------------------------------------------------
         self.activity = Activity(self.pcie_dma0.busy, self.pcie_phy.msi_busy,
             self.pcie_endpoint.busy, self.host_busy, self.user.busy)
-        self.busy = self.activity.busy
+        self.busy     = self.activity.busy
+        if capture:
+            add_capture(self) # Changes `busy`.
         self.leds = Leds(leds, self.device_time.time, self.pcie_phy._link_status.fields.status)
 
     def add_bridge(self, memories, msix, compat):
-        """The host's BARs go to the Lanebox bridge. The bus is one of its targets."""
+        """Connects the host's BARs to the MMIO bridge. The bus is one of the bridge's targets."""
         lanes = card_memories(memories)
         for name, memory in lanes.items():
             self.add_module(name=name, module=memory)
         self.mmio = MmioBridge(self.pcie_endpoint, lanes, self.user.axi,
             windows = default_windows(self.user.axi, msix, compat))
-        self.host_busy = self.mmio.busy # Posted writes may wait here for thousands of cycles.
+        self.host_busy = self.mmio.busy # The host's writes may wait in the bridge for long.
         self.bus.add_master(name="mmio", master=self.mmio.wishbone)
-        # Software finds the memories at these addresses of BAR0. They are not on the bus.
+        # These regions tell software where the memories are in BAR0. They are not on the bus.
         for name, (base, size) in COMPAT[compat].regions().items():
             self.bus.add_region(name, SoCRegion(origin=base, size=size))
-        self.add_constant("PCIE_BAR2_SIZE", layouts.BAR2_SIZE)
+        self.add_constant("PCIE_BAR2_SIZE", numbers.BAR2_SIZE)
 
     def add_bus_master(self, memories):
-        """The host's BAR0 goes to LitePCIe's bus master. Everything behind it is on the bus."""
-        self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=layouts.CSR_BASE)
+        """Connects the host's BAR0 to LitePCIe's bus master. All of BAR0 is then on the bus."""
+        self.pcie_mmap = LitePCIeWishboneMaster(self.pcie_endpoint, base_address=numbers.CSR_BASE)
         self.host_busy = self.pcie_mmap.wishbone.cyc
         self.bus.add_master(name="pcie_mmap", master=self.pcie_mmap.wishbone)
-        for n, (base, words) in enumerate(zip(layouts.MEMORY_BASES, memories)):
-            self.add_ram(f"memory{n}", origin=base, size=layouts.MEMORY_SIZE, contents=words)
-        self.add_rom("capability", layouts.CAPABILITY_BASE, layouts.CAPABILITY_SIZE)
+        for n, (base, words) in enumerate(zip(numbers.MEMORY_BASES, memories)):
+            self.add_ram(f"memory{n}", origin=base, size=numbers.MEMORY_SIZE, contents=words)
+        self.add_rom("capability", numbers.CAPABILITY_BASE, numbers.CAPABILITY_SIZE)
 
-    def do_finalize(self):
+    def do_finalize(self): # noqa: D102 -- a hook of LiteX
         check_built(self.user, self.csr.regions)
-        words = capability_words(self, *self.identity) # Registers have addresses only now.
-        if hasattr(self, "mmio"):
+        words = capability_words(self, *self.identity) # Before this, registers have no address.
+        if self.mmio is not None:
             self.capability.set_image(words)
         else:
             self.init_rom("capability", words, auto_size=False)
 
     def add_interrupts(self, causes):
-        """Gives each cause its bit of the MSI vector, and software a constant that names it."""
+        """Gives each interrupt cause its bit in LitePCIeMSI, and software the bit's number."""
         for number, (name, irq) in enumerate(causes.items()):
             self.comb += self.pcie_msi.irqs[number].eq(irq)
             self.add_constant(f"{name}_INTERRUPT", number)

@@ -5,8 +5,9 @@
  */
 
 /*
- * Client of the scale examples: for a few shifts, sends a ring of numbers through the card and
- * compares the first BUFFERS buffers that come back.
+ * Client of the examples `scale` and `spinal_scale`. For a few shifts it sends
+ * a ring of numbers through the card and compares the first BUFFERS buffers
+ * that come back.
  * usage: client DEVICE   (/dev/litepcie0 or sim:SOCKET)
  *
  * Exit status 0: every word was right, 1: something failed, 2: usage.
@@ -20,16 +21,18 @@
 #include "csr.h"
 #include "liblitepcie.h"
 
-#define BUFFERS		16	/* compared for each shift */
+#define BUFFERS		16	/* buffers that are compared for each shift */
 #define TIMEOUT_MS	10000
-#define WRONG		1	/* the card sent a wrong word */
+#define WRONG		1	/* result: the card sent a wrong word */
 
 static uint32_t word(uint64_t buffer, size_t index)
 {
 	return (uint32_t)(buffer * 0x9e3779b9u + index * 0x85ebca6bu);
 }
 
-/* The card may loop over the whole ring, so every buffer of it is filled. */
+/*
+ * Fills every buffer of the ring, since the card may loop over the whole ring.
+ */
 static int fill_ring(struct litepcie *dev)
 {
 	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);
@@ -58,7 +61,7 @@ static int compare(const uint32_t *data, size_t words, uint64_t buffer, unsigned
 	return 0;
 }
 
-/* Returns 0, WRONG or -errno. */
+/* Compares the buffers that come back. Returns 0, WRONG or -errno. */
 static int compare_ring(struct litepcie *dev, unsigned int shift)
 {
 	size_t words = litepcie_buffer_size(dev) / sizeof(uint32_t);
@@ -96,7 +99,10 @@ static int run(struct litepcie *dev, unsigned int shift)
 	return rc;
 }
 
-/* Why run() failed. The library has a sentence for its own errors only, not for the first two. */
+/*
+ * Returns a sentence on why run() failed. The library has sentences for its own
+ * errors only, so WRONG and -ETIMEDOUT have theirs here.
+ */
 static const char *sentence(struct litepcie *dev, int rc)
 {
 	if (rc == WRONG)

@@ -2,11 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Example for the user slot: scale every 32-bit word of the stream by a power of two.
+"""Example for the user slot: multiply every 32-bit word of the stream by a power of two.
 
-Takes and gives one beat of eight words in every cycle; bits shifted out of a word are lost. A new
-`user_shift` applies to the beats that come after it, even inside a packet: write it while no data
-passes.
+Scale takes and gives one beat of eight words in every cycle. Bits shifted out of a word are lost. A
+new value of `user_shift` applies to the beats that come after it, even inside a packet. So write it
+only while no data passes.
 """
 
 from litex.gen import *
@@ -14,11 +14,13 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import DATA_WIDTH, stream_layout
+from gateware.numbers import DATA_WIDTH
+from gateware.vocabulary.layouts import stream_layout
 
 WORD = 32
 
 class Scale(LiteXModule):
+    """Multiplies each 32-bit dword from the host by a register and sends it back."""
     def __init__(self, platform):
         self.sink   = stream.Endpoint(stream_layout()) # i, h2c
         self.source = stream.Endpoint(stream_layout()) # o, c2h
@@ -27,7 +29,8 @@ class Scale(LiteXModule):
 
         # # #
 
-        # Registers before and behind the shifters keep their delay out of the neighbours' paths.
+        # The registers before and behind the shifters keep the shifters' delay out of the paths to
+        # the neighbouring blocks.
         self.before = before = stream.Buffer(stream_layout())
         self.behind = behind = stream.Buffer(stream_layout())
         self.comb += [

@@ -7,11 +7,13 @@ package lanebox
 import spinal.core._
 import spinal.lib._
 
-/** Scale every 32-bit word of the stream by a power of two: examples/scale in SpinalHDL.
+import lanebox.vocabulary.{LaneboxConfig, Numbers}
+
+/** Multiplies every 32-bit word of the stream by a power of two: examples/scale in SpinalHDL.
   *
-  * Takes and gives one beat in every cycle; bits shifted out of a word are lost.
+  * SpinalScale takes and gives one beat in every cycle. Bits shifted out of a word are lost.
   */
-case class SpinalScale(dataWidth: Int = 256, wordWidth: Int = 32) extends Component {
+case class SpinalScale(dataWidth: Int = Numbers.DataWidth, wordWidth: Int = 32) extends Component {
   require(dataWidth % wordWidth == 0, s"a beat of $dataWidth bits has no whole words of $wordWidth")
 
   val io = new Bundle {
@@ -21,7 +23,8 @@ case class SpinalScale(dataWidth: Int = 256, wordWidth: Int = 32) extends Compon
   }
   noIoPrefix()
 
-  // Registers before and behind the shifters keep their delay out of the neighbours' paths.
+  // The registers before and behind the shifters keep the shifters' delay out of the paths to the
+  // neighbouring blocks.
   val before = io.sink.stage()
   val words  = Vec(before.payload.subdivideIn(wordWidth bits).map(_ |<< io.shift))
   val scaled = before.translateWith(words.asBits)

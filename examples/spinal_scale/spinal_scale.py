@@ -4,8 +4,8 @@
 
 """Example for the user slot: the SpinalHDL block SpinalScale, with its register.
 
-This file has only the instance; the logic is SpinalScale.scala. `user_shift` is as in
-examples/scale.
+This file has only the instance; the logic is SpinalScale.scala. The register `user_shift` is the
+same as in examples/scale.
 """
 
 from pathlib import Path
@@ -15,11 +15,13 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import stream_layout
-from lanebox.spinal_build import generate
+from gateware.vocabulary.layouts import stream_layout
+from gateware.vocabulary.spinal_instance import spinal_instance
+from tools.verilog.spinal_build import generate
 
 
 class SpinalScale(LiteXModule):
+    """Connects Scale.scala, which multiplies each dword, to the slot and to its registers."""
     def __init__(self, platform):
         self.sink   = stream.Endpoint(stream_layout()) # i, h2c
         self.source = stream.Endpoint(stream_layout()) # o, c2h
@@ -28,10 +30,9 @@ class SpinalScale(LiteXModule):
 
         # # #
 
-        platform.add_source(generate("SpinalScale", Path(__file__).parent))
-        self.specials += Instance("SpinalScale",
-            i_clk            = ClockSignal("sys"),
-            i_reset          = ResetSignal("sys"),
+        verilog = generate("SpinalScale", Path(__file__).parent)
+        platform.add_source(verilog)
+        self.specials += spinal_instance(verilog,
             i_shift          = self.shift.storage,
             i_sink_valid     = self.sink.valid,
             o_sink_ready     = self.sink.ready,

@@ -7,19 +7,23 @@ package lanebox
 import spinal.core._
 import spinal.lib._
 
-/** One beat of the slot's streams, with the fields of stream_layout() in gateware/layouts.py. */
+import lanebox.vocabulary.{LaneboxConfig, Numbers}
+
+/** A beat of the slot's streams: the same fields as stream_layout() in
+  * gateware/vocabulary/layouts.py.
+  */
 case class SpinalWhitenBeat(dataWidth: Int) extends Bundle {
   val data  = Bits(dataWidth bits)
   val bytes = UInt(log2Up(dataWidth / 8 + 1) bits)
   val error = Bool()
 }
 
-/** XOR each word of the stream with `key`.
+/** XORs each word of the stream with `key`.
   *
-  * Takes and gives one beat in every cycle. A packet keeps its length and its place in the order.
-  * The end of each packet is counted, and raises an interrupt.
+  * SpinalWhiten takes and gives one beat in every cycle. A packet keeps its length and its place in
+  * the order. The end of each packet is counted, and raises an interrupt.
   */
-case class SpinalWhiten(dataWidth: Int = 256, keyWidth: Int = 32) extends Component {
+case class SpinalWhiten(dataWidth: Int = Numbers.DataWidth, keyWidth: Int = 32) extends Component {
   require(dataWidth % keyWidth == 0, s"a beat of $dataWidth bits has no whole words of $keyWidth")
 
   val io = new Bundle {
@@ -41,7 +45,7 @@ case class SpinalWhiten(dataWidth: Int = 256, keyWidth: Int = 32) extends Compon
   val held = io.sink.translateWith(changed).stage()
   io.source << held
 
-  // A beat leaves only in a cycle with `valid` and `ready`; with `valid` alone it is offered.
+  // A beat leaves only in a cycle with `valid` and `ready`; with `valid` alone it is only offered.
   val leaves = io.source.fire && io.source.last
   io.irq := RegNext(leaves) init False
 

@@ -16,25 +16,26 @@ import numpy as np
 from lanebox_host import Card, LaneboxError
 
 PACKETS = 100
-LONGEST = 4096  # bytes; a buffer has at least as many
+LONGEST = 4096  # bytes of the longest packet; a buffer has at least as many
 KEY = 0x9E3779B9
-WAIT = 10  # seconds
+WAIT = 10  # seconds that a packet and its interrupt may take
 
 
 def expected(data: bytes) -> bytes:
-    """The model: the packet that the card sends back for `data`."""
+    """Return the packet that the card must send back for `data`."""
     key = np.frombuffer(KEY.to_bytes(4, "little"), np.uint8)
     return (np.frombuffer(data, np.uint8) ^ np.resize(key, len(data))).tobytes()
 
 
 def run(device: str, csr: str) -> None:
+    """Send packets through the block on the card `device`, and compare answers and interrupts."""
     rng = random.Random(1)
     with Card(device) as card:
         card.registers.load(csr)
         card.registers["user_key"] = KEY
         before = card.registers["user_packets"]
         card.enable_user()
-        # With an interrupt for each packet no packet waits until others have come.
+        # With an interrupt for each packet, no packet waits until others have come.
         with card.loopback(inside=False, packets=True, interrupt_every=1) as stream:
             for number in range(PACKETS):
                 packet = rng.randbytes(rng.randint(1, LONGEST))
@@ -56,9 +57,9 @@ def run(device: str, csr: str) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-d", "--device", default="/dev/litepcie0",
-        help="the card: /dev/litepcieN, vfio:ADDRESS or sim:SOCKET")  # fmt: skip
+        help="the card: /dev/litepcieN, vfio:ADDRESS or sim:SOCKET")
     parser.add_argument("-c", "--csr", default=os.environ.get("LANEBOX_CSR", "csr.json"),
-        help="csr.json of the card's build, which has the names of its registers")  # fmt: skip
+        help="csr.json of the card's build, which has the names of its registers")
     args = parser.parse_args()
     try:
         run(args.device, args.csr)

@@ -14,11 +14,16 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import stream_layout
-from lanebox.spinal_build import generate
+from gateware.vocabulary.layouts import stream_layout
+from gateware.vocabulary.spinal_instance import spinal_instance
+from gateware.vocabulary.spinal_ports import stream_ports
+from tools.verilog.spinal_build import generate
 
 
 class SpinalWhiten(LiteXModule):
+    """Connects the SpinalHDL block, which XORs each packet with a key, to the slot and to
+    registers.
+    """
     def __init__(self, platform):
         self.sink    = stream.Endpoint(stream_layout()) # i, h2c
         self.source  = stream.Endpoint(stream_layout()) # o, c2h
@@ -28,23 +33,13 @@ class SpinalWhiten(LiteXModule):
 
         # # #
 
-        platform.add_source(generate("SpinalWhiten", Path(__file__).parent))
-        self.specials += Instance("SpinalWhiten",
-            i_clk     = ClockSignal("sys"),
-            i_reset   = ResetSignal("sys"),
+        # Every port of SpinalWhiten must be here, with its direction and width, but clk and reset.
+        verilog = generate("SpinalWhiten", Path(__file__).parent)
+        platform.add_source(verilog)
+        self.specials += spinal_instance(verilog,
+            **stream_ports("sink",   self.sink,   "sink"),
+            **stream_ports("source", self.source, "source"),
             i_key     = self.key.storage,
             o_packets = self.packets.status,
             o_irq     = self.irq,
-            i_sink_valid                    = self.sink.valid,
-            o_sink_ready                    = self.sink.ready,
-            i_sink_payload_last             = self.sink.last,
-            i_sink_payload_fragment_data    = self.sink.data,
-            i_sink_payload_fragment_bytes   = self.sink.bytes,
-            i_sink_payload_fragment_error   = self.sink.error,
-            o_source_valid                  = self.source.valid,
-            i_source_ready                  = self.source.ready,
-            o_source_payload_last           = self.source.last,
-            o_source_payload_fragment_data  = self.source.data,
-            o_source_payload_fragment_bytes = self.source.bytes,
-            o_source_payload_fragment_error = self.source.error,
         )

@@ -2,8 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Random traffic through SpinalScale: every beat is scaled and in order, none is retracted, and
-// without stalls there is one beat in every cycle. Prints one line that begins with PASS or FAIL.
+// Sends random traffic through SpinalScale. Every beat must be scaled and in order, none may be
+// retracted, and without stalls there must be one beat in every cycle. Prints one line that begins
+// with PASS or FAIL.
 
 module spinal_scale_tb;
   localparam int Beats = 2000;
@@ -16,7 +17,7 @@ module spinal_scale_tb;
   SpinalScale dut (.*);
   always #2 clk = ~clk;
 
-  int           density;        // Share of cycles with valid, and with ready, in percent.
+  int           density;        // Percentage of cycles with valid, and of those with ready.
   int           sent, taken, cycles;
   logic [255:0] expected[$], next;
   logic         waiting = 0;
@@ -48,8 +49,9 @@ module spinal_scale_tb;
     waiting         <= source_valid && !source_ready;
     waiting_payload <= source_payload;
     if (source_valid && source_ready) begin
-      if (expected.size() == 0) fail("beat from nowhere");
-      // This is not inside a condition, where Verilator 5.006 would pop twice.
+      if (expected.size() == 0) fail("a beat came that was not expected");
+      // pop_front() is called outside of any condition: inside one, Verilator 5.006 would pop
+      // twice.
       next = expected.pop_front();
       if (source_payload != next) fail("wrong beat");
       taken++;
@@ -68,8 +70,8 @@ module spinal_scale_tb;
     repeat (3) @(negedge clk);
     reset = 0;
     while (taken < Beats - 1 && cycles < 20 * Beats) @(negedge clk);
-    if (taken < Beats - 1) fail("hangs");
-    if (density == 100 && cycles > Beats + 4) fail("bubbles");
+    if (taken < Beats - 1) fail("not all beats came");
+    if (density == 100 && cycles > Beats + 4) fail("cycles were lost without stalls");
   endtask
 
   initial begin

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""sim/examples.py: an example is found by its folder's name, and is complete."""
+"""Tests of sim/examples.py: an example is found by its folder's name, and is complete."""
 
 import runpy
 import sys
@@ -13,7 +13,7 @@ from sim import examples
 
 
 def test_the_class_is_named_after_the_folder():
-    """The folder scale has the class Scale, and spinal_scale has SpinalScale, by its name."""
+    """The class is named after the folder: scale has Scale, and spinal_scale has SpinalScale."""
     assert examples.find("scale").user.endswith("examples/scale/scale.py:Scale")
     assert examples.find("spinal_scale").user.endswith("spinal_scale.py:SpinalScale")
 
@@ -25,7 +25,10 @@ def test_an_unknown_example_lists_those_that_exist():
 
 
 def test_a_folder_elsewhere_is_found_by_its_path(tmp_path):
-    """A folder is found by its path. Its builds differ from those of an example of that name."""
+    """A folder in another place is found by its path.
+
+    Its builds have another name than those of an example with the same folder name.
+    """
     folder = tmp_path / "scale"
     folder.mkdir()
     (folder / "scale.py").write_text("")
@@ -46,7 +49,7 @@ def test_a_folder_elsewhere_is_found_by_its_path(tmp_path):
     ],
 )
 def test_a_folder_that_cannot_be_says_why(tmp_path, name, files, sentence):
-    """The error names the path, and the file that is missing."""
+    """If a folder cannot be used, the error names the path, and the file that is missing."""
     if files is not None:
         (tmp_path / name).mkdir()
         for file in files:
@@ -56,7 +59,7 @@ def test_a_folder_that_cannot_be_says_why(tmp_path, name, files, sentence):
 
 
 def test_a_folder_of_a_similar_name_is_proposed(tmp_path):
-    """A mistyped folder's error names the block beside it, and no folder without a block."""
+    """The error for a mistyped folder proposes the block beside it, and no other folder."""
     for name in ("my_crc", "my_crd"):
         (tmp_path / name).mkdir()
     (tmp_path / "my_crc" / "my_crc.py").write_text("")
@@ -78,7 +81,9 @@ def test_each_example_is_complete(name):
 
 @pytest.mark.parametrize("name", ["whiten", "spinal_whiten"])
 def test_a_client_that_gets_no_interrupt_says_what_to_look_at(monkeypatch, name):
-    """client.py names the packet, what user_packets has counted, and the signal to look at."""
+    """If a packet comes back but no interrupt, client.py ends with the packet's number, the count
+    of packets in user_packets, and the signal to look at.
+    """
     registers = mock.MagicMock()
     registers.__getitem__.side_effect = iter([7, 8])
     card = mock.MagicMock(registers=registers)

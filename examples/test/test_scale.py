@@ -2,27 +2,27 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""examples/scale"""
+"""Tests of the block in examples/scale."""
 
 import random
 
 import pytest
 from litex.soc.interconnect import stream
 from migen import passive
-from repository import ROOT
-from seeds import each_seed
-from stream_model import consume, produce, simulate, watch
 
-from lanebox.layouts import DATA_WIDTH
-from lanebox.user.slot import find_occupant, make_occupant
+from gateware.numbers import DATA_WIDTH
+from gateware.user.slot import find_occupant, make_occupant
+from tools.testing.repository import ROOT
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import consume, produce, simulate, watch
 
 Scale = find_occupant(f"{ROOT}/examples/scale/scale.py:Scale")
 
 
 def scaled(beat, shift):
-    """The model: each of the eight words times 2 to the power of `shift`, modulo 2^32."""
-    words = [beat >> n & 0xffff_ffff for n in range(0, DATA_WIDTH, 32)]
-    return sum((word << shift & 0xffff_ffff) << 32*n for n, word in enumerate(words))
+    """Return the expected beat: each of the eight words times 2 to the `shift`, modulo 2^32."""
+    words = [beat >> n & 0xFFFF_FFFF for n in range(0, DATA_WIDTH, 32)]
+    return sum((word << shift & 0xFFFF_FFFF) << 32 * n for n, word in enumerate(words))
 
 
 def test_it_fits_the_user_slot():
@@ -36,28 +36,33 @@ def test_it_fits_the_user_slot():
 @each_seed(2)
 def test_every_word_is_scaled(shift, seed):
     """The c2h stream is the h2c stream, scaled word by word, with random stalls."""
-    rng   = random.Random(seed)
-    dut   = Scale(platform=None)
+    rng = random.Random(seed)
+    dut = Scale(platform=None)
     beats = [rng.randrange(2**DATA_WIDTH) for _ in range(100)]
     taken = []
 
     def set_shift():
         yield dut.shift.storage.eq(shift)
 
-    simulate(dut, [
-        set_shift(),
-        produce(dut.sink, beats, random.Random(rng.random()), rng.choice([0.4, 1])),
-        consume(dut.source, taken, len(beats), random.Random(rng.random()), rng.choice([0.4, 1])),
-        watch(dut.source),
-    ])
+    simulate(
+        dut,
+        [
+            set_shift(),
+            produce(dut.sink, beats, random.Random(rng.random()), rng.choice([0.4, 1])),
+            consume(
+                dut.source, taken, len(beats), random.Random(rng.random()), rng.choice([0.4, 1])
+            ),
+            watch(dut.source),
+        ],
+    )
     assert taken == [scaled(beat, shift) for beat in beats]
 
 
 def test_one_beat_per_cycle():
     """Without stalls a beat follows in every cycle after the first one."""
-    dut    = Scale(platform=None)
-    taken  = []
-    gaps   = []
+    dut = Scale(platform=None)
+    taken = []
+    gaps = []
 
     @passive
     def count_gaps():
@@ -66,9 +71,12 @@ def test_one_beat_per_cycle():
                 gaps.append(not (yield dut.source.valid))
             yield
 
-    simulate(dut, [
-        produce(dut.sink, range(100), random.Random(0), density=1),
-        consume(dut.source, taken, 100, random.Random(0), density=1),
-        count_gaps(),
-    ])
+    simulate(
+        dut,
+        [
+            produce(dut.sink, range(100), random.Random(0), density=1),
+            consume(dut.source, taken, 100, random.Random(0), density=1),
+            count_gaps(),
+        ],
+    )
     assert len(gaps) > 90 and not any(gaps)

@@ -2,26 +2,26 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""examples/spinal_scale"""
+"""Tests of the block in examples/spinal_scale."""
 
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from repository import ROOT
-from seeds import each_seed
 
-from lanebox.spinal_build import generate
-from lanebox.user.slot import find_occupant, make_occupant
+from gateware.user.slot import find_occupant, make_occupant
+from tools.testing.repository import ROOT
+from tools.testing.seeds import each_seed
+from tools.verilog.spinal_build import generate
 
 pytestmark = pytest.mark.spinal
 
-EXAMPLE = ROOT/"examples"/"spinal_scale"
+EXAMPLE = ROOT / "examples" / "spinal_scale"
 
 
 class Platform:
-    """Collects the sources that the occupant adds."""
+    """Collects the Verilog sources that the occupant of the slot adds to the build."""
 
     def __init__(self):
         self.sources = []
@@ -37,12 +37,26 @@ def verilog():
 
 @pytest.fixture(scope="module")
 def testbench(verilog, tmp_path_factory):
-    """The compiled testbench."""
+    """The compiled testbench, as a program to call."""
     folder = tmp_path_factory.mktemp("spinal_scale")
-    subprocess.run(["verilator", "--binary", "-Wno-WIDTH", "--top-module", "spinal_scale_tb",
-        "-Mdir", folder, "-o", "testbench", verilog,
-        Path(__file__).with_name("spinal_scale_tb.sv")], check=True, capture_output=True)
-    return folder/"testbench"
+    subprocess.run(
+        [
+            "verilator",
+            "--binary",
+            "-Wno-WIDTH",
+            "--top-module",
+            "spinal_scale_tb",
+            "-Mdir",
+            folder,
+            "-o",
+            "testbench",
+            verilog,
+            Path(__file__).with_name("spinal_scale_tb.sv"),
+        ],
+        check=True,
+        capture_output=True,
+    )
+    return folder / "testbench"
 
 
 def test_it_fits_the_user_slot(verilog):
@@ -54,18 +68,28 @@ def test_it_fits_the_user_slot(verilog):
 
 
 def test_verilog_is_readable_and_synchronous(verilog):
-    """The Verilog has no anonymous name, asynchronous reset or date, and the Instance's ports."""
+    """The Verilog has the Instance's ports, and no anonymous name, asynchronous reset or date."""
     text = verilog.read_text()
     assert "_zz_" not in text and "Date" not in text
     assert set(re.findall(r"always @\(posedge (.*?)\)", text)) == {"clk"}
     ports = set(re.findall(r"^\s*(?:input|output).*?(\w+),?$", text, re.MULTILINE))
-    assert ports == {"clk", "reset", "shift", "sink_valid", "sink_ready", "sink_payload",
-        "source_valid", "source_ready", "source_payload"}
+    assert ports == {
+        "clk",
+        "reset",
+        "shift",
+        "sink_valid",
+        "sink_ready",
+        "sink_payload",
+        "source_valid",
+        "source_ready",
+        "source_payload",
+    }
 
 
 @each_seed(3)
 def test_every_word_is_scaled_without_a_bubble(testbench, seed):
-    """spinal_scale_tb.sv finds every word scaled, in order, and no bubble without stalls."""
-    result = subprocess.run([testbench, f"+verilator+seed+{seed + 1}"], capture_output=True,
-        text=True)
+    """In spinal_scale_tb.sv every word is scaled, in order; without stalls no cycle is lost."""
+    result = subprocess.run(
+        [testbench, f"+verilator+seed+{seed + 1}"], capture_output=True, text=True
+    )
     assert result.stdout.startswith("PASS"), result.stdout

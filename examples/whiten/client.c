@@ -5,8 +5,9 @@
  */
 
 /*
- * Client of the whiten block: sends packets of many lengths, compares what comes back, waits for an
- * interrupt for each, and compares the block's count.
+ * Client of the whiten block. It sends packets of many lengths, compares what
+ * comes back, waits for an interrupt for each packet, and compares the number
+ * of packets that the block has counted.
  * usage: client DEVICE   (/dev/litepcie0 or sim:SOCKET)
  *
  * Exit status 0: all was right, 1: something failed, 2: usage.
@@ -20,13 +21,16 @@
 #include "liblitepcie.h"
 
 #define PACKETS		100
-#define LONGEST		4096	/* bytes; a buffer has at least as many */
+#define LONGEST		4096	/* bytes of the longest packet; fits a buffer */
 #define KEY		0x9e3779b9u
 #define WAIT_MS		10000
 
 #define FAIL(...) (fprintf(stderr, "client: " __VA_ARGS__), fputc('\n', stderr), exit(1))
 
-/* Returns a library call's result; ends the program with the library's sentence if it failed. */
+/*
+ * Returns the result of a library call. If the call failed, the program ends
+ * with the library's sentence.
+ */
 static int check(int rc)
 {
 	if (rc < 0)
@@ -34,7 +38,10 @@ static int check(int rc)
 	return rc;
 }
 
-/* As check() for a call that waits; a result of 0 (it timed out) ends the program, too. */
+/*
+ * Like check(), for a call that waits: a result of 0 (the time is over) ends
+ * the program, too.
+ */
 static int some(int rc, const char *what)
 {
 	if (check(rc) == 0)
@@ -86,7 +93,10 @@ static void receive_packet(struct litepcie *dev, unsigned int packet, uint32_t b
 	check(litepcie_c2h_release(dev, 1));
 }
 
-/* Waits for the interrupt of one packet; `before`: the block's count ahead of the first one. */
+/*
+ * Waits for the interrupt of one packet. `before` is the block's count when the
+ * program began.
+ */
 static void wait_interrupt(struct litepcie *dev, unsigned int packet, uint32_t before)
 {
 	uint32_t counted;
@@ -101,7 +111,7 @@ static void wait_interrupt(struct litepcie *dev, unsigned int packet, uint32_t b
 
 int main(int argc, char **argv)
 {
-	/* With an interrupt for each packet no packet waits until others have come. */
+	/* An interrupt for each packet: with fewer, a packet would wait. */
 	const struct litepcie_dma_config config = {
 		.directions = LITEPCIE_H2C | LITEPCIE_C2H,
 		.packets = true,

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The whiten block alone, on cocotb: `make test EXAMPLE=whiten`."""
+"""Tests of the whiten block alone, on cocotb: `make test EXAMPLE=whiten`."""
 
 import cocotb
 
@@ -11,15 +11,15 @@ KEY = 0x9E3779B9
 
 
 def expected(data: bytes) -> bytes:
-    """The model: byte i of a packet is XORed with byte i % 4 of the key."""
+    """Return the packet that must come out: byte i is XORed with byte i % 4 of the key."""
     key = KEY.to_bytes(4, "little")
     return bytes(byte ^ key[i % 4] for i, byte in enumerate(data))
 
 
 async def exchange(dut, flow):
-    """Send random packets through the block and compare them; returns (bench, packets).
+    """Send random packets through the block and compare them. Return (bench, packets).
 
-    `flow`: probability that a beat is offered, and taken, in a cycle.
+    `flow` is the probability that a beat is offered, and that one is taken, in a cycle.
     """
     bench = Bench(dut, flow)
     await bench.reset()
@@ -37,13 +37,13 @@ async def exchange(dut, flow):
 
 @cocotb.test()
 async def test_packets_come_out_as_the_model_says_whatever_the_stalls(dut):
-    """Packets are right to the byte and in order. The bench checks that an offered beat stays."""
+    """Packets come out right to the byte and in order. The bench checks that offered beats stay."""
     await exchange(dut, flow=0.5)
 
 
 @cocotb.test()
 async def test_each_packet_is_counted_and_raises_an_interrupt(dut):
-    """Each packet counts once, however long its last beat waits to be taken."""
+    """Each packet counts once and raises one interrupt, however long its last beat waits."""
     bench, packets = await exchange(dut, flow=0.3)
     await bench.cycles(3)
     counted = await bench.read("packets")
@@ -55,7 +55,7 @@ async def test_each_packet_is_counted_and_raises_an_interrupt(dut):
 
 @cocotb.test()
 async def test_it_takes_a_beat_in_every_cycle(dut):
-    """No cycle is lost between packets: one for each beat, and two for the way through."""
+    """No cycle is lost between packets: each beat takes one, and the way through takes two."""
     bench, packets = await exchange(dut, flow=1)
     beats = sum(-(-len(packet) // 32) for packet in packets)
     cycles = bench.last_beat - bench.first_beat

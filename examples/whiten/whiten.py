@@ -4,9 +4,9 @@
 
 """Logic for the user slot: XOR each 32-bit word of the stream with a register.
 
-Takes and gives one beat of eight words in every cycle. A packet keeps its length and its place in
-the order. The end of each packet is counted, and raises an interrupt. A new `user_key` applies to
-the beats that come after it.
+Whiten takes and gives one beat of eight words in every cycle. A packet keeps its length and its
+place in the order. The end of each packet is counted, and raises an interrupt. A new value of
+`user_key` applies to the beats that come after it.
 """
 
 from litex.gen import *
@@ -14,11 +14,13 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import DATA_WIDTH, stream_layout
+from gateware.numbers import DATA_WIDTH
+from gateware.vocabulary.layouts import stream_layout
 
 WORD = 32
 
 class Whiten(LiteXModule):
+    """XORs the data of each packet with a key from a register."""
     def __init__(self, platform):
         self.sink    = sink   = stream.Endpoint(stream_layout()) # i, h2c
         self.source  = source = stream.Endpoint(stream_layout()) # o, c2h
@@ -40,7 +42,8 @@ class Whiten(LiteXModule):
 
         # Packets ----------------------------------------------------------------------------------
 
-        # A beat leaves only in a cycle with `valid` and `ready`; with `valid` alone it is offered.
+        # A beat leaves only in a cycle with `valid` and `ready`; with `valid` alone it is only
+        # offered.
         leaves = Signal()
         self.comb += leaves.eq(source.valid & source.ready & source.last)
         self.sync += [

@@ -2,13 +2,15 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import spinal.core._
 import spinal.lib._
 
-/** A completion and the request type (CqKind) that it answers. Ports only answer memory reads.
-  * Other types come from UnsupportedRequests.
+import lanebox.vocabulary.{CcBeat, CompletionStatus, HardBlock, TargetCompletion}
+
+/** A completion, with the type (CqKind) of the request that it answers. Completions from ports
+  * always answer memory reads. Completions for other types come from UnsupportedRequests.
   */
 case class CcRequest() extends Bundle {
   val completion = TargetCompletion()
@@ -22,7 +24,7 @@ case class CcDescriptor() extends Bundle {
   val addressType     = Bits(2 bits)
   val reserved1       = Bits(6 bits)
   val byteCount       = UInt(13 bits)
-  val locked          = Bool() // This answers a locked read.
+  val locked          = Bool() // The completion answers a locked read.
   val reserved2       = Bits(2 bits)
   val dwords          = UInt(11 bits)
   val status          = Bits(3 bits)
@@ -32,39 +34,42 @@ case class CcDescriptor() extends Bundle {
   val tag             = Bits(8 bits)
   val function        = Bits(8 bits)
   val bus             = Bits(8 bits)
-  val completerEnable = Bool() // Always 0: the block puts in its own bus number instead of `bus`.
+  val completerEnable = Bool() // Always 0: the hard block uses its own bus number, not `bus`.
   val trafficClass    = Bits(3 bits)
   val attributes      = Bits(3 bits)
   val forceEcrc       = Bool()
 }
 
-/** A beat for CC, and whether its completion is the last one of the request. */
+/** A beat for CC, with a mark for the last completion of a request. */
 case class FramedBeat() extends Bundle {
   val beat = CcBeat()
-  // The last completion of its request: when its last beat leaves, the request's credit is free.
+  // The beat is of the last completion of its request. When the completion's last beat leaves, the
+  // non-posted credit that the request took is free.
   val final_ = Bool()
 }
 
 /** Frames completions as TLPs on CC.
   *
-  * Sources take turns by whole TLP, round robin. No cycle is lost inside a TLP or between two. The
-  * latency is one cycle. `cc.ready` reaches the sources only through a register.
+  * The sources (the completer's ports, and UnsupportedRequests) take turns by whole TLPs, round
+  * robin. No cycle is lost inside a TLP or between two. The latency is one cycle. `cc.ready`
+  * reaches the sources only through a register.
   */
 case class CcFramer(sources: Int) extends Component {
   val io = new Bundle {
     val completions = Vec(slave(Stream(Fragment(CcRequest()))), sources)
-    // New TLPs may begin. A TLP that has begun is finished in any case.
+    // While high new TLPs may begin. A TLP that has begun is finished in any case.
     val open = in Bool ()
     val cc   = master(HardBlock.Cc())
-    // The last beat of a request's last completion leaves: one credit comes back.
+    // The last beat of a request's last completion leaves, so the request's credit comes back.
     val returned = out Bool ()
-    // A TLP has begun and its last beat has not been taken yet.
+    // Some TLP has begun and its last beat has not been taken by CC yet.
     val inside = out Bool ()
   }
 
   val chosen = StreamArbiterFactory().roundRobin.fragmentLock.on(io.completions)
 
-  // Set by the first beat offered, not taken: an offered beat must not be retracted.
+  // Set when the first beat of a TLP is offered, even if it is not taken yet: a beat that was
+  // offered must not be withdrawn when `open` falls.
   val midTlp = RegInit(False)
   val begins = RegInit(True)
   when(chosen.fire)(begins := chosen.last)
@@ -72,7 +77,8 @@ case class CcFramer(sources: Int) extends Component {
   val completion = chosen.completion
   val failed     = completion.status =/= CompletionStatus.Success
 
-  // An error completion has no payload. The request's byte enables and descriptor follow instead.
+  // An error completion has no payload. In its place CC gets the request's byte enables and its CQ
+  // descriptor, which the hard block needs to log the error.
   val repeated = CqDescriptor()
   repeated.addressType  := 0
   repeated.address      := completion.request.address(63 downto 2)
@@ -107,7 +113,7 @@ case class CcFramer(sources: Int) extends Component {
   // The descriptor takes three dwords, so the upper three dwords of each payload beat move into the
   // next CC beat. If no payload beat follows, they take one CC beat more: `tail`.
   val overhang = !failed && (completion.dwords(2 downto 0) - 1) >= 5
-  val lastLane = completion.dwords(2 downto 0) + 2 // Lane of the TLP's last dword, modulo 8.
+  val lastLane = completion.dwords(2 downto 0) + 2 // Lane of the TLP's last dword.
   val tail     = RegInit(False)
   val carried  = Reg(Bits(96 bits))
   val tailLane = Reg(UInt(3 bits))
@@ -135,7 +141,8 @@ case class CcFramer(sources: Int) extends Component {
   }
   when(framed.fire && tail)(tail := False)
 
-  // A skid buffer, then a register: one cycle, and neither valid nor ready passes unregistered.
+  // The output is a skid buffer and a register. Together they take one cycle, and cut the paths of
+  // both `valid` and `ready`.
   val output = framed.s2mPipe().m2sPipe()
   io.cc.arbitrationFrom(output)
   io.cc.last     := output.last

@@ -2,11 +2,11 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox
+package lanebox.completer
 
-import lanebox.pcie.{Completer, CompleterParam}
+import lanebox.vocabulary.LaneboxConfig
 
-/** Writes Completer.v into the folder args(0); further words are CompleterParam's. */
+/** Writes Completer.v into the folder args(0). Further words are `key=value` for CompleterParam. */
 object CompleterVerilog extends App {
   LaneboxConfig(args(0)).generateVerilog(Completer(CompleterParam(args.toSeq.drop(1))))
 }

@@ -2,42 +2,40 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import spinal.core._
 import spinal.lib._
 
-/** What CqParser saw; each Bool is a pulse. */
+import lanebox.vocabulary.{ByteEnables, HardBlock, TargetRequest, Window}
+
+/** What CqParser saw in the host's requests. Each Bool is a pulse of one cycle. */
 case class CqEvents() extends Bundle {
-  val read, write  = Bool()           // A request was handed to a port.
-  val nonPosted    = Bool()           // A non-posted request began: it took a credit.
-  val unsupported  = Bool()           // A non-posted request will get Unsupported Request.
-  val dropped      = Bool()           // A posted request was refused.
-  val malformed    = Bool()           // With one of these two: the request breaks a rule.
-  val discontinued = Bool()
-  val refusal      = Refusal()
-  val refused      = RefusedRequest() // Valid with unsupported, dropped or discontinued.
+  val unsupported  = Bool() // A non-posted request will get Unsupported Request.
+  val dropped      = Bool() // A posted request was refused.
+  val malformed    = Bool() // With one of these two: the request breaks a rule.
+  val discontinued = Bool() // The hard block cut a request short.
 }
 
 /** Parses the host's requests, realigns their payload and sends each to the port whose window holds
   * it, in order.
   *
   * A request of one beat is offered in the cycle after its CQ beat. A longer write waits for its
-  * last beat: if the block cuts the write (`discontinue`), nothing of it may be handed on.
-  * `cq.ready` does not depend on the ports' `ready`; a port that takes nothing fills the store
-  * first.
+  * last beat: if the hard block cuts the write (`discontinue`), nothing of it may be handed on.
+  * `cq.ready` does not depend on the ports' `ready`: a port that takes nothing holds up CQ only
+  * when the store is full.
   */
 case class CqParser(p: CompleterParam) extends Component {
   val io = new Bundle {
     val cq         = slave(HardBlock.Cq())
     val maxPayload = in UInt (3 bits)
-    // New requests may begin. A request that has begun is taken to its end.
+    // While high new requests may begin. A request that has begun is taken to its end in any case.
     val open     = in Bool ()
     val requests = Vec(master(Stream(Fragment(TargetRequest()))), p.ports)
-    // Non-posted requests that get Unsupported Request.
+    // Non-posted requests that must be answered with Unsupported Request.
     val refused = master(Flow(RefusedRequest()))
     val events  = out(CqEvents())
-    val inside  = out Bool () // A request was taken from CQ in part.
+    val inside  = out Bool () // A request has been taken from CQ in part, not to its end.
   }
 
   val store = RequestStore(p.ports, depth = 2 * p.writeBeats max 32)
@@ -45,10 +43,10 @@ case class CqParser(p: CompleterParam) extends Component {
   // At the pins -----------------------------------------------------------------------------------
   val midRequest = RegInit(False)
   val descriptor = CqDescriptor()
-  descriptor.assignFromBits(io.cq.data(127 downto 0))
+  descriptor.assignFromBits(io.cq.data(HardBlock.LowerHalf))
 
-  // If only the card's logic was reset, the block may be in the middle of a request. Beats up to
-  // the next `start` are taken and dropped.
+  // If only the card's logic was reset, the hard block may be in the middle of a request. So beats
+  // before the next `start` are taken and dropped.
   io.cq.ready := store.io.room && (midRequest || io.open)
   val begins    = io.cq.valid && store.io.room && !midRequest && io.open && io.cq.start
   val continues = io.cq.valid && store.io.room && midRequest
@@ -62,43 +60,45 @@ case class CqParser(p: CompleterParam) extends Component {
     if (i < 2) offset(i) := False
     else offset(i)       := descriptor.address(i - 2) && descriptor.aperture > i
 
-  def holds(window: TargetWindow): Bool = window.blocks
+  def holds(window: Window[Int]): Bool = window.blocks
     .map { case (base, size) =>
       val low = log2Up(size)
       if (low >= 32) True else offset(31 downto low) === U(base >> low, 32 - low bits)
     }
     .reduce(_ || _) && descriptor.bar === window.bar
-  val hits = (0 until p.ports).map(port => p.windows.filter(_.port == port).map(holds))
+  val hits = (0 until p.ports).map(port => p.windows.filter(_.target == port).map(holds))
 
   // The held beat ---------------------------------------------------------------------------------
-  // Only the upper half of a beat is held. The lower half is the descriptor, or has left together
-  // with the upper half of the beat before.
+  // Of each CQ beat only the upper half is held. The lower half of a request's first beat is the
+  // descriptor. The lower half of a later beat has left together with the held half of the beat
+  // before.
   val held = new Area {
     val valid       = RegInit(False)
     val first, last = Reg(Bool())
     val cut         = Reg(Bool())
-    // The request's first beat came in the cycle before.
+    // A request's first beat came in the cycle before.
     val begun     = RegNext(begins) init False
     val kind      = Reg(Bits(4 bits))
     val request   = Reg(TargetRequest())
     val port      = Reg(Bits(p.ports bits))
     val malformed = Reg(Bool())
     val supported = Reg(Bool())
-    val sound     = Reg(Bool()) // Supported, and not malformed.
-    val sole      = Reg(Bool()) // Sound, not cut, and of one beat.
+    val sound     = Reg(Bool()) // The request is supported and not malformed.
+    val sole      = Reg(Bool()) // The request is sound, not cut, and has one beat.
     val nonPosted = Reg(Bool())
   }
 
-  // The end of the request, in dwords from the start of its 4 KiB page.
+  // Where the request ends, in dwords from the start of the 4 KiB page in which it begins.
   val upTo    = descriptor.address(9 downto 0) +^ descriptor.dwords
   val crosses = upTo(11) || (upTo(10) && upTo(9 downto 0) =/= 0)
-  val badEnables = !RequestEnables.legal(
+  val badEnables = !ByteEnables.legal(
     descriptor.dwords,
     io.cq.firstBe,
     io.cq.lastBe,
     !descriptor.address(0)
   )
-  // Lengths that the block should not have let through, and a read of more than one beat.
+  // `odd`: the length is one that the hard block should not have let through, or a read has more
+  // than one beat.
   val odd = descriptor.dwords === 0 ||
     (descriptor.kind === CqKind.MemoryWrite && descriptor.dwords > dwordsLimit) ||
     (descriptor.kind === CqKind.MemoryRead && !io.cq.last)
@@ -119,8 +119,8 @@ case class CqParser(p: CompleterParam) extends Component {
     held.request.requester.attributes   := descriptor.attributes
     held.request.requester.function     := descriptor.function
     for (i <- 0 until p.ports) held.port(i) := hits(i).foldLeft(False)(_ || _)
-    // One bit for each window of the request's own port. Windows do not overlap, so the other
-    // ports' windows add nothing.
+    // Bit i is for window i of the request's own port. Windows do not overlap, so ORing in window i
+    // of every other port changes nothing.
     for (i <- 0 until TargetRequest.Windows)
       held.request.window(i) := hits.flatMap(_.lift(i)).foldLeft(False)(_ || _)
     held.malformed           := malformed
@@ -129,14 +129,14 @@ case class CqParser(p: CompleterParam) extends Component {
     held.nonPosted           := CqKind.nonPosted(descriptor.kind)
   }
 
-  val ending     = io.cq.last && !io.cq.keep(4) // Nothing in this beat's upper half.
+  val ending     = io.cq.last && !io.cq.keep(4) // The last beat, with an empty upper half.
   val leaves     = held.valid && held.last && store.io.room
   val shiftsLast = continues && ending
   when(begins || continues) {
     held.valid        := begins || !ending
     held.last         := io.cq.last
     held.first        := begins
-    held.request.data := io.cq.data(255 downto 128).resized
+    held.request.data := io.cq.data(HardBlock.UpperHalf).resized
     held.cut          := io.cq.discontinue || (held.cut && continues)
     held.sole         := !midRequest && supported && !malformed && io.cq.last && !io.cq.discontinue
   } elsewhen (leaves)(held.valid := False)
@@ -146,12 +146,12 @@ case class CqParser(p: CompleterParam) extends Component {
   val accepted = held.sound && matched
   val alone    = held.first && held.last
 
-  // Each routed beat is the held half with the half that came after it, so payload dword 0 stands
-  // in lane 0.
+  // A beat for a port is made of the held upper half and the lower half of the next CQ beat. So
+  // payload dword 0 is in lane 0.
   val routed = RoutedRequest(p.ports)
-  routed.port                                         := held.port
-  routed.request                                      := held.request
-  routed.request.data(255 downto 128).allowOverride() := io.cq.data(127 downto 0)
+  routed.port                                              := held.port
+  routed.request                                           := held.request
+  routed.request.data(HardBlock.UpperHalf).allowOverride() := io.cq.data(HardBlock.LowerHalf)
 
   for ((port, pop) <- io.requests.zip(store.io.pops)) port << pop
   store.io.beat   := routed
@@ -161,11 +161,11 @@ case class CqParser(p: CompleterParam) extends Component {
   store.io.cut    := held.cut || (continues && io.cq.discontinue)
 
   // Answers and events ----------------------------------------------------------------------------
-  // Every non-posted request is answered: only its final completion gives its credit back.
+  // Every non-posted request must be answered, because only its final completion gives its credit
+  // back.
   val refuses = held.nonPosted && (!accepted || (alone && held.cut))
   io.refused.valid     := held.begun && refuses
   io.refused.kind      := held.kind
-  io.refused.bar       := held.request.bar
   io.refused.address   := held.request.address
   io.refused.dwords    := held.request.dwords
   io.refused.firstBe   := held.request.firstBe
@@ -173,16 +173,8 @@ case class CqParser(p: CompleterParam) extends Component {
   io.refused.requester := held.request.requester
 
   val whole = leaves || shiftsLast
-  io.events.read                          := store.io.entered && !held.request.write
-  io.events.write                         := store.io.entered && held.request.write
-  io.events.nonPosted                     := held.begun && held.nonPosted
-  io.events.unsupported                   := io.refused.valid
-  io.events.dropped                       := held.begun && !held.nonPosted && !accepted
-  io.events.malformed                     := held.begun && held.supported && held.malformed
-  io.events.discontinued                  := whole && store.io.cut
-  io.events.refused                       := io.refused.payload
-  io.events.refusal                       := Refusal.unmatched
-  when(held.malformed)(io.events.refusal  := Refusal.malformed)
-  when(!held.supported)(io.events.refusal := Refusal.unsupported)
-  when(store.io.cut)(io.events.refusal    := Refusal.cut)
+  io.events.unsupported  := io.refused.valid
+  io.events.dropped      := held.begun && !held.nonPosted && !accepted
+  io.events.malformed    := held.begun && held.supported && held.malformed
+  io.events.discontinued := whole && store.io.cut
 }

@@ -2,20 +2,21 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import spinal.core._
 
-/** Lends the hard block credits for non-posted requests: at most `limit` are lent at any time.
+/** Grants the hard block credits for non-posted requests of the host. With each credit the hard
+  * block may pass on one request. At most `limit` credits are lent at any time.
   *
   * A credit is lent from its grant until the final completion of the request that used it. When
-  * `limit` is lowered, returned credits are kept until no more than `limit` are lent; when it is
-  * raised, more are granted at once. No credit is lost. A grant is a pulse of one cycle for each
-  * credit, and follows a return by one cycle.
+  * `limit` is lowered, returned credits are not granted again until no more than `limit` are lent.
+  * When `limit` is raised, more credits are granted at once. No credit is lost. A grant is a pulse
+  * of one cycle for each credit. A credit that comes back is granted again in the next cycle.
   */
 case class NonPostedCredits() extends Component {
   val io = new Bundle {
-    val limit    = in UInt (6 bits) // 1 to 32; 0 counts as 1, more than 32 as 32.
+    val limit    = in UInt (6 bits) // Most credits lent: 1 to 32. 0 counts as 1, 33 or more as 32.
     val returned = in Bool ()
     val grant    = out Bool ()
     val lent     = out UInt (6 bits)
@@ -30,7 +31,7 @@ case class NonPostedCredits() extends Component {
   val grant = RegInit(False)
   val below = lent < limit
   val exact = lent === limit
-  // `returned` comes late in the cycle, so both results are ready before it.
+  // `returned` comes late in the cycle, so the comparisons are made before, for both of its values.
   grant                                      := below || (io.returned && exact)
   when(below && !io.returned)(lent           := lent + 1)
   when(!below && !exact && io.returned)(lent := lent - 1)

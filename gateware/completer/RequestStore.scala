@@ -2,39 +2,41 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import spinal.core._
 import spinal.lib._
 
-/** A request behind the parser; `port` is one-hot. */
+import lanebox.vocabulary.{HardBlock, TargetRequest}
+
+/** A beat of a parsed request of the host, and the port that it goes to. `port` is one-hot. */
 case class RoutedRequest(ports: Int) extends Bundle {
   val port    = Bits(ports bits)
   val request = TargetRequest()
 }
 
-/** Holds requests until all of a request is here, and hands them to their ports in order.
+/** Holds a request of the host until all of its beats have come, and hands requests to their ports
+  * in order.
   *
-  * A request of one beat (`single`) is shown in the same cycle if nothing stands before it. If its
-  * port does not take it, it is stored, so what is offered stays offered. All beats of a longer
-  * request (`part`) are stored. With `last` they are committed, or dropped if `cut` is set.
-  * `single` and `part` may only come with `room`.
+  * A request of one beat (`single`) is offered to its port in the same cycle if no other request is
+  * in the store. If the port does not take it, it is stored, so that it stays offered. All beats of
+  * a longer request (`part`) are stored. With `last` they are committed, or dropped if `cut` is
+  * set. `single` and `part` may only come while `room` is set.
   */
 case class RequestStore(ports: Int, depth: Int) extends Component {
   require(isPow2(depth), s"a request store of $depth beats: the depth must be a power of two")
 
   val io = new Bundle {
-    val room    = out Bool ()
-    val beat    = in(RoutedRequest(ports))
-    val single  = in Bool ()
-    val part    = in Bool ()
-    val last    = in Bool ()  // With part.
-    val cut     = in Bool ()  // With part and last.
-    val entered = out Bool () // A whole request was stored or shown.
-    val pops    = Vec(master(Stream(Fragment(TargetRequest()))), ports)
+    val room   = out Bool ()
+    val beat   = in(RoutedRequest(ports))
+    val single = in Bool ()
+    val part   = in Bool ()
+    val last   = in Bool () // With part.
+    val cut    = in Bool () // With part and last.
+    val pops   = Vec(master(Stream(Fragment(TargetRequest()))), ports)
   }
 
-  // One more bit than an address, so that full differs from empty.
+  // Pointers have one bit more than an address, so that a full store differs from an empty one.
   val pointerBits = log2Up(depth) + 1
   val memory      = Mem(Fragment(RoutedRequest(ports)), depth)
   memory.addAttribute("ram_style", "distributed")
@@ -46,8 +48,10 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   val direct = Fragment(RoutedRequest(ports))
   direct.fragment := io.beat
   direct.last     := True
-  // A request of one beat has at most four dwords of payload: the upper lanes do not matter.
-  direct.request.data(255 downto 128).allowOverride() := stored.request.data(255 downto 128)
+  // A request of one beat has at most four dwords of payload, so the upper four lanes may have any
+  // value.
+  direct.request.data(HardBlock.UpperHalf).allowOverride() :=
+    stored.request.data(HardBlock.UpperHalf)
   val shown = available ? stored | direct
   val valid = available || io.single
   for (port <- 0 until ports) {
@@ -55,8 +59,8 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
     io.pops(port).last     := shown.last
     io.pops(port).fragment := shown.request
   }
-  // `taken` comes late in the cycle, through the ports' decoders. So what follows from it is
-  // computed before.
+  // `taken` comes late in the cycle, through the ports' decoders. So the next values of the
+  // pointers are computed before it is known.
   val taken    = (shown.port & B(io.pops.map(_.ready))).orR
   val readNext = read + 1
   when(available && taken)(read := readNext)
@@ -72,13 +76,12 @@ case class RequestStore(ports: Int, depth: Int) extends Component {
   when(io.part || stays)(written             := writtenNext)
   when(whole || stays)(committed             := writtenNext)
   when(io.part && io.last && io.cut)(written := committed)
-  io.entered                                 := whole || io.single
 
   val more = committed =/= readNext || io.single
   available := whole || available && more || valid && !taken
 
-  // Beats that leave in this cycle still count: `room` is a cycle late at worst, and the store has
-  // twice the size of a write.
+  // `room` still counts beats that leave in this cycle, so it may rise a cycle late. That costs no
+  // throughput, since the store has room for two of the largest writes.
   val fill = written - read
   val room = RegInit(False)
   room    := fill < depth - 1

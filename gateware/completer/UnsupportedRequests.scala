@@ -2,14 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import spinal.core._
 import spinal.lib._
 
-/** Answers refused non-posted requests with Unsupported Request, each exactly once.
+import lanebox.vocabulary.{ByteEnables, CompletionStatus}
+
+/** Answers each refused non-posted request of the host with Unsupported Request, exactly once.
   *
-  * The queue is never full: it has room for as many requests as there are credits.
+  * The requests wait in a queue. It is never full, since it has room for as many requests as the
+  * hard block has credits.
   */
 case class UnsupportedRequests() extends Component {
   val io = new Bundle {
@@ -37,8 +40,9 @@ case class UnsupportedRequests() extends Component {
   answer.completion.request.lastBe  := request.lastBe
   answer.completion.data            := 0
 
-  // Byte count, base specification 2.2.9: for a read the bytes that it asks for, for an atomic
-  // operation the size of the operand, else 4. Only reads have a lower address.
+  // The completion's byte count (base specification 2.2.9) is the bytes asked for if the request is
+  // a read, the size of the operand if it is an atomic operation, and 4 otherwise. The lower
+  // address is 0 unless the request is a read.
   answer.completion.lowerAddress := 0
   answer.completion.byteCount    := 4
   when(CqKind.atomic(request.kind)) {
@@ -47,9 +51,9 @@ case class UnsupportedRequests() extends Component {
   }
   when(isRead) {
     answer.completion.lowerAddress :=
-      request.address(6 downto 2) @@ RequestEnables.skipped(request.firstBe)
+      request.address(6 downto 2) @@ ByteEnables.firstGap(request.firstBe)
     answer.completion.byteCount :=
-      RequestEnables.span(request.dwords, request.firstBe, request.lastBe)
+      ByteEnables.span(request.dwords, request.firstBe, request.lastBe)
   }
 
   io.completion << request.translateWith(answer).m2sPipe()

@@ -2,10 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A buffer in each direction between the DMA and the user, with LitePCIe's registers.
+"""A buffer in each direction between the DMA and the user's logic, with LitePCIe's registers.
 
-Software sets how many bytes a buffer may hold. It reads how many bytes the buffer holds, or the
-extreme since software last wrote to the status register.
+Software sets how many bytes a buffer may hold. It can read how many bytes are in it now. In the
+other mode it reads the lowest (h2c) or highest (c2h) fill level since it last wrote to the status
+register.
 """
 
 from litex.gen import *
@@ -13,9 +14,10 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import DATA_WIDTH, stream_layout
+from gateware.numbers import DATA_WIDTH
+from gateware.vocabulary.layouts import stream_layout
 
-BEAT_BITS = log2_int(DATA_WIDTH//8) # The registers count bytes.
+BEAT_BITS = log2_int(DATA_WIDTH//8) # Registers count bytes, the FIFO counts beats.
 
 # Registers ----------------------------------------------------------------------------------------
 
@@ -41,12 +43,12 @@ def _status(name):
 class StreamBuffer(LiteXModule):
     """A FIFO of `size` bytes for one direction, and its two registers.
 
-    `lowest`: the status register keeps the lowest level; otherwise the highest.
+    With `lowest` the status register can keep the lowest fill level, otherwise the highest.
     """
     def __init__(self, size, control, status, lowest):
         self.sink   = stream.Endpoint(stream_layout()) # i
         self.source = stream.Endpoint(stream_layout()) # o
-        self.held   = Signal()                         # o, the FIFO is not empty.
+        self.held   = Signal()                         # o, data is in the FIFO.
 
         # # #
 

@@ -2,16 +2,17 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The card's writes to host memory: a stream fills the buffers of a table of descriptors.
+"""The c2h engine of a DMA channel: it writes a stream into the host buffers that a table of
+descriptors lists.
 
 A descriptor counts, and raises its interrupt, when the last of its data was handed to the endpoint.
 The endpoint holds the interrupt back until that data has left.
 
 Two things end a descriptor early, unless its `last_disable` is set. The stream's `last` ends it
-behind the valid bytes of that beat. The flush time ends it if the stream has paused for so long.
-The next beat begins the next descriptor. If a descriptor ends in the middle of a beat because its
-buffer is full, the rest of that beat is lost: a buffer for packets should have a multiple of 32
-bytes.
+behind the valid bytes of the beat that has `last`. The flush time ends it if the stream has paused
+for so long. The next beat then begins the next descriptor. If a descriptor ends in the middle of a
+beat because its buffer is full, the rest of that beat is lost. So a buffer for packets should have
+a multiple of 32 bytes.
 """
 
 from litex.gen import *
@@ -20,8 +21,8 @@ from litex.soc.interconnect.csr import *
 from litex.soc.interconnect.stream import EndpointDescription
 from migen import *
 
-from lanebox import layouts
-from lanebox.dma.descriptors import (
+from gateware import numbers
+from gateware.dma.descriptors import (
     BEAT_BYTES,
     PIECE_BEATS,
     PIECE_BYTES,
@@ -31,36 +32,38 @@ from lanebox.dma.descriptors import (
     enables_layout,
     owner_layout,
 )
-from lanebox.dma.notices import Account, Notices
+from gateware.dma.notices import Account, Notices
+from gateware.vocabulary import layouts
 
-STORE_BEATS = 4*PIECE_BEATS # One piece leaves while others come in.
-HEADERS     = 16            # Most pieces whose data is in the store.
-HEADER_ROOM = HEADERS - 1     # One less: the level is seen a cycle late.
-STORE_ROOM  = STORE_BEATS - 1 # One less: the level is seen a cycle late.
+STORE_BEATS = 4*PIECE_BEATS # The store holds four pieces: one leaves while others come in.
+HEADERS     = 16            # The most pieces whose data is in the store.
+HEADER_ROOM = HEADERS - 1     # One less than fits, since the FIFO's level is seen a cycle late.
+STORE_ROOM  = STORE_BEATS - 1 # One less than fits, since the FIFO's level is seen a cycle late.
 
 class C2h(LiteXModule):
-    """Writes a stream to where the table says, through `port`, a master port of the endpoint.
+    """Writes a stream into the buffers of the table's descriptors, through `port`, a master port of
+    the endpoint.
 
     A write begins when all of its data is in the store, so a stream that pauses holds up no other
-    client.
+    client of the endpoint.
 
-    When it is disabled, it finishes the write that has begun, writes the notices of descriptors
-    that have ended, and drops everything else. It goes on to take and drop the stream. Bit 1 of its
-    enable register says that it is at rest; it does not start again before.
+    When the engine is disabled, it finishes the write that has begun, writes the notices of
+    descriptors that have ended, and drops everything else. While disabled it takes the stream and
+    drops it. Bit 1 of its enable register says that it rests; it does not start again before.
 
     `notices` writes records and status lines for the host through the same port. `h2c` is the
-    account of the other direction, for its status line.
+    account of the h2c engine, for the status line of h2c.
     """
     def __init__(self, endpoint, port, h2c):
         self.sink       = stream.Endpoint(layouts.stream_layout()) # i
         self.irq        = Signal()   # o, one cycle: a descriptor is done.
-        self.enable     = Signal()   # o, software has enabled it.
-        self.flush_time = Signal(32) # i, cycles of silence that end a descriptor; 0: never.
-        self.busy       = Signal()   # o, device time must run for it.
+        self.enable     = Signal()   # o, software has enabled the engine.
+        self.flush_time = Signal(32) # i, cycles without a beat that end a descriptor; 0: never.
+        self.busy       = Signal()   # o, the engine has work, so device time must run.
 
         self._enable = CSRStorage(2,
             description="Bit 0: write what the table says. Bit 1 (read): no write is under way.")
-        self.table = SettledTable(layouts.DMA_TABLE_DEPTH, layouts.ADDRESS_WIDTH)
+        self.table = SettledTable(numbers.DMA_TABLE_DEPTH, numbers.ADDRESS_WIDTH)
 
         # # #
 
@@ -77,7 +80,7 @@ class C2h(LiteXModule):
         ]
         self.cutter  = DescriptorCutter(self.table)
         self.store   = ResetInserter()(
-            stream.SyncFIFO([("data", layouts.DATA_WIDTH)], STORE_BEATS))
+            stream.SyncFIFO([("data", numbers.DATA_WIDTH)], STORE_BEATS))
         self.headers = ResetInserter()(stream.SyncFIFO(header_layout(), HEADERS))
         self.account = Account()
         self.notices = Notices(endpoint.phy, self.account, h2c)
@@ -95,9 +98,9 @@ class C2h(LiteXModule):
         room, store_room    = Signal(), Signal()
         beat                = Signal(max=PIECE_BEATS)
         taken, full, ended  = Signal(), Signal(), Signal()
-        message             = Signal() # The beat ends its descriptor.
+        message             = Signal() # The beat's `last` ends the descriptor.
         self.flushes        = Signal() # The flush time ends the descriptor, without a beat.
-        self.silent         = Signal() # The flush time has passed.
+        self.silent         = Signal() # The flush time has passed since the last beat.
         self.comb += [
             empty.eq(piece.beats == 0),
             If(self.run,
@@ -122,9 +125,9 @@ class C2h(LiteXModule):
             store_room.eq(self.store.level < STORE_ROOM),
         ]
 
-        # The header: the fields of the write that the piece will become.
+        # The header of a piece has the fields of the write request that the piece becomes.
         count, early = Signal(bits_for(BEAT_BYTES)), Signal()
-        whole_bytes  = sink.bytes[:5] # Modulo 32, like piece.bytes: 0 is a whole beat.
+        whole_bytes  = sink.bytes[:5] # Valid bytes of the beat, modulo 32: 0 is a whole beat.
         self.short = short = ShortPiece(piece.address[:2], beat, count)
         self.comb += [
             count.eq(Mux(self.flushes, 0, Cat(whole_bytes, whole_bytes == 0))),
@@ -145,11 +148,11 @@ class C2h(LiteXModule):
         self.add_silence(taken, ended & header.last)
 
     def add_silence(self, taken, ended):
-        """`silent`: the flush time has passed since the last beat of this descriptor was taken."""
-        # Cycles that are left, down to 1; always 0 without a flush time.
+        """Drives `silent`: the flush time has passed since a beat of the descriptor was taken."""
+        # Cycles that are left of the flush time, down to 1. Always 0 if the flush time is off.
         rest        = Signal(len(self.flush_time))
         timed       = Signal()
-        partly      = Signal() # The descriptor has data, and takes more.
+        partly      = Signal() # The descriptor has data, and its buffer is not full.
         self.timing = Signal() # The flush time runs.
         self.comb += self.timing.eq(partly & timed & ~self.cutter.source.last_disable)
         self.sync += [
@@ -169,23 +172,23 @@ class C2h(LiteXModule):
         ]
 
     def add_writes(self, phy, port):
-        """Moves data from the store to `port.source`, shifted to its byte offset in the first
-        dword.
+        """Moves data from the store to `port.source`, shifted to its byte offset in the write's
+        first dword.
 
-        A write of notices begins only where a write of data has ended, and uses the same signals.
+        The write of a notice uses the same signals. It begins only where a write of data has ended.
         """
         header, store, source = self.headers.source, self.store.source, port.source
         notice = self.notices
         beat   = Signal(max=PIECE_BEATS + 1)
-        begun  = Signal() # The endpoint was offered this write, so it must be finished.
-        ends   = Signal() # If this is not the first beat: it is the last.
+        begun  = Signal() # A write was offered to the endpoint, so it must be finished.
+        ends   = Signal() # The present beat is the last of its write (not valid for a first beat).
         moves  = Signal() # A beat of data is offered.
-        last   = Signal() # This is the last beat of a write of data.
-        told   = Signal() # This is the last beat of a notice.
+        last   = Signal() # The present beat is the last one of a write of data.
+        told   = Signal() # The present beat is the last one of a notice.
         fire   = Signal()
-        carry  = Signal(24) # The last 24 bits of the beat before.
-        window = Signal(len(carry) + layouts.DATA_WIDTH)
-        turned = Signal(layouts.DATA_WIDTH)
+        carry  = Signal(24) # The last 24 bits of the beat before, shifted into the present one.
+        window = Signal(len(carry) + numbers.DATA_WIDTH)
+        turned = Signal(numbers.DATA_WIDTH)
         end    = Mux(notice.valid, notice.end, header.end)
         address, chosen = notice.address(Cat(Signal(2), header.address[2:]))
         self.comb += [
@@ -232,7 +235,7 @@ class C2h(LiteXModule):
             begun.eq(moves & ~(source.ready & last)),
         ]
 
-        # If no write is half done, everything in here can be dropped.
+        # A disabled engine drops the data in the store when no write is half done.
         drop = Signal()
         self.begun = begun
         self.comb += [
@@ -246,9 +249,9 @@ class C2h(LiteXModule):
         ]
 
     def add_account(self):
-        """A descriptor is done with the last beat of its last write."""
+        """Counts descriptors. One is done when the last beat of its last write was taken."""
         header, table, account = self.headers.source, self.table, self.account
-        counts = Signal() # Like table.counted, but known before the write is over.
+        counts = Signal() # The descriptor will count (table.counted) when its last write is over.
         self.comb += [
             counts.eq(header.valid & header.last & self.run &
                 (header.epoch == table.epoch) & ~table.flush),
@@ -270,24 +273,24 @@ class C2h(LiteXModule):
         ]
 
     def add_busy(self):
-        """Device time runs while something can move, or will move by itself. In loop mode it always
-        runs.
+        """Drives `busy`: device time runs while data can move, or will move by itself because the
+        flush time runs. In loop mode it always runs.
         """
         looping = self.table.loop_prog_n.storage
         moves   = looping | self.sink.valid | self.headers.source.valid | self.timing
         self.comb += self.busy.eq((self.enable & moves) | self.begun | self.account.waits)
 
 def header_layout():
-    """A write whose data is all in the store. With `last` it ends its descriptor."""
+    """The header of a write whose data is all in the store. With `last` it ends its descriptor."""
     return EndpointDescription([
-        ("address", layouts.ADDRESS_WIDTH),
-        ("none",    1), # No write: there are no bytes, or earlier pieces had them all.
-        ("single",  1), # One beat.
+        ("address", numbers.ADDRESS_WIDTH),
+        ("none",    1), # Nothing is written: the descriptor has no bytes, or no more bytes.
+        ("single",  1), # The write has one beat.
         ("bytes",   bits_for(PIECE_BYTES)),
-        ("message", 1), # With `last`: the stream's `last` has ended the descriptor.
-        # With `last`: the flush time has ended the descriptor.
+        ("message", 1), # Valid with `last`: the stream's `last` has ended the descriptor.
+        # Valid with `last`: the flush time has ended the descriptor.
         ("flushed", 1),
-        ("error",   1), # With `last`: the stream's `error` came with its `last`.
+        ("error",   1), # Valid with `last`: the stream's `error` came with the stream's `last`.
         *enables_layout(),
         *owner_layout(),
     ])

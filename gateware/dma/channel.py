@@ -16,17 +16,18 @@ from litex.gen import *
 from litex.soc.interconnect import stream
 from migen import *
 
-from lanebox import layouts
-from lanebox.dma.buffering import Buffering
-from lanebox.dma.c2h import C2h
-from lanebox.dma.h2c import H2c
-from lanebox.dma.loopback import DmaLoopback
-from lanebox.dma.moderation import Moderation, ModerationRegisters
-from lanebox.dma.notices import Account, NoticeRegisters
+from gateware import numbers
+from gateware.dma.buffering import Buffering
+from gateware.dma.c2h import C2h
+from gateware.dma.h2c import H2c
+from gateware.dma.loopback import DmaLoopback
+from gateware.dma.moderation import Moderation, ModerationRegisters
+from gateware.dma.notices import Account, NoticeRegisters
+from gateware.vocabulary import layouts
 
 
 def _add_doorbell(channel):
-    """`doorbell` is high when the host hands a direction a descriptor or switches it on."""
+    """Adds `doorbell`, high when the host gives a direction a descriptor or switches it on."""
     engines = channel.reader, channel.writer
     channel.doorbell = Signal() # o
     channel.comb += channel.doorbell.eq(reduce(or_, [
@@ -35,19 +36,19 @@ def _add_doorbell(channel):
     ]))
 
 class DmaChannel(LiteXModule):
-    """LitePCIeDMA with this project's engines. Its parts have LitePCIe's names, since register
-    names are made of them.
+    """A DMA channel like LitePCIeDMA, with this project's engines. Its parts have LitePCIe's names
+    (`reader`, `writer`), since LiteX makes the register names from them.
     """
-    h2c_settled = True # An h2c descriptor counts as done when its data has come.
-    # The enable register of h2c says when the user has taken all data.
+    h2c_settled = True # An h2c descriptor counts as done when its data has come to the card.
+    # Bit 2 of h2c's enable register says that the user has taken all data.
     h2c_taken   = True
 
     def __init__(self, endpoint):
-        self.sink    = stream.Endpoint(layouts.stream_layout()) # i, c2h
-        self.source  = stream.Endpoint(layouts.stream_layout()) # o, h2c
+        self.sink    = stream.Endpoint(layouts.stream_layout()) # i, c2h data from the user
+        self.source  = stream.Endpoint(layouts.stream_layout()) # o, h2c data for the user
         self.h2c_irq = Signal()                                 # o, one cycle: an interrupt of h2c.
         self.c2h_irq = Signal()                                 # o, one cycle: an interrupt of c2h.
-        self.busy    = Signal()                                 # o, device time must run.
+        self.busy    = Signal() # o, the channel has work, so device time must run.
 
         # # #
 
@@ -55,7 +56,7 @@ class DmaChannel(LiteXModule):
         self.writer    = C2h(endpoint, endpoint.crossbar.get_master_port(write_only=True), h2c)
         self.reader    = H2c(endpoint, endpoint.crossbar.get_master_port(read_only=True), h2c)
         self.loopback  = DmaLoopback()
-        self.buffering = Buffering(layouts.DMA_BUFFER_SIZE)
+        self.buffering = Buffering(numbers.DMA_BUFFER_SIZE)
         self.comb += [
             self.reader.source.connect(self.loopback.sink),
             self.loopback.next_source.connect(self.buffering.sink),
@@ -75,8 +76,8 @@ class DmaChannel(LiteXModule):
             self.c2h_irq.eq(self.c2h_moderation.irq),
         ]
 
-        # Busy, too: data waits for the user, the user's data waits for room, or an interrupt is
-        # kept back.
+        # The channel is busy while an engine is. It is also busy while data waits for the user,
+        # while the user's data waits for the engine, and while an interrupt is kept back.
         self.comb += self.busy.eq(self.reader.busy | self.writer.busy |
             self.h2c_moderation.waits | self.c2h_moderation.waits |
             (self.reader.enable & self.buffering.h2c.held) |
@@ -84,13 +85,13 @@ class DmaChannel(LiteXModule):
 
 def _stock_channel(endpoint):
     channel = LitePCIeDMA(endpoint.phy, endpoint,
-        table_depth     = layouts.DMA_TABLE_DEPTH,
+        table_depth     = numbers.DMA_TABLE_DEPTH,
         with_loopback   = True,
         with_buffering  = True,
-        buffering_depth = layouts.DMA_BUFFER_SIZE,
-        address_width   = layouts.ADDRESS_WIDTH,
+        buffering_depth = numbers.DMA_BUFFER_SIZE,
+        address_width   = numbers.ADDRESS_WIDTH,
     )
-    channel.h2c_settled = False # LitePCIe counts a descriptor when it has asked for the data.
+    channel.h2c_settled = False # LitePCIe counts an h2c descriptor when its data is requested.
     channel.h2c_taken   = False
     _add_doorbell(channel)
 
@@ -104,14 +105,14 @@ def _stock_channel(endpoint):
 
     channel.h2c_irq = channel.reader.irq
     channel.c2h_irq = channel.writer.irq
-    channel.busy    = Signal() # o
+    channel.busy    = Signal() # o, the channel is on, so device time must run.
     channel.comb   += channel.busy.eq(channel.reader.enable | channel.writer.enable)
     return channel
 
 CHANNELS = {"lanebox": DmaChannel, "litepcie": _stock_channel}
 
 def make_channel(name, endpoint):
-    """A channel for the endpoint called `name`."""
+    """Makes a DMA channel for the endpoint called `name` ("lanebox" or "litepcie")."""
     return CHANNELS[name](endpoint)
 
 def add_extras(soc):
@@ -123,10 +124,10 @@ def add_extras(soc):
         soc.comb += channel.writer.notices.time.eq(soc.device_time.time)
 
 def dma_constants(channel):
-    """Constants that tell software about the channels. `channel` is the first of them."""
+    """The constants that tell software about the DMA channels. `channel` is the first channel."""
     return {
-        "DMA_CHANNELS":    layouts.DMA_CHANNELS,
-        "DMA_ADDR_WIDTH":  layouts.ADDRESS_WIDTH,
+        "DMA_CHANNELS":    numbers.DMA_CHANNELS,
+        "DMA_ADDR_WIDTH":  numbers.ADDRESS_WIDTH,
         "DMA_H2C_SETTLED": int(channel.h2c_settled),
         "DMA_H2C_TAKEN":   int(channel.h2c_taken),
     }

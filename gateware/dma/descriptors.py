@@ -2,11 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The table of descriptors, and how descriptors are cut into pieces, for both directions.
+"""The table of DMA descriptors, and how descriptors are cut into pieces, for both directions.
 
-Table, registers and descriptors are LitePCIe's, so its software sees no difference. A descriptor
-may begin at any byte and have any number of bytes. On the stream its data begins with a new beat
-and takes as many beats as its bytes need. Bytes of the last beat behind the end are undefined.
+Table, registers and descriptors are those of LitePCIe, so LitePCIe's software sees no difference. A
+descriptor may begin at any byte and have any number of bytes. On the stream its data begins with a
+new beat and takes as many beats as its bytes need. In the last beat, bytes behind the descriptor's
+end are undefined.
 """
 
 from litepcie.frontend.dma import LitePCIeDMAScatterGather
@@ -16,47 +17,51 @@ from litex.soc.interconnect.csr import *
 from litex.soc.interconnect.stream import EndpointDescription
 from migen import *
 
-from lanebox import layouts
+from gateware import numbers
 
-BEAT_BYTES  = layouts.DATA_WIDTH//8
-PIECE_BYTES = layouts.LARGEST_PAYLOAD # The most that one request of the card may ask for.
+BEAT_BYTES  = numbers.BEAT_BYTES
+PIECE_BYTES = numbers.LARGEST_PAYLOAD # Most bytes of a piece, which is one request to the host.
 PIECE_BEATS = PIECE_BYTES//BEAT_BYTES
-LENGTH_BITS = 24 # LitePCIe's descriptors have so many bits of length.
-# Bits of a counter of table resets. It marks descriptors that left the table before a reset.
+LENGTH_BITS = numbers.DESCRIPTOR_LENGTH_BITS
+# Bits of the counter of table resets. By its value in a descriptor the descriptors that left the
+# table before a reset are told from later ones.
 EPOCH_BITS  = 2
 
 # Table --------------------------------------------------------------------------------------------
 
 def owner_layout():
-    """Fields of a descriptor that its pieces carry: they are needed when it ends."""
+    """The fields of a descriptor that each of its pieces carries, since they are needed when the
+    descriptor ends.
+    """
     return [
-        ("irq",   1),          # The descriptor wants an interrupt.
-        ("round", 1),          # In loop mode: it is the first descriptor of the table.
-        ("epoch", EPOCH_BITS), # See SettledTable.
+        ("irq",   1),          # The descriptor wants an interrupt when it ends.
+        ("round", 1),          # In loop mode: the descriptor is the first one of the table.
+        ("epoch", EPOCH_BITS), # How often the table had been reset when the descriptor left it.
     ]
 
 class SettledTable(LitePCIeDMAScatterGather):
-    """LitePCIe's table of descriptors, with a loop status that counts descriptors which have ended.
+    """LitePCIe's table of descriptors, but its loop status counts the descriptors that have ended.
+    LitePCIe's own counts those that have left the table.
 
     A descriptor carries the `epoch` in which it left the table. If software has emptied the table
-    since, the descriptor neither counts nor interrupts when it ends.
+    since, the descriptor neither counts nor raises an interrupt when it ends.
     """
     def __init__(self, depth, address_width):
         LitePCIeDMAScatterGather.__init__(self, depth, address_width)
         self.flush   = Signal()               # o, software empties the table.
-        self.epoch   = Signal(EPOCH_BITS)     # o
-        # o, the descriptor at `source` begins a round of the table.
+        self.epoch   = Signal(EPOCH_BITS)     # o, number of table resets so far.
+        # o, the descriptor at `source` begins a round of the table (loop mode).
         self.round   = Signal()
         self.done    = Signal()               # i, one cycle: a descriptor has ended.
-        self.owner   = Record(owner_layout()) # i, with done: the fields that its pieces carry.
-        self.counted = Signal()               # o, with done: the descriptor counts.
-        self.irq     = Signal()               # o, with done: it counts and wants an interrupt.
-        self.settled = Signal(self.loop_status.size) # o, what software reads.
+        self.owner   = Record(owner_layout()) # i, with `done`: fields of the ended descriptor.
+        self.counted = Signal()               # o, with `done`: the descriptor counts.
+        self.irq     = Signal()               # o, with `done`: counts and wants an interrupt.
+        self.settled = Signal(self.loop_status.size) # o, the loop status that software reads.
 
         # # #
 
         self.index, self.count = index, count = Signal(16), Signal(16)
-        counting = Signal() # Like LitePCIe: no round counts before the first is over.
+        counting = Signal() # As with LitePCIe, the start of the first round is not counted.
         self.comb += [
             self.flush.eq(self.reset.re & self.reset.storage),
             self.round.eq(self.loop_prog_n.storage & self.source.first),
@@ -81,53 +86,53 @@ class SettledTable(LitePCIeDMAScatterGather):
                 )
             ),
         ]
-        # LiteX makes the register of this when the SoC is finalized.
+        # LiteX makes the register from this signal when the SoC is finalized.
         self.loop_status.status = self.settled
 
 # Pieces -------------------------------------------------------------------------------------------
 
 def _cut_layout():
-    """Where a piece begins, and how long it is."""
+    """Where in host memory a descriptor's piece begins, and how long the piece is."""
     return [
-        ("address", layouts.ADDRESS_WIDTH),
+        ("address", numbers.ADDRESS_WIDTH),
         ("bytes",   bits_for(PIECE_BYTES)),
-        ("beats",   bits_for(PIECE_BEATS)), # Of the stream.
+        ("beats",   bits_for(PIECE_BEATS)), # Beats that the piece takes on the stream.
         ("left",    LENGTH_BITS),           # Bytes of the descriptor, from this piece on.
     ]
 
 def _kept_layout():
     """Fields that are the same in all pieces of a descriptor."""
     return [
-        ("last_disable", 1), # LitePCIe's: the stream's `last` does not end the descriptor.
+        ("last_disable", 1), # LitePCIe's bit: the stream's `last` does not end the descriptor.
         *owner_layout(),
     ]
 
 def piece_layout():
-    """A part of a descriptor: its bytes, and the request of whole dwords that holds them.
+    """A piece of a descriptor: its bytes, and the request to the host that carries them.
 
-    `first` and `last`: the first and last piece of the descriptor. `tail`: the request's dwords
-    take one beat more than the bytes take on the stream. A descriptor of no bytes has one piece of
-    no bytes.
+    A request is for whole dwords, with byte enables. `first` and `last` mark the first and the last
+    piece of a descriptor. `tail`: the request's dwords take one beat more than the piece's bytes
+    take on the stream. A descriptor of no bytes has one piece of no bytes.
     """
     return EndpointDescription([*_cut_layout(), *_kept_layout(), *enables_layout()])
 
 class DescriptorCutter(LiteXModule):
     """Takes descriptors from the table and cuts them into pieces of at most `largest` bytes.
 
-    A piece that begins inside a dword touches one dword more than its bytes need. It is made a beat
-    shorter, or that last dword would become a request of its own.
+    A piece that begins inside a dword touches one dword more than its bytes need. So its bytes are
+    limited to a beat (32 bytes) less. Otherwise the additional dword would become a TLP of its own.
 
-    Descriptors of one piece pass one per cycle; other pieces come in every fourth cycle, since
-    their data takes longer. The next descriptor's first piece is ready before it is needed.
-    `terminate` drops the rest of a descriptor. Without `run` nothing is taken from the table, and
-    pieces in here are dropped.
+    A descriptor of one piece takes one cycle. Pieces of a longer descriptor come in every fourth
+    cycle, which is enough, since their data takes longer. The first piece of the next descriptor is
+    ready before it is needed. While `run` is low nothing is taken from the table, and the pieces in
+    the cutter are dropped.
     """
     def __init__(self, table):
         self.source    = source = stream.Endpoint(piece_layout()) # o
         self.run       = Signal()                                 # i
-        # i, keep `source` even without `run`.
+        # i, the piece at `source` is kept even while `run` is low.
         self.hold      = Signal()
-        # i, with `source` taken: drop the rest.
+        # i, when `source` is taken: the rest of its descriptor is dropped.
         self.terminate = Signal()
         self.largest   = Signal(bits_for(PIECE_BYTES), reset=PIECE_BYTES) # i
 
@@ -138,7 +143,7 @@ class DescriptorCutter(LiteXModule):
         self.add_ahead(table)
         self.add_rest()
         ahead, rest = self.ahead.source, self.rest
-        self.waits  = Signal() # `source` is empty and waits for `rest`.
+        self.waits  = Signal() # `source` is empty until the descriptor's next piece is computed.
         taken, ended, loads = Signal(), Signal(), Signal()
         self.comb += [
             taken.eq(source.valid & source.ready),
@@ -170,7 +175,7 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def cut_off(self, piece, enables):
-        """Statements that load `source` with `piece` and its `enables`."""
+        """The statements that load `source` with `piece` and its byte enables (`enables`)."""
         source = self.source
         return [
             *(getattr(source, name).eq(getattr(piece, name)) for name, _ in _cut_layout()),
@@ -179,7 +184,7 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def measure(self, piece, address, length):
-        """Statements that set `piece` to the first piece of `length` bytes from `address` on."""
+        """The statements that set `piece` to the first piece of `length` bytes at `address`."""
         most = Mux(address[:2] != 0, self.shifted_largest, self.largest)
         last = Signal()
         size = Signal(bits_for(PIECE_BYTES))
@@ -196,8 +201,8 @@ class DescriptorCutter(LiteXModule):
         ]
 
     def add_ahead(self, table):
-        """Prepares the first piece of the next descriptor. Registers cut the way back to the
-        table's `ready`.
+        """Prepares the first piece of the next descriptor. Registers are in between, so that the
+        path back to the table's `ready` is short.
         """
         layout     = EndpointDescription([*_cut_layout(), *_kept_layout()])
         self.ahead = ResetInserter()(stream.Buffer(layout, pipe_valid=True, pipe_ready=True))
@@ -215,11 +220,11 @@ class DescriptorCutter(LiteXModule):
         self.ahead_enables = PieceEnables(self.ahead.source)
 
     def add_rest(self):
-        """Computes the piece after `source`. It is right some cycles after `source` was loaded:
-        `rest_age` counts them.
+        """Computes the piece that follows the one in `source`. This takes some cycles from the
+        loading of `source`; `rest_age` counts them.
         """
         source        = self.source
-        address       = Signal(layouts.ADDRESS_WIDTH)
+        address       = Signal(numbers.ADDRESS_WIDTH)
         length        = Signal(LENGTH_BITS)
         self.rest     = Record([*_cut_layout(), ("last", 1)])
         self.rest_age = Signal(2)
@@ -233,17 +238,18 @@ class DescriptorCutter(LiteXModule):
 # Enables ------------------------------------------------------------------------------------------
 
 def enables_layout():
-    """The dwords of a request, and the byte enables of the first and the last of them."""
+    """How many dwords a piece's request has, and the byte enables of its first and last dword."""
     return [
         ("dwords", bits_for(PIECE_BYTES//4)), ("first_be", 4), ("last_be", 4),
-        ("end", bits_for(PIECE_BEATS)), # Number of the last beat.
-        ("tail", 1),                    # That is one beat more than on the stream.
+        ("end", bits_for(PIECE_BEATS)), # Number of the request's last beat.
+        ("tail", 1),                    # The request has one beat more than the stream's data.
     ]
 
 class PieceEnables(LiteXModule):
-    """The fields of enables_layout() for a piece. A piece of no bytes counts as one of one byte.
+    """Computes the fields of enables_layout() for a piece. A piece of no bytes is treated as a
+    piece of one byte.
 
-    A single dword has only first enables (base specification 2.2.5).
+    A request of a single dword has only first byte enables (base specification 2.2.5).
     """
     def __init__(self, piece):
         for name, width in enables_layout():
@@ -252,7 +258,7 @@ class PieceEnables(LiteXModule):
         # # #
 
         offset = piece.address[:2]
-        # End of the piece, in bytes from its first dword on.
+        # Where the piece ends, in bytes from the start of its first dword.
         behind = Signal(bits_for(PIECE_BYTES) + 1)
         first, last, single = Signal(4), Signal(4), Signal()
         beats = Signal(bits_for(PIECE_BEATS))
@@ -270,10 +276,10 @@ class PieceEnables(LiteXModule):
         ]
 
 class ShortPiece(LiteXModule):
-    """The fields of enables_layout(), and `bytes`, for a piece that ends early.
+    """Computes the fields of enables_layout(), and `bytes`, for a piece that the stream ends early.
 
     The piece has `beat` whole beats of the stream and `count` bytes of the next beat: 1 to 32, or 0
-    if there is no such beat.
+    if no next beat belongs to it.
     """
     def __init__(self, offset, beat, count):
         for name, width in enables_layout():
@@ -282,7 +288,7 @@ class ShortPiece(LiteXModule):
 
         # # #
 
-        # End of the piece, in bytes from the last beat on.
+        # Where the piece ends, in bytes from the start of the request's beat number `beat`.
         behind = Signal(bits_for(BEAT_BYTES + 3))
         dwords = Signal(bits_for(BEAT_BYTES//4 + 1))
         after  = Signal(bits_for(PIECE_BEATS))
@@ -293,7 +299,7 @@ class ShortPiece(LiteXModule):
             dwords.eq((behind + 3) >> 2),
             after.eq(beat + 1),
             none.eq(count == 0),
-            # Shifted by the offset, the bytes reach into one beat more.
+            # Shifted by the piece's offset in its first dword, the bytes reach into one beat more.
             more.eq(behind > BEAT_BYTES),
             dword.eq((beat == 0) & ~none & (behind <= 4)),
             self.dwords.eq(Cat(dwords[:3], Mux(dwords[3], after, beat))),
@@ -313,5 +319,5 @@ class ShortPiece(LiteXModule):
         ]
 
 def last_dword(count):
-    """Byte enables of the last dword if `count` of its bytes are valid; 0 stands for all four."""
+    """The byte enables of a last dword of which `count` bytes are valid; 0 stands for all four."""
     return (1 << count) - 1 if count else 0xf

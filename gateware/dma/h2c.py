@@ -2,17 +2,18 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The card's reads of host memory: a table of descriptors becomes a stream, in the table's order.
+"""The h2c engine of a DMA channel: it reads the host buffers that a table of descriptors lists, and
+gives their data as a stream, in the table's order.
 
-A descriptor is done when its data has come. Only then `loop_status` and the interrupt say so, and
-software may fill its buffer again. LitePCIe's own engine says so when it has asked for the data. So
-with LitePCIe's engine software must leave buffers alone for longer, and this limits how much the
-engine may have in flight.
+A descriptor is done when its data has come. Only then `loop_status` counts it and its interrupt is
+raised, and software may fill its buffer again. LitePCIe's own engine reports a descriptor when it
+has only asked for the data. So with LitePCIe's engine software must leave buffers alone for longer,
+and this limits how much that engine may have in flight.
 
 Unless its `last_disable` is set, a descriptor is a packet: its last beat has `last`, and `bytes`
-says how many bytes of that beat are valid. Data that the host fails to give is zero and counted by
-the endpoint, and `last` then comes with `error`. For a descriptor of no bytes one byte is read, and
-one beat comes.
+says how many bytes of that beat are valid. If the host fails to give data, zeros come instead, the
+endpoint counts the failed read, and the packet's `last` comes with `error`. For a descriptor of no
+bytes the engine reads one byte, and one beat comes.
 """
 
 from litex.gen import *
@@ -20,8 +21,8 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox import layouts
-from lanebox.dma.descriptors import (
+from gateware import numbers
+from gateware.dma.descriptors import (
     BEAT_BYTES,
     PIECE_BEATS,
     PIECE_BYTES,
@@ -29,39 +30,52 @@ from lanebox.dma.descriptors import (
     SettledTable,
     owner_layout,
 )
-from lanebox.dma.notices import Account
+from gateware.dma.notices import Account
+from gateware.vocabulary import layouts
 
-# In flight, including those that wait for a tag or for delivery.
-MOST_REQUESTS = 2*layouts.READ_TAGS
+# The most requests that may be in flight, including those that wait for a tag or for delivery.
+MOST_REQUESTS = 2*numbers.READ_TAGS
 
 class H2c(LiteXModule):
-    """Reads what the table says through `port`, a master port of the endpoint.
+    """Reads the buffers of the table's descriptors through `port`, a master port of the endpoint.
+
+        table ---> cutter ---> requests ---------------------> port.source
+                                  |   ^
+                          one for |   | room in `store`, reserved with the request
+                     each request v   |
+                               flight  claimed <---------------+
+                                  |                            | a beat leaves
+                                  v                            |
+        port.sink ---> `held`, shifted to lane 0 ---> store ---+---> source
+                                  |
+                                  v
+                          a descriptor is done: table, account (notices), irq
 
     At most `store_size` bytes are in flight or wait for the user. `account` collects what the
     channel's notices tell the host about h2c (notices.py).
 
-    When it is disabled, all data that it has asked for, or that waits for the user, is dropped. It
-    comes to rest when nothing is in flight and the notices of ended descriptors are written; bit 1
-    of its enable register says so, and it does not start again before. Bit 2 says that no data is
-    in flight or waits for the user, so disabling it loses nothing.
+    When the engine is disabled, it drops all data that it has asked for or that waits for the user.
+    It comes to rest when nothing is in flight and the notices of ended descriptors are written. Bit
+    1 of its enable register says that it rests; it does not start again before. Bit 2 says that no
+    data is in flight or waits for the user: disabling the engine then loses nothing.
     """
-    def __init__(self, endpoint, port, account=None, store_size=layouts.DMA_STORE_SIZE):
+    def __init__(self, endpoint, port, account=None, store_size=numbers.DMA_STORE_SIZE):
         self.source = stream.Endpoint(layouts.stream_layout()) # o
         self.irq    = Signal()                                 # o, one cycle: a descriptor is done.
-        self.enable = Signal()                                 # o, software has enabled it.
-        self.busy   = Signal()                                 # o, device time must run for it.
+        self.enable = Signal()                                 # o, software has enabled the engine.
+        self.busy   = Signal() # o, the engine has work, so device time must run.
 
         self._enable = CSRStorage(3,
             description="Bit 0: read what the table says. Bit 1 (read): nothing is in flight. "
                 "Bit 2 (read): nor does anything wait for the user.")
-        self.table = SettledTable(layouts.DMA_TABLE_DEPTH, layouts.ADDRESS_WIDTH)
+        self.table = SettledTable(numbers.DMA_TABLE_DEPTH, numbers.ADDRESS_WIDTH)
 
         # # #
 
         self.run     = Signal()
         self.idle    = Signal()
         self.depth   = store_size//BEAT_BYTES
-        self.claimed = Signal(max=self.depth + 1) # Beats of the store in use or reserved.
+        self.claimed = Signal(max=self.depth + 1) # Beats of the store that are in use or reserved.
         resting      = Signal(reset=1)
         self.comb += [
             self.enable.eq(self._enable.storage[0]),
@@ -73,26 +87,27 @@ class H2c(LiteXModule):
             self._enable.storage[2].eq(self.claimed == 0),
         ]
         self.cutter = DescriptorCutter(self.table)
-        # If a read TLP fails, its whole request becomes zeros. So a request is no larger than one
-        # read TLP.
+        # If a read TLP fails, the data of its whole request is replaced by zeros. So a request is
+        # made no larger than one read TLP, and no more data is lost than the host failed to give.
         largest = endpoint.phy.max_request_size
         self.sync += self.cutter.largest.eq(Mux(largest > PIECE_BYTES, PIECE_BYTES, largest))
 
-        # Requests in flight, in the order in which the endpoint delivers their data. `first` and
-        # `last`: of their descriptor. `tail`: they bring one beat more than they fill on the
-        # stream. `packet`: their last beat ends a packet.
+        # The requests in flight, in the order in which the endpoint delivers their data. `first`
+        # and `last` mark the first and last request of a descriptor. `tail`: the request's data
+        # comes in one beat more than it takes on the stream. `packet`: the request's last beat ends
+        # a packet.
         self.flight = stream.SyncFIFO([
             ("shift", 2), ("tail", 1), ("bytes", bits_for(PIECE_BYTES)), ("packet", 1),
             *owner_layout(),
         ], MOST_REQUESTS, buffered=True)
 
-        # Room in the store is reserved with the request. So data in the endpoint never waits for
-        # the user: interrupts and other clients' data would wait behind it.
+        # Room in the store is reserved when data is requested. So data never waits in the endpoint
+        # for the user. If it did, interrupts would wait behind it.
         self.store = ResetInserter()(
             stream.SyncFIFO(layouts.stream_layout(), self.depth, buffered=True))
 
         self.account = account or Account()
-        self.quiet   = Signal() # Nothing is in flight.
+        self.quiet   = Signal() # No request is offered or in flight.
         self.comb   += self.idle.eq(self.quiet & ~self.account.waits)
 
         self.add_requests(endpoint.phy, port)
@@ -101,11 +116,12 @@ class H2c(LiteXModule):
         self.add_busy()
 
     def add_requests(self, phy, port):
-        """Sends a request for each piece to `port.source` when there is room for all of its data.
+        """Sends a request for each piece to `port.source` when the store has room for all of its
+        data.
         """
         piece, request, flight = self.cutter.source, port.source, self.flight.sink
         beats, room, begins    = Signal(len(piece.beats)), Signal(), Signal()
-        offered                = Signal() # A request that was shown is not taken back.
+        offered                = Signal() # A request was offered: it is not taken back.
         self.comb += [
             beats.eq(Mux(piece.beats == 0, 1, piece.beats)),
             request.valid.eq(piece.valid & (offered | (self.run & room))),
@@ -134,12 +150,13 @@ class H2c(LiteXModule):
         ]
         self.sync += [
             offered.eq(request.valid & ~request.ready),
-            # `room` is seen a cycle late: another request may have begun meanwhile.
+            # `room` is a cycle late, so another request may have begun meanwhile: it asks for room
+            # for two requests.
             room.eq((self.claimed <= self.depth - 2*PIECE_BEATS) &
                 (self.flight.level < MOST_REQUESTS - 1)),
         ]
 
-        # Without `run` the store is empty.
+        # While `run` is low the store is held empty, so nothing in it is claimed.
         left = self.store.source.valid & self.store.source.ready
         self.sync += [
             self.claimed.eq(self.claimed + Mux(begins, beats, 0) - left),
@@ -149,29 +166,29 @@ class H2c(LiteXModule):
     def add_data(self, port):
         """Moves data from `port.sink` to `source`, shifted so that a descriptor begins in lane 0.
 
-        Without `run` data is dropped. A beat waits in `held` if it needs the beginning of the next
-        one.
+        While `run` is low data is dropped. A beat from the endpoint waits in `held`, because the
+        stream's beat may end in the endpoint's next beat.
         """
         store, sink, flight = self.store, port.sink, self.flight.source
         self.held   = held = stream.Endpoint(layouts.stream_layout())
-        self.failed = Signal() # Data of this descriptor is missing.
-        before = Signal()      # The same, up to the beat before.
-        ends   = Signal()      # A tail arrives: `held` is the request's last beat.
-        whole  = Signal()      # `held` is its request's last beat, without a tail.
+        self.failed = Signal() # Data of the present descriptor is missing.
+        before = Signal()      # Data was missing in an earlier beat of the descriptor.
+        ends   = Signal()      # The request's last, additional beat comes: `held` ends the request.
+        whole  = Signal()      # `held` is its request's last beat, and no additional beat comes.
         shift  = Signal(2)
-        bytes  = Signal(layouts.STREAM_BYTES)
-        window = Signal(layouts.DATA_WIDTH + 24) # `held` and the beginning of the next beat.
+        bytes  = Signal(numbers.STREAM_BYTES)
+        window = Signal(numbers.DATA_WIDTH + 24) # `held` and 3 bytes of the next beat.
         self.comb += [
             sink.ready.eq(1), # Room in the store was reserved.
             store.reset.eq(~self.run),
             store.sink.valid.eq(held.valid & (whole | sink.valid | (shift == 0))),
             store.sink.first.eq(held.first),
             window.eq(Cat(held.data, sink.dat[:24])),
-            Case(shift, {n: store.sink.data.eq(window[8*n:8*n + layouts.DATA_WIDTH])
+            Case(shift, {n: store.sink.data.eq(window[8*n:8*n + numbers.DATA_WIDTH])
                 for n in range(4)}),
             store.source.connect(self.source),
 
-            # For a descriptor of no bytes one byte was read.
+            # For a descriptor of no bytes one byte was read, and one valid byte is reported.
             bytes.eq(Mux(flight.bytes == 0, 1, flight.bytes[:5])),
             self.failed.eq(before | (sink.valid & sink.err)),
             ends.eq(sink.last & flight.tail & ~whole),
@@ -182,7 +199,8 @@ class H2c(LiteXModule):
         self.sync += [
             If(store.sink.valid, held.valid.eq(0)),
             If(sink.valid,
-                # A tail is not held: `held` takes all that is wanted of it.
+                # An additional last beat (`tail`) is not held: the beat in `held` takes from it
+                # what belongs to the descriptor.
                 held.valid.eq(~(sink.last & flight.tail)),
                 held.first.eq(sink.first & flight.first),
                 whole.eq(sink.last),
@@ -200,7 +218,7 @@ class H2c(LiteXModule):
         ]
 
     def add_counts(self, port):
-        """A descriptor is done with the last beat of its last request."""
+        """Counts descriptors. One is done when the last beat of its last request has come."""
         request, table, account = self.flight.source, self.table, self.account
         late = Signal()
         self.comb += [
@@ -221,9 +239,11 @@ class H2c(LiteXModule):
         self.sync += late.eq(table.irq)
 
     def add_busy(self):
-        """Device time runs while there are descriptors, or data that moves or waits for the user.
+        """Drives `busy`: device time runs while the table has descriptors, and while data moves or
+        waits for the user. In loop mode it always runs.
 
-        In loop mode it always runs. A descriptor is in the table two cycles after its doorbell.
+        A descriptor appears in the table only two cycles after its doorbell, so `busy` begins with
+        the doorbell.
         """
         table, cutter = self.table, self.cutter
         rung = Signal()

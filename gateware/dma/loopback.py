@@ -2,18 +2,19 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The loopback inside a DMA channel: LitePCIe's register, for a stream of packets."""
+"""The loopback inside a DMA channel. It has LitePCIe's register, but streams with packets."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import stream_layout
+from gateware.vocabulary.layouts import stream_layout
 
 
 class DmaLoopback(LiteXModule):
-    """While enabled, h2c is connected to c2h. The user gets nothing, and what the user sends waits.
+    """While enabled, h2c data goes straight to c2h. The user gets no data, and the user's own c2h
+    data waits.
     """
     def __init__(self):
         self.enable = CSRStorage(description="""DMA Loopback Enable Control.\n

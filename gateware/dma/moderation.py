@@ -2,40 +2,43 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Interrupt moderation: if interrupts of a direction come fast, one is sent for several.
+"""Interrupt moderation: if interrupts of a DMA direction come fast, one is sent for several.
 
-An interrupt that comes `interval` cycles or more after the last one is sent at once, so a slow
-stream is not delayed. One that comes sooner waits for the end of the interval, or until `count`
-interrupts wait. What an interrupt announces is in memory or in registers before it, so a later
-interrupt announces all of it.
+An interrupt passes at once if the last one was sent `interval` cycles ago or earlier, so a slow
+stream is not delayed. An interrupt that is raised sooner waits for the end of the interval, or
+until `count` interrupts wait. Software finds in memory or in registers what an interrupt announces,
+so one later interrupt can announce all of it.
 """
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-INTERVAL_BITS = 24 # Up to 67 ms.
+INTERVAL_BITS = 24 # An interval of up to 67 ms, in cycles of 4 ns.
 COUNT_BITS    = 8
 
 class Moderation(LiteXModule):
-    """The interrupts of one direction. An `interval` of 0 lets every one pass in its cycle."""
+    """Moderates the interrupts of one DMA direction. With an `interval` of 0 every interrupt passes
+    in its own cycle.
+    """
     def __init__(self):
-        self.wanted   = Signal()              # i, one cycle: an interrupt is wanted.
+        self.wanted   = Signal()              # i, one cycle: an interrupt is raised.
         self.irq      = Signal()              # o, one cycle: an interrupt is sent.
-        self.interval = Signal(INTERVAL_BITS) # i, cycles from one to the next.
-        self.count    = Signal(COUNT_BITS)    # i, when so many wait they are sent; 0 as 1: no wait.
+        self.interval = Signal(INTERVAL_BITS) # i, least cycles from one interrupt to the next.
+        self.count    = Signal(COUNT_BITS)    # i, so many do not wait; 0 or 1: none waits.
         self.waits    = Signal()              # o, an interrupt is kept back.
 
         # # #
 
-        # Only `irq` uses `wanted` in the same cycle: the engines' paths to it are long.
+        # `wanted` comes late in the cycle from the engines. So only `irq` uses it directly; all
+        # else uses `asked`, its register.
         asked, sent = Signal(), Signal()
         left  = Signal(INTERVAL_BITS)
         past  = Signal(reset=1)    # The interval ended before this cycle.
-        over  = Signal()           # The interval is over, or there is none.
-        kept  = Signal(COUNT_BITS) # Waiting before this cycle.
-        here  = Signal(COUNT_BITS) # Waiting in this cycle.
-        full  = Signal()           # One more would make `count`.
+        over  = Signal()           # The interval is over, or moderation is off.
+        kept  = Signal(COUNT_BITS) # Interrupts that waited in the cycle before.
+        here  = Signal(COUNT_BITS) # Interrupts that wait in this cycle.
+        full  = Signal()           # With one interrupt more, as many as `count` wait.
         self.comb += [
             over.eq((past & ~sent) | (self.interval <= 1)),
             If(~sent, here.eq(kept + asked)),
@@ -67,7 +70,8 @@ def _moderation_register(name, way):
     ])
 
 class ModerationRegisters(LiteXModule):
-    """The registers with which software sets both directions. After reset there is no moderation.
+    """The registers with which software sets interrupt moderation, one for each DMA direction.
+    After reset moderation is off.
     """
     def __init__(self, h2c, c2h):
         self.reader = _moderation_register("reader", "h2c")

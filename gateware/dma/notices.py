@@ -2,29 +2,31 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Notices: what the card writes to host memory besides the data. They are records and status lines.
+"""Notices: what a DMA channel writes to host memory besides the data, so that software need not
+read registers. Notices are records and status lines.
 
-A record describes one c2h descriptor that has ended. A status line says how far a direction has
-come. Both are little endian. Software sets their addresses while the direction rests.
+A record describes one c2h descriptor that has ended. A status line says how far a direction (h2c or
+c2h) has come. Both are little endian. Software sets their addresses while the direction rests.
 
 The order on the port is data, record, status line, interrupt, so nothing is announced before it is
-true. An interrupt stands for all descriptors that have asked for one since the line before.
+true. An interrupt stands for all descriptors that have asked for one since the last status line.
 """
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox import layouts
-from lanebox.dma.descriptors import LENGTH_BITS, PIECE_BYTES
+from gateware import numbers
+from gateware.dma.descriptors import LENGTH_BITS, PIECE_BYTES
 
 # Layouts ------------------------------------------------------------------------------------------
 
-# Bits of a record's word `flags`. If none is set, the buffer is full and its packet goes on.
+# Bits of a record's word `flags`. If none is set, the buffer is full and its packet goes on in the
+# next buffer.
 RECORD_FLAGS = {
     "last":    1 << 0, # The stream's `last` has ended the descriptor.
     "flushed": 1 << 1, # The flush time has ended the descriptor.
-    "error":   1 << 2, # The stream's `error` came with that `last`.
+    "error":   1 << 2, # The stream's `error` came with the `last` that ended the descriptor.
 }
 
 # Offsets in a record, in bytes. `bytes` and `flags` have 32 bits, `sequence` has 64. `sequence` is
@@ -33,24 +35,24 @@ RECORD_FLAGS = {
 RECORD = {"bytes": 0, "flags": 4, "sequence": 8}
 RECORD_SIZE = 16
 
-# Offsets in a status line, in bytes; all words have 64 bits. All but `time` count from the table's
-# reset. `position` is the bytes of the descriptors that `buffers` counts. `errors` is how many of
-# these have failed, modulo 2^32: data was missing (h2c), or the stream's `error` came (c2h). `time`
-# is device time.
+# Offsets in a status line, in bytes; all words have 64 bits. `buffers` is the number of descriptors
+# that have ended since the table's reset, and `position` the bytes of all of them. `errors` is how
+# many of them have failed, modulo 2^32: data was missing (h2c), or the stream's `error` came (c2h).
+# `time` is device time.
 STATUS_LINE = {"position": 0, "buffers": 8, "errors": 16, "time": 24}
 STATUS_SIZE = 32
 
-# The ring of records has 2 to this power of records, and its base is a multiple of its size. So is
-# the base of a status line.
+# The ring holds 2 to this power of records. Its base is a multiple of its size, and so is the base
+# of a status line.
 LEAST_ENTRIES = 4
 MOST_ENTRIES  = 16
 
-# While more data waits, this many records become one write: 256 bytes, or 128 if the link's MPS
-# allows no more.
+# While more data waits to be written, this many records are gathered into one write: 256 bytes, or
+# 128 if the link's Max_Payload_Size allows no more.
 BATCH       = 16
 SMALL_BATCH = 8
 
-# While more data is in flight, a line is written once in so many cycles.
+# While data is in flight, a status line is written once in so many cycles.
 LINE_INTERVAL = 1024
 
 # What each bit of the register `control` turns on.
@@ -59,45 +61,45 @@ CONTROL = {"c2h_records": 1 << 0, "c2h_status": 1 << 1, "h2c_status": 1 << 2}
 # Accounts -----------------------------------------------------------------------------------------
 
 class Account(LiteXModule):
-    """What one direction has done since its table was reset, and whether its status line is due.
+    """What a DMA direction has done since its table was reset, and whether its status line is due.
 
-    A descriptor comes in pieces and counts as a whole, with its last piece. The engine drives the
-    inputs; the signals without a direction are between here and `Notices`.
+    A descriptor comes in pieces and counts as a whole, with its last piece. The direction's engine
+    (H2c or C2h) drives the inputs. The signals without a direction are between here and `Notices`.
     """
     def __init__(self):
         self.piece    = Signal()                      # i, one cycle: a piece has ended.
-        self.bytes    = Signal(bits_for(PIECE_BYTES)) # i, with piece: its bytes.
-        self.last     = Signal()                      # i, with piece: its descriptor has ended.
-        self.counted  = Signal()                      # i, one cycle: the descriptor counts.
-        self.failed   = Signal()                      # i, with counted: it has failed.
-        self.irq      = Signal()                      # i, with counted: it wants an interrupt.
-        self.clear    = Signal()                      # i, the table is emptied.
+        self.bytes    = Signal(bits_for(PIECE_BYTES)) # i, with `piece`: the bytes of the piece.
+        self.last     = Signal()                      # i, with `piece`: it ends its descriptor.
+        self.counted  = Signal()                      # i, one cycle: a descriptor ends and counts.
+        self.failed   = Signal()                      # i, with `counted`: the descriptor failed.
+        self.irq      = Signal()                      # i, with `counted`: it wants an interrupt.
+        self.clear    = Signal()                      # i, software empties the table.
         self.drop     = Signal()                      # i, the descriptor under way is dropped.
-        self.quiet    = Signal()                      # i, nothing more is in flight.
+        self.quiet    = Signal()                      # i, no data of the direction is in flight.
 
-        self.length   = Signal(LENGTH_BITS)           # o, bytes of the last that counted.
-        self.position = Signal(64)                    # o
-        self.buffers  = Signal(64)                    # o
-        self.errors   = Signal(32)                    # o
+        self.length   = Signal(LENGTH_BITS) # o, bytes of the latest descriptor that counted.
+        self.position = Signal(64)          # o, bytes of all descriptors that counted.
+        self.buffers  = Signal(64)          # o, number of descriptors that counted.
+        self.errors   = Signal(32)          # o, how many of those descriptors failed.
 
         # Between here and `Notices`.
-        self.lines    = Signal() # Software wants status lines.
-        self.tells    = Signal() # Interrupts wait for notices.
-        self.wanted   = Signal() # An interrupt is wanted.
-        self.answered = Signal() # That interrupt goes with the records: no line is needed.
-        self.due      = Signal() # A line is due.
-        self.go       = Signal() # A line is due and must wait no longer.
-        self.told     = Signal() # One cycle: the line that is being made has the present values.
-        self.waits    = Signal() # Not everything is written.
-        self.told_irq = Signal() # One cycle: an interrupt may go.
+        self.lines    = Signal() # Software has turned the direction's status lines on.
+        self.tells    = Signal() # Interrupts wait until the notices before them are written.
+        self.wanted   = Signal() # A descriptor that has ended wants an interrupt.
+        self.answered = Signal() # The wanted interrupt goes with the records, without a line.
+        self.due      = Signal() # A status line is due.
+        self.go       = Signal() # A status line is due and must wait no longer.
+        self.told     = Signal() # One cycle: a status line takes the present counts.
+        self.waits    = Signal() # Some notice of a descriptor that has ended is not written yet.
+        self.told_irq = Signal() # One cycle: the notices are written, and the interrupt may go.
 
         # # #
 
-        before = Signal(LENGTH_BITS) # Bytes of the descriptor's earlier pieces.
+        before = Signal(LENGTH_BITS) # Bytes of the present descriptor's earlier pieces.
         total  = Signal(LENGTH_BITS)
         age    = Signal(max=LINE_INTERVAL)
         old    = Signal()
-        still  = Signal() # `quiet`, a cycle ago.
+        still  = Signal() # In the cycle before, no data of the direction was in flight.
         self.comb += [
             total.eq(before + self.bytes),
             self.go.eq(self.due & (self.wanted | still | old)),
@@ -134,47 +136,48 @@ class Account(LiteXModule):
 
 # Notices ------------------------------------------------------------------------------------------
 
-LINE = 8 # Row of a status line in the memories of `Notices`, behind those of records.
+# The memories of `Notices` hold records in rows 0 to 7, and a status line in this row.
+LINE = 8
 
-# Values of `which`, what a write carries; 0 is data.
+# Values of `which`: what the present write carries. 0 is data.
 RECORDS, C2H_LINE, H2C_LINE = 1, 2, 3
 
 class Notices(LiteXModule):
-    """Writes records and lines between the writes of data, on the same port.
+    """Writes records and status lines between the writes of data, on the same port.
 
-    `hold` stops new writes of data. It is set in the cycle after the last write of a descriptor has
-    begun that must be announced before more data goes, or when there is time for notices. A write
-    of data that has begun ends first. Data goes on when all notices that were due are written.
+    `hold` stops new writes of data. It is set when no data waits and notices do. It is also set
+    when a write has begun that ends a descriptor after which notices must go before more data. A
+    write of data that has begun ends first. Data goes on when all notices that were due have gone.
     """
     def __init__(self, phy, c2h, h2c):
-        # Set by software.
-        self.records = Signal()   # i, records of c2h are wanted.
-        self.base    = Signal(64) # i, base of their ring.
+        # Set by software through NoticeRegisters; `time` is from the card's clock.
+        self.records = Signal()   # i, records of c2h descriptors are wanted.
+        self.base    = Signal(64) # i, base address of the ring of records.
         self.entries = Signal(5)  # i, the ring has 2 to this power of records.
-        self.places  = {"c2h": Signal(64), "h2c": Signal(64)} # i, addresses of the lines.
+        self.places  = {"c2h": Signal(64), "h2c": Signal(64)} # i, addresses of the status lines.
         self.time    = Signal(64) # i, device time.
 
         # Set by the c2h engine.
-        self.flags   = Signal(3)  # i, of the record, when the descriptor counts.
+        self.flags   = Signal(3)  # i, flags for the record, valid when a descriptor counts.
         self.counts  = Signal()   # i, the present write ends a descriptor that will count.
-        self.asks    = Signal()   # i, with counts: that descriptor wants an interrupt.
-        self.run     = Signal()   # i
+        self.asks    = Signal()   # i, with `counts`: the descriptor wants an interrupt.
+        self.run     = Signal()   # i, c2h is on.
         self.more    = Signal()   # i, a write of data is ready.
         self.begun   = Signal()   # i, a write of data has begun.
 
-        # A write. It is offered until `done`.
-        self.hold    = Signal()   # o, no write of data begins.
-        self.valid   = Signal()   # o
-        self.dwords  = Signal(7)  # o
-        self.end     = Signal(3)  # o, number of its last beat.
+        # The write of a notice. It is offered until `done`.
+        self.hold    = Signal()   # o, no write of data may begin.
+        self.valid   = Signal()   # o, the write of a notice is offered.
+        self.dwords  = Signal(7)  # o, length of the notice.
+        self.end     = Signal(3)  # o, number of the notice's last beat.
         self.beat    = Signal(3)  # i, number of the beat that is offered.
-        self.data    = Signal(layouts.DATA_WIDTH) # o, data of that beat.
-        self.done    = Signal()   # i, one cycle: all of it is taken.
+        self.data    = Signal(numbers.DATA_WIDTH) # o, data of the beat that is offered.
+        self.done    = Signal()   # i, one cycle: all of the notice is taken.
 
         # # #
 
-        self.accounts = c2h, h2c # Submodules of the engines.
-        self.small = Signal() # A write may have only a small batch (MPS).
+        self.accounts = c2h, h2c # Not submodules of this one: the engines have them.
+        self.small = Signal() # Max_Payload_Size leaves room for a small batch only.
         self.sync += self.small.eq(phy.max_payload_size < RECORD_SIZE*BATCH)
         self.add_batch()
         self.add_turns()
@@ -182,23 +185,23 @@ class Notices(LiteXModule):
         self.add_place()
 
     def add_batch(self):
-        """Gathers the records of one write. A record comes a cycle after its descriptor has
-        counted.
+        """Gathers records into a batch, which becomes one write. A record is made in the cycle
+        after its descriptor has counted.
 
-        A batch ends where the next record's place is a multiple of a full batch. So no batch
-        crosses 4 KiB or the end of the ring.
+        A batch ends where the next record's place in the ring is a multiple of a full batch. So no
+        batch crosses 4 KiB or the end of the ring.
         """
         c2h, h2c     = self.accounts
-        self.ended   = Signal()             # A record comes.
-        self.record  = Signal(3)            # Flags of that record.
-        # Records in the batch.
+        self.ended   = Signal()             # A descriptor has ended, and its record comes.
+        self.record  = Signal(3)            # Flags of the record that comes.
+        # How many records are in the batch.
         self.count   = Signal(max=BATCH + 1)
         self.first   = Signal(MOST_ENTRIES) # Number of the batch's first record.
-        self.place   = Signal(MOST_ENTRIES) # Place of that record in the ring.
-        self.last    = Signal(3)            # Beat of the batch's last record.
-        # This write ends a descriptor after which notices must go.
+        self.place   = Signal(MOST_ENTRIES) # Place of the batch's first record in the ring.
+        self.last    = Signal(3)            # Beat that holds the batch's last record.
+        # The present write of data ends a descriptor, after which notices must go.
         self.full    = Signal()
-        self.pending = Signal()             # There are records to write.
+        self.pending = Signal()             # Records wait to be written.
         self.batched = Signal()             # One cycle: the batch is written.
         place, fills = Signal(MOST_ENTRIES), Signal()
         self.comb += [
@@ -221,27 +224,28 @@ class Notices(LiteXModule):
                 self.count.eq(self.count + 1)
             ),
             If(self.batched, self.count.eq(0)),
-            # A batch that is offered as a write is kept.
+            # The table was emptied: the batch is dropped, unless it is already offered as a write.
             If(c2h.clear & ~self.valid, self.count.eq(0)),
         ]
 
     def add_turns(self):
-        """Chooses what is written: records first, then the line of c2h, then that of h2c, each if
-        due.
+        """Chooses which notice is written: records first, then the status line of c2h, then that of
+        h2c, each if it is due.
 
-        After a reset of the table, notices from before it are not begun.
+        After a reset of the table, no notice about descriptors from before the reset is begun.
         """
         c2h, h2c = self.accounts
-        idle, asked = Signal(), Signal() # `idle`: no records, or more may be gathered.
+        # `idle`: no records wait, or more data is ready and more records may be gathered.
+        idle, asked = Signal(), Signal()
         self.comb  += idle.eq(~self.pending | (self.more & self.run))
-        self.which  = Signal(2) # What is written: 0, RECORDS, ...
+        self.which  = Signal(2) # What is written: 0 (data), RECORDS, C2H_LINE or H2C_LINE.
         self.fsm = fsm = FSM(reset_state="DATA")
-        free     = Signal() # `hold` ends.
+        free     = Signal() # All notices that were due are written: `hold` ends.
         back     = [free.eq(1), NextState("DATA")]
         to_h2c   = If(h2c.go, NextState("H2C-MOVED")).Else(*back)
         to_lines = If(c2h.go, NextState("C2H-MOVED")).Else(to_h2c)
         fsm.act("DATA",
-            # Without `more` no write of data can begin in this cycle either.
+            # While `more` is low no write of data is ready, so none can begin in this cycle.
             If(~self.begun & (self.hold | ~self.more) & ~c2h.clear,
                 If(self.pending,
                     NextValue(self.valid, 1),
@@ -271,7 +275,7 @@ class Notices(LiteXModule):
             fsm.act(f"{name}-MOVED",
                 account.told.eq(1),
                 NextValue(asked, account.wanted),
-                # A line that was due a cycle ago may be so no longer.
+                # The table may have been emptied a cycle ago: then the line is no longer due.
                 If(account.clear | ~account.due, *back).Else(NextState(f"{name}-ERRORS"))
             )
             fsm.act(f"{name}-ERRORS",
@@ -299,21 +303,24 @@ class Notices(LiteXModule):
         ]
 
     def add_data(self):
-        """Writes halves of beats, 16 bytes each. A record is one half. A line is two halves, and
-        its second half comes a cycle after the first.
+        """Stores the notices' data, in halves of a beat, 16 bytes each. A record is one half. A
+        status line is two halves; the second one is stored a cycle after the first.
 
-        The count of errors is taken with the first half.
+        A status line's count of errors is taken together with its first half, so that both halves
+        tell of the same moment.
         """
         c2h, h2c     = self.accounts
         fsm          = self.fsm
         lower, upper = Signal(64), Signal(64)
         errors       = Signal(32)
         ours, theirs = fsm.ongoing("C2H-MOVED"), fsm.ongoing("H2C-MOVED")
-        part         = Signal(2) # 0: a record, 1 and 2: a line's first half, 3: its second.
-        first        = Signal()  # Write the lower half of a beat.
-        # Write the upper half of a beat.
+        # What is stored. 0: a record; 1 and 2: the first half of a status line, of c2h or of h2c;
+        # 3: the second half of a status line.
+        part         = Signal(2)
+        first        = Signal()  # The lower half of a beat is stored.
+        # The upper half of a beat is stored.
         second       = Signal()
-        place        = Signal(4) # Row of that beat.
+        place        = Signal(4) # Row of the memories in which the beat is stored.
         self.comb += [
             If(ours, part.eq(1)),
             If(theirs, part.eq(2)),
@@ -350,8 +357,10 @@ class Notices(LiteXModule):
             ]
 
     def add_place(self):
-        """Place of the batch in the ring. The ring's base has zeros in these bits, so both are
-        ORed.
+        """Computes the batch's place in the ring, and the length of the notice's write.
+
+        The base of the ring is a multiple of its size. So base and place can be ORed and need no
+        adder.
         """
         self.comb += [
             [self.place[n].eq(self.first[n] & (self.entries > n if n >= LEAST_ENTRIES else 1))
@@ -364,8 +373,8 @@ class Notices(LiteXModule):
         ]
 
     def address(self, data):
-        """The address of the write: `data`, or that of the notice. Returns a signal and its
-        statement.
+        """The address of the write on the port: `data` for a write of data, else the notice's.
+        Returns a signal and the statement that drives it.
         """
         address = Signal(len(data))
         return address, Case(self.which, {
@@ -378,7 +387,9 @@ class Notices(LiteXModule):
 # Registers ----------------------------------------------------------------------------------------
 
 class NoticeRegisters(LiteXModule):
-    """The registers with which software sets c2h and the notices. After reset all is off."""
+    """The registers with which software sets the notices and the flush time of c2h. After reset
+    all of this is off.
+    """
     def __init__(self, c2h):
         self.writer_records_base = CSRStorage(64,
             description="Ring of records: a multiple of its size in bytes.")

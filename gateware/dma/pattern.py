@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A known data pattern for measuring and checking the DMA without the user's logic.
+"""A known data pattern, with which the DMA is measured and checked without the user's logic.
 
-The pattern: dword i of a stream has the value i modulo 2^32, little endian, eight dwords a beat.
+In the pattern dword i of a stream has the value i modulo 2^32, little endian. A beat has eight
+dwords.
 """
 
 from litex.gen import *
@@ -12,23 +13,24 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import COUNTER_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT, stream_layout
+from gateware.numbers import COUNTER_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT
+from gateware.vocabulary.layouts import stream_layout
 
 LANE_BITS = log2_int(DWORDS_PER_BEAT)
 
 def pattern_dwords(beat):
-    """The dwords of beat number `beat`: lane number in the low bits, beat number above, so no
-    adder.
+    """The pattern's dwords in beat number `beat`. The low bits of a dword are its lane, the bits
+    above are the beat's number, so no adder is needed.
     """
     return [Cat(C(lane, LANE_BITS), beat) for lane in range(DWORDS_PER_BEAT)]
 
 # Generator ----------------------------------------------------------------------------------------
 
 class PatternGenerator(LiteXModule):
-    """While enabled, sends the pattern instead of the sink's stream, which stalls.
+    """While enabled, sends the pattern instead of the sink's stream, which stalls meanwhile.
 
-    The pattern is no packet: it has no `last`, which would end a DMA descriptor early. Beats are
-    offered while `run` is also set. Each time both become true the pattern starts at dword 0.
+    The pattern has no `last`, because `last` would end a DMA descriptor early. Beats are offered
+    while `enable` and `run` are set. Each time both become set the pattern starts at dword 0.
     """
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(stream_layout()) # i
@@ -51,23 +53,24 @@ class PatternGenerator(LiteXModule):
 # Checker ------------------------------------------------------------------------------------------
 
 class PatternChecker(LiteXModule):
-    """While enabled, takes every beat, compares it with the pattern and counts; else transparent.
+    """While enabled, takes every beat, compares it with the pattern and counts. While disabled, it
+    passes the stream on unchanged.
 
-    The counts start again each time it is enabled and stay readable after it is disabled. They are
-    two cycles late.
+    Each time it is enabled the counts start again at 0. They stay readable after it is disabled.
+    They are two cycles late.
     """
     def __init__(self):
         self.sink        = sink   = stream.Endpoint(stream_layout()) # i
         self.source      = source = stream.Endpoint(stream_layout()) # o
         self.enable      = Signal()                                  # i
-        self.beats       = Signal(COUNTER_WIDTH)                     # o, compared
+        self.beats       = Signal(COUNTER_WIDTH)                     # o, beats compared
         self.errors      = Signal(DWORD_WIDTH)                       # o, beats with a wrong dword
-        # o, number of the first wrong beat
+        # o, number of the first beat with a wrong dword
         self.first_error = Signal(COUNTER_WIDTH)
 
         # # #
 
-        # A beat may pass in the first enabled cycle, so the number is ready before it.
+        # A beat may come in the first enabled cycle, so its number must be 0 before that cycle.
         beat = Signal(DWORD_WIDTH - LANE_BITS)
         self.comb += If(self.enable,
             sink.ready.eq(1),
@@ -77,7 +80,8 @@ class PatternChecker(LiteXModule):
         self.sync += If(sink.valid, beat.eq(beat + 1))
         self.sync += If(~self.enable, beat.eq(0))
 
-        # Compared: eight comparisons of a dword, then one of their results, a register between.
+        # A beat is compared in two steps with a register between them: eight comparisons of a dword
+        # each, then one of their eight results.
         enabled  = Signal()
         compared = Signal()
         wrong    = Signal(DWORDS_PER_BEAT)
@@ -93,7 +97,7 @@ class PatternChecker(LiteXModule):
             If(compared,
                 self.beats.eq(self.beats + 1),
                 If(wrong != 0,
-                    # Saturates: a wrapped count could read as zero errors.
+                    # The count of errors saturates: if it wrapped, it could read as no error.
                     If(self.errors != 2**DWORD_WIDTH - 1, self.errors.eq(self.errors + 1)),
                     If(self.errors == 0, self.first_error.eq(self.beats)),
                 ),
@@ -108,23 +112,26 @@ class PatternChecker(LiteXModule):
 # Pattern ------------------------------------------------------------------------------------------
 
 class Pattern(LiteXModule):
-    """The stage between the DMA and the user slot; transparent, without delay, at reset.
+    """The stage between the DMA and the user slot that can put the pattern in place of the user's
+    streams. At reset it is off and passes both streams on without delay.
 
-    Switch it while the DMA is idle: a beat that the user offers in the cycle of the switch stays
-    with the user, and one that waits for the user is taken by the checker.
+    Software should switch it while the DMA is idle. A c2h beat that the user offers when the
+    pattern is switched on stays with the user. An h2c beat that waits for the user then goes to the
+    checker.
     """
     def __init__(self, with_csr=True):
         self.h2c = PatternChecker()
         self.c2h = PatternGenerator()
 
-        # From and to the DMA, from and to the user slot.
+        # `h2c_sink` comes from the DMA and `c2h_source` goes to it. `h2c_source` goes to the user
+        # slot and `c2h_sink` comes from it.
         self.h2c_sink   = self.h2c.sink   # i
         self.h2c_source = self.h2c.source # o
         self.c2h_sink   = self.c2h.sink   # i
         self.c2h_source = self.c2h.source # o
 
-        # LitePCIe's writer discards its stream while it is disabled. The pattern waits for it, so
-        # that dword 0 is the first that reaches the host.
+        # The DMA's c2h engine discards its stream while it is disabled. So the pattern starts only
+        # when the engine runs, and dword 0 is the first that reaches the host.
         self.c2h_run = self.c2h.run       # i
 
         # # #
@@ -133,6 +140,7 @@ class Pattern(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
+        """Adds the registers that start generator and check, and those with the check's result."""
         self._control = CSRStorage(name="control", fields=[
             CSRField("c2h_generate", size=1, offset=0,
                 description="Send the pattern instead of the user's stream, from dword 0 on."),

@@ -2,16 +2,18 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.endpoint
 
 import spinal.core._
 import spinal.lib._
 
-/** Reads Device Control from the hard block every `period` cycles: no pin shows it. */
+/** Reads the Device Control register from the hard block's configuration space every `period`
+  * cycles. It does so to know whether the host has enabled extended tags, which no pin shows.
+  */
 case class ConfigWatch(period: Int = 256) extends Component {
   val io = new Bundle {
     val management   = master(ConfigManagement())
-    val extendedTags = out Bool () // Low until the first read is done.
+    val extendedTags = out Bool () // Extended tags are enabled. Low until the first read is done.
   }
   val timer   = Reg(UInt(log2Up(period) bits)) init 0
   val reading = RegInit(False)
@@ -29,14 +31,15 @@ case class ConfigWatch(period: Int = 256) extends Component {
 }
 
 object ConfigWatch {
-  val DeviceControl     = 0x78 / 4 // In dwords: the PCI Express capability is at 0x70.
-  val ExtendedTagEnable = 8        // Base specification 7.5.3.4.
+  // Dword address of Device Control: byte 8 of the PCI Express capability, which is at 0x70.
+  val DeviceControl     = 0x78 / 4
+  val ExtendedTagEnable = 8 // The bit of Device Control (base specification 7.5.3.4).
 }
 
 /** The hard block's port for reading its configuration space (PG213, cfg_mgmt). */
 case class ConfigManagement() extends Bundle with IMasterSlave {
-  val address  = UInt(10 bits) // In dwords.
-  val read     = Bool()        // Held until done.
+  val address  = UInt(10 bits) // Dword address in configuration space.
+  val read     = Bool()        // Stays high until `done`.
   val readData = Bits(32 bits)
   val done     = Bool()
 

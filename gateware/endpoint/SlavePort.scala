@@ -2,49 +2,16 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.endpoint
 
 import spinal.core._
 import spinal.lib._
 
-/** LitePCIe's request_layout under its own names. The byte enables are added: LitePCIe has none. */
-case class SlaveRequest() extends Bundle {
-  val first   = Bool()                         // Always set, like last.
-  val reqId   = Bits(16 bits)
-  val we      = Bool()
-  val adr     = UInt(32 bits)                  // In the BAR, in bytes.
-  val len     = UInt(10 bits)                  // Always 1.
-  val tag     = Bits(8 bits)                   // Chosen by SlavePort, not the host's; comes back.
-  val dat     = Bits(HardBlock.DataWidth bits) // Only lane 0.
-  val channel = Bits(8 bits)
-  val userId  = Bits(8 bits)
-  val firstBe, lastBe = Bits(4 bits)
-}
-
-/** LitePCIe's completion_layout. SlavePort uses only `tag`, `err`, `last` and lane 0 of `dat`. */
-case class SlaveCompletion() extends Bundle {
-  val first   = Bool()
-  val reqId   = Bits(16 bits)
-  val cmpId   = Bits(16 bits)
-  val adr     = UInt(32 bits)
-  val len     = UInt(10 bits)
-  val end     = Bool()
-  val err     = Bool()
-  val tag     = Bits(8 bits)
-  val dat     = Bits(HardBlock.DataWidth bits)
-  val channel = Bits(8 bits)
-  val userId  = Bits(8 bits)
-}
-
-/** How often a front end has failed, since reset; counters wrap. */
-case class SlavePortCounters() extends Bundle {
-  val timeouts = UInt(16 bits) // Dwords that it did not take, or not answer, in time.
-  val dropped  = UInt(16 bits) // Writes that were lost, wholly or in part: it took nothing.
-  val late     = UInt(16 bits) // Answers that no read waited for any more.
-}
+import lanebox.completer.{CompleterParam, TargetPort}
+import lanebox.vocabulary._
 
 /** `timeout`: cycles that a front end may take for one dword. */
-case class SlavePortParam(timeout: Int = 65536) {
+case class SlavePortParam(timeout: Int = Numbers.TargetTimeout) {
   require(timeout >= 4, s"a timeout of $timeout cycles: no front end answers in fewer than 4")
 }
 
@@ -60,21 +27,19 @@ case class SlavePortParam(timeout: Int = 65536) {
   * If the front end does not answer a read in time, the read ends with Completer Abort. If the
   * front end does not even take the dword (LitePCIeWishboneMaster on a bus that never
   * acknowledges), the dword cannot be withdrawn. Until it is taken, reads are aborted at once and
-  * writes are dropped and counted, so that the other ports stay usable. An answer is late if its
+  * writes are dropped, so that the other ports stay usable. An answer is late, and dropped, if its
   * tag is not the one awaited. Tags have 8 bits: an answer that is 256 reads late would be taken
   * for another read's.
   */
 case class SlavePort(p: SlavePortParam) extends Component {
   val io = new Bundle {
-    val port     = slave(TargetPort())
-    val source   = master(Stream(Fragment(SlaveRequest())))
-    val sink     = slave(Stream(Fragment(SlaveCompletion())))
-    val stuck    = out Bool ()
-    val counters = out(SlavePortCounters())
+    val port   = slave(TargetPort())
+    val source = master(Stream(Fragment(SlaveRequest())))
+    val sink   = slave(Stream(Fragment(SlaveCompletion())))
   }
   noIoPrefix()
 
-  val Piece = 32 // Most dwords of a completion: up to a boundary of 128 B.
+  val Piece = 32 // The most dwords of a completion: completions end at boundaries of 128 B.
 
   // One dword at the front end --------------------------------------------------------------------
   val offered, awaiting, expired = RegInit(False)
@@ -91,9 +56,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
   when(io.source.fire)(offered := False)
 
   val answered = io.sink.valid && awaiting && io.sink.tag === dword.tag
-  val late     = io.sink.valid && !answered
   val runsOut  = busy && !expired && timer === 0
-  // An answer, or a write that is taken, in the last cycle is still in time.
+  // If a read is answered or a write is taken in the last cycle of the timeout, it is in time.
   val expires = runsOut && !(answered || (io.source.fire && !awaiting))
   val aborted = expires && awaiting
   when(answered || aborted)(awaiting := False)
@@ -143,8 +107,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
 
   // Writes ----------------------------------------------------------------------------------------
   val write = new Area {
-    val index    = Reg(UInt(11 bits)) init 0 // Number of the dword in the request.
-    val dropping = RegInit(False)            // The rest of a request that cannot be finished.
+    val index    = Reg(UInt(11 bits)) init 0 // Number of the next dword in its write request.
+    val dropping = RegInit(False)            // The rest of the present write is dropped.
 
     val final_  = index + 1 === writes.dwords
     val enables = Bits(4 bits)
@@ -172,15 +136,15 @@ case class SlavePort(p: SlavePortParam) extends Component {
   val read = new Area {
     val head      = waiting.io.pop
     val active    = RegInit(False)
-    val first     = Reg(Bool())        // No dword has been read yet.
+    val first     = Reg(Bool())        // No dword of the read has been fetched yet.
     val row       = Reg(UInt(10 bits)) // Number of the next dword in its 4 KiB page.
-    val left      = Reg(UInt(11 bits)) // Dwords to be read.
-    val at, size  = Reg(UInt(6 bits))  // Dwords: position in the piece; its size.
+    val left      = Reg(UInt(11 bits)) // Dwords of the read that are still to be fetched.
+    val at, size  = Reg(UInt(6 bits))  // Dwords fetched for this completion, and dwords it has.
     val byteCount = Reg(UInt(13 bits))
     val lower     = Reg(UInt(7 bits))
     val status    = Reg(Bits(3 bits))
-    val full      = RegInit(False)     // The piece, or the error, can be sent.
-    val sent      = Reg(UInt(2 bits))  // Beats of the piece that were sent.
+    val full      = RegInit(False)     // The completion, with data or an error, can be sent.
+    val sent      = Reg(UInt(2 bits))  // Beats of the completion that were sent.
 
     def pieceFrom(dword: UInt, remaining: UInt): UInt = {
       val room = U(Piece, 6 bits) - dword(4 downto 0)
@@ -197,7 +161,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
     val refuses = active && !full && !awaiting && blocked
     val skips   = fetches && nothing
 
-    // One memory for each lane: one dword is written at a time, all lanes are read.
+    // The buffer has a memory for each lane: one dword is written at a time, and a whole beat is
+    // read.
     val buffer = Seq.fill(HardBlock.Dwords)(Mem(Bits(32 bits), Piece / HardBlock.Dwords))
     val stores = skips || (answered && !io.sink.err)
     for ((memory, lane) <- buffer.zipWithIndex) {
@@ -250,7 +215,7 @@ case class SlavePort(p: SlavePortParam) extends Component {
         sent                           := 0
         at                             := 0
         size                           := pieceFrom(U(0, 5 bits), left)
-        byteCount                      := (left @@ U"00") - RequestEnables.trailing(head.lastBe)
+        byteCount                      := (left @@ U"00") - ByteEnables.lastGap(head.lastBe)
         lower                          := 0
         when(completion.final_)(active := False)
       }
@@ -266,8 +231,8 @@ case class SlavePort(p: SlavePortParam) extends Component {
       at        := 0
       sent      := 0
       size      := pieceFrom(head.offset(6 downto 2), head.dwords)
-      byteCount := RequestEnables.span(head.dwords, head.firstBe, head.lastBe)
-      lower     := head.offset(6 downto 2) @@ RequestEnables.skipped(head.firstBe)
+      byteCount := ByteEnables.span(head.dwords, head.firstBe, head.lastBe)
+      lower     := head.offset(6 downto 2) @@ ByteEnables.firstGap(head.firstBe)
     }
   }
 
@@ -287,28 +252,16 @@ case class SlavePort(p: SlavePortParam) extends Component {
     issue(False, address, read.enables, B(0, 32 bits), read.head.requester.id)
     readsTurn := False
   }
-
-  // -----------------------------------------------------------------------------------------------
-  def count(event: Bool): UInt = {
-    val counter = Reg(UInt(16 bits)) init 0
-    val seen    = RegNext(event) init False
-    when(seen)(counter := counter + 1)
-    counter
-  }
-  io.stuck             := blocked
-  io.counters.timeouts := count(expires)
-  io.counters.dropped  := count(write.drops && !write.dropping)
-  io.counters.late     := count(late && io.sink.last)
 }
 
-/** A read that waits for its turn. */
+/** A read by the host that waits in SlavePort until the front end can serve it. */
 case class WaitingRead() extends Bundle {
   val offset          = UInt(32 bits)
   val dwords          = UInt(11 bits)
   val firstBe, lastBe = Bits(4 bits)
   val address         = UInt(64 bits)
-  val requester       = Requester()
-  val after           = UInt(WaitingRead.OrderBits bits) // `writesCame` when the read came.
+  val requester       = RequesterId()
+  val after           = UInt(WaitingRead.OrderBits bits) // Writes that came before the read.
 }
 
 object WaitingRead {

@@ -2,15 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox
+package lanebox.endpoint
 
-import lanebox.pcie.{SlavePort, SlavePortParam}
+import lanebox.vocabulary.{Arguments, LaneboxConfig}
 
 /** Writes SlavePort.v into the folder args(0); `timeout=cycles` may follow. */
 object SlavePortVerilog extends App {
-  val param = args.drop(1).foldLeft(SlavePortParam()) {
-    case (p, s"timeout=$cycles") => p.copy(timeout = cycles.toInt)
-    case (_, word) => throw new IllegalArgumentException(s"$word: only timeout=cycles")
-  }
+  val arguments = Arguments(args.toSeq.drop(1), "timeout")
+  val param     = SlavePortParam(arguments.int("timeout", SlavePortParam().timeout))
   LaneboxConfig(args(0)).generateVerilog(SlavePort(param))
 }

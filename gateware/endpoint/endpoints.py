@@ -2,25 +2,27 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The PCIe endpoints, by name. They turn the PHY's raw TLP streams into requests and completions.
+"""The two PCIe endpoints, by name: `lanebox` is this project's, `litepcie` is LitePCIe's. An
+endpoint turns the PHY's raw TLP streams into requests and completions.
 
-Every endpoint has the interface of LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`), so
-every LitePCIe front end attaches to any of them. It also has
+Both have the interface of LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`), so every
+LitePCIe front end attaches to either of them. Each also has
 
-    interrupt  stream.Endpoint(msi_layout())   i, messages for the host
-    busy       Signal()   o, it waits for an answer that may never come: device time must run
-    interrupt_sent  Signal()   o, a cycle late: a message has been sent
+    interrupt  stream.Endpoint(msi_layout())   i, MSI messages for the host
+    busy       Signal()   o, the endpoint waits for an answer that may never come, so device time
+                          must run
+    interrupt_sent  Signal()   o, an interrupt message was sent in the cycle before
 
-An MSI has been sent when the block answers `cfg_interrupt_msi_sent`: by PG213 it has then been
-transmitted on the link. A message of MSI-X is one of the card's writes. It counts as sent when RQ
-takes it, like every other request; the block's own way to the link comes after that.
+An MSI counts as sent when the hard block answers `cfg_interrupt_msi_sent`: by PG213 it has then
+been transmitted on the link. An MSI-X message is one of the card's writes. It counts as sent when
+RQ takes it; after that it still has to pass through the hard block to the link.
 """
 
 from litepcie.core import LitePCIeEndpoint
 from migen import *
 
-from lanebox.layouts import ADDRESS_WIDTH, STOCK_READ_TAGS
-from lanebox.pcie.lanebox import LaneboxEndpoint
+from gateware.endpoint.lanebox import LaneboxEndpoint
+from gateware.numbers import ADDRESS_WIDTH, STOCK_READ_TAGS
 
 
 def _litepcie(phy, completion_pool):
@@ -31,7 +33,7 @@ def _litepcie(phy, completion_pool):
     )
     # LiteX finds the PHY through the endpoint and would map the PHY's registers a second time.
     endpoint.autocsr_exclude = {"phy"}
-    endpoint.interrupt       = phy.msi # Not behind a fence: a message may overtake data.
+    endpoint.interrupt       = phy.msi # Nothing holds an MSI back: it may overtake data.
     endpoint.busy            = Signal()
     endpoint.interrupt_sent  = Signal()
     endpoint.sync += endpoint.interrupt_sent.eq(phy.msi.valid & phy.msi.ready)
@@ -45,9 +47,10 @@ def _lanebox(phy, completion_pool):
 ENDPOINTS = {"lanebox": _lanebox, "litepcie": _litepcie}
 
 def check_endpoint(name, completion_pool=False):
-    """Raises ValueError unless the endpoint `name` exists; the message lists those that do.
+    """Raises ValueError unless the endpoint `name` exists. The message lists the endpoints that do.
 
-    Also raises ValueError for a `completion_pool` with an endpoint that counts no completion space.
+    It also raises ValueError if `completion_pool` is asked for with LitePCIe's endpoint, which does
+    not count completion space.
     """
     if completion_pool and name == "litepcie":
         raise ValueError("--completion-pool: LitePCIe's endpoint does not count completions; "
@@ -56,6 +59,6 @@ def check_endpoint(name, completion_pool=False):
         raise ValueError(f"endpoint {name!r} is unknown: choose one of {', '.join(ENDPOINTS)}")
 
 def make_endpoint(name, phy, completion_pool=False):
-    """The endpoint called `name` on `phy`; `completion_pool`: see LaneboxEndpoint."""
+    """Makes the endpoint called `name` on `phy`. `completion_pool`: see LaneboxEndpoint."""
     check_endpoint(name, completion_pool)
     return ENDPOINTS[name](phy, completion_pool)

@@ -2,10 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The Lanebox endpoint: SpinalHDL between the hard block's pins and LitePCIe's front ends.
+"""The Lanebox endpoint: SpinalHDL logic between the hard block's pins and LitePCIe's front ends.
 
-A drop-in for LitePCIeEndpoint (`phy`, `crossbar`, `max_pending_requests`). Front ends first ask the
-crossbar for ports. The logic behind the ports is generated when the SoC is finalized.
+It replaces LitePCIeEndpoint and has its attributes (`phy`, `crossbar`, `max_pending_requests`).
+Front ends first ask the crossbar for ports. The logic behind the ports is generated when the SoC is
+finalized.
 
     rq, rc    Requester.scala  one client for each master port
     cq, cc    Completer.scala  one port for each target (see get_target) and one for all slave ports
@@ -18,9 +19,8 @@ from litex.soc.interconnect.csr import *
 from litex.soc.interconnect.packet import Arbiter, Dispatcher
 from migen import *
 
-from lanebox import layouts
-from lanebox.mmio.windows import gaps
-from lanebox.pcie.ports import (
+from gateware import numbers
+from gateware.endpoint.ports import (
     DataAdapter,
     MasterPort,
     RequestAdapter,
@@ -30,31 +30,37 @@ from lanebox.pcie.ports import (
     slave_completion_layout,
     slave_request_layout,
 )
-from lanebox.spinal_build import generate
-from lanebox.spinal_ports import camel, clock_ports, stream_ports
+from gateware.vocabulary import layouts
+from gateware.vocabulary.spinal_instance import spinal_instance
+from gateware.vocabulary.spinal_ports import camel, stream_ports
+from gateware.vocabulary.windows import gaps
+from tools.verilog.spinal_build import generate
 
 # Crossbar -----------------------------------------------------------------------------------------
 
 class Crossbar:
-    """The two methods of LitePCIe's crossbar that front ends call, to collect their ports."""
+    """Collects the ports that front ends ask for, by the two methods of LitePCIe's crossbar that
+    they call.
+    """
     def __init__(self):
         self.masters = []
         self.slaves  = []
 
     def get_master_port(self, write_only=False, read_only=False):
-        """A port for requests to host memory."""
+        """Makes a front end's port for requests to host memory."""
         port = MasterPort(len(self.masters), writes=not read_only, reads=not write_only)
         self.masters.append(port)
         return port
 
     def get_slave_port(self, address_decoder):
-        """A port for the host's requests to BAR0 that no target takes."""
+        """Makes a front end's port for the host's requests to the parts of BAR0 that no target has.
+        """
         port = SlavePort(address_decoder)
         self.slaves.append(port)
         return port
 
 class Target:
-    """A port of the completer, with the windows of the BARs that it serves."""
+    """A port of the completer, with the BAR windows whose requests it gets."""
     def __init__(self, windows):
         self.windows    = windows
         self.request    = stream.Endpoint(layouts.target_request_layout())    # o
@@ -62,8 +68,8 @@ class Target:
 
 # Endpoint -----------------------------------------------------------------------------------------
 
-# The counters of CompleterCounters, RequesterCounters and ReturnStatistics that software can read,
-# by the names of their registers. The Scala files of these names say more.
+# The counters that software can read, by the names of their registers. In Scala they are
+# CompleterCounters, RequesterCounters and ReturnStatistics, which say more about each.
 COMPLETER_COUNTERS = {
     "unsupported":  "Host requests answered with Unsupported Request.",
     "dropped":      "Host writes and messages that nobody takes.",
@@ -87,18 +93,19 @@ RETURN_COUNTERS = {
     "back_pressure": "Cycles in which a beat on RC was not taken.",
 }
 
-# LitePCIe's engines have 2 KiB in flight for each of these, STOCK_READ_AHEAD in all.
-MAX_PENDING_REQUESTS = layouts.STOCK_READ_AHEAD//(4*layouts.LARGEST_PAYLOAD)
+# LitePCIe's DMA engines have 2 KiB in flight for each pending request. With this number they have
+# STOCK_READ_AHEAD bytes in flight in all.
+MAX_PENDING_REQUESTS = numbers.STOCK_READ_AHEAD//(4*numbers.LARGEST_PAYLOAD)
 
 class LaneboxEndpoint(LiteXModule):
-    """Requests in both directions between the hard block behind `phy` and its clients.
+    """Carries requests in both directions between the hard block behind `phy` and the front ends.
 
-    An `interrupt` passes on to `phy.msi` when everything that was handed over before it is done:
-    writes have left for the link, the data of reads has reached its clients.
+    An MSI at `interrupt` passes on to `phy.msi` when everything that was handed over before it is
+    done: writes have left for the link, and the data of reads has reached the clients.
 
     `completion_pool`: headers and data of the host's completions share the hard block's room, 2048
-    units of 16 bytes. Otherwise there are 256 headers and, apart from these, 2048 units of data
-    (PG213).
+    units of 16 bytes. Otherwise the hard block has room for 256 headers and, apart from these, for
+    2048 units of data (PG213).
     """
     def __init__(self, phy, completion_pool=False):
         self.phy                  = phy
@@ -107,22 +114,22 @@ class LaneboxEndpoint(LiteXModule):
         self.crossbar             = Crossbar()
         self.interrupt            = stream.Endpoint(msi_layout()) # i
         self.msix                 = None # A Record of msix_layout(), if MSI-X is built.
-        self.busy                 = Signal()                      # o, an answer is awaited.
-        self.interrupt_sent       = Signal()                      # o, see endpoint.py.
+        self.busy                 = Signal()                      # o, a read is outstanding.
+        self.interrupt_sent       = Signal()                      # o, see endpoints.py.
         self.clear                = Signal()                      # o, software clears counters.
         self._targets             = []
 
         self._control = CSRStorage(fields=[
             CSRField("clear", size=1, offset=0, pulse=True,
                 description="Set every counter below to zero, and those of the MMIO bridge."),
-            CSRField("np_max", size=6, offset=8, reset=layouts.MMIO_READS,
+            CSRField("np_max", size=6, offset=8, reset=numbers.MMIO_READS,
                 description="Host reads that may be inside at a time: 1 to 32."),
         ])
         self._timeout = CSRStorage(32,
-            reset       = int(layouts.COMPLETION_TIMEOUT*phy.clock),
+            reset       = int(numbers.COMPLETION_TIMEOUT*phy.clock),
             description = "Cycles after which a read without a completion has failed.")
         self._extended_tags = CSRStatus(
-            description=f"{layouts.READ_TAGS} reads may be in flight, instead of 32.")
+            description=f"{numbers.READ_TAGS} reads may be in flight, instead of 32.")
         for prefix, table in (
             ("host",   COMPLETER_COUNTERS),
             ("device", REQUESTER_COUNTERS),
@@ -133,20 +140,22 @@ class LaneboxEndpoint(LiteXModule):
                 setattr(self, f"_{prefix}_{name}", status)
 
     def add_msix(self):
-        """Adds MSI-X besides `interrupt`: returns a Record of msix_layout()."""
+        """Adds MSI-X beside the MSI at `interrupt`. Returns a Record of msix_layout()."""
         self.msix = Record(layouts.msix_layout())
         return self.msix
 
     def get_target(self, windows):
-        """A port of the completer that serves `windows`: tuples of BAR, offset and size.
+        """Makes a port of the completer that gets the requests to `windows`: tuples of BAR, offset
+        and size.
 
-        The field `window` of its requests has one bit for each of them, in this order.
+        The field `window` of its requests has one bit for each window, in this order.
         """
         target = Target(windows)
         self._targets.append(target)
         return target
 
     def do_finalize(self):
+        """Adds Completer and Requester, when all ports have been asked for."""
         completer_idle, requester_idle = Signal(), Signal()
         self._add_completer(completer_idle)
         self._add_requester(requester_idle)
@@ -159,9 +168,10 @@ class LaneboxEndpoint(LiteXModule):
         self.sync += msi_sent.eq(self.phy.msi.valid & self.phy.msi.ready)
         self.comb += self.interrupt_sent.eq(msi_sent | (self.msix.sent if self.msix else 0))
 
-    def _instance(self, component, parameters, **ports):
-        self.phy.platform.add_source(generate(component, **parameters))
-        self.specials += Instance(component, **clock_ports(), **ports)
+    def _instance(self, component, parameters, left_open=None, **ports):
+        verilog = generate(component, **parameters)
+        self.phy.platform.add_source(verilog)
+        self.specials += spinal_instance(verilog, left_open, **ports)
 
     def _counter_ports(self, bundle, prefix, table):
         return {f"o_{bundle}_{camel(name)}": getattr(self, f"_{prefix}_{name}").status
@@ -172,16 +182,16 @@ class LaneboxEndpoint(LiteXModule):
     def _add_completer(self, idle):
         if self.crossbar.slaves:
             self._add_slave_ports()
-        windows = [f"{bar}:{base}:{size}:{port}"
+        windows = [f"{bar},{base},{size},{port}"
             for port, target in enumerate(self._targets) for bar, base, size in target.windows]
         ports = {}
         for n, target in enumerate(self._targets):
             ports.update(stream_ports(f"ports_{n}_request",    target.request,    "source"))
             ports.update(stream_ports(f"ports_{n}_completion", target.completion, "sink"))
-        self._instance("Completer", dict(
+        self._instance("completer.Completer", dict(
             ports      = len(self._targets),
             windows    = windows,
-            writeBytes = layouts.LARGEST_PAYLOAD,
+            writeBytes = numbers.LARGEST_PAYLOAD,
         ),
             **stream_ports("cq", self.phy.cq, "sink"),
             **stream_ports("cc", self.phy.cc, "source"),
@@ -202,14 +212,16 @@ class LaneboxEndpoint(LiteXModule):
         slaves = self.crossbar.slaves
         source = stream.Endpoint(slave_request_layout())
         sink   = stream.Endpoint(slave_completion_layout())
-        target = self.get_target(gaps(layouts.BAR0_SIZE,
+        target = self.get_target(gaps(numbers.BAR0_SIZE,
             [window for other in self._targets for window in other.windows if window[0] == 0]))
-        self._instance("SlavePort", {},
+        self._instance("endpoint.SlavePort", {},
             **stream_ports("port_request",    target.request,    "sink"),
             **stream_ports("port_completion", target.completion, "source"),
             **stream_ports("source", source, "source"),
             **stream_ports("sink",   sink,   "sink"),
             i_sink_payload_fragment_first = sink.first,
+            left_open = {"source_payload_fragment_first":
+                "it is undefined before the first request, and `request.first` below is always 1"},
         )
         request = stream.Endpoint(port_request_layout())
         answer  = stream.Endpoint(port_completion_layout())
@@ -217,7 +229,7 @@ class LaneboxEndpoint(LiteXModule):
         self.arbiter    = Arbiter([slave.source for slave in slaves], answer)
         self.comb += [
             source.connect(request),
-            request.first.eq(1), # Each dword is a request of its own.
+            request.first.eq(1), # Each dword comes as a request of its own.
             request.with_be.eq(1),
             answer.connect(sink, omit={"error"}),
         ]
@@ -239,12 +251,12 @@ class LaneboxEndpoint(LiteXModule):
             self.submodules += adapter
             self.comb += adapter.source.connect(port.sink)
             ports.update(stream_ports(f"returns_{n}", adapter.sink, "source"))
-        self._instance("Requester", dict(
+        self._instance("endpoint.Requester", dict(
             clients     = ",".join(clients),
-            readTags    = layouts.READ_TAGS,
-            ringBytes   = layouts.LANDING_SIZE,
-            completionPool = int(self.completion_pool),
-            msixVectors = layouts.MSI_WIDTH if self.msix else 0,
+            readTags    = numbers.READ_TAGS,
+            ringBytes   = numbers.LANDING_SIZE,
+            completionPool = bool(self.completion_pool),
+            msixVectors = numbers.MSI_WIDTH if self.msix else 0,
         ),
             **stream_ports("rq", self.phy.rq, "source"),
             **stream_ports("rc", self.phy.rc, "sink"),

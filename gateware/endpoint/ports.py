@@ -2,11 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""LitePCIe's crossbar ports in front of the endpoint: the same layouts with some fields more.
+"""The ports at which front ends attach to the endpoint: those of LitePCIe's crossbar, with a few
+fields added to their layouts.
 
-A front end that knows only LitePCIe's layouts attaches unchanged: `with_be` is 0 at reset, which
-means whole dwords. A front end that sets `with_be` gives byte enables. `error` says why data is
-missing (ReadError in Requests.scala); LitePCIe's `err` is one bit of the same.
+A front end that knows only LitePCIe's layouts attaches unchanged. It leaves `with_be` at its reset
+value 0, which means whole dwords. A front end that sets `with_be` gives byte enables. `error` says
+why data is missing (ReadError in Requests.scala). LitePCIe's own `err` only says that data is
+missing.
 """
 
 from litepcie.common import completion_layout, request_layout
@@ -15,41 +17,43 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.stream import EndpointDescription
 from migen import *
 
-from lanebox import layouts
+from gateware import numbers
+from gateware.vocabulary import layouts
 
 CONTEXT_USER_ID = slice(0, 8)
 
 # Layouts ------------------------------------------------------------------------------------------
 
 def port_request_layout():
-    """LitePCIe's request, with byte enables of the first and last dword that are valid with
-    `with_be`.
+    """LitePCIe's request with byte enables for the first and the last dword, which count only if
+    `with_be` is set.
     """
-    base = request_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)
+    base = request_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout,
         ("with_be", 1), ("first_be", 4), ("last_be", 4)])
 
 def port_completion_layout():
-    """LitePCIe's completion, and the reason why `err` is set."""
-    base = completion_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)
+    """LitePCIe's completion, with `error`, the reason why `err` is set."""
+    base = completion_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)
     return EndpointDescription([*base.payload_layout, ("error", 3)])
 
 def slave_request_layout():
-    """SlaveRequest of SlavePort.scala: a request whose byte enables are always valid."""
-    base = request_layout(layouts.DATA_WIDTH)
+    """The fields of SlaveRequest.scala: LitePCIe's request with byte enables, always valid."""
+    base = request_layout(numbers.DATA_WIDTH)
     return EndpointDescription([*base.payload_layout, ("first_be", 4), ("last_be", 4)])
 
 def slave_completion_layout():
-    """SlaveCompletion of SlavePort.scala."""
-    return completion_layout(layouts.DATA_WIDTH)
+    """The fields of SlaveCompletion in SlaveRequest.scala: LitePCIe's completion."""
+    return completion_layout(numbers.DATA_WIDTH)
 
 # Ports --------------------------------------------------------------------------------------------
 
 class MasterPort:
-    """A front end's port to host memory: requests at `source`, data of reads at `sink`.
+    """A front end's port to host memory. Its requests leave at `source`, the data of its reads
+    comes at `sink`.
 
     A write may pass an earlier read of the same port, as on PCIe. So before a front end writes to
-    an address that it still reads, it must wait for the data. No read passes a write.
+    an address that it still reads, it must wait for the data. No read passes an earlier write.
     """
     def __init__(self, channel, writes, reads):
         self.channel = channel
@@ -59,7 +63,8 @@ class MasterPort:
         self.sink    = stream.Endpoint(port_completion_layout())
 
 class SlavePort:
-    """A front end's port for the host's requests: they come at `sink`, answers go to `source`."""
+    """A front end's port for the host's requests. Requests come at `sink`, answers go to `source`.
+    """
     def __init__(self, address_decoder):
         self.address_decoder = address_decoder
         self.sink            = stream.Endpoint(port_request_layout())
@@ -68,7 +73,7 @@ class SlavePort:
 # Adapters -----------------------------------------------------------------------------------------
 
 class RequestAdapter(LiteXModule):
-    """From a master port's `source` to the endpoint's Request."""
+    """Translates requests from a master port's `source` to the endpoint's Request."""
     def __init__(self):
         self.sink   = sink   = stream.Endpoint(port_request_layout())      # i
         self.source = source = stream.Endpoint(layouts.request_layout())   # o
@@ -81,7 +86,7 @@ class RequestAdapter(LiteXModule):
             single.eq(sink.len == 1),
             source.write.eq(sink.we),
             source.address.eq(sink.adr),
-            source.dwords.eq(Cat(sink.len, sink.len == 0)), # 0 means 1024.
+            source.dwords.eq(Cat(sink.len, sink.len == 0)), # A length of 0 means 1024.
             source.data.eq(sink.dat),
             source.context.eq(Cat(sink.user_id, sink.channel)),
             If(sink.with_be,
@@ -94,7 +99,9 @@ class RequestAdapter(LiteXModule):
         ]
 
 class DataAdapter(LiteXModule):
-    """From the endpoint's ReadData to a master port's `sink`: one packet for each request."""
+    """Translates read data from the endpoint's ReadData to a master port's `sink`. The data of each
+    request is one packet.
+    """
     def __init__(self, channel):
         self.sink   = sink   = stream.Endpoint(layouts.read_data_layout()) # i
         self.source = source = stream.Endpoint(port_completion_layout())   # o

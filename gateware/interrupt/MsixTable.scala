@@ -2,62 +2,54 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.interrupt
 
 import spinal.core._
 import spinal.lib._
 import spinal.lib.fsm._
 
-/** A port of 32-bit registers with dword addresses. `readData` comes one cycle after `address`. */
-case class RegisterPort(addressBits: Int) extends Bundle with IMasterSlave {
-  val address   = UInt(addressBits bits)
-  val write     = Bool()
-  val writeData = Bits(32 bits)
-  val readData  = Bits(32 bits)
+import lanebox.vocabulary.{MessagePort, Numbers}
 
-  override def asMaster(): Unit = {
-    out(address, write, writeData)
-    in(readData)
-  }
-}
-
-/** MSI-X (base specification 6.1.4): table, pending bits, and messages as writes to the host.
+/** MSI-X (base specification 6.1.4): the table, the pending bits, and the messages, which are
+  * writes to the host.
   *
   * In `registers` the table's entries come first and the pending bits right behind them. A vector
-  * that may not be sent stays pending until it may. Its message passes a fence outside (`fence` to
-  * `fenced`), so that the data it announces is ahead of it on RQ. If the same vector is raised
-  * again meanwhile, a second message follows: the data of that interrupt may be behind the first.
+  * whose message may not be sent stays pending until it may. A message first waits at a fence
+  * outside this component (`fence` to `fenced`), so that the data it announces is ahead of it on
+  * RQ. If the same vector is raised again meanwhile, a second message follows, since the data of
+  * the second interrupt may be behind the first message.
   *
-  * A vector may be masked while its message waits for RQ, and it may wait for long there. The
-  * message is then taken back and the vector is pending again (6.1.4.5). Only a message at RQ's
-  * pins cannot be taken back: what is offered there has to stay. After its mask is written a
-  * message can still be shown to RQ for two cycles. So a message that arrives after software has
-  * read the mask back stood at the pins before. A read of the table does not wait for such a
-  * message: writes to the card behind that read would then wait for RQ, too, and that is forbidden
-  * (2.4.1).
-  * A message that was taken back is never sent, even if its vector is unmasked before the message
-  * is gone: software may have changed the entry meanwhile.
+  * Software may mask a vector while its message waits for RQ, which may take long. The message is
+  * then withdrawn and the vector is pending again (6.1.4.5). Only a message that is already offered
+  * at RQ's pins cannot be withdrawn. In the two cycles after the mask was written, a message can
+  * still reach the pins. So if a message arrives after software has read the mask back, it was at
+  * the pins before. A read of the table does not wait until such a message has gone: writes to the
+  * card behind that read would then wait for RQ, too, and that is forbidden (2.4.1).
+  *
+  * A message that was withdrawn is never sent, even if its vector is unmasked before the message
+  * is gone: software may have changed the table's entry meanwhile.
   */
-case class MsixTable(vectors: Int = 32) extends Component {
+case class MsixTable(vectors: Int = Numbers.MsiWidth) extends Component {
   require(
-    isPow2(vectors) && vectors >= 2 && vectors <= 32,
-    s"$vectors MSI-X vectors: must be a power of two, 2 to 32"
+    isPow2(vectors) && vectors >= 2 && vectors <= Numbers.MsiWidth,
+    s"$vectors MSI-X vectors: must be a power of two, 2 to ${Numbers.MsiWidth}"
   )
   val indexBits = log2Up(vectors)
 
   val io = new Bundle {
     val enable, functionMask = in Bool ()
-    val irqs                 = in Bits (vectors bits) // One pulse for each interrupt.
+    val irqs                 = in Bits (vectors bits) // A pulse raises the vector.
     val registers            = slave(RegisterPort(MsixTable.addressBits(vectors)))
     val fence                = master(Stream(Bits(8 bits)))
     val fenced               = slave(Stream(Bits(8 bits)))
     val message              = master(MessagePort())
-    // A message waits to be sent, or is on its way.
+    // A message that may be sent waits, or is on its way to RQ.
     val busy = out Bool ()
   }
 
   val chosen = Reg(UInt(indexBits bits))
-  // `chosen` is no longer pending. Its message is neither shown to RQ nor taken back yet.
+  // The vector `chosen` is no longer pending, and its message is neither at RQ's pins nor withdrawn
+  // yet.
   val chose   = RegInit(False)
   val pending = Reg(Bits(vectors bits)) init 0
 
@@ -67,7 +59,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
     val vector  = bus.address(indexBits + 1 downto 2)
     val control = bus.address(1 downto 0) === MsixTable.VectorControl
 
-    // A block memory: address and data of an entry are undefined until they are written.
+    // The table is a block memory, so address and data of an entry are undefined until software
+    // writes them.
     val memory = Mem(Bits(32 bits), vectors * 4)
     memory.addAttribute("ram_style", "block")
     val writes = bus.write && inTable
@@ -89,7 +82,7 @@ case class MsixTable(vectors: Int = 32) extends Component {
   val sender = new Area {
     val open     = RegNext(io.enable && !io.functionMask) init False
     val sendable = RegNext(open ? (pending & ~table.masked) | B(0, vectors bits))
-    // Vectors above the last one sent go first: all get a turn.
+    // Vectors with a higher number than the last one sent go first, so that all get a turn.
     val behind     = Reg(Bits(vectors bits)) init 0
     val turn       = Reg(Bits(vectors bits))
     val address    = Reg(UInt(64 bits))
@@ -100,8 +93,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
     io.fence.valid   := False
     io.fence.payload := chosen.asBits.resized
     io.fenced.ready  := False
-    // `revoked`: the vector was masked or MSI-X was off at any time since the message passed the
-    // fence.
+    // `revoked`: since the message passed the fence, its vector was masked or MSI-X was off at some
+    // time. The message must then be withdrawn.
     val allowed = RegNext(open && !table.masked(chosen)) init False
     val fell    = Reg(Bool())
     val revoked = fell || !allowed
@@ -143,7 +136,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
           when(io.fence.ready)(goto(await))
         }
       }
-      // `fell` forgets masking that was undone while the message waited at the fence.
+      // Masking that was undone again while the message waited at the fence does not revoke the
+      // message: `fell` is cleared until the message passes.
       val await: State = new State {
         whenIsActive {
           fell := False
@@ -155,7 +149,8 @@ case class MsixTable(vectors: Int = 32) extends Component {
         }
       }
       val read: State = new State {
-        // `table.read` shows the field before `table.field`: the memory takes a cycle.
+        // The memory takes a cycle, so `table.read` has the field that `table.field` chose in the
+        // cycle before.
         whenIsActive {
           table.field := table.field + 1
           switch(table.field) {
@@ -193,10 +188,10 @@ case class MsixTable(vectors: Int = 32) extends Component {
 }
 
 object MsixTable {
-  val VectorControl = 3 // The last dword of an entry.
+  val VectorControl = 3 // Number of the dword Vector Control in a table entry: the last one.
 
-  /** Bits of a dword address. The table has four dwords for each vector; the pending bits begin in
-    * the upper half of the addresses.
+  /** Bits of a dword address in `registers`. The table has four dwords for each vector. The pending
+    * bits begin in the upper half of the addresses.
     */
   def addressBits(vectors: Int): Int = log2Up(vectors) + 3
 }

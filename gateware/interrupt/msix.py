@@ -2,11 +2,12 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""MSI-X: a vector for each cause instead of the one MSI message, as soon as the host enables it.
+"""MSI-X: once the host has enabled it, each interrupt cause has a vector of its own. Without MSI-X
+one MSI message stands for all causes.
 
 MsixTable.scala has the table and the pending bits. It is part of the endpoint, since its messages
-are writes that must follow the data they announce. This file puts the table on the bus. In either
-case LitePCIeMSI's registers enable the causes.
+are writes that must follow the data they announce. This file puts the table on the Wishbone bus.
+With MSI and with MSI-X, LitePCIeMSI's registers enable the causes.
 """
 
 from litex.gen import *
@@ -14,13 +15,14 @@ from litex.soc.integration.soc import SoCRegion
 from litex.soc.interconnect import wishbone
 from migen import *
 
-from lanebox import layouts
+from gateware import numbers
 
 
 class Msix(LiteXModule):
-    """MSI-X vectors for the causes of `msi`, a LitePCIeMSI, whose message also goes to `endpoint`.
+    """Gives the causes of `msi`, a LitePCIeMSI, to the endpoint's MSI-X table. While MSI-X is
+    disabled it gives `msi`'s message to the endpoint instead.
 
-    `bus` shows table and pending bits in whole dwords: a write of fewer bytes is ignored.
+    `bus` shows the table and the pending bits in whole dwords: a write of fewer bytes is ignored.
     """
     def __init__(self, msi, endpoint):
         self.bus = wishbone.Interface(data_width=32, address_width=32, addressing="word")
@@ -38,8 +40,8 @@ class Msix(LiteXModule):
         ]
         self.sync += self.bus.ack.eq(access)
 
-        # With MSI-X enabled the MSI message is taken and dropped. Otherwise it would be sent when
-        # MSI-X is disabled again.
+        # While MSI-X is enabled the MSI message is taken and dropped. If it waited instead, it
+        # would be sent when MSI-X is disabled again.
         self.comb += If(enabled,
             endpoint.msix.causes.eq(msi.irqs & msi.enable.storage),
             msi.source.ready.eq(1),
@@ -50,15 +52,17 @@ class Msix(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_msi(soc):
-    """MSI: one message for all causes."""
+    """Adds MSI to the SoC: one message for all causes."""
     soc.comb += soc.pcie_msi.source.connect(soc.pcie_endpoint.interrupt)
 
 def add_msix(soc):
-    """MSI-X: a vector for each cause, with the table on the bus. MSI stays possible."""
+    """Adds MSI-X to the SoC, with a vector for each cause and the table on the bus. MSI stays
+    possible.
+    """
     soc.pcie_endpoint.add_msix()
     soc.msix = Msix(soc.pcie_msi, soc.pcie_endpoint)
     soc.bus.add_slave("msix", soc.msix.bus,
-        SoCRegion(origin=layouts.MSIX_BASE, size=layouts.MSIX_SIZE, cached=False))
-    soc.add_constant("PCIE_MSIX_VECTORS", layouts.MSI_WIDTH)
-    soc.add_constant("PCIE_MSIX_TABLE",   layouts.MSIX_BASE)
-    soc.add_constant("PCIE_MSIX_PENDING", layouts.MSIX_PENDING)
+        SoCRegion(origin=numbers.MSIX_BASE, size=numbers.MSIX_SIZE, cached=False))
+    soc.add_constant("PCIE_MSIX_VECTORS", numbers.MSI_WIDTH)
+    soc.add_constant("PCIE_MSIX_TABLE",   numbers.MSIX_BASE)
+    soc.add_constant("PCIE_MSIX_PENDING", numbers.MSIX_PENDING)

@@ -8,14 +8,13 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi.{Axi4Ar, Axi4R}
 
-import lanebox.pcie.{CompletionStatus, HardBlock}
+import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
 
-/** Reads from AXI. A read is cut into pieces; each piece has a burst and a place of 512 bytes to
-  * land in.
+/** Carries out the host's reads on AXI. A read is cut into pieces of one completion each. A piece
+  * has a burst, and a place: 512 bytes of memory in which the burst's data lands.
   *
-  * Places form a ring. The oldest place is handed to the completion builder when its burst has
-  * arrived, has failed or has timed out. If it failed or timed out, the rest of its request is
-  * dropped.
+  * Places form a ring. The oldest place is handed to CompletionBuilder when its burst has arrived,
+  * has failed or has timed out. If it failed or timed out, the rest of its request is dropped.
   */
 case class AxiReader(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -25,9 +24,9 @@ case class AxiReader(p: MmioParameters) extends Component {
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
     val read      = slave(Flow(TargetRead()))
-    val mayStart  = in Bool ()  // The writes in front of the next read are done.
+    val mayStart  = in Bool ()  // All writes that came before the next read are done.
     val start     = out Bool ()
-    val skip      = out Bool () // The next read is not started, but aborted.
+    val skip      = out Bool () // The next read is not started, but given up (Completer Abort).
     val ar        = master(Stream(Axi4Ar(config)))
     val r         = slave(Stream(Axi4R(config)))
     val fetch     = master(Stream(Fetch(p)))
@@ -36,8 +35,8 @@ case class AxiReader(p: MmioParameters) extends Component {
     val error     = master(Flow(MmioError()))
   }
 
-  // Time in quarters of the timeout. A burst only stores when it began, so 32 bursts need no 32
-  // counters.
+  // `tick` counts quarters of the timeout. A burst only stores the tick at which it began, so 32
+  // bursts do not need 32 counters.
   val clock = new Area {
     val tick  = Reg(UInt(3 bits)) init 0
     val count = Reg(UInt(log2Up(p.timeout / 4) bits)) init 0
@@ -68,13 +67,13 @@ case class AxiReader(p: MmioParameters) extends Component {
   }
 
   val places = Mem(Place(), Slots)
-  // A piece's first row and its epoch, as R needs them.
+  // By place: the first row and the epoch of the piece that has it. The R channel needs them.
   val starts = Mem(Bits(PieceRowBits + AxiTarget.EpochBits bits), Slots)
 
   def epochOf(place: UInt) = starts.readAsync(place)(0, AxiTarget.EpochBits bits).asUInt
 
-  // A burst is open until its last beat or until it is given up.
-  val open, done, started = Reg(Bits(Slots bits)) init 0
+  // A burst is live until its last beat or until it is given up.
+  val live, done, started = Reg(Bits(Slots bits)) init 0
   val epoch               = Reg(UInt(AxiTarget.EpochBits bits)) init 0
   val tail, head, freed   = Reg(UInt(SlotWidth + 1 bits)) init 0
   val used                = Reg(UInt(SlotWidth + 1 bits)) init 0
@@ -96,12 +95,13 @@ case class AxiReader(p: MmioParameters) extends Component {
 
     val rowInPiece = current.address(PieceRowBits + 2 downto 3)
     val shift      = current.address(2 downto 0)
-    val lastRows   = ~rowInPiece & io.pieceMask // Rows of the piece behind this one.
+    val lastRows   = ~rowInPiece & io.pieceMask // Rows of the piece after the present row.
     val toCut      = ((lastRows +^ U(1)) << 3) - shift
     val closes     = current.left < toCut
     val go         = busy && !full && bursts.io.push.ready
 
-    // If writes are stuck, a read behind them must not keep its slot for ever: it is aborted.
+    // If writes are stuck, a read behind them must not stay inside for ever. It is answered with
+    // Completer Abort after the time of a timeout.
     val waited  = Reg(UInt(log2Up(p.timeout) bits)) init 0
     val overdue = RegInit(False)
     val waits   = queue.io.pop.valid && !io.mayStart
@@ -126,12 +126,14 @@ case class AxiReader(p: MmioParameters) extends Component {
       current := queue.io.pop.payload
       first   := True
       lastGap := ByteEnables.lastGap(
-        (queue.io.pop.left === 0) ? queue.io.pop.firstBe | queue.io.pop.lastBe
+        queue.io.pop.left === 0,
+        queue.io.pop.firstBe,
+        queue.io.pop.lastBe
       )
     }
 
-    // AXI has no zero-length read: such a read makes no burst and only waits for the writes before
-    // it.
+    // AXI has no zero-length read. A zero-length read of the host makes no burst and only waits for
+    // the writes before it.
     val nothing = first && current.left === 0 && current.firstBe === 0
 
     val entry = Place()
@@ -146,7 +148,7 @@ case class AxiReader(p: MmioParameters) extends Component {
     places.write(place, entry, go)
     starts.write(place, (rowInPiece ## epoch), go)
 
-    // Rows up to the end of the piece, or of the request.
+    // The burst reads rows up to the end of the piece, or up to the end of the request.
     val inPiece = lastRows +^ U(1)
     val toEnd   = ((current.left +^ shift) >> 3) + 1
     bursts.io.push.valid    := busy && !full && !nothing && !failed
@@ -158,11 +160,11 @@ case class AxiReader(p: MmioParameters) extends Component {
     bursts.io.push.single   := current.left === 0 && first
   }
 
-  // A burst that was given up before it left does not leave: a stuck AR fills no queue ------------
+  // A burst that was given up before it went to AR is dropped: a stuck AR fills no queue ----------
 
   val ask = new Area {
     val burst = bursts.io.pop
-    val stale = !open(burst.place) || epochOf(burst.place) =/= burst.epoch
+    val stale = !live(burst.place) || epochOf(burst.place) =/= burst.epoch
     val asked = burst.throwWhen(stale)
     val ar    = Stream(Axi4Ar(config))
     ar.arbitrationFrom(asked)
@@ -182,17 +184,17 @@ case class AxiReader(p: MmioParameters) extends Component {
     val number   = r.id.resize(SlotWidth bits)
     val start    = starts.readAsync(number)
     val startRow = start(AxiTarget.EpochBits, PieceRowBits bits).asUInt
-    val mine = r.valid && open(number) &&
+    val mine = r.valid && live(number) &&
       start(0, AxiTarget.EpochBits bits).asUInt === r.id(SlotWidth, AxiTarget.EpochBits bits)
-    // For each burst that has begun: its next row, and whether one of its beats was bad.
+    // For each burst that has begun: its next row, and whether one of its beats reported an error.
     val rows   = Mem(UInt(PieceRowBits + 1 bits), Slots)
     val before = rows.readAsync(number)
     val row    = started(number) ? before.resize(PieceRowBits bits) | startRow
     val bad    = r.resp(1) || (started(number) && before.msb)
     rows.write(number, bad.asUInt @@ (row + 1), mine)
 
-    // The data is registered in front of the memory. `fetch` has a register, too, so the completion
-    // builder never reads before the write.
+    // R's data is registered in front of the memory, so it is written a cycle late. `fetch` has a
+    // register, too, so CompletionBuilder never reads before the write.
     val store = RegNext(mine) init False
     val at    = RegNext(number @@ row)
     val data  = RegNext(r.data)
@@ -213,7 +215,7 @@ case class AxiReader(p: MmioParameters) extends Component {
     val waiting = head =/= tail
     val age     = clock.tick - entry.tick
     val expired = waiting && age >= 5 && !done(number)
-    val abort   = RegInit(False) // The rest of a request that has failed is dropped.
+    val abort   = RegInit(False) // The request has failed, so its other places are dropped.
     val failed  = started(number) && land.rows.readAsync(number).msb
     val bad     = !done(number) || entry.failed || failed
     val known   = waiting && (done(number) || expired)
@@ -232,9 +234,10 @@ case class AxiReader(p: MmioParameters) extends Component {
     fetch.closes   := entry.closes || bad
     io.fetch << fetch.m2sPipe()
 
-    // A place is dropped only when no older one is being fetched, because places become free in
-    // their order. It is not dropped before it was answered or timed out: a late answer would need
-    // a new epoch, and only timeouts may use epochs up.
+    // A place is dropped only when no older place is being fetched, because places become free in
+    // their order. A place is not dropped before its burst was answered or has timed out. Otherwise
+    // a late answer could be taken for another burst's, unless the epoch changed; and only timeouts
+    // may change it.
     val drop   = abort && known && head === freed
     val leaves = fetch.fire || drop
     when(leaves) { head := head + 1 }
@@ -245,8 +248,8 @@ case class AxiReader(p: MmioParameters) extends Component {
     when(drop) { abort := !entry.closes }
 
     val gaveUp = leaves && !done(number)
-    // The epoch changes once for all bursts that were issued with it. It has 3 bits, so it comes
-    // round after eight timeouts.
+    // When a burst is given up, the epoch changes, once for all bursts that were issued with it. It
+    // has 3 bits, so it comes round after eight timeouts.
     when(gaveUp && epochOf(number) === epoch) {
       epoch := epoch + 1
     }
@@ -267,12 +270,12 @@ case class AxiReader(p: MmioParameters) extends Component {
       started(n) := True
       when(land.r.last) {
         done(n) := True
-        open(n) := False
+        live(n) := False
       }
     }
-    when(oldest.leaves && oldest.number === n) { open(n) := False }
+    when(oldest.leaves && oldest.number === n) { live(n) := False }
     when(placed) {
-      open(n)    := !cut.nothing && !cut.failed
+      live(n)    := !cut.nothing && !cut.failed
       started(n) := False
       done(n)    := cut.nothing || cut.failed
     }

@@ -8,12 +8,12 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi.{Axi4, Axi4Config}
 
-import lanebox.pcie.HardBlock
+import lanebox.vocabulary.{HardBlock, Numbers}
 
 object AxiTarget {
   val WriteBeats = 32
-  val EpochBits  = 3
-  val IdWidth    = EpochBits + MmioParameters.SlotWidth
+  val IdWidth    = Numbers.AxiIdWidth
+  val EpochBits  = IdWidth - MmioParameters.SlotWidth
 
   def config(addressWidth: Int) = Axi4Config(
     addressWidth = addressWidth,
@@ -27,17 +27,17 @@ object AxiTarget {
   )
 }
 
-/** A 256-bit AXI4 master. Every piece of a read is a burst with an ID of its own; 32 may be in
-  * flight.
+/** A 256-bit AXI4 master for the host's accesses to user logic. A read is cut into pieces of one
+  * completion each. Every piece is a burst with an ID of its own; 32 may be in flight.
   *
-  * An ID is the number of the piece's place, with an epoch above it that changes after a timeout.
-  * An answer to a piece that was given up carries the old epoch and is ignored, however late it
-  * comes. Answers may come in any order and interleaved; completions leave in the order of their
-  * requests.
+  * The low bits of an ID are the number of the place in which the piece lands. The high bits are an
+  * epoch, which changes after a timeout. An answer to a piece that was given up carries the old
+  * epoch and is ignored, however late it comes. Answers may come in any order and interleaved;
+  * completions leave in the order of their requests.
   *
-  * A burst starts at the first dword asked for and ends with a row of 32 bytes. So up to 28 bytes
-  * behind the end are read and thrown away. A single dword is read as such. Write strobes are
-  * exact.
+  * A read burst starts at the first dword asked for and ends with a row of 32 bytes. So up to 28
+  * bytes behind the end are read and thrown away. A read of a single dword is one beat of 4 bytes.
+  * Write strobes are exact.
   */
 case class AxiTarget(p: MmioParameters) extends Component {
   import MmioParameters._
@@ -45,12 +45,12 @@ case class AxiTarget(p: MmioParameters) extends Component {
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
     val write     = slave(Flow(TargetWrite()))
-    // Beats in the queue, not yet begun.
+    // Beats of writes that wait in the queue for the bus.
     val writesLeft = out UInt (log2Up(AxiTarget.WriteBeats + 1) bits)
     val read       = slave(Flow(TargetRead()))
     val fetch      = master(Stream(Fetch(p)))
     val fetched    = in Bool ()
-    val landing    = slave(LaneMemoryPort(landingRowWidth)) // Read only.
+    val landing    = slave(LaneMemoryPort(landingRowWidth)) // Only its read half is used.
     val bus        = master(Axi4(AxiTarget.config(p.axiAddressWidth)))
     val writeError = master(Flow(MmioError()))
     val readError  = master(Flow(MmioError()))

@@ -8,17 +8,18 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.amba4.axi.{Axi4Aw, Axi4B, Axi4W}
 
-import lanebox.pcie.HardBlock
+import lanebox.vocabulary.HardBlock
 
-/** Writes to AXI: one burst for each write, over the rows of 32 bytes that it touches.
+/** Carries out the host's writes on AXI. Each write is one burst, over the rows of 32 bytes that it
+  * touches.
   *
-  * Responses are counted, not matched. All bursts use one ID, until a response fails to come in
-  * time. Then all responses that are due are given up and the next ID is used. Responses with
-  * another ID are ignored.
+  * Responses are counted, not matched with their bursts. All bursts use one ID until a response
+  * fails to come in time. Then all responses that are due are given up, and the next ID is used.
+  * Responses with another ID are ignored.
   */
 case class AxiWriter(p: MmioParameters) extends Component {
   val config = AxiTarget.config(p.axiAddressWidth)
-  val most   = 32 // Bursts without a response.
+  val most   = 32 // The most bursts that may wait for their response.
 
   val io = new Bundle {
     val write      = slave(Flow(TargetWrite()))
@@ -26,7 +27,7 @@ case class AxiWriter(p: MmioParameters) extends Component {
     val aw         = master(Stream(Axi4Aw(config)))
     val w          = master(Stream(Axi4W(config)))
     val b          = slave(Stream(Axi4B(config)))
-    val done       = out UInt (log2Up(most + 1) bits) // Bursts that ended in this cycle.
+    val done       = out UInt (log2Up(most + 1) bits) // How many bursts ended in this cycle.
     val error      = master(Flow(MmioError()))
     val busy       = out Bool ()
   }
@@ -58,9 +59,10 @@ case class AxiWriter(p: MmioParameters) extends Component {
   val epoch = Reg(UInt(AxiTarget.EpochBits bits)) init 0
   val due   = Reg(UInt(log2Up(most + 1) bits)) init 0
 
-  // All responses that are due are given up.
+  // After a timeout: all responses that are due are given up.
   val giveUp = Bool()
-  val issued = StreamFifo(UInt(30 bits), most, latency = 1) // For error reports.
+  // The addresses of the bursts that wait for their response, for error reports.
+  val issued = StreamFifo(UInt(30 bits), most, latency = 1)
 
   val address = new Area {
     val start = starts.io.pop.haltWhen(due.msb || giveUp)
@@ -74,16 +76,17 @@ case class AxiWriter(p: MmioParameters) extends Component {
     io.aw << aw.m2sPipe()
   }
 
-  // Payload beats come rotated: the lanes below `shift` belong to the next row.
+  // Beats come with each dword in its lane, so a beat's lanes below `shift` belong to the next row.
+  // They are carried over to the next beat on the bus.
   val data = new Area {
-    // Bursts whose address was issued and whose data has not begun.
+    // The number of bursts whose address was issued and whose data has not begun.
     val allowed = Reg(UInt(log2Up(2 * most) bits)) init 0
     val carried = Reg(Data())
     val flush   = RegInit(False)
     val beat    = beats.io.pop
     val below   = (0 until HardBlock.Dwords).map(lane => beat.shift > lane)
 
-    val begin = RegInit(False) // `allowed =/= 0`
+    val begin = RegInit(False) // Says that `allowed` is not 0, ahead of time in a register.
     val may   = !flush && (!beat.first || begin)
 
     val w = Stream(Axi4W(config))

@@ -7,9 +7,9 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-import lanebox.pcie.HardBlock
+import lanebox.vocabulary.HardBlock
 
-/** A completion's header, without the fields that the slot of its read holds. */
+/** A completion's header, without the fields that the bridge keeps for its read (by slot). */
 case class CompletionHeader() extends Bundle {
   val slot         = UInt(MmioParameters.SlotWidth bits)
   val status       = Bits(3 bits)
@@ -19,18 +19,19 @@ case class CompletionHeader() extends Bundle {
   val final_       = Bool()
 }
 
-/** A beat of a completion. The header is held on every beat. */
+/** A beat of a completion. Every beat carries the completion's header. */
 case class CompletionBeat() extends Bundle {
   val header = CompletionHeader()
   val data   = Bits(HardBlock.DataWidth bits)
 }
 
-/** Reads lane memories and makes completions of the data: a beat in every cycle.
+/** Reads lane memories and makes completions of the data, a beat in every cycle.
   *
-  * Fetches are done one after the other, cut into pieces and answered with one completion for each
-  * piece (base specification 2.3.1.1). A beat is fetched only when room for it is reserved at the
-  * output, so nothing waits between the memory and the output. There is more room than the way to
-  * it is long: if it runs out inside a TLP, the output has enough beats to go on without a gap.
+  * Fetches are done one after the other. Each is cut into pieces, and each piece is one completion
+  * (base specification 2.3.1.1). A beat is fetched only when room for it is reserved in the output
+  * FIFO, so nothing waits between the memory and the FIFO. The FIFO has room for more beats than
+  * can be on their way. So if its room runs out inside a TLP, the beats in it last until more have
+  * come, and the TLP leaves without a gap.
   *
   * From `fetch` to `beats`: the memory's latency + 2 cycles.
   */
@@ -39,19 +40,19 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
 
   val io = new Bundle {
     val fetch = slave(Stream(Fetch(p)))
-    // Rows of a piece, less one. Their number is a power of two.
+    // How many rows of 32 bytes a piece has, less one. The number of rows is a power of two.
     val pieceMask = in UInt (PieceRowBits bits)
     val enables   = out Bits (p.latencies.size bits)
     val rows      = out Vec (UInt(p.rowWidth bits), HardBlock.Dwords)
     val data      = in Vec (Bits(HardBlock.DataWidth bits), p.latencies.size)
-    val fetched   = out Bits (p.latencies.size bits) // A fetch no longer needs its memory.
+    val fetched   = out Bits (p.latencies.size bits) // A fetch from memory i has read all its data.
     val beats     = master(Stream(Fragment(CompletionBeat())))
   }
 
   val roomBeats = 32
   val room      = Bool()
 
-  // A beat on its way, with all that the header of its completion is made of.
+  // A beat on its way from a memory, with all that its completion's header is computed from.
   case class Beat() extends Bundle {
     val fetch = Fetch(p)
     val first = Bool()
@@ -63,14 +64,16 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     val current = Reg(Fetch(p))
     val first   = Reg(Bool())
 
-    // A piece always ends with a row, so the next piece of the request starts at lane 0.
+    // Where a request is cut, a row of the memory ends. So the request's next piece starts at lane
+    // 0.
     val lastRow = (current.row(PieceRowBits - 1 downto 0) | ~io.pieceMask).andR
     val few     = current.left < 8
     val inRow   = (current.left(2 downto 0) +^ current.shift) < 8
     val ends    = few && (!lastRow || inRow) || current.isError
     val closes  = ends || (lastRow && current.onePiece)
 
-    // A beat of a slower memory is on its way, and a beat of this memory would meet or overtake it.
+    // A beat of a slower memory is still on its way. A beat read from this memory now would arrive
+    // in the same cycle or earlier.
     val hazard = Bool()
     val go     = busy && room && !hazard
 
@@ -97,12 +100,13 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
 
     val chosen = UIntToOh(current.source, p.latencies.size)
     io.rows := Lanes.rows(current.row, current.shift)
-    // Not `go`, which is late. A read that is not needed does no harm.
+    // `busy` enables the memory and not `go`, which is late in the cycle. A read of the memory that
+    // turns out not to be needed does no harm.
     io.enables := chosen.andMask(busy)
     io.fetched := chosen.andMask(go && closes)
   }
 
-  // Beat k of `line` has its data in k cycles.
+  // The beats that are being read from memories: the data of line(k) comes in k cycles.
   val flight = new Area {
     val depth = p.latencies.max
     val valid = Vec.fill(depth)(RegInit(False))
@@ -126,7 +130,8 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     val fetch = beat.fetch
     val lanes = io.data.read(fetch.source)
 
-    // Dwords of the completion: to the end of the piece if the request goes on, else to its end.
+    // The completion's dwords reach to the end of the piece, or to the end of the request if that
+    // comes first.
     val lastRows = ~fetch.row(PieceRowBits - 1 downto 0) & io.pieceMask
     val toCut    = ((lastRows +^ U(1)) << 3) - fetch.shift
     val closes   = fetch.left < toCut
@@ -143,15 +148,16 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
       opening.dwords := 0
       opening.final_ := True
     }
-    // The header is made from the first beat of a piece and then held: later beats have another
-    // row.
+    // The header is computed from the first beat of a piece and then held, since the values of
+    // later beats count from another row.
     val held   = RegNextWhen(opening, valid && beat.first)
     val header = beat.first ? opening | held
   }
 
   val output = new Area {
-    // A header may leave the FIFO in the cycle of its arrival, and a register follows. Its data is
-    // written to the memory in that cycle, so the wide data needs no bypass.
+    // A header may leave the FIFO in the cycle in which it arrives; a register follows. The beat's
+    // data is written to its memory in that cycle and read in the next one, so the wide data needs
+    // no bypass.
     val headers = new StreamFifo(
       Fragment(CompletionHeader()),
       roomBeats,
@@ -163,8 +169,9 @@ case class CompletionBuilder(p: MmioParameters) extends Component {
     headers.io.push.fragment := arrived.header
     val header = headers.io.pop.m2sPipe()
 
-    // One part of the rotation is in front of the memory and one behind it: two short paths. All
-    // beats of a piece are rotated alike, so the lower address in the header gives the rotation.
+    // The even part of the rotation is in front of the memory and the odd part behind it, which
+    // gives two short paths. All beats of a piece are rotated alike, so the lower address in the
+    // header says how.
     val data          = Mem(Bits(HardBlock.DataWidth bits), roomBeats)
     val stored, given = Reg(UInt(log2Up(roomBeats) bits)) init 0
     data.write(stored, Lanes.turnBackEven(arrived.lanes, arrived.fetch.shift), arrived.valid)

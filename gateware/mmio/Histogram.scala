@@ -7,17 +7,17 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-/** A histogram: `bins` counters of 32 bit in a small memory.
+/** A histogram: `bins` counters of 32 bits in a small memory.
   *
-  * Takes an event in every cycle. Reset and `clear` set all counters to 0. That takes `bins`
-  * cycles; events that come meanwhile are not counted.
+  * An event says which counter to increment; one may come in every cycle. Reset and `clear` set all
+  * counters to 0. That takes `bins` cycles; events that come meanwhile are not counted.
   */
 case class Histogram(bins: Int) extends Component {
   val io = new Bundle {
     val event  = slave(Flow(UInt(log2Up(bins) bits)))
     val clear  = in Bool ()
     val select = in UInt (log2Up(bins) bits)
-    val count  = out UInt (32 bits) // A cycle after `select`.
+    val count  = out UInt (32 bits) // The counter of bin `select`, a cycle later.
   }
   val counts   = Mem(UInt(32 bits), bins)
   val event    = io.event.m2sPipe
@@ -36,17 +36,4 @@ case class Histogram(bins: Int) extends Component {
     enable = clearing || event.valid
   )
   io.count := RegNext(counts.readAsync(io.select))
-}
-
-/** What the bridge has done. Counters start at 0 with reset and by `clear`, and wrap. */
-case class MmioStatistics() extends Bundle {
-  val readsNow, readsMax             = UInt(6 bits)
-  val writes, reads, completions     = UInt(32 bits) // TLPs.
-  val unsupported, aborted, timeouts = UInt(32 bits) // Reads; reads; reads and writes.
-  // Writes dropped before they reached a bus; writes that failed on a bus.
-  val writesDropped, writesFailed = UInt(32 bits)
-  // Dwords not written because not all their bytes were enabled.
-  val writesRefused           = UInt(32 bits)
-  val lastError               = MmioError()
-  val latencyCount, sizeCount = UInt(32 bits)
 }

@@ -7,9 +7,9 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-import lanebox.pcie.HardBlock
+import lanebox.vocabulary.HardBlock
 
-/** A memory of eight 32-bit lanes, each with its own row address.
+/** The port of a lane memory: a memory of eight 32-bit lanes, each with its own row address.
   *
   * Byte address 32 r + 4 l is lane l of row r. An access that starts in lane o of row r takes row r
   * in lanes o and above, and row r + 1 in the lanes below. So any 32 consecutive bytes take one
@@ -19,7 +19,7 @@ import lanebox.pcie.HardBlock
 case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
   val writeRows  = Vec(UInt(rowWidth bits), HardBlock.Dwords)
   val writeData  = Bits(HardBlock.DataWidth bits)
-  val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // No bit set: no write.
+  val writeMask  = Bits(HardBlock.DataWidth / 8 bits) // The bytes that are written; 0: no write.
   val readEnable = Bool()
   val readRows   = Vec(UInt(rowWidth bits), HardBlock.Dwords)
   val readData   = Bits(HardBlock.DataWidth bits)
@@ -30,12 +30,15 @@ case class LaneMemoryPort(rowWidth: Int) extends Bundle with IMasterSlave {
   }
 }
 
-/** Rotation between payload order (dword 0 in lane 0) and lane order. */
+/** Rotates beats between the order of a TLP's payload (dword 0 in lane 0) and the order of a lane
+  * memory (the dword's address says the lane).
+  */
 object Lanes {
   private val count = HardBlock.Dwords
 
-  /** Payload to lanes, in two parts: by the even part of a shift (4 inputs for each bit) and by the
-    * odd part (2 inputs). That takes two LUTs for each bit; a shifter in one part would take four.
+  /** Rotates from payload order to lane order. It takes two steps: by the even part of the shift
+    * (4 inputs for each bit) and by the odd part (2 inputs). That takes two LUTs for each bit; a
+    * rotation in one step would take four.
     */
   def turnEven(payload: Bits, shift: UInt): Bits = {
     val lane = widthOf(payload) / count
@@ -44,8 +47,8 @@ object Lanes {
   def turnOdd(payload: Bits, shift: UInt): Bits =
     shift(0) ? payload.rotateLeft(widthOf(payload) / count) | payload
 
-  /** Lanes to payload: dword i comes from lane i + shift. In two parts like `turnEven` and
-    * `turnOdd`.
+  /** Rotates from lane order back to payload order: dword i comes from lane i + shift. It takes two
+    * steps, like `turnEven` and `turnOdd`.
     */
   def turnBackEven(lanes: Bits, shift: UInt): Bits = {
     val lane = widthOf(lanes) / count
@@ -54,13 +57,15 @@ object Lanes {
   def turnBackOdd(even: Bits, shift: UInt): Bits =
     shift(0) ? even.rotateRight(widthOf(even) / count) | even
 
-  /** The row of each lane for an access that starts in lane `shift` of `row`. */
+  /** The row address of each lane for an access to 32 bytes that starts in lane `shift` of `row`.
+    */
   def rows(row: UInt, shift: UInt): Vec[UInt] = {
     val following = next(row)
     Vec((0 until count).map(lane => (shift > lane) ? following | row))
   }
 
-  /** The row after `row`. No request crosses a page, so only the bits inside a page need an adder.
+  /** The row after `row`. No request crosses a page of 4 KiB, so only the row's bits inside the
+    * page need an adder.
     */
   def next(row: UInt): UInt = {
     val inPage = log2Up(MmioParameters.Page / MmioParameters.RowBytes)

@@ -9,7 +9,7 @@ import spinal.lib._
 import spinal.lib.bus.amba4.axi.Axi4
 import spinal.lib.bus.wishbone.Wishbone
 
-import lanebox.pcie._
+import lanebox.vocabulary._
 
 /** The host's view of the card: BAR windows onto lane memories, a Wishbone bus and an AXI4 bus.
   *
@@ -17,17 +17,17 @@ import lanebox.pcie._
   *              |        +-- Wishbone, AXI: a queue each
   *              +- read ---- memories, Wishbone, AXI: a queue each -- fetch -- completion
   *
-  * Promised: a read is never held up at `request` while at most 32 are inside, so posted writes
-  * never wait behind reads. A write to a memory is never held up. A write to a slow target
-  * (Wishbone, AXI) waits while the target's write queue has no room for it. A read sees every
-  * earlier write to the same target. Its completion follows those of earlier reads of the same
-  * target; with `strict`, those of all earlier reads.
+  * What the bridge promises: up to 32 reads may be inside, and none of them is held up at
+  * `request`, so posted writes never wait behind reads. A write to a memory is never held up. A
+  * write to a slow target (Wishbone, AXI) waits while the target's write queue has no room for it.
+  * A read sees every earlier write to the same target. Its completion follows those of earlier
+  * reads of the same target; with `strict`, those of all earlier reads.
   *
-  * Memories and AXI are written byte by byte. A dword on the Wishbone bus is written whole or not at
-  * all: see WishboneTarget.
+  * Memories and AXI are written byte by byte. A dword on the Wishbone bus is written whole or not
+  * at all: see WishboneTarget.
   *
-  * Not checked here: that a request crosses no page and names an existing function. The hard block
-  * and the Completer have seen to that.
+  * The bridge does not check that a request crosses no page and is for an existing function. The
+  * hard block and the Completer have seen to that.
   *
   * If nothing else is under way, `completion` is valid 2 cycles and the memory's latency after
   * `request`.
@@ -44,16 +44,20 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val wishbone = p.wishbone generate master(Wishbone(WishboneTarget.config))
     val axi      = p.axi generate master(Axi4(AxiTarget.config(p.axiAddressWidth)))
 
-    // 128 B << this. Changes only while no read is inside.
+    // Max_Payload_Size: 128 bytes << maxPayload. The bridge takes a new value only while no read is
+    // inside.
     val maxPayload = in UInt (3 bits)
-    // Completions in the order of all reads. Changes only while no read is inside.
+    // Completions come in the order of all reads, whatever their targets. The bridge takes a new
+    // value only while no read is inside.
     val strict          = in Bool ()
-    val stop            = in Bool ()       // No new request begins.
-    val idle            = out Bool ()      // No read is inside and no write is under way.
+    val stop            = in Bool ()  // While high no new request is taken.
+    val idle            = out Bool () // No read is inside and no write is under way.
     val clearStatistics = in Bool ()
     val statistics      = out(MmioStatistics())
-    val latencySelect   = in UInt (5 bits) // Bin 2 log2(cycles) + the bit below the highest.
-    val sizeSelect      = in UInt (5 bits) // Bin log2(bytes), for writes 16 more.
+    // The bin of the latency histogram to show: 2 log2(cycles), and 1 more in the upper half.
+    val latencySelect = in UInt (5 bits)
+    // The bin of the size histogram to show: log2(bytes), and 16 more for writes.
+    val sizeSelect = in UInt (5 bits)
   }
 
   // Where a request goes --------------------------------------------------------------------------
@@ -62,7 +66,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
   val first   = RegNextWhen(request.last, request.fire) init True
 
   val decode = new Area {
-    val hits = p.windows.indices.map(request.window(_)) // The Completer has compared the addresses.
+    val hits = p.windows.indices.map(request.window(_)) // The Completer has found the window.
     def hitsOf(target: String) =
       p.windows.zip(hits).collect { case (w, hit) if w.target == target => hit }.orR
     val memories = p.memories.map(m => hitsOf(m.name))
@@ -71,10 +75,10 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val nothing  = !hits.orR
     val readOnly = p.memories.zip(memories).collect { case (m, hit) if !m.writable => hit }.orR
 
-    // The address in the target, in dwords. Windows consist of whole pages, so inside a page the
-    // offset in the BAR is the offset in the target.
+    // The dword address in the target. Windows consist of whole pages, so only the page has to be
+    // computed: inside a page the offset in the BAR is the offset in the target.
     val page = p.windows.zip(hits).map { case (w, hit) =>
-      val inside = request.offset & U(w.bytes - 1, 32 bits) | U(w.targetBase, 32 bits)
+      val inside = request.offset & U(w.size - 1, 32 bits) | U(w.targetBase, 32 bits)
       (inside >> log2Up(Page)).andMask(hit)
     }.reduceBalancedTree(_ | _)
     val address = page @@ request.offset(log2Up(Page) - 1 downto 2)
@@ -88,12 +92,12 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val holds                  = (decode.wishbone && wishbone) || (decode.axi && axi && !axiDead)
     val drops                  = decode.axi && axi && axiDead
   }
-  val begin    = !(first && io.stop)
-  val mayRead  = slots.io.take.valid && begin
-  val mayWrite = (!first || !full.holds) && begin
+  val mayBegin = !(first && io.stop)
+  val mayRead  = slots.io.take.valid && mayBegin
+  val mayWrite = (!first || !full.holds) && mayBegin
   request.ready := request.write ? mayWrite | mayRead
 
-  // A read is accepted whatever its target is, so `ready` does not wait for the decoder.
+  // A read is taken whatever its target is, so for reads `ready` does not depend on the decoder.
   val accept = request.fire
   val isRead = request.valid && !request.write && mayRead
   slots.io.take.ready := isRead
@@ -101,8 +105,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
   // Writes: rotated into lanes, one cycle to every target -----------------------------------------
 
   val write = new Area {
-    val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits) // In the page.
-    // Dwords from this beat on, less one.
+    val rowNow, rowNext = UInt(log2Up(Page / RowBytes) bits) // Rows, counted from the page's start.
+    // Dwords of the write from this beat on, less one.
     val leftNow, leftNext = UInt(log2Up(p.writeBytes / 4) bits)
     val rowReg            = RegNextWhen(rowNext, accept)
     val leftReg           = RegNextWhen(leftNext, accept)
@@ -124,7 +128,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val valid    = RegNext(accept && request.write) init False
     val row      = RegNext(decode.page) @@ RegNext(rowNow)
     val shift    = RegNext(decode.shift)
-    // The odd part of the rotation is behind the registers: two short paths instead of a long one.
+    // The even part of the rotation is in front of the registers and the odd part behind them. So
+    // there are two short paths instead of a long one.
     val mask     = Lanes.turnOdd(Lanes.turnEven(RegNext(enables), shift), shift)
     val data     = Lanes.turnOdd(RegNext(Lanes.turnEven(request.data, decode.shift)), shift)
     val isFirst  = RegNext(first)
@@ -134,8 +139,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val memories = decode.memories.map(RegNext(_))
     val laneRows = Lanes.rows(row, shift)
 
-    // Memories have initial contents, but `valid` is undefined before the first clock edge: until
-    // then nothing is written.
+    // Memories have initial contents, but `valid` is undefined before the first clock edge. `awake`
+    // stays low until then, so that nothing overwrites them.
     val awake = ClockDomain.current.withBootReset()(RegNext(True) init False)
     for (((port, m), chosen) <- io.memories.zip(p.memories).zip(memories)) {
       for (lane <- 0 until HardBlock.Dwords) port.writeRows(lane) := laneRows(lane).resized
@@ -156,7 +161,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
   // Reads -----------------------------------------------------------------------------------------
 
   case class Slot() extends Bundle {
-    val requester = Requester()
+    val requester = RequesterId()
     val request   = ErrorInformation()
     val time      = UInt(20 bits)
   }
@@ -180,9 +185,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
   direct.shift    := decode.shift
   direct.left     := left
   direct.firstGap := ByteEnables.firstGap(request.firstBe)
-  direct.lastGap := ByteEnables.lastGap(
-    (request.dwords === 1) ? request.firstBe | request.lastBe
-  )
+  direct.lastGap  := ByteEnables.lastGap(request.dwords === 1, request.firstBe, request.lastBe)
   direct.status   := decode.nothing ? CompletionStatus.Unsupported | CompletionStatus.Success
   direct.onePiece := False
   direct.closes   := True
@@ -197,8 +200,9 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
   // Completions -----------------------------------------------------------------------------------
 
-  // 128 B to 512 B: larger completions gain nothing and would need more room everywhere. All parts
-  // that cut a read must cut it alike, so the size changes only while no read is inside.
+  // Completions have 128 to 512 bytes, by the host's Max_Payload_Size. Larger ones would gain
+  // nothing and need more room everywhere. All parts that cut a read must cut it alike, so the size
+  // changes only while no read is inside.
   val noRead = slots.io.used === 0 && !request.valid
   val pieceMask = RegNextWhen(
     io.maxPayload.mux(
@@ -229,9 +233,9 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
   // Slow targets ----------------------------------------------------------------------------------
 
-  /** Whether a slow target's queue takes a write. A write of up to half the queue needs fewer than
-    * 8 beats in it. A larger write needs an empty queue; `recent` and `older` are beats that `held`
-    * does not count yet.
+  /** Whether the write queue of a slow target, of 32 beats, takes a write. A write of up to 512
+    * bytes is taken if fewer than 8 beats are in the queue. A larger write is taken if the queue is
+    * empty. `recent` and `older` stand for beats that `held` does not count yet.
     */
   class Admission(writesLeft: UInt, chosen: Bool) extends Area {
     val held   = RegNext(writesLeft) init 0
@@ -246,7 +250,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val admission = new Admission(target.io.writesLeft, decode.wishbone)
     target.io.pieceMask := pieceMask
     // A write of one dword need not wait for `admission`: it starts only if the queue is empty.
-    val dword  = request.valid && begin && request.dwords === 1 && request.firstBe.andR
+    val dword  = request.valid && mayBegin && request.dwords === 1 && request.firstBe.andR
     val starts = decode.wishbone && (request.write ? dword | isRead)
     target.io.start.valid := starts
     target.io.start.write := request.write
@@ -277,7 +281,8 @@ case class MmioBridge(p: MmioParameters) extends Component {
     attach(target.io.landing, p.axiSource)
     io.axi <> target.io.bus
 
-    // If the bus takes no write for the time of a timeout, writes that find no room are dropped.
+    // If a write has found no room in the queue for the time of a timeout, the bus is stuck. From
+    // then on writes that find no room are dropped.
     val waited = Reg(UInt(log2Up(p.timeout) bits)) init 0
     val dead   = RegInit(False)
     val waits  = request.valid && request.write && first && decode.axi && !admission.room
@@ -299,9 +304,11 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val wishboneTurn = 1
     val axiTurn      = if (p.wishbone) 2 else 1
 
-    // The head of each queue is in a register: read from a memory it would come late.
+    // `turns` holds the target of each read, in order. The head of each queue is in a register,
+    // because it would come late in the cycle from a memory.
     val turns = StreamFifo(UInt(2 bits), Slots, latency = 1)
-    val turn  = turns.io.pop.stage()
+    val next  = turns.io.pop.combStage()
+    val turn  = next.stage()
     turns.io.push.valid   := isRead && strict
     turns.io.push.payload := 0
     when(decode.wishbone) { turns.io.push.payload := wishboneTurn }
@@ -309,8 +316,9 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
     def mayGo(whose: Int) = !strict || (turn.valid && turn.payload === whose)
 
-    // The present request comes late, through the whole decoder, so the choice does not depend on
-    // it. It passes the queue only when nothing else waits.
+    // The read that comes in now is known late in the cycle, through the whole decoder. So the
+    // choice of the next fetch does not depend on it: it bypasses the queue only if nothing else
+    // waits.
     val queue   = StreamFifo(Fetch(p), Slots, latency = 0)
     val head    = queue.io.pop.stage()
     val queued  = head.continueWhen(mayGo(0))
@@ -332,7 +340,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     val passing = passes && !takeSlow && fetch.ready
     queue.io.push.valid   := direct.valid && !passing
     queue.io.push.payload := direct.payload
-    direct.ready          := True // Never full: the queue is as deep as there are slots.
+    direct.ready          := True // The queue has a place for every read slot, so it is never full.
     turn.ready            := fetch.fire && fetch.closes
   }
 
@@ -364,17 +372,11 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
   // Statistics ------------------------------------------------------------------------------------
 
-  val statistics = new Area {
-    val clear                  = io.clearStatistics
-    def counter(events: Bool*) = sum(events.map(_.asUInt): _*)
-    def sum(numbers: UInt*) = {
-      val count = Reg(UInt(32 bits)) init 0
-      count := count + RegNext(numbers.map(_.resize(7 bits)).reduce(_ + _)).init(0)
-      when(clear) { count := 0 }
-      count
-    }
-    def errors(which: Flow[MmioError] => Bool) =
-      sum(slow.map(e => e.count.andMask(e.valid && which(e))): _*)
+  val counts = new Area {
+    val clear                      = io.clearStatistics
+    def counter(event: Bool): UInt = EventCounter(event, clear)
+    def errors(which: Flow[MmioError] => Bool): UInt =
+      EventCounter.sum(slow.map(e => e.count.andMask(e.valid && which(e))), clear)
 
     val slow = (if (p.wishbone) Seq(wishbone.target.io.error) else Nil) ++
       (if (p.axi) Seq(axi.target.io.readError, axi.target.io.writeError) else Nil)
@@ -393,12 +395,12 @@ case class MmioBridge(p: MmioParameters) extends Component {
     own.write   := RegNext(request.write)
     own.address := RegNext(request.offset)
 
-    val lastError = Reg(MmioError())
+    val lastError = Reg(MmioLastError())
     lastError.kind init MmioErrorKind.none
     lastError.write init False
-    lastError.count init 0
     lastError.address init 0
-    for (error <- slow :+ own) when(error.valid) { lastError := error.payload }
+    for (error <- slow :+ own)
+      when(error.valid) { lastError.assignSomeByName(error.payload) }
     when(clear) { lastError.kind := MmioErrorKind.none }
 
     val max = Reg(UInt(6 bits)) init 0
@@ -407,9 +409,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
     val age     = RegNext((time - answer.slot.time).resize(20 bits))
     val ageThen = RegNext(age)
-    val gaps = ByteEnables.firstGap(request.firstBe) +^
-      ByteEnables.lastGap((request.dwords === 1) ? request.firstBe | request.lastBe)
-    val bytes   = RegNext(((request.dwords << 2) - gaps).resize(13))
+    val bytes   = RegNext(ByteEnables.span(request.dwords, request.firstBe, request.lastBe))
     val latency = Histogram(32)
     latency.io.event.valid := Delay(answer.closes, 2, init = False)
     val high = RegNext(Statistics.log2(age))
@@ -419,7 +419,7 @@ case class MmioBridge(p: MmioParameters) extends Component {
     latency.io.select := io.latencySelect
     val size = Histogram(32)
     size.io.event.valid   := began
-    size.io.event.payload := RegNext(request.write).asUInt @@ Statistics.log2(bytes).resize(4 bits)
+    size.io.event.payload := own.write.asUInt @@ Statistics.log2(bytes).resize(4 bits)
     size.io.clear         := clear
     size.io.select        := io.sizeSelect
 
@@ -442,6 +442,6 @@ case class MmioBridge(p: MmioParameters) extends Component {
 
 object Statistics {
 
-  /** The number of the highest bit that is set; 0 if no bit is set. */
+  /** The number of the highest set bit in `value`; 0 if no bit is set. */
   def log2(value: UInt): UInt = OHToUInt(OHMasking.last(value.asBits))
 }

@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox
+package lanebox.mmio
 
-import lanebox.mmio.{MmioBridge, MmioParameters}
+import lanebox.vocabulary.LaneboxConfig
 
 /** Writes MmioBridge.v into the folder args(0); further words are MmioParameters'. */
 object MmioBridgeVerilog extends App {

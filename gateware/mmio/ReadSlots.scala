@@ -7,7 +7,9 @@ package lanebox.mmio
 import spinal.core._
 import spinal.lib._
 
-/** Numbers of free read slots. A number may come back in any order. */
+/** The numbers of free read slots. A slot is the place of one host read inside the bridge. Numbers
+  * may come back in any order.
+  */
 case class ReadSlots() extends Component {
   val io = new Bundle {
     val take = master(Stream(UInt(MmioParameters.SlotWidth bits)))
@@ -18,7 +20,7 @@ case class ReadSlots() extends Component {
   val returned = StreamFifo(UInt(MmioParameters.SlotWidth bits), MmioParameters.Slots, latency = 1)
   returned.io.push << io.free.toStream
 
-  // A memory has no reset: each number comes from a counter the first time.
+  // The FIFO's memory has no reset, so each number comes from a counter the first time.
   val fresh = Reg(UInt(log2Up(MmioParameters.Slots + 1) bits)) init 0
   val next  = Stream(UInt(MmioParameters.SlotWidth bits))
   next.valid            := !fresh.msb || returned.io.pop.valid

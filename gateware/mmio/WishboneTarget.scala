@@ -8,45 +8,47 @@ import spinal.core._
 import spinal.lib._
 import spinal.lib.bus.wishbone.{Wishbone, WishboneConfig}
 
-import lanebox.pcie.{CompletionStatus, HardBlock}
+import lanebox.vocabulary.{ByteEnables, CompletionStatus, HardBlock}
 
 object WishboneTarget {
-  val WriteBeats = 32 // Held for the bus: the largest write at a maximum payload of 1 KiB.
-  // Cycles without an access after a timeout: a late answer that comes meanwhile is ignored.
+  val WriteBeats = 32 // Beats of the write queue: a whole write at a Max_Payload_Size of 1 KiB.
+  // After a timeout no access begins for so many cycles. A late answer that comes in this time is
+  // ignored and not taken for the answer to the next access.
   val Quiet = 16
 
   val config = WishboneConfig(addressWidth = 30, dataWidth = 32, selWidth = 4, useERR = true)
 }
 
-/** A classic 32-bit Wishbone bus: one access for each dword, in address order.
+/** Carries out the host's accesses on a classic 32-bit Wishbone bus: one access for each dword, in
+  * address order.
   *
   * Registers on the bus take whole dwords, whatever the byte selects say. So a write of some bytes
   * of a dword makes no access: it is refused, and reported as an error of the kind `partial`. The
   * other dwords of that write are written. Dwords without an enabled byte are left out of reads and
   * writes.
   *
-  * Writes go first, but after a write a waiting read is next, if it may go. A read waits for the
-  * writes in front of it. Read data is gathered in a lane memory, a piece at a time, and the
-  * completion builder fetches it from there.
+  * Writes go first, but after a beat of a write a waiting read is next, if all writes that came
+  * before the read are done. Read data is gathered in a lane memory, a piece (one completion) at a
+  * time. CompletionBuilder fetches it from there.
   *
   * If the target is idle, the access of the request at `start` is on the bus in the next cycle. The
-  * access of a write may follow the one before it without a cycle in between. A piece is offered to
-  * the builder in the cycle after its last answer.
+  * access of a write may follow the access before it without a cycle in between. A piece is offered
+  * to CompletionBuilder in the cycle after its last answer.
   */
 case class WishboneTarget(p: MmioParameters) extends Component {
   import MmioParameters._
 
   val io = new Bundle {
     val pieceMask = in UInt (PieceRowBits bits)
-    val start     = slave(Flow(TargetStart())) // Comes as `write` or `read` in the next cycle.
-    val started   = out Bool ()                // The request at `start` begins now.
+    val start     = slave(Flow(TargetStart())) // The same as `write` or `read`, a cycle earlier.
+    val started   = out Bool ()                // The request at `start` begins in this cycle.
     val write     = slave(Flow(TargetWrite()))
-    // Beats in the queue, not yet begun.
+    // Beats of writes that wait in the queue for the bus.
     val writesLeft = out UInt (log2Up(WishboneTarget.WriteBeats + 1) bits)
     val read       = slave(Flow(TargetRead()))
     val fetch      = master(Stream(Fetch(p)))
     val fetched    = in Bool ()
-    val landing    = slave(LaneMemoryPort(PieceRowBits)) // Read only.
+    val landing    = slave(LaneMemoryPort(PieceRowBits)) // Only its read half is used.
     val bus        = master(Wishbone(WishboneTarget.config))
     val error      = master(Flow(MmioError()))
     val busy       = out Bool ()
@@ -60,12 +62,12 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val mask    = Bits(HardBlock.DataWidth / 8 bits)
   }
   val writes = StreamFifo(Write(), WishboneTarget.WriteBeats, latency = 1)
-  // The request of this cycle began at `start`: it is not queued.
+  // The request that comes in this cycle has already begun, at `start`, so it is not queued.
   val begun = RegNext(io.started) init False
   val write = io.write.takeWhen(!begun)
   writes.io.push.valid := write.valid
   writes.io.push.payload.assignSomeByName(write.payload)
-  val beat = writes.io.pop.stage() // The beat that is written.
+  val beat = writes.io.pop.stage() // The beat that is being written to the bus.
 
   val reads = StreamFifo(TargetRead(), Slots, latency = 1)
   val read  = io.read.takeWhen(!begun)
@@ -85,7 +87,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val address = Reg(UInt(30 bits))
     val select  = Reg(Bits(4 bits))
     val data    = Reg(Bits(32 bits))
-    val closes  = Reg(Bool()) // A write beat's last access.
+    val closes  = Reg(Bool()) // The access is the last one of a write's beat.
     val waited  = Reg(UInt(log2Up(p.timeout) bits))
     val quiet   = Reg(UInt(log2Up(WishboneTarget.Quiet + 1) bits)) init 0
 
@@ -102,8 +104,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val expired  = active && late && !io.bus.ACK && !io.bus.ERR
     val failed   = (active && io.bus.ERR) || expired
     val ready    = !active && quiet === 0
-    // A write may follow an access that is answered in this cycle, but not one that times out in
-    // it.
+    // The next write may begin if the access is answered in this cycle, but not if it times out in
+    // this cycle.
     val next = ready || (answered && !late)
 
     waited := waited + 1
@@ -114,27 +116,28 @@ case class WishboneTarget(p: MmioParameters) extends Component {
 
   // Writes and reads take turns -------------------------------------------------------------------
 
-  // A beat of a write, or a piece of a read, has begun and not ended yet.
+  // `writing`: a beat of a write has begun and not ended yet. `reading`: a piece of a read has.
   val writing, reading = RegInit(False)
   val preferRead       = Reg(Bool()) init False
 
-  // A piece is offered to the builder, or the builder fetches it.
+  // A piece of read data is offered to CompletionBuilder, or CompletionBuilder fetches it.
   val offered, fetching = RegInit(False)
   val piece             = offered || fetching
 
   val mayRead = waiting.valid && order.io.mayStart
   val between = !writing && !reading
   val current = Reg(TargetRead())
-  val begins  = RegInit(False) // The next dword is the first of its request.
+  val begins  = RegInit(False) // The next dword to be read is the first of its request.
 
-  // The fetch that is offered for the piece.
+  // The order for CompletionBuilder to fetch the piece.
   val start = Reg(Fetch(p))
   start.closes init True
-  val resumes = !start.closes // The last piece did not end its request.
+  val resumes = !start.closes // The latest piece did not end its request: another one follows.
 
-  // A request begins at once if no other is here, since then there is no order to keep. A request
-  // that enters an empty queue leaves it two cycles later; `coming` and `came` cover these. Whether
-  // there is a request is known late in the cycle, so its address and data are taken in any case.
+  // A request begins at once if no other request is in the target, since then there is no order to
+  // keep. A request that enters an empty queue leaves it two cycles later; `coming` and `came` say
+  // that one is on this way. It is late in the cycle when the target knows whether a request comes,
+  // so it takes the address and the data in any case.
   val coming      = read.valid || write.valid
   val came        = RegNext(coming) init False
   val alone       = between && !resumes && !waiting.valid && !beat.valid && !coming && !came
@@ -150,8 +153,8 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   when(turnsToRead) { preferRead := False }
 
   val onWrite = new Area {
-    val index  = Reg(UInt(3 bits)) init 0         // Number of the dword in the beat.
-    val left   = Reg(Bits(HardBlock.Dwords bits)) // Lanes that are still to be written.
+    val index  = Reg(UInt(3 bits)) init 0         // Number of the present dword in the beat.
+    val left   = Reg(Bits(HardBlock.Dwords bits)) // The beat's lanes that are still to be written.
     val masks  = beat.mask.subdivideIn(4 bits)
     val lane   = beat.address(2 downto 0) + index
     val mask   = masks.read(lane)
@@ -161,12 +164,14 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     val turn   = writing || startWrite
     val takes  = turn && mask.orR && access.next
     val steps  = turn && !mask.orR || takes
-    // No request crosses a page, so the bits above are constant and the adder is short.
+    // No request crosses a page of 4 KiB, so the address bits above are constant and the adder is
+    // short.
     val inPage  = beat.address(9 downto 0) + index
     val address = beat.address(29 downto 10) @@ inPage
-    // A refused dword is put into `access` but not made: the error takes its address from there.
+    // The address of a refused dword is put into `access`, since the error report takes it from
+    // there. The access is not made.
     val refused = RegNext(takes && !mask.andR) init False
-    // The beat ends without an access: its last dword is refused, or no byte of it is enabled.
+    // The beat ends without an access: its last dword is refused, or none of its bytes is enabled.
     val skipped = RegNext(steps && isLast && !mask.andR) init False
     when(takes) {
       access.write   := True
@@ -187,7 +192,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
   order.io.done := (onWrite.ends.asUInt +^ onWrite.skipped.asUInt).resized
 
   val onRead = new Area {
-    val address = Reg(UInt(30 bits)) // Address of the dword that is read.
+    val address = Reg(UInt(30 bits)) // Dword address of the dword that is read next.
     val left    = Reg(UInt(10 bits))
     val enables = Mux(begins, current.firstBe, Mux(left === 0, current.lastBe, B"1111"))
     val cut = (address(PieceRowBits + 2 downto 3) | ~io.pieceMask).andR &&
@@ -197,7 +202,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
     start.source   := p.wishboneSource
     start.onePiece := True
 
-    // The first access of a new read begins in the same cycle as the read.
+    // A new read and its first access begin in the same cycle.
     val first = waiting.valid ? waiting.payload | io.start.read
     val opens = !resumes && access.ready && first.firstBe.orR
 
@@ -213,7 +218,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
         start.row      := first.address(PieceRowBits + 2 downto 3).resized
         start.left     := first.left
         start.firstGap := ByteEnables.firstGap(first.firstBe)
-        start.lastGap  := ByteEnables.lastGap((first.left === 0) ? first.firstBe | first.lastBe)
+        start.lastGap  := ByteEnables.lastGap(first.left === 0, first.firstBe, first.lastBe)
       } otherwise {
         start.shift    := 0
         start.row      := address(PieceRowBits + 2 downto 3).resized
@@ -230,11 +235,11 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       access.closes  := False
     }
     val asks   = goesOn || (starts && opens)
-    val skips  = reading && access.ready && !enables.orR // The dword makes no access.
+    val skips  = reading && access.ready && !enables.orR // No byte is enabled.
     val failed = access.failed && !access.write
     val step   = skips || (access.ends && !access.write)
-    // The same as `failed || (step && pieceEnd)`, with a short path from the bus's answer, which
-    // is late.
+    // The piece of the read has ended: `failed || (step && pieceEnd)`. It is written in another
+    // form, because the bus's answer is late in the cycle and its path must be short.
     val done = (skips && pieceEnd) || (access.active && !access.write &&
       (io.bus.ERR || (io.bus.ACK ? pieceEnd | access.late)))
     reading := reading ? !done | starts
@@ -243,13 +248,15 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       address := address + 1
       left    := left - 1
     }
-    // Both keep the value of the cycle of `done`.
+    // `status` and `closes` are set while the piece is read; their last values, in the cycle of
+    // `done`, are the ones that count.
     when(reading) {
       start.status := failed ? CompletionStatus.Abort | CompletionStatus.Success
       start.closes := left === 0 || failed
     }
   }
-  // The bus's answer is late in the cycle, so it only says when this register changes, not to what.
+  // The bus's answer is late in the cycle. So it only says when `access.active` changes, and not to
+  // which value.
   val writeAsks = (onWrite.turn && onWrite.mask.andR) || (alone && io.start.valid && io.start.write)
   when(!access.active || io.bus.ACK || io.bus.ERR || access.late) {
     access.active := (writeAsks && (access.active ? !access.late | access.ready)) || onRead.asks
@@ -264,7 +271,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
       val memory = Mem(Bits(32 bits), PieceRows).setName(s"landing_$lane")
       memory.write(
         address = onRead.address(PieceRowBits + 2 downto 3),
-        data = io.bus.DAT_MISO, // A dword that is left out may have any value.
+        data = io.bus.DAT_MISO, // For a dword that is not read from the bus any value will do.
         enable = onRead.step && onRead.address(2 downto 0) === lane
       )
       memory.readSync(io.landing.readRows(lane), io.landing.readEnable)
@@ -283,7 +290,7 @@ case class WishboneTarget(p: MmioParameters) extends Component {
 
   // State -----------------------------------------------------------------------------------------
 
-  // A refused write and an access are never there in the same cycle.
+  // A write's dword is refused only while no access is on the bus, so one report serves both.
   val kind = onWrite.refused.mux(
     True  -> MmioErrorKind.partial(),
     False -> access.expired.mux(True -> MmioErrorKind.timeout(), False -> MmioErrorKind.busError())

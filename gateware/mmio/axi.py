@@ -2,23 +2,25 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The AXI4 bus of user logic. The bridge is its master; the window at BAR2 + AXI_BASE shows it.
+"""The AXI4 bus of user logic. The MMIO bridge is its master. The host reaches it through the window
+at BAR2 + AXI_BASE.
 
-    aw, w, b    a burst of INCR for each write of the host, strobes exact, up to 32 without response
-    ar, r       a burst for each piece of a read, each with an ID of its own, up to 32 in flight
+    aw, w, b    an INCR burst for each write of the host, strobes exact, up to 32 without response
+    ar, r       an INCR burst for each piece of a read (at most 512 bytes), each with an ID of its
+                own, up to 32 in flight
 
-The occupant may answer in any order and may interleave the beats of reads. The bridge never holds
-off `b` or `r`. A burst stays inside 4 KiB and may start at any dword. Its beats have 32 bytes; a
-single dword is one beat of 4 bytes. Addresses count from the window's start.
+User logic may answer in any order and may interleave the beats of reads. The bridge never holds off
+`b` or `r`. A burst stays inside 4 KiB and may start at any dword. Its beats have 32 bytes, but a
+read of a single dword is one beat of 4 bytes. Addresses count from the window's start.
 """
 
 from litex.gen import *
 from litex.soc.interconnect import axi
 from migen import *
 
-from lanebox.layouts import AXI_ID_WIDTH, AXI_SIZE, DATA_WIDTH
+from gateware.numbers import AXI_ID_WIDTH, AXI_SIZE, DATA_WIDTH
 
-# What the bridge drives and reads of each channel; the rest of AXI4 stays at 0.
+# The signals of each AXI4 channel that the bridge drives or reads. All other signals stay at 0.
 ADDRESS  = ("addr", "id", "len", "size", "burst")
 CHANNELS = {
     "aw": ("source", ADDRESS),
@@ -29,7 +31,7 @@ CHANNELS = {
 }
 
 def user_axi():
-    """The bus as user logic has it: `self.axi = user_axi()`."""
+    """A new AXI4 bus of the right widths. User logic declares it by `self.axi = user_axi()`."""
     return axi.AXIInterface(
         data_width    = DATA_WIDTH,
         address_width = bits_for(AXI_SIZE - 1),
@@ -37,7 +39,7 @@ def user_axi():
     )
 
 def axi_problem(bus):
-    """Why `bus` is not a user_axi(), as the end of a sentence; None if it is one."""
+    """Says why `bus` is not a bus like user_axi(), as the end of a sentence; None if it is one."""
     if not isinstance(bus, axi.AXIInterface):
         return f"is {bus!r}"
     wanted = user_axi()

@@ -2,23 +2,23 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A memory on the AXI4 bus of user logic: what a card's own memory controller looks like."""
+"""A memory on the AXI4 bus of user logic. It answers like a card's own memory controller would."""
 
 from litex.gen import *
 from litex.soc.interconnect import stream
 from migen import *
 from migen.fhdl.specials import READ_FIRST
 
-from lanebox.layouts import AXI_ID_WIDTH, DATA_WIDTH
-from lanebox.mmio.axi import user_axi
+from gateware.mmio.axi import user_axi
+from gateware.numbers import AXI_ID_WIDTH, DATA_WIDTH
 
 BEAT_BYTES   = DATA_WIDTH//8
-IN_FLIGHT    = 32 # Most requests that the bridge has in flight.
+IN_FLIGHT    = 32 # The most requests that the MMIO bridge has in flight on the bus.
 LEAST_CYCLES = 2
 
 
 class Ripe(LiteXModule):
-    """Says whether a request has been inside for `cycles` cycles and was not taken yet."""
+    """Says whether some request has been inside for `cycles` cycles and is not answered yet."""
     def __init__(self, cycles):
         self.enters = Signal() # i
         self.taken  = Signal() # i
@@ -35,11 +35,11 @@ class Ripe(LiteXModule):
         self.sync += count.eq(count + comes - self.taken)
 
 class AxiMemory(LiteXModule):
-    """A memory of `size` bytes, repeated over the whole window.
+    """A memory of `size` bytes on an AXI4 bus. It repeats over the bus's whole window.
 
-    If no other request is before it, the first beat of a read comes `latency` cycles after the
-    request, and the response to a write about as long after its last beat. Then a beat comes in
-    every cycle. Answers keep the order of requests.
+    The first beat of a read comes `latency` cycles after the request, unless earlier requests are
+    still being answered; then a beat comes in every cycle. The response to a write comes about
+    `latency` cycles after its last beat. Answers keep the order of requests.
     """
     def __init__(self, size, latency=LEAST_CYCLES):
         if latency < LEAST_CYCLES:
@@ -49,18 +49,18 @@ class AxiMemory(LiteXModule):
             raise ValueError(f"an AXI memory of {size} bytes; it must be a power of two and at "
                 f"least {BEAT_BYTES}")
         self.bus  = user_axi()
-        self.hold = Signal() # i, no read is answered.
+        self.hold = Signal() # i, while high no read is answered.
 
         # # #
 
-        # Not an attribute: LiteX would make registers of the Memory.
+        # A local variable and not an attribute: LiteX makes registers of a Memory attribute.
         array = Memory(DATA_WIDTH, size//BEAT_BYTES, name="axi_memory")
         self.specials += array
         self._add_reads(array, latency)
         self._add_writes(array, latency)
 
     def _commands(self, channel, depth):
-        """The requests on `channel`, queued."""
+        """Puts the requests on `channel` (`ar` or `aw`) into a queue, and returns its end."""
         layout = [("row", bits_for(depth - 1)), ("id", AXI_ID_WIDTH), ("len", 8)]
         queue  = stream.SyncFIFO(layout, IN_FLIGHT)
         self.submodules += queue

@@ -4,8 +4,9 @@
 
 """The MMIO bridge: shows registers, memories and user logic in the host's BARs.
 
-MmioBridge.scala has the logic: 32 reads inside, exact byte enables, writes never wait behind reads.
-This file has its registers, and connects it to the endpoint and to its targets.
+MmioBridge.scala has the logic: up to 32 reads inside, exact byte enables, and writes that never
+wait behind reads. This file has the bridge's registers, and connects the bridge to the endpoint and
+to its targets.
 
 Memories and the AXI4 bus write every enabled byte and no other. LiteX's registers have no byte
 enables: they take a whole dword or nothing. So the bridge refuses a write of only some bytes of a
@@ -21,17 +22,15 @@ from litex.soc.interconnect import wishbone
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox import layouts
-from lanebox.mmio.axi import axi_ports
-from lanebox.mmio.lanes import LaneMemory
-from lanebox.mmio.windows import BLOCK, BUS, default_windows
-from lanebox.spinal_build import generate
-from lanebox.spinal_ports import camel, clock_ports, stream_ports
+from gateware import numbers
+from gateware.mmio.axi import axi_ports
+from gateware.mmio.lanes import LaneMemory
+from gateware.vocabulary.spinal_instance import spinal_instance
+from gateware.vocabulary.spinal_ports import camel, stream_ports
+from gateware.vocabulary.windows import BLOCK, BUS, default_windows
+from tools.verilog.spinal_build import generate
 
-# Cycles after which a target that does not answer is given up. LiteX's own bus gives up earlier.
-TARGET_TIMEOUT = 2**16
-
-# Fields of MmioStatistics in MmioBridge.scala, by the names of their registers.
+# The fields of MmioStatistics.scala, by the names of their registers.
 COUNTERS = {
     "writes":         "Write requests.",
     "reads":          "Read requests.",
@@ -43,7 +42,8 @@ COUNTERS = {
     "writes_failed":  "Writes that a target answered with an error or not at all.",
 }
 
-# These are placed behind all other registers: a new counter must not move an old register.
+# Counters that were added later. Their registers are placed behind all others, so that no older
+# register's address moves.
 LATER_COUNTERS = {
     "writes_refused": "Dwords of registers that were not written, because not all four of their "
         "bytes were enabled: registers take whole dwords.",
@@ -52,26 +52,27 @@ LATER_COUNTERS = {
 def card_memories(images):
     """The card's memories by name. The capability table is filled later, when the SoC is known.
 
-    Both block memories are one array: each array that the bridge reads costs it 256 multiplexers.
+    Both block memories share one array, because each array that the bridge reads costs it 256
+    multiplexers.
     """
-    words = layouts.MEMORY_SIZE//4
+    words = numbers.MEMORY_SIZE//4
     block = [word for image in images for word in [*image, *[0]*(words - len(image))]]
     return {
-        BLOCK:         LaneMemory(layouts.MEMORY_SIZE*len(images), block),
-        "capability":  LaneMemory(layouts.CAPABILITY_SIZE, [0], kind="rom"),
-        "card_memory": LaneMemory(layouts.CARD_MEMORY_SIZE, kind="ultra"),
+        BLOCK:         LaneMemory(numbers.MEMORY_SIZE*len(images), block),
+        "capability":  LaneMemory(numbers.CAPABILITY_SIZE, [0], kind="rom"),
+        "card_memory": LaneMemory(numbers.CARD_MEMORY_SIZE, kind="ultra"),
     }
 
 class MmioBridge(LiteXModule):
     """Shows `memories` (LaneMemory by name) and a Wishbone bus to the host.
 
-    `windows` say where; without any, the card's own are used. `axi` is the AXI4 bus of user logic,
-    if there is one (see axi.py). No write has more than `write_bytes`, the payload size that the
-    card advertises: the completer lets no larger one through.
+    `windows` say at which BAR offsets they are; None stands for the card's own windows. `axi` is
+    the AXI4 bus of user logic, if there is one (see axi.py). No write has more bytes than the
+    payload size that the card advertises, because the completer drops larger ones.
     """
     def __init__(self, endpoint, memories, axi=None, windows=None):
         self.wishbone = wishbone.Interface(data_width=32, address_width=32, addressing="word")
-        self.busy     = Signal() # o, a read is inside or a write under way.
+        self.busy     = Signal() # o, a read is inside the bridge or a write is under way.
 
         self._control = CSRStorage(fields=[
             CSRField("strict", size=1, offset=0,
@@ -114,9 +115,9 @@ class MmioBridge(LiteXModule):
         idle   = Signal()
         self.comb += self.busy.eq(~idle)
 
-        # The windows leave some address bits always 0. Behind the bridge's queues synthesis cannot
-        # see that. The mask here says it again, so the bus's decoders need not compare these bits.
-        address = Signal(len(self.wishbone.adr)) # In dwords.
+        # Some address bits are 0 in every window of the bus. Synthesis cannot see that behind the
+        # bridge's queues. This mask says it again, so the bus's decoders need not compare them.
+        address = Signal(len(self.wishbone.adr)) # Dword address on the bus, as the bridge gives it.
         shown   = reduce(or_, (w.target_base | (w.size - 1) for w in windows if w.target == BUS), 0)
         self.comb += self.wishbone.adr.eq(address & (shown >> 2))
 
@@ -124,15 +125,15 @@ class MmioBridge(LiteXModule):
         for name, memory in memories.items():
             pins.update(memory.pins(name))
         fields = self._control.fields
-        phy.platform.add_source(generate("MmioBridge",
-            memory  = [memory.parameter(name) for name, memory in memories.items()],
-            window  = [f"{w.bar},{w.base},{w.size},{w.target},{w.target_base}" for w in windows],
-            timeout = TARGET_TIMEOUT,
-            write_bytes = layouts.LARGEST_PAYLOAD,
-            **(dict(axi=1, axi_address=axi.address_width) if axi is not None else {}),
-        ))
-        self.specials += Instance("MmioBridge",
-            **clock_ports(),
+        verilog = generate("mmio.MmioBridge",
+            memories   = [memory.parameter(name) for name, memory in memories.items()],
+            windows    = [window.argument() for window in windows],
+            timeout    = numbers.TARGET_TIMEOUT,
+            writeBytes = numbers.LARGEST_PAYLOAD,
+            **(dict(axi=True, axiAddressWidth=axi.address_width) if axi is not None else {}),
+        )
+        phy.platform.add_source(verilog)
+        self.specials += spinal_instance(verilog,
             **stream_ports("request",    target.request,    "sink"),
             **stream_ports("completion", target.completion, "source"),
             **pins,

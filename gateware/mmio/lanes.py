@@ -2,35 +2,35 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The arrays of the memories that the MMIO bridge shows.
+"""The memories that the MMIO bridge shows to the host.
 
 A memory has eight lanes of 32 bits, each with its own row address. So an access reaches any 32
-bytes from any dword on in one cycle. Lane l of row r is word 8 r + l. Data is in lane order; the
-bridge rotates it.
+bytes, from any dword on, in one cycle. Lane l of row r is the memory's word 8 r + l. A dword is
+always in its own lane; the bridge rotates it into the order of the TLP.
 """
 
 from litex.gen import *
 from migen import *
 from migen.fhdl.specials import READ_FIRST
 
-from lanebox.layouts import DWORD_WIDTH, DWORDS_PER_BEAT
+from gateware.numbers import DWORD_WIDTH, DWORDS_PER_BEAT
 
 LANES      = DWORDS_PER_BEAT
 ROW_BYTES  = LANES*DWORD_WIDTH//8
 BYTE_WIDTH = 8
 PAGE       = 4096
 
-# Cycles from a row address to its data.
+# Cycles from a row address to its data, by the kind of memory.
 LATENCY = {"block": 1, "rom": 1, "ultra": 3}
 
 
 class LaneMemory(LiteXModule):
     """A memory of `size` bytes with one port to write and one to read.
 
-    `kind` is "block" (block RAM), "rom" (read only, left to the tool) or "ultra" (UltraRAM, two
-    rows in one of its words). `image` has the 32-bit words from the start on; UltraRAM takes none.
-    A read sees all writes of earlier cycles. If a row is written in the very cycle in which it is
-    read, the read returns the old bytes.
+    `kind` is "block" (block RAM), "rom" (read only; the synthesis tool chooses what it is made of)
+    or "ultra" (UltraRAM, with two rows in one of its words). `image` has the initial 32-bit words,
+    from the memory's start on; UltraRAM takes no image. A read sees all writes of earlier cycles.
+    If a row is written in the very cycle in which it is read, the read returns the old bytes.
     """
     def __init__(self, size, image=None, kind="block"):
         if kind not in LATENCY:
@@ -74,19 +74,22 @@ class LaneMemory(LiteXModule):
                 self.add_block_lane(rows, lane, data, mask, words[lane::LANES])
 
     def set_image(self, image):
-        """Sets the words of a ROM that are known only when the rest of the SoC is."""
+        """Sets the words of a ROM, for contents that are known only when the SoC is complete."""
         words = [*image, *[0]*(self.size//4 - len(image))]
         for lane, array in enumerate(self.arrays):
             array.init = words[lane::LANES]
 
     def add_array(self, lane, width, depth, init, style):
-        # LiteX names the file of an array's contents after the array, so each array needs its own
-        # name.
+        """Adds one array of `depth` words of `width` bits. Returns its read port and its write
+        port.
+        """
+        # LiteX writes an array's initial contents to a file named after the array, so each array
+        # needs a name of its own.
         array = Memory(width, depth, init=init, name=f"lane{lane}")
         if style is not None:
             array.attr = {("ram_style", style)}
-        # READ_FIRST: with Migen's default a read sees a write of the same cycle, which costs logic
-        # here.
+        # READ_FIRST: a read returns the bytes from before a write of the same cycle. With Migen's
+        # default it would return the new ones, which costs logic here.
         read = array.get_port(has_re=True, mode=READ_FIRST)
         self.specials += array, read
         self.arrays.append(array)
@@ -97,6 +100,7 @@ class LaneMemory(LiteXModule):
         return read, write
 
     def add_block_lane(self, rows, lane, data, mask, words):
+        """Adds a lane of 32 bits in one array, read and written at the lane's own row."""
         style       = "block" if self.kind == "block" else None
         read, write = self.add_array(lane, DWORD_WIDTH, rows, words, style)
         self.comb += [
@@ -112,12 +116,12 @@ class LaneMemory(LiteXModule):
             ]
 
     def add_ultra_lane(self, rows, lane, data, mask):
-        """One lane in UltraRAM. It is 72 bits wide and no narrower, so two rows share a word of 64
-        bits.
+        """Adds one lane in UltraRAM. An UltraRAM is always 72 bits wide, so two rows of the 32-bit
+        lane share one word.
         """
         read, write = self.add_array(lane, 2*DWORD_WIDTH, rows//2, None, "ultra")
         word        = Signal(2*DWORD_WIDTH)
-        # Which half of its word the row is, delayed like the data.
+        # Which half of its UltraRAM word the row is, delayed like the data.
         halves      = [Signal() for _ in range(2)]
         write_half  = self.write_rows[lane][0]
         self.comb += [
@@ -131,7 +135,7 @@ class LaneMemory(LiteXModule):
         self.sync += [
             halves[0].eq(self.read_rows[lane][0]),
             halves[1].eq(halves[0]),
-            # UltraRAM's own output register, and one more behind the choice of the half.
+            # Two registers: UltraRAM's own output register, and one behind the choice of the half.
             word.eq(read.dat_r),
             self.read_data[data].eq(Mux(halves[1], word[DWORD_WIDTH:], word[:DWORD_WIDTH])),
         ]

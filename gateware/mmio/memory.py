@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Initial contents of the memories on the bus, read from a file.
+"""The initial contents of the card's block memories, read from a file.
 
     .hex  one 32-bit word of 1 to 8 hexadecimal digits per line; // and # start a comment
     .coe  Xilinx coefficient file: memory_initialization_radix (2, 10 or 16), then
@@ -10,26 +10,27 @@
           starts a comment at the start of a line
     .bin  raw bytes, a whole number of little-endian 32-bit words
 
-The file fills the memory from its start, the rest is zero. Anything doubtful ends in a ValueError
-that names the file, the line, the value and the rule: a memory is never filled with a guess.
+The file fills the memory from its start; the rest is zero. If anything in the file is doubtful, a
+ValueError names the file, the line, the value and the rule: a memory is never filled with a guess.
 """
 
 import re
 import struct
 from pathlib import Path
 
-from lanebox.layouts import MEMORY_SIZE
+from gateware.numbers import MEMORY_SIZE
 
 WORD_BYTES = 4
 WORD_MAX   = 2**(8*WORD_BYTES) - 1
 COE_RADIX  = "memory_initialization_radix"
 COE_VECTOR = "memory_initialization_vector"
 
-# All zero. Written out, so that simulation and silicon start alike.
+# The image of a memory without a file: all zero. The zeros are written out as initial contents, so
+# that simulation and silicon start alike.
 BLANK_IMAGE = [0]*(MEMORY_SIZE//WORD_BYTES)
 
 def read_image(filename, size=MEMORY_SIZE):
-    """The words of a memory of `size` bytes, initialised from `filename` by its suffix."""
+    """The words of a memory of `size` bytes, read from `filename`, whose suffix says its format."""
     path = Path(filename)
     if path.suffix not in READERS:
         raise ValueError(f"{path}: suffix {path.suffix!r} is unknown; a memory is initialised "
@@ -84,7 +85,7 @@ def _read_hex(path, content):
 # .coe ---------------------------------------------------------------------------------------------
 
 def _coe_statements(path, text):
-    """Yield (name, [(line, word), ...]) for each `name = word, word, ... ;`."""
+    """Yield (name, [(line, word), ...]) for each `name = word, word, ... ;` of a .coe file."""
     tokens, start = [], 1
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith(";"):

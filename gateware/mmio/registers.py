@@ -2,11 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The bridge from the bus to the registers. It is faster than LiteX's in two ways.
+"""The bridge from the Wishbone bus to LiteX's registers (CSRs). It replaces LiteX's own bridge and
+is faster in two ways.
 
-LiteX's bridge shows an address only during an access. So the bus's `cyc` is in front of the
-multiplexers of all registers, and that was the deepest path of the card. This bridge always shows
-the bus's address. The strobes say when it is valid; without a strobe the data is not used.
+LiteX's bridge shows an address to the registers only during an access. So the bus's `cyc` is in
+front of the multiplexers of all registers, and that was the deepest path of the card. This bridge
+always shows the bus's address. The strobes `we` and `re` say when the address is valid; without a
+strobe the data is not used.
 
 LiteX's bridge answers a write in the next cycle, like a read. This bridge answers a write in the
 same cycle, so the three registers of a doorbell are written in three cycles.
@@ -22,8 +24,9 @@ from migen import *
 class RegisterBridge(LiteXModule):
     """Passes accesses of `wishbone` (word addresses) to the registers on `csr`.
 
-    A write is answered in its own cycle, a read with its data in the next. The master has one
-    access at a time. Registers act on the strobes only, so an address without one has no effect.
+    A write is answered in the same cycle, a read with its data in the next. The master has one
+    access at a time. Registers act on the strobes only, so an address without a strobe has no
+    effect.
     """
     def __init__(self, address_width=32, csr_address_width=14):
         self.wishbone = bus = wishbone.Interface(data_width=32, address_width=address_width,
@@ -32,7 +35,7 @@ class RegisterBridge(LiteXModule):
 
         # # #
 
-        access, shown = Signal(), Signal() # `shown`: the data of a read is there.
+        access, shown = Signal(), Signal() # `shown`: a read's data is on the bus.
         self.comb += [
             access.eq(bus.cyc & bus.stb),
             csr.adr.eq(bus.adr),
@@ -45,9 +48,14 @@ class RegisterBridge(LiteXModule):
         self.sync += shown.eq(access & ~bus.we & ~shown)
 
 class RegisterBridgeSoC(SoCMini):
-    """LiteX's SoC without a CPU. If it has `mmio`, RegisterBridge replaces LiteX's bridge."""
+    """LiteX's SoC without a CPU. If `mmio` is not None, RegisterBridge replaces LiteX's bridge."""
+    mmio = None # The MMIO bridge, if the SoC has one.
+
     def add_csr_bridge(self, name="csr", origin=None, register=False):
-        if not hasattr(self, "mmio"): # The stock endpoint is measured with LiteX's own bridge.
+        """Adds the bridge from the bus to the registers: RegisterBridge, or LiteX's own without
+        `mmio`.
+        """
+        if self.mmio is None: # LitePCIe's endpoint is measured with LiteX's own bridge.
             SoCMini.add_csr_bridge(self, name, origin, register)
             return
         bridge = RegisterBridge(self.bus.address_width, self.csr.address_width)

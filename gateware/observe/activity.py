@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Whether there is work. Device time in simulation advances only while there is."""
+"""Whether the card has work. In simulation device time advances only while it has."""
 
 from functools import reduce
 from operator import or_
@@ -12,10 +12,10 @@ from migen import *
 
 
 class Activity(LiteXModule):
-    """`busy` while any of the given signals is high.
+    """Sets `busy` while any of the given signals is high.
 
-    Free-running counters are not work. TLPs in the hard block's streams are seen by the simulation
-    at the boundary itself, so they are not included here.
+    A free-running counter is not work. TLPs in the hard block's streams are not included here,
+    because the simulation sees them itself at the hard block's pins.
     """
     def __init__(self, *sources):
         self.busy = Signal() # o

@@ -4,7 +4,7 @@
 
 """The capability table: which blocks this gateware has, where in BAR0, with which parameters.
 
-Software reads the table at `layouts.CAPABILITY_BASE` and has no other address built in, so one
+Software reads the table at `numbers.CAPABILITY_BASE` and has no other address built in, so one
 driver fits every build. The table is made from the finalized SoC, so it cannot disagree with the
 gateware.
 
@@ -13,34 +13,35 @@ bytes. Software skips blocks of unknown types. It takes a parameter as 0 if an o
 short for it. So a new block, or a new parameter at the end, needs a new MINOR. MAJOR changes if old
 software would misunderstand the table.
 
-The same facts as a C header, for driver and library, on standard output:
-    python -m lanebox.capability > software/kernel/uapi/litepcie_capability.h
+This module run as a program writes the same facts as a C header, for driver and library, to
+standard output:
+    python -m gateware.observe.capability > software/kernel/uapi/litepcie_capability.h
 """
 
 import struct
 import zlib
 from dataclasses import dataclass, replace
 
-from lanebox import layouts
-from lanebox.dma import moderation, notices
+from gateware import numbers
+from gateware.dma import moderation, notices
 
 MAGIC = 0x584f424c # "LBOX" in memory.
 MAJOR = 1
-MINOR = 2
+MINOR = 3
 
 WORD          = 4
-DIGEST_WORDS  = 8  # SHA-256 over the sources.
-TARGET_WORDS  = 8  # Text, padded with zeros.
-CSR_PAGE      = 0x800
+DIGEST_WORDS  = 8  # Words of the SHA-256 over the gateware's sources.
+TARGET_WORDS  = 8  # The target's name as text, padded with zeros.
+CSR_PAGE      = 0x800 # Bytes of a page of registers: LiteX places each module on a page of its own.
 HOST_PAGE     = 4096 # The host maps its BARs in pages, and gives rights by the page.
 
-# Word number of each header field.
+# Word number of each field of the table's header.
 HEADER = {
     "magic":   0,
-    "version": 1,  # MAJOR << 16 | MINOR.
-    "bytes":   2,  # Of the whole table.
-    "crc":     3,  # CRC-32 of the table with this word as 0.
-    "blocks":  4,  # Number of entries.
+    "version": 1,  # Version of the table: MAJOR << 16 | MINOR.
+    "bytes":   2,  # Size of the whole table in bytes.
+    "crc":     3,  # CRC-32 of the whole table, computed with this word as 0.
+    "blocks":  4,  # Number of blocks, and so of entries.
     "digest":  6,
     "target":  6 + DIGEST_WORDS,
 }
@@ -48,18 +49,18 @@ HEADER_WORDS = HEADER["target"] + TARGET_WORDS
 
 # Word number of each field of an entry; its parameters follow.
 ENTRY = {
-    "type":   0,  # Version << 16 | type.
+    "type":   0,  # Version of the block << 16 | number of its type.
     "length": 1,  # Index << 24 | BAR << 16 | bytes of this entry.
-    "offset": 2,  # In the BAR.
+    "offset": 2,  # Offset of the block in its BAR, in bytes.
     "size":   3,
 }
 ENTRY_WORDS = len(ENTRY)
 
 @dataclass(frozen=True)
 class BlockType:
-    """One type of block: its number, and its parameters in order.
+    """A type of block: the number that stands for it in the table, and its parameters in order.
 
-    A parameter that names a register is the register's offset in bytes from the block's.
+    A parameter that names a register holds the register's offset in bytes from the block's start.
     """
     number:     int
     parameters: tuple
@@ -104,12 +105,16 @@ BLOCK_TYPES = {
         "interrupt moderation of a DMA channel, a register for each direction"),
     "slot": BlockType(18, ("now", "width"),
         "monitor of the user slot's streams; a read of `now` copies its counters"),
+    "capture": BlockType(19, ("control", "limit", "segment_base", "status_base", "account_control",
+        "generator_control", "segments", "staging_bytes"),
+        "capture of frames into a ring of pcapng blocks, and a generator of frames"),
     "mmio": BlockType(14, ("control", "reads_inside", "read_slots"),
         "MMIO bridge: its order, its counters, the reads of the host that are inside"),
 }
 
-# A DMA register group: offsets in bytes from its start. LitePCIe decides which registers there are,
-# and LiteX where they are. `dma_block` refuses a gateware that has them elsewhere.
+# The registers of one DMA direction: their offsets in bytes from the first one. LitePCIe decides
+# which registers a direction has, and LiteX where they are. `_dma_group` refuses a gateware that
+# has them elsewhere.
 DMA_GROUP = {
     "enable":            0x00,
     "table_value":       0x04,
@@ -121,7 +126,7 @@ DMA_GROUP = {
 }
 DMA_WAYS = {"h2c": "reader", "c2h": "writer"}
 
-# Values of parameters, and of what the card writes.
+# Values of the parameters `kind` of an endpoint and `delivery` of interrupts.
 ENDPOINT_KINDS = {"litepcie": 0, "lanebox": 1}
 DELIVERY_MSI   = 1 << 0
 DELIVERY_MSIX  = 1 << 1
@@ -130,7 +135,9 @@ DELIVERY_MSIX  = 1 << 1
 
 @dataclass(frozen=True)
 class Block:
-    """One entry: a block of type `type` at `offset`, of `size` bytes, with parameters by name."""
+    """An entry of the table: a block of type `type` at `offset` of a BAR, of `size` bytes, with its
+    parameters by name.
+    """
     type:       str
     offset:     int
     size:       int
@@ -139,7 +146,7 @@ class Block:
     bar:        int = 0
 
     def words(self):
-        """The entry; its parameters must be exactly those of its type."""
+        """The words of the entry. Its parameters must be exactly those of its type."""
         kind = BLOCK_TYPES[self.type]
         if set(self.parameters) != set(kind.parameters):
             raise ValueError(f"block {self.type}: parameters are {sorted(self.parameters)}; they "
@@ -154,10 +161,11 @@ def _round_up(value, step):
     return -(-value//step)*step
 
 class Registers:
-    """The offsets that LiteX gave to the registers of one module: the same as in csr.h."""
+    """The registers of one module, with the offsets that LiteX gave them, which are those in csr.h.
+    """
     def __init__(self, soc, name):
         region = soc.csr.regions[name]
-        self.name, self.offset = name, region.origin # BAR0 + 0 is bus address 0.
+        self.name, self.offset = name, region.origin # A bus address is the same offset in BAR0.
         self.places, place     = {}, 0
         for csr in region.obj:
             self.places[csr.name] = place
@@ -171,8 +179,8 @@ class Registers:
         return self.places[register]
 
     def block(self, type, index=0, **parameters):
-        """A block of these registers. If a parameter's value is a text, it is the offset of that
-        register.
+        """A block of these registers. If a parameter's value is a text, it names a register, and
+        the parameter becomes that register's offset.
         """
         values = {
             name: self[value] if isinstance(value, str) else value
@@ -181,7 +189,9 @@ class Registers:
         return Block(type, self.offset, CSR_PAGE, values, index)
 
 def _dma_group(registers, theirs):
-    """Offset at which the register group of one direction starts."""
+    """The offset at which the register group of one DMA direction starts. `theirs`: LitePCIe's name
+    of the direction.
+    """
     start  = registers[f"{theirs}_enable"]
     places = {name: registers[f"{theirs}_{name}"] - start for name in DMA_GROUP}
     if places != DMA_GROUP:
@@ -199,10 +209,10 @@ def _dma_block(soc, index):
     }
     return registers.block("dma", index, **groups, **causes,
         loopback      = "loopback_enable",
-        table_depth   = layouts.DMA_TABLE_DEPTH,
+        table_depth   = numbers.DMA_TABLE_DEPTH,
         address_width = soc.constants["DMA_ADDR_WIDTH"],
-        h2c_buffered  = layouts.DMA_BUFFER_SIZE,
-        c2h_buffered  = layouts.DMA_BUFFER_SIZE,
+        h2c_buffered  = numbers.DMA_BUFFER_SIZE,
+        c2h_buffered  = numbers.DMA_BUFFER_SIZE,
         h2c_settled   = soc.constants["DMA_H2C_SETTLED"],
         h2c_taken     = soc.constants["DMA_H2C_TAKEN"],
     )
@@ -211,7 +221,7 @@ def _csr_block(soc, name, type=None, **parameters):
     return Registers(soc, name).block(type or name, **parameters)
 
 def _notice_blocks(soc):
-    """Entries for the notices of DMA channels. LitePCIe's channel has none."""
+    """The entries for the notices of DMA channels. LitePCIe's own channel has no notices."""
     names = [name for name in soc.csr.regions if name.startswith("pcie_notices")]
     return [Registers(soc, name).block("records", index,
         **{register: register for register in BLOCK_TYPES["records"].parameters[:-1]},
@@ -227,14 +237,15 @@ def _memory_block(soc, index):
     return Block("memory", region.origin, region.size, {}, index)
 
 def _card_memory_blocks(soc):
-    """The memory in BAR2, which only the bridge shows to the host."""
-    if not hasattr(soc, "mmio"):
+    """The entry for the card memory in BAR2. Only a card with the MMIO bridge has it."""
+    if soc.mmio is None:
         return []
-    return [Block("memory", layouts.CARD_MEMORY_BASE, layouts.CARD_MEMORY_SIZE, {},
-        index=len(layouts.MEMORY_BASES), bar=2)]
+    return [Block("memory", numbers.CARD_MEMORY_BASE, numbers.CARD_MEMORY_SIZE, {},
+        index=len(numbers.MEMORY_BASES), bar=2)]
 
 def _user_blocks(soc):
-    """The user's registers. The block includes the rest of their last page, which must stay empty.
+    """The entry for the registers of user logic. The block reaches to the end of their last host
+    page, whose rest must stay empty.
     """
     if "user" not in soc.csr.regions:
         return []
@@ -245,30 +256,38 @@ def _user_blocks(soc):
 def _user_window_blocks(soc):
     if soc.user.axi is None:
         return []
-    return [Block("user_window", layouts.AXI_BASE, layouts.AXI_SIZE, {}, bar=2)]
+    return [Block("user_window", numbers.AXI_BASE, numbers.AXI_SIZE, {}, bar=2)]
 
 def _lanebox_blocks(soc, endpoint):
-    """Entries for registers that only the Lanebox endpoint and the MMIO bridge have."""
+    """The entries for registers that only the Lanebox endpoint and the MMIO bridge have."""
     found = []
     if endpoint == "lanebox":
         found.append(_csr_block(soc, "pcie_endpoint", "transactions",
-            control="control", timeout="timeout", read_tags=layouts.READ_TAGS,
-            landing_bytes = layouts.LANDING_SIZE,
-            host_credits  = layouts.MMIO_READS,
+            control="control", timeout="timeout", read_tags=numbers.READ_TAGS,
+            landing_bytes = numbers.LANDING_SIZE,
+            host_credits  = numbers.MMIO_READS,
             completion_pool = int(soc.pcie_endpoint.completion_pool)))
-    if hasattr(soc, "mmio"):
+    if soc.mmio is not None:
         found.append(_csr_block(soc, "mmio",
-            control="control", reads_inside="reads_inside", read_slots=layouts.MMIO_READS))
+            control="control", reads_inside="reads_inside", read_slots=numbers.MMIO_READS))
     return found
 
-def _msix_blocks(soc):
-    if not hasattr(soc, "msix"):
+def _capture_blocks(soc):
+    if not hasattr(soc, "capture"):
         return []
-    return [Block("msix", layouts.MSIX_BASE, layouts.MSIX_SIZE, {
-        "vectors": layouts.MSI_WIDTH, "pending": layouts.MSIX_PENDING - layouts.MSIX_BASE})]
+    return [_csr_block(soc, "capture",
+        **{register: register for register in BLOCK_TYPES["capture"].parameters[:-2]},
+        segments      = numbers.CAPTURE_SEGMENTS,
+        staging_bytes = numbers.CAPTURE_CELLS*numbers.PAGE_BYTES)]
+
+def _msix_blocks(soc):
+    if soc.msix is None:
+        return []
+    return [Block("msix", numbers.MSIX_BASE, numbers.MSIX_SIZE, {
+        "vectors": numbers.MSI_WIDTH, "pending": numbers.MSIX_PENDING - numbers.MSIX_BASE})]
 
 def blocks(soc, endpoint):
-    """The blocks of a SoC whose registers have addresses, in the order of the table."""
+    """All blocks of a SoC, in the order of the table. Its registers must have addresses already."""
     identifier = soc.csr.regions["identifier_mem"]
     return [
         _csr_block(soc, "ctrl", "control",
@@ -276,40 +295,43 @@ def blocks(soc, endpoint):
         Block("identifier", identifier.origin, WORD*identifier.obj.depth, {}),
         _csr_block(soc, "pcie_phy", "endpoint",
             kind       = ENDPOINT_KINDS[endpoint],
-            data_width = layouts.DATA_WIDTH,
+            data_width = numbers.DATA_WIDTH,
             clock_hz   = soc.sys_clk_freq,
-            read_tags  = layouts.READ_TAGS if endpoint == "lanebox" else layouts.STOCK_READ_TAGS),
+            read_tags  = numbers.READ_TAGS if endpoint == "lanebox" else numbers.STOCK_READ_TAGS),
         _csr_block(soc, "pcie_msi", "interrupts",
-            delivery = DELIVERY_MSI | (DELIVERY_MSIX if hasattr(soc, "msix") else 0),
-            causes   = layouts.MSI_WIDTH,
+            delivery = DELIVERY_MSI | (0 if soc.msix is None else DELIVERY_MSIX),
+            causes   = numbers.MSI_WIDTH,
             enable   = "enable", clear="clear", vector="vector"),
         *_msix_blocks(soc),
-        *(_dma_block(soc, index) for index in range(layouts.DMA_CHANNELS)),
+        *(_dma_block(soc, index) for index in range(numbers.DMA_CHANNELS)),
         *_notice_blocks(soc),
         *_moderation_blocks(soc),
         _csr_block(soc, "device_time",
             low="low", high="high", tick_ps=round(1e12/soc.sys_clk_freq)),
         _csr_block(soc, "pcie_counters", "counters",
-            control="control", time="time", width=layouts.COUNTER_WIDTH),
+            control="control", time="time", width=numbers.COUNTER_WIDTH),
         _csr_block(soc, "stamps",
             doorbell="doorbell", interrupt="interrupt", waiting="waiting"),
-        *(_memory_block(soc, index) for index in range(len(layouts.MEMORY_BASES))),
+        *(_memory_block(soc, index) for index in range(len(numbers.MEMORY_BASES))),
         *_card_memory_blocks(soc),
         *_user_blocks(soc),
         *_user_window_blocks(soc),
         _csr_block(soc, "pattern", control="control"),
-        _csr_block(soc, "slot", now="now", width=layouts.SLOT_COUNTER_WIDTH),
+        _csr_block(soc, "slot", now="now", width=numbers.SLOT_COUNTER_WIDTH),
         *_lanebox_blocks(soc, endpoint),
+        *_capture_blocks(soc),
     ]
 
 # Pages --------------------------------------------------------------------------------------------
 
-# Blocks that the driver lets every user of the card map and write to. A page with a byte of
-# anything else in it would be refused, and users would lose the mapping.
+# The types of blocks that the driver lets every user of the card map and write to. The driver maps
+# whole host pages, and refuses a page that also holds a byte of anything else.
 MAPPED_BY_USERS = ("memory", "user", "user_window")
 
 def register_banks(soc):
-    """Offset and size of all registers by name, including those that the table does not name."""
+    """The offset and size of the registers of every module, by name, including modules that the
+    capability table does not name.
+    """
     banks = {}
     for name, region in soc.csr.regions.items():
         memory      = not isinstance(region.obj, list)
@@ -319,9 +341,9 @@ def register_banks(soc):
     return banks
 
 def check_pages(blocks, banks):
-    """Raises ValueError unless each block that users map has its host pages for itself.
+    """Raises ValueError if a block that users map shares a host page with anything else.
 
-    `banks` has the offset and size in BAR0 of all registers by name.
+    `banks`: the offset and size in BAR0 of the registers of every module, by name.
     """
     for block in (b for b in blocks if b.type in MAPPED_BY_USERS):
         if block.offset % HOST_PAGE or block.size % HOST_PAGE:
@@ -335,7 +357,7 @@ def check_pages(blocks, banks):
             if offset < block.offset + block.size and block.offset < offset + size:
                 raise ValueError(f"block {block.type} at {block.offset:#x} of BAR{block.bar} "
                     f"shares its pages with {name} at {offset:#x}: users could not map it without "
-                    "mapping that, so move one of the two (layouts.py)")
+                    "mapping that, so move one of the two (numbers.py)")
 
 # Table --------------------------------------------------------------------------------------------
 
@@ -347,7 +369,7 @@ def _text_words(text, count):
     return struct.unpack(f"<{count}I", raw.ljust(WORD*count, b"\0"))
 
 def table(target, digest, entries):
-    """The words of the table; `digest` is the hexadecimal SHA-256 of the sources."""
+    """The words of the capability table. `digest`: the hexadecimal SHA-256 of the sources."""
     body  = [word for entry in entries for word in entry.words()]
     words = [0]*HEADER_WORDS + body
     words[HEADER["magic"]]   = MAGIC
@@ -358,18 +380,20 @@ def table(target, digest, entries):
         bytes.fromhex(digest))
     words[HEADER["target"]:HEADER_WORDS] = _text_words(target, TARGET_WORDS)
     words[HEADER["crc"]] = zlib.crc32(struct.pack(f"<{len(words)}I", *words))
-    if WORD*len(words) > layouts.CAPABILITY_SIZE:
+    if WORD*len(words) > numbers.CAPABILITY_SIZE:
         raise ValueError(f"capability table: {len(entries)} blocks take {WORD*len(words)} bytes; "
-            f"there is room for {layouts.CAPABILITY_SIZE}")
+            f"there is room for {numbers.CAPABILITY_SIZE}")
     return words
 
 def capability_words(soc, target, endpoint, digest):
-    """All words of the table's memory for `soc`, whose registers must have addresses."""
+    """All words of the memory that holds the capability table of `soc`. The registers of `soc` must
+    have addresses already.
+    """
     entries = blocks(soc, endpoint)
     check_pages(entries, register_banks(soc))
     words = table(target, digest, entries)
-    # The rest is written as zeros, so that simulation and silicon start alike.
-    return words + [0]*(layouts.CAPABILITY_SIZE//WORD - len(words))
+    # The rest of the memory is filled with zeros, so that simulation and silicon start alike.
+    return words + [0]*(numbers.CAPABILITY_SIZE//WORD - len(words))
 
 # C header -----------------------------------------------------------------------------------------
 
@@ -379,8 +403,10 @@ HEAD = """\
  * This file is part of Lanebox.
  * Copyright (c) 2026 Lanebox contributors
  *
- * The capability table at a fixed place in BAR0: which blocks the gateware has.
- * Generated by gateware/capability.py, which describes it: do not edit.
+ * The capability table at a fixed place in BAR0: which blocks the gateware has. And
+ * the numbers that card and software share.
+ * Generated by gateware/observe/capability.py, which describes the table, and from
+ * gateware/numbers.py: do not edit.
  */
 #ifndef LITEPCIE_CAPABILITY_H
 #define LITEPCIE_CAPABILITY_H
@@ -390,11 +416,17 @@ def _defines(prefix, values, form="{}"):
     names = {f"LITEPCIE_{prefix}{name}".upper(): form.format(v) for name, v in values.items()}
     return [f"#define {name.ljust(39)} {value}" for name, value in names.items()]
 
+def _of_numbers(*names, form="{}"):
+    """The #define lines for these names of gateware/numbers.py."""
+    return _defines("", {name: getattr(numbers, name) for name in names}, form)
+
 def c_header():
-    """The constants of the table for software in C."""
+    """The C header: the constants of the capability table, and the numbers that software shares
+    with the card.
+    """
     lines = ["/* The table: little-endian 32-bit words */"]
     lines += _defines("CAP_", {
-        "offset": f"{layouts.CAPABILITY_BASE:#x}", "size": f"{layouts.CAPABILITY_SIZE:#x}",
+        "offset": f"{numbers.CAPABILITY_BASE:#x}", "size": f"{numbers.CAPABILITY_SIZE:#x}",
         "magic": f"{MAGIC:#x}", "major": MAJOR, "minor": MINOR,
         "digest_words": DIGEST_WORDS, "target_words": TARGET_WORDS,
         "header_words": HEADER_WORDS, "entry_words": ENTRY_WORDS,
@@ -409,6 +441,17 @@ def c_header():
     lines += _defines("DELIVERY_", {"msi": DELIVERY_MSI, "msix": DELIVERY_MSIX})
     lines += ["", "/* Register group of one DMA direction: bytes from its start */"]
     lines += _defines("DMA_GROUP_", DMA_GROUP, "{:#04x}")
+    lines += ["", "/* Bits of a group's register enable: 0 is written, the others are read */"]
+    lines += _of_numbers("DMA_ENABLE_RUN", "DMA_ENABLE_IDLE", "DMA_ENABLE_TAKEN")
+    lines += ["", "/* A descriptor: bits of its word with the length */"]
+    lines += _of_numbers("DESCRIPTOR_LENGTH_BITS")
+    lines += _of_numbers("DESCRIPTOR_IRQ_DISABLE", "DESCRIPTOR_LAST_DISABLE", form="{:#x}")
+    lines += ["", "/* LitePCIe's rings: bytes of a buffer, buffers, buffers for each interrupt */"]
+    lines += _of_numbers("STOCK_BUFFER_SIZE", "STOCK_BUFFERS", "STOCK_BUFFERS_PER_INTERRUPT")
+    lines += ["", "/* Most causes; bytes of a beat; reads in flight without extended tags */"]
+    lines += _defines("", {"causes_max": numbers.MSI_WIDTH})
+    lines += _of_numbers("BEAT_BYTES", "SHORT_READ_TAGS")
+    lines += ["", "/* Bytes of BAR0 */", *_of_numbers("BAR0_SIZE", form="{:#x}")]
     lines += ["", "/* Records: bits of `control`, of a record's flags, and bytes from the start */"]
     lines += _defines("RECORDS_CONTROL_", notices.CONTROL)
     lines += _defines("RECORDS_LOG2_", {
@@ -422,7 +465,7 @@ def c_header():
     lines += _defines("MODERATION_", {
         "interval_bits": moderation.INTERVAL_BITS, "count_bits": moderation.COUNT_BITS})
     lines += ["", "/* With the timeout of reset: a read that nobody answers has ended by then */"]
-    lines += _defines("", {"longest_read_us": round(layouts.LONGEST_READ*1e6)})
+    lines += _defines("", {"longest_read_us": round(numbers.LONGEST_READ*1e6)})
     return HEAD + "\n" + "\n".join(lines) + "\n\n#endif /* LITEPCIE_CAPABILITY_H */\n"
 
 if __name__ == "__main__":

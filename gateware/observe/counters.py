@@ -4,15 +4,15 @@
 
 """Performance counters on the PHY's four TLP streams CQ, CC, RQ and RC.
 
-They only watch, through TlpEvents: no handshake passes through them. What the hard block does
-below the streams (credits, replays, link state) is not seen here.
+The counters only watch the streams, through TlpEvents: no handshake passes through them. They do
+not see what the hard block does below the streams (credits, replays, link state).
 """
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import COUNTER_WIDTH
+from gateware.numbers import COUNTER_WIDTH
 
 COUNTERS = {
     "beats":         "Beats accepted.",
@@ -26,7 +26,9 @@ COUNTERS = {
 # Stream monitor -----------------------------------------------------------------------------------
 
 class StreamMonitor(LiteXModule):
-    """Counts the events of one TLP stream. `time` must be as late as the events are: one cycle."""
+    """Counts the events of one TLP stream. The events are one cycle late, so `time` must be device
+    time of the cycle before.
+    """
     def __init__(self, events, time):
         self.clear = Signal() # i
         for name in COUNTERS:
@@ -40,7 +42,7 @@ class StreamMonitor(LiteXModule):
             (self.tlps,          events.tlps),
             (self.payload_bytes, events.payload),
         ]:
-            # An event in the cycle of a clear belongs to the new interval: it is not lost.
+            # An event in the cycle of a clear is counted in the new interval, so it is not lost.
             self.sync += counter.eq(Mux(self.clear, 0, counter) + increment)
 
         seen = Signal()
@@ -57,7 +59,8 @@ class StreamMonitor(LiteXModule):
 # PCIe counters ------------------------------------------------------------------------------------
 
 class PcieCounters(LiteXModule):
-    """The counters of several streams, read through a snapshot. `events`: TlpEvents by name.
+    """The counters of several TLP streams. Software reads them through a snapshot. `events`: the
+    TlpEvents of each stream, by the stream's name.
 
     A snapshot copies every counter and the device time at one clock edge, so the values of one
     snapshot belong together. With `clear` in the same write the counters start again at that edge,
@@ -66,8 +69,8 @@ class PcieCounters(LiteXModule):
     def __init__(self, events, time, with_csr=True):
         self.snapshot  = Signal()              # i
         self.clear     = Signal()              # i
-        self.latched   = {}                    # o, by name
-        self.time_late = Signal(COUNTER_WIDTH) # o, `time` of the cycle before
+        self.latched   = {}                    # o, the counters of the snapshot, by name
+        self.time_late = Signal(COUNTER_WIDTH) # o, device time of the cycle before
 
         # # #
 
@@ -91,13 +94,14 @@ class PcieCounters(LiteXModule):
         self.sync += If(self.snapshot, latched.eq(value))
 
     def add_csr(self):
+        """Adds the registers of snapshot and clear, and one for each counter."""
         self._control = CSRStorage(name="control", fields=[
             CSRField("snapshot", size=1, offset=0, pulse=True,
                 description="Copy every counter at one instant into the registers below."),
             CSRField("clear", size=1, offset=1, pulse=True,
                 description="Set every counter, not its copy, to zero."),
         ])
-        # Registered, since each of these drives some thousand flip-flops.
+        # The two pulses are registered, since each of them drives some thousand flip-flops.
         self.sync += [
             self.snapshot.eq(self._control.fields.snapshot),
             self.clear.eq(self._control.fields.clear),

@@ -11,7 +11,7 @@ from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import COUNTER_WIDTH, DWORD_WIDTH
+from gateware.numbers import COUNTER_WIDTH, DWORD_WIDTH
 
 
 class DeviceTime(LiteXModule):
@@ -22,7 +22,7 @@ class DeviceTime(LiteXModule):
     def __init__(self, with_csr=True):
         self.time  = Signal(COUNTER_WIDTH)               # o
         self.latch = Signal()                            # i
-        self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH) # o, upper half at the last latch
+        self.high  = Signal(COUNTER_WIDTH - DWORD_WIDTH) # o, upper half of the latched time
 
         # # #
 
@@ -35,6 +35,7 @@ class DeviceTime(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
+        """Adds the registers through which software reads device time."""
         self._low  = CSRStatus(DWORD_WIDTH, name="low",
             description="Device time, lower half, in cycles. Reading it latches ``high``.")
         self._high = CSRStatus(COUNTER_WIDTH - DWORD_WIDTH, name="high",

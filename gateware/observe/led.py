@@ -7,14 +7,14 @@
 from litex.gen import *
 from migen import *
 
-from lanebox.layouts import HEARTBEAT_BIT
+from gateware.numbers import HEARTBEAT_BIT
 
 
 class Leds(LiteXModule):
-    """Drives two LEDs; 1 lights an LED. Boards with inverted LEDs invert the pads.
+    """Drives two LEDs; 1 lights an LED. A board with inverted LEDs must invert the pads.
 
-    LED 0 blinks with device time and so shows that the user clock runs. LED 1 is on while the link
-    is up. Further pads stay dark.
+    LED 0 blinks with device time and so shows that the user clock runs. LED 1 is on while the PCIe
+    link is up. Further LEDs stay dark.
     """
     def __init__(self, pads, time, link_up):
         # # #

@@ -6,36 +6,38 @@
 
 The doorbell is a write of the host that gives a DMA direction a descriptor or switches it on. Its
 time is that of the cycle in which the register has the new value. The interrupt's time is that of
-the cycle in which the hard block has sent the message, whatever its cause: see `interrupt_sent` in
-pcie/endpoint.py. The host's own time is not included.
+the cycle in which the message counts as sent, whatever its cause: see `interrupt_sent` in
+gateware/endpoint/endpoints.py. The time that the host takes for the doorbell and for the interrupt
+is not included.
 """
 
 from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import DWORD_WIDTH
+from gateware.numbers import DWORD_WIDTH
 
 
 class Stamps(LiteXModule):
-    """Keeps the times of the last doorbell and of the first message after it.
+    """Keeps the device times of the last doorbell and of the first interrupt message after it.
 
     The pair stays until the next doorbell, so software may read it in any order once `waiting` is
-    0. With 32 bits the difference is right, modulo 2^32, for up to 17 s.
+    0. The times have 32 bits, so their difference, modulo 2^32, is right for up to 17 s.
 
-    Both events must come a cycle late, and so must `time`.
+    The inputs `rung` and `sent` must come a cycle after their events, and `time` must be device
+    time of the cycle before.
     """
     def __init__(self, with_csr=True):
         self.time      = Signal(DWORD_WIDTH) # i
-        self.rung      = Signal()            # i
-        self.sent      = Signal()            # i
+        self.rung      = Signal()            # i, one cycle: a doorbell was rung.
+        self.sent      = Signal()            # i, one cycle: an interrupt message was sent.
         self.doorbell  = Signal(DWORD_WIDTH) # o
         self.interrupt = Signal(DWORD_WIDTH) # o
         self.waiting   = Signal()            # o, no message has followed the doorbell yet.
 
         # # #
 
-        # A message in the doorbell's own cycle belongs to something earlier.
+        # A message in the doorbell's own cycle cannot be its effect, so it is not taken.
         self.sync += If(self.rung,
             self.doorbell.eq(self.time),
             self.waiting.eq(1),
@@ -48,6 +50,7 @@ class Stamps(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
+        """Adds a register for the device time of each stamped event."""
         self._doorbell  = CSRStatus(DWORD_WIDTH, name="doorbell",
             description="Device time, lower half, of the last doorbell of the DMA.")
         self._interrupt = CSRStatus(DWORD_WIDTH, name="interrupt",
@@ -63,7 +66,8 @@ class Stamps(LiteXModule):
 # SoC ----------------------------------------------------------------------------------------------
 
 def add_stamps(soc):
-    """Adds stamps of the DMA's doorbells and of the endpoint's messages."""
+    """Adds the stamps of the DMA's doorbells and of the endpoint's interrupt messages to the SoC.
+    """
     soc.stamps = stamps = Stamps()
     doorbell   = soc.pcie_dma0.doorbell
     soc.sync  += stamps.rung.eq(doorbell)

@@ -4,29 +4,31 @@
 
 """Events on a TLP stream, cycle by cycle, for counters.
 
-Every event comes one cycle late, from a register, so logic behind it adds nothing to the handshake
-or the data path. Payload is taken from the length field: a TLP of one dword counts four bytes,
-whatever its byte enables are.
+Every event comes one cycle late, from a register, so the counters do not lengthen any path of the
+stream. Payload bytes are computed from the TLP's length field: a TLP of one dword counts four
+bytes, whatever its byte enables are.
 """
 
 from litex.gen import *
 from migen import *
 
-from lanebox.phy.pcie4 import Pcie4Phy
+from gateware.phy.pcie4 import Pcie4Phy
 
 # Fields of a TLP header's first dword (PCIe base specification, 2.2.1).
-HEADER_LENGTH    = slice(0, 10)  # In dwords, 0 means 1024.
+HEADER_LENGTH    = slice(0, 10)  # Length in dwords; 0 means 1024.
 HEADER_WITH_DATA = 30
 
 # Fields of PG213's descriptors: bits of the beat in which a TLP begins.
-REQUEST_LENGTH    = slice(64, 75) # In dwords.
+REQUEST_LENGTH    = slice(64, 75) # Length in dwords.
 REQUEST_TYPE      = slice(75, 79)
 MEMORY_WRITE      = 1
 COMPLETION_LENGTH = slice(32, 43)
 STRADDLED         = 128           # First bit of a second completion in the same beat.
 
 class TlpEvents(LiteXModule):
-    """The events `beat` and `stall`, the number of TLPs that begin, and their payload bytes."""
+    """The events of one stream: `beat` and `stall`, and the TLPs that begin in a beat, with their
+    payload bytes.
+    """
     def __init__(self, stream):
         self.beat    = Signal()    # o, a beat was accepted.
         self.stall   = Signal()    # o, a beat was offered and not accepted.
@@ -45,7 +47,9 @@ class TlpEvents(LiteXModule):
         ]
 
 class HeaderEvents(TlpEvents):
-    """A stream of TLPs with the headers of the base specification, as LitePCIe's PHYs have them."""
+    """The events of a stream whose TLPs have the headers of the base specification, as the streams
+    of LitePCIe's PHYs do.
+    """
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -62,7 +66,7 @@ class HeaderEvents(TlpEvents):
             self.payload.eq(Cat(C(0, 2), length, length == 0)))
 
 class RequestEvents(TlpEvents):
-    """CQ or RQ: a descriptor of four dwords in front."""
+    """The events of CQ or RQ, whose TLPs have PG213's descriptor of four dwords in front."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -78,7 +82,7 @@ class RequestEvents(TlpEvents):
         self.comb += If(self.tlps[0] & write, self.payload.eq(Cat(C(0, 2), length)))
 
 class CompletionEvents(TlpEvents):
-    """CC: a descriptor of three dwords in front."""
+    """The events of CC, whose TLPs have PG213's descriptor of three dwords in front."""
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
@@ -92,23 +96,25 @@ class CompletionEvents(TlpEvents):
         self.comb += If(self.tlps[0], self.payload.eq(Cat(C(0, 2), length)))
 
 class StraddledEvents(TlpEvents):
-    """RC with straddle: one completion may begin at dword 0 and one at dword 4 of the same beat."""
+    """The events of RC with straddle. One completion may begin at dword 0 of a beat and another one
+    at dword 4.
+    """
     def __init__(self, stream):
         TlpEvents.__init__(self, stream)
 
         # # #
 
-        # If only one completion begins in a beat, it is start_0. It begins at dword 4 if another
-        # one ends before it.
-        open_   = Signal() # A completion goes on from the beat before.
+        # If only one completion begins in a beat, start_0 says so. It begins at dword 4 if another
+        # completion ends in the same beat before it, otherwise at dword 0.
+        open_   = Signal() # A completion from an earlier beat goes on in this one.
         low     = stream.data[COMPLETION_LENGTH]
         high    = stream.data[STRADDLED:][COMPLETION_LENGTH]
         lengths = [Signal(11), Signal(11)]
         starts  = [Signal(), Signal()]
         self.sync += [
             If(self.accepted,
-                # A completion goes on if more have begun than ended. Without straddle `last` ends
-                # it.
+                # A completion goes on into the next beat if more completions have begun than ended.
+                # Without straddle, `last` says that it ends.
                 open_.eq(~stream.last & ((open_ + stream.start_0 + stream.start_1) !=
                     (stream.end_0.valid + stream.end_1.valid))),
             ),
@@ -124,7 +130,8 @@ class StraddledEvents(TlpEvents):
         ]
 
 def tlp_events(phy):
-    """The events of the four streams, by name. `phy` is Pcie4Phy or one of LitePCIe's PHYs."""
+    """The events of the PHY's four streams, by name. `phy` is Pcie4Phy or one of LitePCIe's PHYs.
+    """
     if isinstance(phy, Pcie4Phy):
         return {
             "cq": RequestEvents(phy.cq),

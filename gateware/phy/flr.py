@@ -8,12 +8,12 @@ from litex.gen import *
 from litex.gen.genlib.misc import WaitTimer
 from migen import *
 
-from lanebox.layouts import COMPLETION_TIMEOUT, SYS_CLK_FREQ
+from gateware.numbers import COMPLETION_TIMEOUT, SYS_CLK_FREQ
 
-# The longest wait for outstanding reads: 40 ms. A read without an answer ends after 25 ms at the
-# latest (LONGEST_READ), so normally `idle` ends the wait. This limit ends it if software has set a
-# read timeout of more than 32 ms, or if a TLP is stuck half sent. The base specification gives the
-# reset 100 ms in all (6.6.2).
+# The longest time that a function level reset waits for outstanding reads: 40 ms. A read without an
+# answer ends after 25 ms at the latest (LONGEST_READ), so normally `idle` ends the wait. This limit
+# ends it if software has set a read timeout of more than 32 ms, or if a TLP is stuck half sent. The
+# base specification gives the reset 100 ms in all (6.6.2).
 #
 # The tag of a lost read rests for longer, up to three timeouts (60 ms). The reset does not wait for
 # that: the host leaves the function alone for the whole 100 ms.
@@ -22,18 +22,20 @@ RESET_CYCLES  = 16
 
 
 class FunctionLevelReset(LiteXModule):
-    """Stops at a TLP boundary, waits for outstanding reads, resets everything, acknowledges.
+    """Carries out a function level reset: it stops the card at a TLP boundary, waits for
+    outstanding reads, resets all logic, and acknowledges the reset.
 
-    An answer that arrives after the reset could be taken for a later read's, so it must be awaited.
-    The wait is bounded, because the host waits for 100 ms at most.
+    If an answer arrived after the reset, it could be taken for the answer to a later read. So the
+    card waits for all answers before. The wait is bounded, because the host waits for 100 ms at
+    most.
     """
     def __init__(self, clock=SYS_CLK_FREQ, drain_seconds=DRAIN_SECONDS):
-        self.in_process = Signal() # i
-        self.idle       = Signal() # i, no TLP is half sent, no read is outstanding.
-        self.stop       = Signal() # o
-        self.reset      = Signal() # o
-        self.done       = Signal() # o, one cycle.
-        self.busy       = Signal() # o, device time must run.
+        self.in_process = Signal() # i, the hard block asks for the reset (cfg_flr_in_process).
+        self.idle       = Signal() # i, no TLP is half sent, and no read is outstanding.
+        self.stop       = Signal() # o, no TLP may begin.
+        self.reset      = Signal() # o, the card's logic is reset.
+        self.done       = Signal() # o, one cycle: the reset is acknowledged (cfg_flr_done).
+        self.busy       = Signal() # o, a reset is under way, so device time must run.
 
         # # #
 
@@ -58,7 +60,7 @@ class FunctionLevelReset(LiteXModule):
                 NextState("ACKNOWLEDGED")
             )
         )
-        # The request falls some cycles after its acknowledgement.
+        # The hard block withdraws its request some cycles after the acknowledgement.
         fsm.act("ACKNOWLEDGED",
             If(~self.in_process, NextState("RUN"))
         )

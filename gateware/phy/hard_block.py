@@ -2,30 +2,30 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The PCIE4 hard block as a PHY, as each endpoint wants it.
+"""The PCIE4 hard block as a PHY: each of the two endpoints has a PHY of its own.
 
-    lanebox     Pcie4Phy, the hard block's own streams
+    lanebox     Pcie4Phy, with the hard block's own streams
     litepcie    LitePCIe's USPPCIEPHY, unmodified from the installed package, with its core side in
                 the user clock domain; it adds LitePCIe's pcie_support wrapper and its CQ CC RQ RC
                 adapters to the platform's sources, read from where the package is installed and
                 never copied: the wrapper carries a vendor's notice
 
-The boundary between simulation and silicon runs below either PHY: everything above it is the same
-in both. Below it are the modules in `LEAVES`: the vendor's on silicon, a model's in simulation.
+Simulation and silicon differ only below the PHY: in the modules named in `LEAVES`. On silicon they
+are the vendor's, in simulation a model's. Everything above is the same in both.
 """
 
 from litepcie.phy.usppciephy import USPPCIEPHY
 from litex.gen import *
 from migen import *
 
-from lanebox.layouts import BAR0_SIZE, DATA_WIDTH, LINK_SPEED, SYS_CLK_FREQ
-from lanebox.phy.pcie4 import Pcie4Phy
+from gateware.numbers import BAR0_SIZE, DATA_WIDTH, LINK_SPEED, SYS_CLK_FREQ
+from gateware.phy.pcie4 import Pcie4Phy
 
-# Modules that no source file of this project defines.
+# Modules below the PHY, which no source file of the gateware defines.
 LEAVES = ("pcie_usp", "IBUFDS_GTE4", "FDPE")
 
-# How the hard block must be configured for each endpoint, as constants of the SoC. These settings
-# are not pins, so the model or the vendor's core must be made with them.
+# How the hard block must be configured for each endpoint, as constants of the SoC. No pin sets
+# these: the vendor's core, or the model, must be generated with them.
 HARD_BLOCK = {
     "lanebox":  {"PCIE_RC_STRADDLE": 1, "PCIE_FLR": 1},
     "litepcie": {"PCIE_RC_STRADDLE": 0, "PCIE_FLR": 0},
@@ -47,7 +47,8 @@ def _litepcie(platform, pads, msix, clock):
     return phy
 
 def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
-    """The PHY for `endpoint` on `pads` (refclk, reset, lanes), all of it in the user clock domain.
+    """Makes the PHY for the endpoint called `endpoint`, on `pads` (reference clock, reset, lanes).
+    All of it is in the user clock domain.
 
     `clock` is the user clock in Hz, which depends on the link's greatest speed and width.
     """
@@ -56,10 +57,10 @@ def make_phy(endpoint, platform, pads, msix=False, clock=SYS_CLK_FREQ):
 # User clock ---------------------------------------------------------------------------------------
 
 class UserClock(LiteXModule):
-    """Clock and reset of the whole SoC from the hard block: `sys` is its user clock and user reset.
+    """Takes clock and reset of the whole SoC (`sys`) from the hard block's user clock and reset.
 
-    LiteX's soft reset (ctrl_reset) is deliberately not connected. It would cut a TLP in half on the
-    way into the hard block, whose side of the streams it cannot reset.
+    LiteX's soft reset (ctrl_reset) is not connected, on purpose. It would cut a TLP in half on its
+    way into the hard block, and it cannot reset the hard block's side of the streams.
     """
     def __init__(self, phy):
         self.cd_sys = ClockDomain()

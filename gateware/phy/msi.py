@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""One MSI at a time through the hard block's interrupt pins (PG213, "MSI Mode")."""
+"""Sends MSI messages through the hard block's interrupt pins, one at a time (PG213, "MSI Mode")."""
 
 from litepcie.common import msi_layout
 from litex.gen import *
@@ -11,17 +11,18 @@ from migen import *
 
 
 class MsiSender(LiteXModule):
-    """Sends a message for each element of `sink`, all as vector 0.
+    """Sends an MSI message for each element of `sink`, all as vector 0.
 
-    The block answers a pulse with `sent` or `fail`. A message that failed is sent again as long as
-    MSI is enabled. A message that comes while MSI is disabled waits. So none is lost.
+    The hard block answers each pulse on `pulse` with `sent` or `fail`. A message that failed is
+    sent again as long as MSI is enabled. A message that comes while MSI is disabled waits. So no
+    message is lost.
     """
     def __init__(self):
         self.sink   = stream.Endpoint(msi_layout()) # i
-        self.enable = Signal()                      # i
-        self.sent   = Signal()                      # i
-        self.fail   = Signal()                      # i
-        self.pulse  = Signal()                      # o, cfg_interrupt_msi_int[0].
+        self.enable = Signal()                      # i, the host has enabled MSI.
+        self.sent   = Signal()                      # i, pin cfg_interrupt_msi_sent.
+        self.fail   = Signal()                      # i, pin cfg_interrupt_msi_fail.
+        self.pulse  = Signal()                      # o, pin cfg_interrupt_msi_int[0].
         self.busy   = Signal()                      # o, a message is on its way.
 
         # # #

@@ -2,16 +2,16 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The PCIE4 hard block at its own user pins, as the Lanebox endpoint wants it.
+"""The PHY of the Lanebox endpoint: the PCIE4 hard block at its own user pins.
 
-Promises the four streams with PG213's descriptors still in front (`cq`, `cc`, `rq`, `rc`, see
-layouts.py), the side-bands by name, and the attributes that every LitePCIe front end needs of its
-PHY: `id`, `data_width`, `max_payload_size`, `max_request_size`, `bar0_mask`, `msi`. Below this
-module are the leaf modules of hard_block.py: the vendor's core on silicon, the model in simulation.
-LitePCIe's own PHY is not in the path.
+It gives the hard block's four streams with PG213's descriptors still in front (`cq`, `cc`, `rq`,
+`rc`, see vocabulary/layouts.py), the side-bands by name, and the attributes that every LitePCIe
+front end needs of its PHY: `id`, `data_width`, `max_payload_size`, `max_request_size`, `bar0_mask`,
+`msi`. Below it are the leaf modules of hard_block.py: the vendor's core on silicon, the model in
+simulation. LitePCIe's own PHY is not in the path.
 
-Everything lives in `pcie`, the core's user clock: reset by the core's user reset, and by a
-function level reset (see flr.py).
+Everything is in the clock domain `pcie`, the core's user clock. It is reset by the core's user
+reset, and by a function level reset (see flr.py).
 """
 
 from litepcie.common import get_bar_mask, msi_layout
@@ -20,17 +20,24 @@ from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox import layouts
-from lanebox.phy import pcie4_pins as pins
-from lanebox.phy.flr import FunctionLevelReset
-from lanebox.phy.msi import MsiSender
+from gateware import numbers
+from gateware.phy import pcie4_pins as pins
+from gateware.phy.flr import FunctionLevelReset
+from gateware.phy.msi import MsiSender
+from gateware.phy.pins import instance_ports
+from gateware.vocabulary import layouts
 
 
 class Pcie4Phy(LiteXModule):
+    """The hard block's streams and side-bands, and the attributes of a LitePCIe PHY.
+
+    `pads`: the PCIe pins of `platform`, eight lanes. `msix`: the core has MSI-X beside MSI.
+    `clock`: the user clock in Hz.
+    """
     endianness    = "little"
     qword_aligned = False
 
-    def __init__(self, platform, pads, msix=False, clock=layouts.SYS_CLK_FREQ):
+    def __init__(self, platform, pads, msix=False, clock=numbers.SYS_CLK_FREQ):
         # Streams, all in `pcie` -------------------------------------------------------------------
         self.cq = stream.Endpoint(layouts.cq_layout()) # o
         self.cc = stream.Endpoint(layouts.cc_layout()) # i
@@ -38,27 +45,27 @@ class Pcie4Phy(LiteXModule):
         self.rc = stream.Endpoint(layouts.rc_layout()) # o
 
         # Side-bands -------------------------------------------------------------------------------
-        # i, further non-posted requests that may come.
+        # i, credits for the host's non-posted requests, granted to the hard block.
         self.np_request = Signal(2)
-        self.sequence   = Record(layouts.sequence_layout())      # o, requests that have left.
-        self.settings   = Record(layouts.link_settings_layout()) # o, as the host programmed it.
-        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # Reads of configuration space.
-        # o, enable and mask of function 0, if built.
+        self.sequence   = Record(layouts.sequence_layout())      # o, numbers of requests that left.
+        self.settings   = Record(layouts.link_settings_layout()) # o, what the host has programmed.
+        self.cfg_mgmt   = Record(layouts.cfg_mgmt_layout())      # Reads configuration space.
+        # o, enable and mask of MSI-X for function 0, if MSI-X is built.
         self.msix       = Record(layouts.msix_control_layout())
-        self.stop       = Signal()                               # o, begin no TLP: a reset is near.
-        # i, no TLP half sent, no read outstanding.
+        self.stop       = Signal() # o, no TLP may begin, since a function level reset is near.
+        # i, no TLP is half sent, and no read is outstanding.
         self.idle       = Signal()
 
         # LitePCIe's idea of a PHY -----------------------------------------------------------------
         self.msi              = stream.Endpoint(msi_layout()) # i
-        # o, a message is being sent, or will be at once.
+        # o, an MSI message is being sent, or will be at once.
         self.msi_busy         = Signal()
         self.platform         = platform
-        self.clock            = clock # Of the user side, in Hz.
-        self.data_width       = layouts.DATA_WIDTH
-        self.bar0_size        = layouts.BAR0_SIZE
-        self.bar0_mask        = get_bar_mask(layouts.BAR0_SIZE)
-        self.id               = Signal(16) # Stays 0: the core puts its own ID into every TLP.
+        self.clock            = clock # The user clock in Hz.
+        self.data_width       = numbers.DATA_WIDTH
+        self.bar0_size        = numbers.BAR0_SIZE
+        self.bar0_mask        = get_bar_mask(numbers.BAR0_SIZE)
+        self.id               = Signal(16) # Requester ID. Stays 0: the core fills in its own.
         self.max_request_size = Signal(16) # o
         self.max_payload_size = Signal(16) # o
 
@@ -79,7 +86,7 @@ class Pcie4Phy(LiteXModule):
 
         # Clock and resets -------------------------------------------------------------------------
         self.cd_block = ClockDomain() # The core's user clock and user reset.
-        self.cd_pcie  = ClockDomain() # The same clock, also reset by a function level reset.
+        self.cd_pcie  = ClockDomain() # The core's user clock, reset by a function level reset, too.
 
         self.flr = ClockDomainsRenamer("block")(FunctionLevelReset(clock))
         self.comb += [
@@ -89,9 +96,48 @@ class Pcie4Phy(LiteXModule):
             self.stop.eq(self.flr.stop),
         ]
 
-        # Settings ---------------------------------------------------------------------------------
+        # Settings and interrupts ------------------------------------------------------------------
+        core = pins.CoreStatus()
+        self.connect_settings(core)
+        self.msi_sender = ClockDomainsRenamer("pcie")(MsiSender())
+        self.connect_interrupts(core)
+
+        # Core -------------------------------------------------------------------------------------
+        refclk, refclk_gt = Signal(), Signal()
+        self.specials += Instance("IBUFDS_GTE4",
+            p_REFCLK_HROW_CK_SEL = 0,
+            i_CEB                = 0,
+            i_I                  = pads.clk_p,
+            i_IB                 = pads.clk_n,
+            o_O                  = refclk_gt,
+            o_ODIV2              = refclk,
+        )
+        platform.add_period_constraint(pads.clk_p, 1e9/numbers.REFCLK_FREQ)
+        self.specials += Instance("pcie_usp", name="pcie_usp_i", # LitePCIe uses these names, too.
+            **instance_ports(
+                sys_clk     = refclk,
+                sys_clk_gt  = refclk_gt,
+                sys_reset   = pads.rst_n, # Active low, in spite of PG213's name.
+                user_clk    = self.cd_block.clk,
+                user_reset  = self.cd_block.rst,
+                pci_exp_txp = pads.tx_p,
+                pci_exp_txn = pads.tx_n,
+                pci_exp_rxp = pads.rx_p,
+                pci_exp_rxn = pads.rx_n,
+                **pins.stream_pins(self.cq, self.cc, self.rq, self.rc),
+                **pins.credit_pins(self.np_request, self.sequence),
+                **pins.status_pins(core),
+                **pins.management_pins(self.cfg_mgmt),
+                **pins.interrupt_pins(core, self.msi_sender),
+                **(pins.msix_pins(core) if msix else {}),
+                **pins.control_pins(core, self.flr),
+            )
+        )
+
+    def connect_settings(self, core):
+        """Connects `settings`, the sizes and the registers to `core`, the hard block's CoreStatus.
+        """
         status = self._link_status.fields
-        core   = pins.CoreStatus()
         self.comb += [
             self.settings.max_payload.eq(core.max_payload),
             self.settings.max_read_request.eq(core.max_read_req),
@@ -112,8 +158,8 @@ class Pcie4Phy(LiteXModule):
             decode_size(self.settings.max_payload, self.max_payload_size),
         ]
 
-        # Interrupts -------------------------------------------------------------------------------
-        self.msi_sender = ClockDomainsRenamer("pcie")(MsiSender())
+    def connect_interrupts(self, core):
+        """Connects `msi`, `msix` and the sender of MSI to `core`, the hard block's CoreStatus."""
         self.comb += [
             self.msi.connect(self.msi_sender.sink),
             self.msi_sender.enable.eq(core.msi_enable[0]),
@@ -124,42 +170,13 @@ class Pcie4Phy(LiteXModule):
             self.msix.mask.eq(core.msix_mask[0]),
         ]
 
-        # Core -------------------------------------------------------------------------------------
-        refclk, refclk_gt = Signal(), Signal()
-        self.specials += Instance("IBUFDS_GTE4",
-            p_REFCLK_HROW_CK_SEL = 0,
-            i_CEB                = 0,
-            i_I                  = pads.clk_p,
-            i_IB                 = pads.clk_n,
-            o_O                  = refclk_gt,
-            o_ODIV2              = refclk,
-        )
-        platform.add_period_constraint(pads.clk_p, 1e9/layouts.REFCLK_FREQ)
-        self.specials += Instance("pcie_usp", name="pcie_usp_i", # LitePCIe's name for it.
-            i_sys_clk     = refclk,
-            i_sys_clk_gt  = refclk_gt,
-            i_sys_reset   = pads.rst_n, # Low: PG213 names it after its inactive level.
-            o_user_clk    = self.cd_block.clk,
-            o_user_reset  = self.cd_block.rst,
-            o_pci_exp_txp = pads.tx_p,
-            o_pci_exp_txn = pads.tx_n,
-            i_pci_exp_rxp = pads.rx_p,
-            i_pci_exp_rxn = pads.rx_n,
-            **pins.stream_ports(self.cq, self.cc, self.rq, self.rc),
-            **pins.credit_ports(self.np_request, self.sequence),
-            **pins.status_ports(core),
-            **pins.management_ports(self.cfg_mgmt),
-            **pins.interrupt_ports(core, self.msi_sender),
-            **(pins.msix_ports(core) if msix else {}),
-            **pins.control_ports(core, self.flr),
-        )
-
 # Sizes --------------------------------------------------------------------------------------------
 
 def decode_size(code, size):
-    """A statement that sets `size` to 128 B << `code`, but no more than the endpoint's stores hold.
+    """A statement that sets `size` to the bytes that the PCIe field `code` stands for (128 <<
+    code), but to no more than LARGEST_PAYLOAD, which the endpoint's stores are made for.
     """
     return Case(code, {
-        **{n: size.eq(min(128 << n, layouts.LARGEST_PAYLOAD)) for n in range(3)},
-        "default": size.eq(layouts.LARGEST_PAYLOAD),
+        **{n: size.eq(min(128 << n, numbers.LARGEST_PAYLOAD)) for n in range(3)},
+        "default": size.eq(numbers.LARGEST_PAYLOAD),
     })

@@ -2,22 +2,23 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Occupants of the user slot that show the host a memory of their own, beside the loopback.
+"""User logic that shows the host a memory of its own on its AXI4 bus, and loops h2c back to c2h.
 
-`MemoryOnAxi` is an example of what user logic does with its AXI4 bus; `SlowMemoryOnAxi` takes as
-long as a DRAM behind its controller, for `make bench`: a delay line is of no use on a card.
+`MemoryOnAxi` is an example of what user logic can do with its AXI4 bus. `SlowMemoryOnAxi` takes as
+long to answer as a DRAM behind its controller. It exists for `make bench` only: a delay is of no
+use on a card.
 """
 
 from litex.soc.interconnect.csr import CSRStorage
 
-from lanebox.mmio.axi_memory import LEAST_CYCLES, AxiMemory
-from lanebox.user.loopback import Loopback
+from gateware.mmio.axi_memory import LEAST_CYCLES, AxiMemory
+from gateware.user.loopback import Loopback
 
 SIZE = 64*1024
 
 
 class MemoryOnAxi(Loopback):
-    """64 KiB of block memory, answered at once."""
+    """Shows 64 KiB of block memory, which answers as fast as it can."""
     latency = LEAST_CYCLES
 
     def __init__(self, platform):
@@ -26,9 +27,10 @@ class MemoryOnAxi(Loopback):
         self.axi    = self.memory.bus
 
 class SlowMemoryOnAxi(MemoryOnAxi):
-    """The same memory with a latency of 50 cycles (200 ns). Software can make it answer no read.
+    """Shows 64 KiB of memory with a latency of 50 cycles (200 ns). Software can set it to answer no
+    read.
 
-    Each write that it has answered raises an interrupt.
+    It raises an interrupt for each write that it has answered.
     """
     latency = 50
 

@@ -2,10 +2,11 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Finds the line of a mistake in a user's own Python, as FILE:LINE, and a name that may be meant.
+"""Finds the line of a mistake in a user's own Python, as FILE:LINE, and proposes the right name if
+one is misspelt.
 
-A traceback ends in Migen or LiteX, which the user has never opened. The useful line is the last one
-in the user's own folder.
+A traceback ends in Migen or LiteX, whose files the user has never opened. The useful line is the
+traceback's last one in the user's own folder.
 """
 
 import builtins
@@ -18,13 +19,14 @@ from pathlib import Path
 
 from litex.soc.interconnect import stream
 
-from lanebox.layouts import stream_layout
+from gateware.vocabulary.layouts import stream_layout
 
-GATEWARE = Path(__file__).resolve().parents[1]
+ROOT    = Path(__file__).resolve().parents[2]
+LANEBOX = (ROOT/"gateware", ROOT/"tools")
 
 def _line(occupant_class, *patterns):
-    """FILE:LINE of the first line of the class with the first pattern that any line has; where the
-    class begins if no line has one.
+    """FILE:LINE of a line of the class. The patterns are tried in order; the first line that has
+    one of them is taken. If no line has any, it is the line where the class begins.
     """
     try:
         file         = inspect.getsourcefile(occupant_class)
@@ -38,13 +40,14 @@ def _line(occupant_class, *patterns):
     return f"{file}:{first}"
 
 def place(occupant_class, attribute=None):
-    """FILE:LINE where the class sets `self.ATTRIBUTE`, or where it begins."""
+    """FILE:LINE where the class sets `self.ATTRIBUTE`, or, if it does not, where the class begins.
+    """
     given = [rf"\bself\.{attribute}\b[^=\n]*=(?!=)"] if attribute else []
     return _line(occupant_class, *given)
 
 def place_of_assignment(occupant_class, target, source):
-    """FILE:LINE of `TARGET.eq(SOURCE)` in the class; if it is not there in one line, of another
-    assignment to the target, or where the class begins.
+    """FILE:LINE of `TARGET.eq(SOURCE)` in the class. If no line has that, it is the line of another
+    assignment to the target, or the line where the class begins.
     """
     target, source = (re.escape(name.removeprefix("self.")) for name in (target, source))
     return _line(occupant_class, rf"\b{target}\.eq\(.*\b{source}\b", rf"\b{target}\.eq\(")
@@ -58,7 +61,9 @@ def nearest(name, names):
     return f" Did you mean `{found[0]}`?" if found else ""
 
 def _stream_of(record, frames):
-    """The stream that has this record of fields, among the variables of the frames; or None."""
+    """The stream to which `record`, a record of its fields, belongs. It is looked for among the
+    variables of the frames; None if it is not there.
+    """
     values = [value for frame in frames for value in frame.f_locals.values()]
     values = [each for value in values for each in (value if type(value) is tuple else [value])]
     for each in values:
@@ -67,7 +72,9 @@ def _stream_of(record, frames):
     return None
 
 def _stream_fields(name, endpoint):
-    """A question and a sentence about the field `name`, which the stream does not have."""
+    """The text for a field `name` that the stream does not have: the name that may be meant, and
+    the fields that the stream has.
+    """
     layout = endpoint.description
     fields = ["valid", "ready", "first", "last"]
     fields += [field[0] for field in layout.payload_layout + layout.param_layout]
@@ -77,7 +84,9 @@ def _stream_fields(name, endpoint):
         f"{', '.join(fields)}{more}.")
 
 def _names_inside(error, frames):
-    """Names in the objects of an AttributeError, and in what these objects have."""
+    """The names that may be meant after an AttributeError: those of the object it names, of the
+    frames' `self`, and of what these have as attributes.
+    """
     names, owners = [], [getattr(error, "obj", None)]
     owners += [frame.f_locals["self"] for frame in frames if "self" in frame.f_locals]
     for owner in owners:
@@ -87,7 +96,9 @@ def _names_inside(error, frames):
     return names
 
 def _question(error, frame, below):
-    """A question that proposes a name for an unknown one. Errors have `name` since Python 3.10."""
+    """A question that proposes a known name for the unknown one in `error`; empty if none is near.
+    Errors carry the unknown name since Python 3.10.
+    """
     name = getattr(error, "name", None)
     if name and isinstance(error, NameError):
         return nearest(name, [*frame.f_locals, *frame.f_globals, *dir(builtins)])
@@ -113,7 +124,7 @@ def located(folder):
         frames = list(traceback.walk_tb(error.__traceback__))
         files  = [Path(frame.f_code.co_filename).resolve() for frame, _ in frames]
         mine   = [n for n, file in enumerate(files) if file.parent == Path(folder).resolve()]
-        if not mine or files[-1].is_relative_to(GATEWARE) and files[-1] != files[mine[-1]]:
+        if not mine or any(map(files[-1].is_relative_to, LANEBOX)) and files[-1] != files[mine[-1]]:
             raise
         frame, line = frames[mine[-1]]
         below = [each for each, _ in frames[mine[-1] + 1:]]

@@ -2,12 +2,13 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""Counts what passes the user slot's two streams, and notes since when one of them stands still.
+"""The monitor of the user slot: it counts what passes the slot's two streams, and notes since when
+each of them has been in its present state.
 
 `h2c` is the slot's sink, `c2h` its source. The monitor only watches, behind registers, so it adds
 no logic to the streams. A stall is a cycle with `valid` and without `ready`. In h2c the user's
-logic causes it; in c2h the DMA does, since it has no room or no buffer. A cycle without `valid` is
-no stall.
+logic causes stalls. In c2h the DMA causes them, when it has no room or no buffer. A cycle without
+`valid` is no stall.
 
 Only the card's reset clears the counters. Software takes two readings and subtracts. So several
 programs may read at the same time, and none needs the right to write.
@@ -17,7 +18,7 @@ from litex.gen import *
 from litex.soc.interconnect.csr import *
 from migen import *
 
-from lanebox.layouts import SLOT_COUNTER_WIDTH
+from gateware.numbers import SLOT_COUNTER_WIDTH
 
 SIDES    = ("h2c", "c2h")
 COUNTERS = {
@@ -35,9 +36,9 @@ FIELDS = {
 }
 
 class SideMonitor(LiteXModule):
-    """Watches one stream. All outputs belong to the same cycle, two cycles ago.
+    """Watches one stream of the slot. All outputs show the state of two cycles ago.
 
-    `time` must be device time a cycle late.
+    `time` must be device time of the cycle before.
     """
     def __init__(self, endpoint, time):
         self.valid = Signal() # o
@@ -61,24 +62,25 @@ class SideMonitor(LiteXModule):
         ]
 
 class SlotMonitor(LiteXModule):
-    """Both sides of the slot, read through a copy.
+    """Watches both streams of the slot. Software reads the counters through a copy.
 
-    Reading `now` copies everything at one clock edge, so the registers read after it belong
-    together. Another program may take a copy meanwhile. A program that reads `time` first and again
-    at the end, and finds it unchanged, has read one copy. `time` must be device time a cycle late.
+    Reading the register `now` copies everything at one clock edge, so the registers read after it
+    belong together. Another program may take a copy meanwhile. So a program reads `time` first and
+    again at the end: if it is unchanged, all that it has read is of one copy. The argument `time`
+    must be device time of the cycle before.
     """
     def __init__(self, sink, source, time, with_csr=True):
         self.h2c   = SideMonitor(sink, time)
         self.c2h   = SideMonitor(source, time)
         self.copy  = Signal()                   # i
         self.now   = Signal(len(FIELDS))        # o, valid and ready of h2c, then of c2h
-        self.state = Signal(len(FIELDS))        # o, the same in the copy
+        self.state = Signal(len(FIELDS))        # o, `now` at the time of the copy
         self.time  = Signal(SLOT_COUNTER_WIDTH) # o, device time of the copy
-        self.taken = {}                         # o, the copy, by side and counter
+        self.taken = {}                         # o, the copied counters, by side and counter
 
         # # #
 
-        settled = Signal(SLOT_COUNTER_WIDTH) # Device time, as late as the sides' outputs.
+        settled = Signal(SLOT_COUNTER_WIDTH) # Device time two cycles ago, like the sides' outputs.
         self.comb += self.now.eq(Cat(*(signal for name in SIDES
             for signal in (getattr(self, name).valid, getattr(self, name).ready))))
         self.sync += [
@@ -95,6 +97,7 @@ class SlotMonitor(LiteXModule):
             self.add_csr()
 
     def add_csr(self):
+        """Adds the registers with what both streams do now, and the counters of their cycles."""
         self._now   = CSRStatus(name="now", fields=self._fields(),
             description="What both streams do now. Reading it takes the copy that follows.")
         self._state = CSRStatus(name="state", fields=self._fields(),

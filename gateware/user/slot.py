@@ -2,9 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The user slot: what logic must look like to be built into the gateware in place of the loopback.
+"""The user slot: what user logic must look like to be built into the gateware in place of the
+loopback.
 
-An occupant is a LiteXModule, made by `Class(platform)`, with
+The occupant of the slot is a LiteXModule, made by `Class(platform)`, with
 
     sink    stream.Endpoint(stream_layout())   i, h2c: beats from the host, 32 bytes each
     source  stream.Endpoint(stream_layout())   o, c2h: beats to the host
@@ -34,11 +35,12 @@ from migen import *
 from migen.fhdl.tools import list_special_ios, list_targets
 from migen.fhdl.visit import NodeVisitor
 
-from lanebox.identity import source_files
-from lanebox.layouts import CSR_PAGE_WORDS, DWORD_WIDTH, plain_stream_layout, stream_layout
-from lanebox.mmio.axi import axi_problem
-from lanebox.user.mistakes import located, nearest, place, place_of_assignment
-from lanebox.user.monitor import SlotMonitor
+from gateware.mmio.axi import axi_problem
+from gateware.numbers import CSR_PAGE_WORDS, DWORD_WIDTH
+from gateware.user.mistakes import located, nearest, place, place_of_assignment
+from gateware.user.monitor import SlotMonitor
+from gateware.vocabulary.layouts import plain_stream_layout, stream_layout
+from tools.verilog.sources import source_files
 
 # Lookup -------------------------------------------------------------------------------------------
 
@@ -57,7 +59,7 @@ def find_occupant(text):
     module, separator, name = text.rpartition(":")
     if not (separator and module and name):
         raise ValueError(f"user logic {text!r} must be MODULE:CLASS, like "
-            "lanebox.user.loopback:Loopback")
+            "gateware.user.loopback:Loopback")
     try:
         with located(Path(module).parent):
             code = _import(module)
@@ -72,7 +74,8 @@ def find_occupant(text):
     return getattr(code, name)
 
 def occupant_sources(occupant_class):
-    """The source files in the folder of the class's file: a change in any of them is a new build.
+    """The source files in the folder of the class's file. If any of them changes, the gateware is
+    built anew.
     """
     return source_files(Path(inspect.getfile(occupant_class)).parent, pattern="*")
 
@@ -82,12 +85,13 @@ def _fields(layout):
     return [(field[0], field[1]) for field in layout.payload_layout]
 
 def _subject(occupant, attribute=None):
-    """The start of an error message: file, line and name of the user logic."""
+    """The start of an error message about user logic: its file, line and class."""
     return f"{place(type(occupant), attribute)}: user logic {type(occupant).__name__}"
 
 def _misspelt(occupant, attribute, kind):
-    """(attribute whose line the error names, question): the occupant's attribute of this kind that
-    is nearest to a missing one, and may be meant.
+    """Looks for the occupant's attribute of this kind whose name is nearest to a missing
+    `attribute`: it may be misspelt. Returns the attribute whose line the error should name, and a
+    question.
     """
     others = [name for name, value in vars(occupant).items()
         if isinstance(value, kind) and name not in ("sink", "source", "irq", "busy")]
@@ -126,7 +130,7 @@ def _check_axi(occupant, with_axi):
     problem = axi_problem(occupant.axi)
     if problem:
         raise ValueError(f"{subject}: `axi` (the host's AXI4 bus) {problem}; it must be "
-            "user_axi() of lanebox.mmio.axi")
+            "user_axi() of gateware.mmio.axi")
 
 class _Narrowing(NodeVisitor):
     """Collects assignments of a signal to a narrower one, as pairs (target, source)."""
@@ -139,7 +143,8 @@ class _Narrowing(NodeVisitor):
             self.found.append((target, source))
 
 def _name_of(occupant, signal):
-    """The signal's name as the class writes it, if it is in an attribute; else as Migen knows it.
+    """The signal's name as the occupant's class writes it (self.NAME), if it is an attribute;
+    otherwise the name that Migen has for it.
     """
     for attribute, value in vars(occupant).items():
         if value is signal:
@@ -152,8 +157,10 @@ def _name_of(occupant, signal):
     return signal.name_override or signal.backtrace[-1][0]
 
 def _check_widths(occupant):
-    """Migen cuts a signal to the width of its target without a word. In the occupant's own
-    statements that is an error unless a slice says it; those of its submodules are not looked at.
+    """Raises ValueError if the occupant assigns a signal to a narrower one without a slice.
+
+    Migen would silently drop the upper bits. Only the occupant's own statements are checked, not
+    those of its submodules.
     """
     narrowing = _Narrowing()
     for statements in (occupant._fragment.comb, *occupant._fragment.sync.values()):
@@ -166,7 +173,7 @@ def _check_widths(occupant):
             f"Make `{to}` wider, or, if they are to be dropped, write {of}[:{len(target)}]")
 
 def _driven(fragment):
-    """All signals that something in the fragment drives."""
+    """All signals that a statement or an instance of the fragment drives."""
     statements = [fragment.comb, *fragment.sync.values()]
     found = [list_targets(group) for group in statements]
     return set().union(*found, list_special_ios(fragment, ins=False, outs=True, inouts=True))
@@ -193,8 +200,8 @@ def check_built(occupant, regions):
             "of its own")
 
 def _widen(occupant):
-    """Replaces streams of LitePCIe's layout by ones with stream_layout(): only whole beats, no
-    errors.
+    """Replaces a stream of the occupant that has LitePCIe's layout by one with stream_layout(). It
+    then carries whole beats only, and no error.
     """
     for attribute in ("sink", "source"):
         inner = getattr(occupant, attribute)
@@ -206,9 +213,9 @@ def _widen(occupant):
             else inner.connect(outer))
 
 def make_occupant(occupant_class, platform, with_axi=True):
-    """An occupant that fits the slot; otherwise a ValueError says what does not fit.
+    """Makes the user logic of this class. If it does not fit the slot, a ValueError says why.
 
-    `with_axi`: the gateware has a master for its AXI4 bus.
+    `with_axi`: the gateware has a master for an AXI4 bus of user logic.
     """
     with located(Path(inspect.getfile(occupant_class)).parent):
         occupant = occupant_class(platform)
@@ -231,5 +238,5 @@ def make_occupant(occupant_class, platform, with_axi=True):
 # SoC ----------------------------------------------------------------------------------------------
 
 def watch_slot(soc):
-    """The monitor of the occupant's two streams, with its registers."""
+    """Adds the monitor of the slot's two streams, with its registers, to the SoC."""
     soc.slot = SlotMonitor(soc.user.sink, soc.user.source, soc.pcie_counters.time_late)

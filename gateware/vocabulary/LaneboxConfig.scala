@@ -2,15 +2,18 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox
+package lanebox.vocabulary
+
+import scala.collection.mutable.ArrayBuffer
 
 import spinal.core._
 
-/** The one elaboration config, for generation and tests alike.
+/** The SpinalHDL configuration with which Verilog is generated and tests are elaborated.
   *
   * Reset is synchronous, as in LiteX; SpinalHDL's own default is asynchronous. The header has
   * neither date nor revision: the same sources give the same bytes. Modules inside a component
-  * begin with its name, since several generated files meet in one design.
+  * begin with its name, since several generated files meet in one design. PortsFile writes the
+  * component's ports beside its Verilog.
   */
 object LaneboxConfig {
   def apply(targetDirectory: String): SpinalConfig = SpinalConfig(
@@ -18,6 +21,7 @@ object LaneboxConfig {
     defaultConfigForClockDomains = ClockDomainConfig(resetKind = SYNC),
     headerWithDate = false,
     headerWithRepoHash = false,
-    privateNamespace = true
+    privateNamespace = true,
+    phasesInserters = ArrayBuffer(PortsFile.addTo(_))
   )
 }

@@ -14,13 +14,13 @@ from migen import *
 
 
 def camel(name):
-    """`first_be` -> `firstBe`. `_` before a digit stays, as in SpinalHDL's names of the elements of
-    a Vec.
+    """The Scala name of a Python name: `first_be` becomes `firstBe`. A `_` before a digit stays,
+    because SpinalHDL puts one into the names of a Vec's elements.
     """
     return re.sub(r"_([a-z])", lambda match: match.group(1).upper(), name)
 
 def _fields(record):
-    """Yield (port name, signal) of each field, nested ones included."""
+    """Yield (port name, signal) of each field of the record, fields of nested records included."""
     for name, *_ in record.layout:
         value = getattr(record, name)
         if isinstance(value, Record):
@@ -30,14 +30,16 @@ def _fields(record):
             yield camel(name), value
 
 def record_ports(prefix, record, direction):
-    """Ports for all fields of `record`: inputs ("i") or outputs ("o") of the component."""
+    """The Instance arguments for all fields of `record`. `direction`: the component has them as
+    inputs ("i") or outputs ("o").
+    """
     return {f"{direction}_{prefix}_{name}": signal for name, signal in _fields(record)}
 
 def stream_ports(name, endpoint, role, packets=True):
-    """The ports of one stream.
+    """The Instance arguments for one stream of a SpinalHDL component.
 
-    `role` is the component's: a "sink" takes from `endpoint`, a "source" gives to it. With
-    `packets` the SpinalHDL type is Stream(Fragment(T)), otherwise Stream(T).
+    `role` is the component's: a "sink" takes beats from `endpoint`, a "source" gives beats to it.
+    With `packets` the SpinalHDL type is Stream(Fragment(T)), otherwise Stream(T).
     """
     given, taken = {"sink": ("i", "o"), "source": ("o", "i")}[role]
     ports = {f"{given}_{name}_valid": endpoint.valid, f"{taken}_{name}_ready": endpoint.ready}
@@ -48,6 +50,3 @@ def stream_ports(name, endpoint, role, packets=True):
     if len(fields) == 1: # A Stream(Bits(n bits)): its payload has no fields.
         return {**ports, f"{given}_{name}_payload": fields[0][1]}
     return {**ports, **record_ports(f"{name}_payload", endpoint.payload, given)}
-
-def clock_ports(domain="sys"):
-    return {"i_clk": ClockSignal(domain), "i_reset": ResetSignal(domain)}

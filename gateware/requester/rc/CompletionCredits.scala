@@ -2,26 +2,30 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** Accounts for the space that completions of outstanding reads may need in the block's receive
-  * buffer (PG213, 32 KiB). Each completion takes one header credit, and one data credit for every
-  * 16 bytes begun.
+import lanebox.vocabulary.{LargestRead, Numbers}
+
+/** Accounts for the space that completions of outstanding reads may need in the hard block's
+  * receive buffer (PG213, 32 KiB). Each completion takes one header credit, and one data credit for
+  * every 16 bytes begun.
   *
-  * The host may split a read at every read completion boundary. A read is counted with the most
-  * completions that the boundary allows, and the count falls as they arrive.
+  * The host may split the answer to a read at every read completion boundary (64 or 128 bytes). A
+  * read is counted with the most completions that the boundary allows. The count falls as they
+  * arrive.
   *
-  * `pooled`: headers and data share one pool, a unit for each header and for every 16 bytes begun.
+  * With `pooled` headers and data share one pool: each header takes one unit, and so do every 16
+  * bytes begun.
   */
 case class CompletionCredits(pooled: Boolean = false) extends Component {
   val io = new Bundle {
-    val offered = slave(Flow(ReadExtent())) // The read to be claimed. Stable until its claim.
+    val offered = slave(Flow(ReadExtent())) // The read to be claimed next; stable until its claim.
     val take    = slave(Flow(ReadExtent()))
     val give    = slave(Flow(SpaceReturn()))
-    val fits    = out Bool ()               // There is space for the offered read.
+    val fits    = out Bool ()               // There is space for the completions of `offered`.
   }
   import CompletionCredits._
 
@@ -30,9 +34,9 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
     val data    = UInt(6 bits)
   }
 
-  /** Headers: pieces of 64 B or 128 B (the read completion boundary). Data: pieces of 16 B. Both
-    * between two dword addresses less than 1 KiB apart; `upwards` counts a last piece that is not
-    * full.
+  /** The credits for the dwords from address `from` up to `to` (dword addresses, less than 1 KiB
+    * apart). One header for each block of 64 or 128 bytes (the read completion boundary), one data
+    * credit for each 16 bytes. A last part that is not full counts only with `upwards`.
     */
   def pieces(from: UInt, to: UInt, rcb128: Bool, upwards: Bool): Space = {
     def count(unit: Int): UInt = {
@@ -60,21 +64,22 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
   headers := headers + (takes ? taking.headers | U(0)) - (gives ? giving.headers | U(0))
   data    := data + (takes ? taking.data | U(0)) - (gives ? giving.data | U(0))
 
-  /** Is there space left for `Late` reads of this size? At most that many claims are not counted
-    * yet.
+  /** Whether there is space left for `Late` reads, if each takes at most `mostHeaders` and
+    * `mostData`. At most `Late` claims are not in the counts yet, so then the next read surely
+    * fits.
     */
   def roomForLate(mostHeaders: Int, mostData: Int): Bool = RegNext(
     if (pooled) headers +^ data <= Data - Late * (mostHeaders + mostData)
     else headers <= Headers - Late * mostHeaders && data <= Data - Late * mostData
   ) init False
 
-  // With so much space no read needs to wait for exact counts, whatever its size.
+  // So much space is left that no read needs to wait for exact counts, whatever its size.
   val plenty = roomForLate(MostHeaders, MostData)
 
-  // A read that one completion can answer needs less space. It is enough if the claims that are not
-  // counted yet are as small. The size of a read is known from the second cycle in which it is
-  // offered. With 64-byte reads all headers but the last few are in use: waiting for exact counts
-  // would cost each read five cycles.
+  // A small read, which one completion can answer, needs less space. It need not wait if the claims
+  // that are not counted yet are small, too. The size of a read is known from the second cycle in
+  // which it is offered. With a stream of 64-byte reads all headers but the last few are in use:
+  // waiting for exact counts would cost each read five cycles.
   val offeredNeeds   = needs(io.offered.payload)
   val offeredIsSmall = RegNext(offeredNeeds.headers === SmallHeaders)
   val isKnown        = RegNext(io.offered.valid && !io.take.valid) init False
@@ -83,7 +88,7 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
   val plentyForSmall = roomForLate(SmallHeaders, SmallData)
   val smallFits      = plentyForSmall && offeredIsSmall && isKnown && lateAreSmall
 
-  // After Late + 1 cycles of waiting the counts include every earlier claim.
+  // When a read has been offered for Late + 1 cycles, the counts include every earlier claim.
   val need    = RegNext(offeredNeeds)
   val waited  = Reg(UInt(3 bits)) init 0
   val settled = waited === Late + 1
@@ -97,22 +102,25 @@ case class CompletionCredits(pooled: Boolean = false) extends Component {
 }
 
 object CompletionCredits {
-  val Headers     = 256
-  val Data        = 2048
+  val Headers     = Numbers.CompletionHeaders
+  val Data        = Numbers.CompletionUnits
   val MostHeaders = LargestRead.Bytes / 64 + 1
-  val MostData    = LargestRead.Bytes / 16 + 1
+  val MostData    = LargestRead.Bytes / Numbers.CompletionUnitBytes + 1
 
-  /** The most that a read needs which one completion can answer: at most 128 bytes. */
+  /** The most credits that a small read needs: one that asks for at most 128 bytes and that one
+    * completion can answer.
+    */
   val SmallHeaders = 1
   val SmallData    = 8
 
-  /** Most claims that `plenty` does not include yet, the present one counted. */
+  /** The most claims that the counts of credits do not include yet, the present one among them. */
   val Late = 4
 }
 
-/** The dwords that a read asks for, as far as its completion space depends on them. */
+/** What the completion space of a read depends on: where its dwords begin, and how many they are.
+  */
 case class ReadExtent() extends Bundle {
-  val address = UInt(8 bits) // Of the first dword: its dword address, low bits.
+  val address = UInt(8 bits) // Dword address of the first dword, its eight lowest bits.
   val dwords  = UInt(8 bits)
   val rcb128  = Bool()
 }

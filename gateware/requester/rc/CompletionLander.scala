@@ -2,12 +2,14 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** The end of a completion, or of a read that timed out. */
+import lanebox.vocabulary.{HardBlock, ReadError}
+
+/** Reported to ReadEnds when a completion has landed, or when a read has timed out. */
 case class CompletionEnd(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
@@ -20,23 +22,24 @@ case class CompletionEnd(p: ReturnParam) extends Bundle {
   val suspect    = Bool()
 }
 
-/** Writes the payload of completions to the landing memory.
+/** Writes the payload of completions to the landing memory, in rows of eight dwords.
   *
-  * A completion's beats are rotated so that each dword is in the lane where it lands. Dwords of a
-  * beat that belong to the next row are held until the next beat fills that row. So a completion of
-  * n dwords takes n / 8 writes, rounded up, and the write port keeps up with straddled beats.
+  * A completion's beats are rotated so that each dword is in the lane in which it is stored. A beat
+  * may hold dwords of the next row: they are held until the next beat fills that row. So a
+  * completion of n dwords takes n / 8 writes, rounded up, and the write port keeps up with beats
+  * that hold parts of two completions.
   */
 case class CompletionLander(p: ReturnParam) extends Component {
   val io = new Bundle {
     val step    = slave(Flow(RcStep()))
-    val landing = slave(Flow(Landing(p))) // Two cycles behind its step.
-    val verdict = slave(Flow(Verdict(p))) // Three cycles behind its step.
+    val landing = slave(Flow(Landing(p))) // Comes two cycles after the `step` that it is for.
+    val verdict = slave(Flow(Verdict(p))) // Comes three cycles after the `step` that it is for.
     val write   = master(Flow(LandingWrite(p)))
     val end     = master(Flow(CompletionEnd(p)))
   }
   val Dwords = HardBlock.Dwords
 
-  /** Rotates a beat, so that its dwords are in the lanes where they land. */
+  /** Rotates a beat of a completion, so that each dword is in the lane in which it is stored. */
   val turner = new Area {
     val step = {
       val first = io.step.stage()
@@ -44,16 +47,17 @@ case class CompletionLander(p: ReturnParam) extends Component {
     }
     val begins = step.valid && (step.first || step.head)
 
-    // The rotation, in lanes. Payload starts in lane 3 of the beat, or in lane 7 if the completion
-    // began at lane 4 (`high`).
+    // By how many lanes a completion's beats are rotated. The descriptor has three dwords, so
+    // payload starts in lane 3 of the beat, or in lane 7 if the completion began at lane 4
+    // (`high`).
     def turn(high: Bool): UInt =
       io.landing.dword(2 downto 0) + (high ? U(1, 3 bits) | U(5, 3 bits))
     val later = Reg(UInt(3 bits))
     when(begins) { later := turn(step.high || step.head) }
     val by    = step.first ? turn(step.high) | later
     val lanes = step.data.rotateLeft(by @@ U(0, 5 bits))
-    // Payload dwords in this step, including those held from the step before. In a completion's
-    // last step there must be as many as its header leaves to come.
+    // Payload dwords in this step, including those held from the step before. If a completion's
+    // last step does not have as many as its header still promises, the completion is malformed.
     val lane   = step.lane.resize(4 bits)
     val dwords = Mux(step.first, lane - (step.high ? U(6) | U(2)), lane + (step.high ? U(2) | U(6)))
   }
@@ -67,7 +71,7 @@ case class CompletionLander(p: ReturnParam) extends Component {
     val verdict = Reg(Verdict(p))
     val high    = Reg(Bool())
     val row     = Reg(UInt(p.rowWidth bits))
-    val left    = Reg(UInt(8 bits)) // Dwords to write.
+    val left    = Reg(UInt(8 bits)) // Dwords of the completion that are not written yet.
     val cut     = Reg(Bool())
   }
   val ofStep = step.first ? io.verdict.payload | current.verdict
@@ -87,8 +91,8 @@ case class CompletionLander(p: ReturnParam) extends Component {
   }
 
   val held = Reg(Bits(HardBlock.DataWidth bits))
-  // The beat of a head holds one payload dword. It is copied to every lane, so it is also in the
-  // right one.
+  // If a completion begins behind the end of another one, the beat holds one dword of its payload.
+  // That dword is copied to every lane, so it is also in the lane in which it is stored.
   val head = RegNext(turner.step.data(32 * (Dwords - 1), 32 bits))
   when(step.valid) { held := step.head ? Vec.fill(Dwords)(head).asBits | turned }
 
@@ -105,8 +109,9 @@ case class CompletionLander(p: ReturnParam) extends Component {
   io.write.valid   := RegNext((writes || rest) && current.verdict.lands) init False
   io.write.payload := RegNext(write)
 
-  // An error found in the header comes first. After that, the payload must have the length that the
-  // header said, and the block must not have cut it.
+  // An error that ReadTable found in the header is the one reported. If it found none, the
+  // completion fails if its payload is not as long as its header says, or if the hard block cut it
+  // short.
   val due     = step.first ? io.verdict.dwords | current.left
   val cut     = step.cut || !step.first && current.cut
   val probed  = io.verdict.valid && io.verdict.probe

@@ -2,28 +2,33 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** A write of up to eight consecutive dwords of a ring. Dword n of the ring is in lane n mod 8. */
+import lanebox.vocabulary.HardBlock
+
+/** A write of up to eight consecutive dwords into a client's ring. Dword n of a ring is stored in
+  * lane n mod 8 of row n / 8.
+  */
 case class LandingWrite(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val row    = UInt(p.rowWidth bits)
-  val wraps  = Bits(HardBlock.Dwords bits) // These lanes are written in the row after `row`.
+  val wraps  = Bits(HardBlock.Dwords bits) // Lanes that are written in row + 1, not in `row`.
   val enable = Bits(HardBlock.Dwords bits)
   val data   = Bits(HardBlock.DataWidth bits)
 }
 
-/** A read of one row. Lanes without a bit in `show` read as zero. */
+/** A read of one row of a client's ring. Lanes whose bit in `show` is 0 give zero. */
 case class LandingRead(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val row    = UInt(p.rowWidth bits)
   val show   = Bits(HardBlock.Dwords bits)
 }
 
-/** Where payload waits for delivery: a ring for each client, a memory for each lane of a beat.
+/** The memory in which completion payload waits until it is delivered to its client. Each client
+  * has a ring in it. Each 32-bit lane of a beat is a memory of its own.
   *
   * Each lane has its own row address, so any eight consecutive dwords are written in one cycle.
   * `data` follows `read` by two cycles.

@@ -2,12 +2,15 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** Beats of RC that wait for the unpacker: room for all that outstanding reads may bring.
+import lanebox.vocabulary.HardBlock
+
+/** Holds beats of RC until RcUnpacker takes them. It has room for all completions that outstanding
+  * reads may bring, so RC is never held off.
   *
   * As a rule few beats wait, in a short queue of LUTRAM. When that queue is full, beats go to a
   * long queue of UltraRAM until the long queue is empty again. Completion space is given back only
@@ -27,10 +30,10 @@ case class RcBacklog[T <: Data](payloadType: HardType[T]) extends Component {
   far.logic.ram.addAttribute("ram_style", "ultra")
   io.pop << near.io.pop
 
-  // Beats keep their order: while one is in the long queue, all others go there as well.
+  // Beats keep their order: while a beat is in the long queue, all new beats go there as well.
   val back   = far.io.pop.m2sPipe()
-  val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // In the long queue and in `back`.
-  val behind = RegInit(False)                         // `count` is not zero.
+  val count  = Reg(UInt(log2Up(Far + 2) bits)) init 0 // Beats in the long queue and in `back`.
+  val behind = RegInit(False)                         // Beats are in the long queue or in `back`.
   count := count + far.io.push.fire.asUInt - back.fire.asUInt
   when(back.fire && count === 1) { behind := False }
   when(far.io.push.fire) { behind := True }
@@ -47,9 +50,9 @@ object RcBacklog {
   val Near = 32
   val Far  = 2048
 
-  /** Most beats that completions of outstanding reads may fill. A completion of n data credits has
-    * at most 4n dwords of payload and 3 of descriptor, and up to 7 lanes of its last beat may be
-    * empty.
+  /** The most beats that completions of outstanding reads may fill. A completion of n data credits
+    * has at most 4n dwords of payload and 3 of descriptor, and up to 7 lanes of its last beat may
+    * be empty.
     */
   val Most = (4 * CompletionCredits.Data + 10 * CompletionCredits.Headers) / HardBlock.Dwords
 

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 
@@ -10,34 +10,34 @@ import spinal.core._
   *
   * `address` has only the seven bits that a completion carries over the link, in bytes.
   */
-case class CompletionHeader() extends Bundle {
+case class RcDescriptor() extends Bundle {
   val address   = UInt(7 bits)
   val code      = UInt(4 bits)
   val byteCount = UInt(13 bits)
-  val done      = Bool() // The block expects no more completions under this tag.
+  val done      = Bool() // "Request completed": the hard block expects no more for this tag.
   val dwords    = UInt(11 bits)
   val status    = Bits(3 bits)
   val poisoned  = Bool()
   val tag       = UInt(8 bits)
 }
 
-object CompletionHeader {
+object RcDescriptor {
   val Dwords = 3
 
-  /** Error codes of the descriptor. */
+  /** Error codes with which the hard block marks a completion. */
   val Normal       = 0
   val Poisoned     = 1
   val Status       = 2
-  val ByteCount    = 3 // No payload, or more than the read still waits for.
-  val LowerAddress = 5 // Not the address of the next byte that the read waits for.
-  val InvalidTag   = 6 // No read is outstanding under this tag in the block.
-  // The read was ended by a function level reset: only tag and `done` are valid.
+  val ByteCount    = 3 // The completion has no payload, or more than its read still waits for.
+  val LowerAddress = 5 // The lower address is not that of the next byte the read waits for.
+  val InvalidTag   = 6 // The hard block knows of no outstanding read with this tag.
+  // A function level reset ended the read. Only the tag and `done` are valid.
   val Reset = 8
-  // The read was ended by the block's own timeout: only tag and `done` are valid.
+  // The hard block's own completion timeout ended the read. Only the tag and `done` are valid.
   val Timeout = 9
 
-  def apply(words: Bits): CompletionHeader = {
-    val header = CompletionHeader()
+  def apply(words: Bits): RcDescriptor = {
+    val header = RcDescriptor()
     header.address   := words(0, 7 bits).asUInt
     header.code      := words(12, 4 bits).asUInt
     header.byteCount := words(16, 13 bits).asUInt

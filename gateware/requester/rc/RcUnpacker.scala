@@ -2,16 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** One step of the landing pipeline: the part of a beat that belongs to one completion.
+import lanebox.vocabulary.{EndOfFrame, HardBlock}
+
+/** One step of the landing pipeline: the part of an RC beat that belongs to one completion.
   *
-  * With `head` the beat also holds the beginning of the next completion: descriptor and first
-  * dword, in lanes 4 to 7. A completion that begins and ends in the same step never has a head
-  * behind it.
+  * With `head` lanes 4 to 7 of the same beat hold the beginning of the next completion: its
+  * descriptor and first dword. If a completion begins and ends in the same step, `head` is not set.
   */
 case class RcStep() extends Bundle {
   val data  = Bits(HardBlock.DataWidth bits)
@@ -20,47 +21,53 @@ case class RcStep() extends Bundle {
   val last  = Bool()       // The completion ends in this step.
   val lane  = UInt(3 bits) // The lane in which the completion ends.
   val head  = Bool()
-  val cut   = Bool()       // The block cut the completion short.
+  val cut   = Bool()       // The hard block ended the completion early ("discontinue").
 
   def leavesRest: Bool = last && RcStep.leavesRest(high, lane)
 }
 
 object RcStep {
 
-  /** More dwords came than fit into the row that is written: the rest takes another cycle. */
+  /** Whether a completion that ends in `lane` (`high`: it began at lane 4) has dwords left over
+    * which do not fit into the row that its last step writes. They take another cycle.
+    */
   def leavesRest(high: Bool, lane: UInt): Bool =
-    Mux(high, lane === 7, lane >= CompletionHeader.Dwords)
+    Mux(high, lane === 7, lane >= RcDescriptor.Dwords)
 }
 
-/** A visit to the table of reads: the descriptor of a completion, or a probe of a tag's age. */
+/** An access to ReadTable: for the descriptor of a completion, or to see whether the read with some
+  * tag has timed out (a probe).
+  */
 case class TagVisit() extends Bundle {
-  val header = CompletionHeader()
-  val probe  = Bool() // A probe: only header.tag is valid.
+  val header = RcDescriptor()
+  val probe  = Bool() // The visit is a probe for a timeout: only header.tag is valid.
 }
 
-/** Splits RC beats into steps of one completion each. The pins tell whether there is straddle.
+/** Splits RC beats into steps of one completion each. It works with and without the hard block's
+  * straddle option (two completions in one beat): the pins of each beat say where completions begin
+  * and end.
   *
   * A beat takes one step, even if one completion ends and the next begins in it. It takes two steps
-  * if it holds two descriptors or two endings, or if held dwords of the first completion need the
-  * cycle to be written. Completions of one dword, of none and of 8n + 1 dwords cause that. Tiny
-  * completions of the same tag in a row take one cycle more. The backlog has room for all that may
-  * be outstanding meanwhile, so RC is never held off.
+  * if it holds two descriptors or two endings, or if the landing memory needs a cycle of its own to
+  * write the last dwords of the completion that ends. Completions of one dword, of none and of
+  * 8n + 1 dwords cause that. Tiny completions of the same tag in a row take one cycle more. The
+  * backlog has room for all that may be outstanding meanwhile, so RC is never held off.
   */
 case class RcUnpacker(tagWidth: Int) extends Component {
   val io = new Bundle {
     val rc    = slave(HardBlock.Rc())
     val probe = slave(Stream(UInt(tagWidth bits)))
-    val step  = master(Flow(RcStep())) // The step and the visit of a beat come together.
+    val step  = master(Flow(RcStep())) // In the same cycle as the `visit` of its completion.
     val visit = master(Flow(TagVisit()))
   }
 
-  /** A beat whose framing looks the same with straddle and without. */
+  /** An RC beat with its framing in one form, whether straddle is on or off. */
   case class Framed() extends Bundle {
     val data  = Bits(HardBlock.DataWidth bits)
     val start = Vec(Bool(), 2)
     val end   = Vec(EndOfFrame(), 2)
-    // One step is enough for the end of one completion and the start of the next: joins(0) if the
-    // one that ends began at lane 0, joins(1) if it began at lane 4.
+    // In this beat a completion ends and the next begins, and one step is enough for both. joins(0)
+    // says so if the completion that ends began at lane 0, joins(1) if it began at lane 4.
     val joins = Vec(Bool(), 2)
     val cut   = Bool()
   }
@@ -70,7 +77,7 @@ case class RcUnpacker(tagWidth: Int) extends Component {
     beat.data  := io.rc.data
     beat.start := io.rc.start
     beat.end   := io.rc.end
-    when(io.rc.last) { // With straddle `last` is never set.
+    when(io.rc.last) { // Never set with straddle, so it marks the end only without straddle.
       beat.end(0).valid := True
       beat.end(0).dword := OHToUInt(OHMasking.last(io.rc.keep))
     }
@@ -86,20 +93,20 @@ case class RcUnpacker(tagWidth: Int) extends Component {
 
   // What the beat holds ---------------------------------------------------------------------------
   // A completion of the beat before goes on.
-  val inside     = RegInit(False)
-  val insideHigh = Reg(Bool())    // That completion began at lane 4.
-  val second     = RegInit(False) // The first completion of this beat is done.
+  val midTlp  = RegInit(False)
+  val midHigh = Reg(Bool())    // That completion began at lane 4.
+  val second  = RegInit(False) // The first completion of this beat is done.
 
-  val two = beat.start(0) && (inside || beat.start(1))
+  val two = beat.start(0) && (midTlp || beat.start(1))
 
   val step = RcStep()
   step.data  := beat.data
-  step.first := !inside
-  step.high  := inside && insideHigh
+  step.first := !midTlp
+  step.high  := midTlp && midHigh
   step.last  := beat.end(0).valid || two
   step.lane  := beat.end(0).dword
   step.cut   := beat.cut
-  step.head  := !second && inside && (insideHigh ? beat.joins(1) | beat.joins(0))
+  step.head  := !second && midTlp && (midHigh ? beat.joins(1) | beat.joins(0))
   when(second) {
     step.first := True
     step.high  := True
@@ -107,35 +114,35 @@ case class RcUnpacker(tagWidth: Int) extends Component {
     step.lane  := beat.end(1).dword
   }
 
-  val exists = inside || second || beat.start(0)
-  val low    = CompletionHeader(beat.data(0, 96 bits))
-  val high   = CompletionHeader(beat.data(128, 96 bits))
+  val exists = midTlp || second || beat.start(0)
+  val low    = RcDescriptor(beat.data(0, 96 bits))
+  val high   = RcDescriptor(beat.data(128, 96 bits))
   val isHigh = second || step.head
 
-  // When the beat moves on: behind a register, since the path back to the FIFO is long ------------
+  // When a step moves on. A register is in front, since the path back to the FIFO is long ---------
   val moves = Bool()
   val next = new Area {
     val valid  = RegNextWhen(beat.valid && exists, moves) init False
     val step   = RegNextWhen(RcUnpacker.this.step, moves)
     val header = RegNextWhen(isHigh ? high | low, moves)
     val begins = RegNextWhen(RcUnpacker.this.step.first || RcUnpacker.this.step.head, moves)
-    val rest   = step.last && !step.head // No completion goes on into the next beat.
+    val rest   = step.last && !step.head // After this step no completion is in the middle.
   }
   beat.ready := moves && (second || !two || step.head)
   when(beat.valid && moves) {
-    inside                                   := exists && (!step.last || step.head)
-    second                                   := exists && !second && two && !step.head
-    when(step.first || step.head)(insideHigh := step.high || step.head)
+    midTlp                                := exists && (!step.last || step.head)
+    second                                := exists && !second && two && !step.head
+    when(step.first || step.head)(midHigh := step.high || step.head)
   }
 
-  // The table needs a cycle between two visits to the same tag. A completion that follows another
-  // one of its tag waits for that cycle. A probe in front of it is dropped instead: ReadClock comes
-  // round to the tag again.
+  // ReadTable needs a cycle between two visits to the same tag. If a completion follows directly on
+  // another one with the same tag, it waits for a cycle. If it follows on a probe of its tag, the
+  // probe is dropped instead: ReadClock comes round to that tag again.
   val visited    = RegInit(False)
-  val isProbe    = RegInit(False)           // The visit is a probe.
-  val again      = Reg(Bool())              // The next step has the visited tag.
+  val isProbe    = RegInit(False)           // The latest visit to ReadTable was a probe.
+  val again      = Reg(Bool())              // The next step has the tag of the latest visit.
   val visitedTag = Reg(UInt(8 bits))
-  val waited     = Reg(UInt(3 bits)) init 0 // Cycles of a probe; at the most it goes first.
+  val waited     = Reg(UInt(3 bits)) init 0 // Cycles a probe has waited: after 7 it goes first.
   val urgent     = RegNext(waited === waited.maxValue) init False
   val probed     = io.probe.payload.resize(8 bits)
 
@@ -144,16 +151,16 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   val takes = next.valid && !hold
   moves := !next.valid || !hold
 
-  // No probe while a completion of the same tag arrives: a timeout found now would give back the
-  // space in which the completion lands.
+  // A tag is not probed while a completion with that tag arrives. If the probe found a timeout, the
+  // ring space in which the completion is being written would be given to another read.
   val arrives    = RegInit(False)
   val arrivesTag = Reg(UInt(8 bits))
   when(takes) {
     arrives                      := !next.rest
     when(next.begins)(arrivesTag := next.header.tag)
   }
-  // A probe could also go while `hold` inserts a cycle between two visits of one tag. It does not:
-  // `hold` is late, and the path into `turn` must be short.
+  // A probe could also use the cycle that `hold` inserts between two visits to one tag. It does not
+  // do so, because `hold` is known late in the cycle and the path into `turn` must be short.
   val busy   = next.valid && (next.begins || next.step.last)
   val turn   = !busy || urgent
   val barred = arrives && arrivesTag === probed || visited && visitedTag === probed
@@ -169,8 +176,8 @@ case class RcUnpacker(tagWidth: Int) extends Component {
   isProbe    := probes
   visitedTag := visit.header.tag
 
-  // Compared while the next step is loaded. If the step is held instead, only a probe can come
-  // between.
+  // `again` compares tags while the next step is loaded. If the next step is held instead, the only
+  // visit that can come before it is a probe.
   val follows = isHigh ? (visit.header.tag === high.tag) | (visit.header.tag === low.tag)
   again := moves ? follows | (probed === next.header.tag)
 

@@ -2,46 +2,54 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** A read to be entered into ReadTable. */
+import lanebox.vocabulary.{ByteEnables, Numbers, ReadClaim}
+
+/** A read TLP that has just got its tag: ReadTable enters it as outstanding. */
 case class ReadIssue(p: ReturnParam) extends Bundle {
   val tag   = UInt(p.tagWidth bits)
   val entry = ReadEntry(p)
 }
 
-/** What is delivered when a read has ended, after the earlier reads of its client.
+/** What the client gets for one read TLP. RingReader delivers it when the read has ended and all
+  * earlier reads of the client have been delivered.
   *
-  * A beat that two reads of one request share belongs to the later read.
+  * A client's request may be cut into several reads. A beat that holds dwords of two of them is
+  * delivered with the later read.
   */
 case class AwaitedRead() extends Bundle {
-  val beats         = UInt(5 bits)  // 0 to 17.
-  val lastDword     = UInt(3 bits)  // Lane of the last dword, if the request ends here.
-  val partial       = Bool()        // The last dwords leave with the next read's first beat.
+  val beats = UInt(5 bits) // Beats delivered with this read: 0 to 17.
+  // Lane (0 to 7) of the read's last dword. Used only if the read ends its request.
+  val lastDword = UInt(3 bits)
+  // The read ends inside a beat. The dwords in that beat are delivered with the client's next read.
+  val partial       = Bool()
   val lastOfRequest = Bool()
-  val dwords        = UInt(11 bits) // Of the client's whole request.
+  val dwords        = UInt(11 bits) // Dwords of the client's whole request, not of this read.
   val context       = Bits(16 bits)
 }
 
-/** The end of what a client has claimed of its ring. */
+/** Where the next read of a client goes: its place in the client's ring, and its number. */
 case class RingEnd(p: ReturnParam) extends Bundle {
-  val dword = UInt(p.dwordWidth bits) // Where the client's next read lands.
-  // The next read's number; the upper bit toggles each round.
+  // The ring position, in dwords, in which the first dword of the client's next read lands.
+  val dword = UInt(p.dwordWidth bits)
+  // The number of the client's next read. Numbers wrap: the upper bit toggles with each round.
   val order = UInt(p.orderWidth + 1 bits)
 }
 
-/** Reserves tag, ring space and completion space, one read at a time, and says where the read
-  * lands.
+/** Reserves for each read TLP a tag, space in its client's ring of the landing memory, and space
+  * for its completions in the hard block's receive buffer. Says where the read's data lands.
   *
-  * Reads of one request land directly behind each other. Every request starts on a new beat.
+  * One read is claimed at a time. The data of reads that were cut from one request lands without
+  * gaps. The data of every request starts on a new beat.
   */
 case class ReadClaims(p: ReturnParam) extends Component {
   val io = new Bundle {
     val claim  = slave(Stream(ReadClaim(p.clients)))
-    val tag    = out UInt (8 bits)
+    val tag    = out UInt (Numbers.TagWidth bits)
     val rcb128 = in Bool ()
     val tick   = in UInt (7 bits)
 
@@ -52,8 +60,8 @@ case class ReadClaims(p: ReturnParam) extends Component {
     val fits    = in Bool ()
 
     val issue   = master(Flow(ReadIssue(p)))
-    val awaited = master(Flow(AwaitedRead()))   // Valid with `issue`.
-    val client  = out UInt (p.clientWidth bits) // The client of `issue` and of `awaited`.
+    val awaited = master(Flow(AwaitedRead()))   // Valid in the same cycle as `issue`.
+    val client  = out UInt (p.clientWidth bits) // The client whose read `issue` and `awaited` are.
     val ends    = out Vec (RingEnd(p), p.clients)
   }
 
@@ -79,7 +87,7 @@ case class ReadClaims(p: ReturnParam) extends Component {
 
   val start = RingEnd(p)
   val stop  = start.dword + claim.dwords
-  val up    = (stop(2 downto 0) =/= 0).asUInt // 1 if the last beat is not full.
+  val up    = (stop(2 downto 0) =/= 0).asUInt // 1 if the read's last beat is not full.
   for ((end, client) <- io.ends.zipWithIndex) {
     val next = Reg(RingEnd(p))
     next.dword init 0
@@ -101,16 +109,16 @@ case class ReadClaims(p: ReturnParam) extends Component {
   issue.entry.landingEnd := stop
   issue.entry.addressEnd := read.address + read.dwords
   issue.entry.dwords     := claim.dwords
-  issue.entry.skip       := RequestEnables.skipped(claim.firstBe)
+  issue.entry.skip       := ByteEnables.firstGap(claim.firstBe)
   issue.entry.trail :=
-    RequestEnables.trailing((claim.dwords === 1) ? claim.firstBe | claim.lastBe)
+    ByteEnables.lastGap(claim.dwords === 1, claim.firstBe, claim.lastBe)
   issue.entry.rcb128 := io.rcb128
   issue.entry.stamp  := io.tick
   io.issue.valid     := RegNext(fired) init False
   io.issue.payload   := RegNext(issue)
 
   val awaited = AwaitedRead()
-  // Dwords counted from the beginning of the read's first beat.
+  // `begun` and `ends` count dwords from lane 0 of the read's first beat up to the read's end.
   val begun = start.dword(2 downto 0).resize(9 bits) + claim.dwords
   val ends  = begun + (claim.lastOfRequest ? U(7) | U(0))
   awaited.beats         := (ends >> 3).resized

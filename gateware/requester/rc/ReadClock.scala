@@ -2,16 +2,16 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** The time of reads: eight ticks make a timeout. Also asks for a probe of every tag in turn,
-  * without end.
+/** Measures how long reads wait: `tick` counts eighths of the timeout. It also asks for a probe of
+  * one tag after the other, without end; a probe finds out whether the tag's read has timed out.
   *
-  * With a timeout of 0 no tick comes. Probes go on, so that reads which timed out before are still
-  * found.
+  * If the timeout is set to 0, `tick` stops. Probes go on, so that reads which timed out before are
+  * still found.
   */
 case class ReadClock(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -23,7 +23,7 @@ case class ReadClock(p: ReturnParam) extends Component {
   val cycles = Reg(UInt(29 bits)) init 0
   val over   = RegInit(False)
   val tick   = Reg(UInt(7 bits)) init 0
-  // The comparison is registered: when `over` is set, two cycles of the next period have passed.
+  // `over` is a register: by the cycle after it is set, two cycles of the next period have passed.
   over   := cycles >= period && period =/= 0 && !over
   cycles := over ? U(2) | cycles + 1
   when(over) { tick := tick + 1 }

@@ -2,39 +2,45 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** Delivers reads: to each client in its order, one beat per cycle for all clients together.
+import lanebox.vocabulary.{HardBlock, ReadData}
+
+/** Delivers the data of reads from the landing memory to the clients. Each client gets its data in
+  * the order of its reads. All clients together get one beat per cycle.
   *
-  * Clients that can take data share the memory in turn, beat by beat. A beat is read for a client
-  * only if its FIFO has room, so a client that does not take its data holds up no other.
+  * The clients that can take data use the landing memory in turn, beat by beat. A beat is read for
+  * a client only if the client's FIFO has room, so a client that does not take its data holds up no
+  * other client.
   */
 case class ReadDelivery(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val clear     = slave(Flow(UInt(p.orderWidth bits))) // After reset: no read has ended.
+    val clear     = slave(Flow(UInt(p.orderWidth bits))) // Clears the marks of RingReader at reset.
     val awaited   = slave(Flow(AwaitedRead()))
-    val client    = in UInt (p.clientWidth bits)         // The client of `awaited`.
+    val client    = in UInt (p.clientWidth bits)         // The client whose read `awaited` is.
     val finished  = slave(Flow(FinishedRead(p)))
     val ends      = in Vec (RingEnd(p), p.clients)
     val room      = out Vec (Bool(), p.clients)
     val read      = master(Flow(LandingRead(p)))
-    val data      = in Bits (HardBlock.DataWidth bits)   // Two cycles after `read`.
+    val data      = in Bits (HardBlock.DataWidth bits)   // Valid two cycles after `read`.
     val returns   = Vec(master(Stream(Fragment(ReadData()))), p.clients)
     val delivered = out Vec (Bool(), p.clients)
     val idle      = out Bool ()
   }
-  val Depth = 32 // Beats of a client's FIFO: the smallest LUTRAM has as many rows.
+  val Depth = 32 // Beats that a client's FIFO holds. The smallest LUTRAM has 32 rows.
 
   val readers = for (client <- 0 until p.clients) yield {
     val reader = RingReader(p)
     reader.io.clear << io.clear
-    reader.io.awaited << io.awaited.takeWhen(io.client === client)
-    reader.io.finished << io.finished.takeWhen(io.finished.client === client)
-    reader.io.end   := io.ends(client)
-    io.room(client) := reader.io.room
+    reader.io.awaited.valid    := io.awaited.valid && io.client === client
+    reader.io.awaited.payload  := io.awaited.payload
+    reader.io.finished.valid   := io.finished.valid && io.finished.client === client
+    reader.io.finished.payload := io.finished.payload
+    reader.io.end              := io.ends(client)
+    io.room(client)            := reader.io.room
     reader
   }
   val mayRead = Vec(Bool(), p.clients)
@@ -42,7 +48,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   for (client <- 0 until p.clients)
     arbiter.io.inputs(client) << readers(client).io.beat.continueWhen(mayRead(client))
 
-  /** Cycle 1: the beat that is read. */
+  /** Cycle 1 of a beat's delivery: the landing memory is addressed. */
   val fetch = new Area {
     val beat   = arbiter.io.output.toFlow.stage()
     val client = RegNext(arbiter.io.chosen)
@@ -52,7 +58,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
   io.read.row    := fetch.beat.row
   io.read.show   := fetch.beat.show
 
-  /** Cycle 3: the data is there. */
+  /** Cycle 3 of a beat's delivery: its data has come from the landing memory. */
   val arrival = new Area {
     val valid  = Delay(fetch.beat.valid, 2, init = False)
     val client = Delay(fetch.client, 2)
@@ -73,7 +79,7 @@ case class ReadDelivery(p: ReturnParam) extends Component {
       io.returns(client) << pop
       io.delivered(client) := RegNext(pop.fire && pop.last) init False
 
-      // Beats in the FIFO or on their way to it.
+      // Beats of this client that are in its FIFO or on their way there from the landing memory.
       val promised = Reg(UInt(log2Up(Depth + 1) bits)) init 0
       promised        := promised + arbiter.io.inputs(client).fire.asUInt - fifo.io.pop.fire.asUInt
       mayRead(client) := !promised.msb

@@ -2,19 +2,22 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** A read that has ended. */
+import lanebox.vocabulary.ReadError
+
+/** Says to a client's RingReader that the read with number `order` has ended, and with what error.
+  */
 case class FinishedRead(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
   val order  = UInt(p.orderWidth + 1 bits)
   val error  = ReadError()
 }
 
-/** Says which reads have ended, and how. A read's first error is the one reported.
+/** Says which reads have ended, and with what error: the first one found in the read's completions.
   *
   * An error may be found in a completion while more of its read is still to come. Such an error is
   * kept in a table, by tag, until the read ends.
@@ -24,11 +27,11 @@ case class ReadEnds(p: ReturnParam) extends Component {
     val clear    = slave(Flow(FreeTag(p)))
     val end      = slave(Flow(CompletionEnd(p)))
     val free     = master(Flow(FreeTag(p)))
-    val suspect  = out Bool () // With `free`: the tag's read timed out.
+    val suspect  = out Bool () // Valid with `free`: the last read with the freed tag timed out.
     val finished = master(Flow(FinishedRead(p)))
   }
 
-  /** The first error of the read that has the tag. */
+  /** The first error found so far in the completions of the read that has the tag. */
   case class Failure() extends Bundle {
     val generation = Bool()
     val error      = ReadError()

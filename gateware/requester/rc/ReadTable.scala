@@ -2,75 +2,83 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** What a read's completions are checked against, and where they land. Written once for each read.
+import lanebox.vocabulary.{CompletionStatus, ReadError}
+
+/** What the completions of an outstanding read are checked against, and where they land. It is
+  * written once, when the read is issued.
   */
 case class ReadEntry(p: ReturnParam) extends Bundle {
-  val generation = Bool()                      // Toggles with every read under the tag.
+  val generation = Bool()                      // Toggles with every read that has the tag.
   val client     = UInt(p.clientWidth bits)
   val order      = UInt(p.orderWidth + 1 bits) // The read's number among those of its client.
   // Ring position behind the read's last dword, in dwords.
   val landingEnd = UInt(p.dwordWidth bits)
   val addressEnd = UInt(8 bits) // Address behind the read's last dword, in dwords.
   val dwords     = UInt(8 bits)
-  val skip       = UInt(2 bits) // Bytes of the first dword that are not asked for.
-  val trail      = UInt(2 bits) // Bytes of the last dword that are not asked for.
+  val skip       = UInt(2 bits) // Bytes of the read's first dword that are not asked for.
+  val trail      = UInt(2 bits) // Bytes of the read's last dword that are not asked for.
   val rcb128     = Bool()
-  val stamp      = UInt(7 bits) // When it was issued, in ticks.
+  val stamp      = UInt(7 bits) // When the read was issued, in ticks of ReadClock.
 }
 
-/** How far a read has come. Only completions and the clock write it. */
+/** How far an outstanding read has come. Written by its completions and by probes for a timeout. */
 case class ReadProgress() extends Bundle {
-  val generation = Bool()       // If not the entry's, this is an earlier read's: void.
+  // If this is not the entry's generation, the progress is that of an earlier read with the tag and
+  // does not count.
+  val generation = Bool()
   val waiting    = Bool()       // The read waits for completions.
-  val overdue    = Bool()       // The read timed out: its completions are dropped.
-  val begun      = Bool()       // Some of the data has landed.
+  val overdue    = Bool()       // The read has timed out, so its completions are dropped.
+  val begun      = Bool()       // Some of the read's data has landed.
   val broken     = Bool()       // A completion was wrong, so later ones may not fit.
-  val left       = UInt(8 bits) // Dwords that have not landed yet.
+  val left       = UInt(8 bits) // Dwords of the read that have not landed yet.
 }
 
-/** Where a completion's first dword lands. */
+/** Where in the landing memory a completion's first dword is written. */
 case class Landing(p: ReturnParam) extends Bundle {
   val client = UInt(p.clientWidth bits)
-  val dword  = UInt(p.dwordWidth bits) // In the client's ring.
+  val dword  = UInt(p.dwordWidth bits) // Dword position in the client's ring.
 }
 
-/** The table's decision on a visit, one cycle after `landing`. */
+/** What ReadTable decides about a completion or a probe, one cycle after `landing`. */
 case class Verdict(p: ReturnParam) extends Bundle {
   val probe      = Bool()
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
   val client     = UInt(p.clientWidth bits)
   val order      = UInt(p.orderWidth + 1 bits)
-  val lands      = Bool()                  // The payload is what the read waits for: write it.
-  val dwords     = UInt(8 bits)            // Dwords of the payload, if it lands.
-  val dword      = UInt(p.dwordWidth bits) // In the client's ring.
-  val waited     = Bool()                  // The read waited for a completion until now.
+  val lands      = Bool()                  // The payload is what the read waits for: it is written.
+  val dwords     = UInt(8 bits)            // Dwords of the completion's payload, if it lands.
+  val dword      = UInt(p.dwordWidth bits) // Where in the client's ring the payload is written.
+  val waited     = Bool()                  // Until this visit the read waited for completions.
   val error      = ReadError()
   val finish     = Bool()                  // The read has ended.
   val free       = Bool()                  // The tag is free again.
-  val suspect    = Bool()                  // With `free`: the tag's read timed out.
-  // For the counters: kinds of completions that no read waits for.
+  val suspect    = Bool()                  // Valid with `free`: the tag's read had timed out.
+  // For the counters: the kinds of completions that no read waits for.
   val unexpected, late, duplicate = Bool()
 }
 
-/** Completion space that comes back: from `from` up to `to`, or, with `all`, up to `end`. */
+/** Completion space of a read that is free again: for the dwords from `from` up to `to`, or, with
+  * `all`, up to `end`, the end of the read. All are dword addresses.
+  */
 case class SpaceReturn() extends Bundle {
   val all      = Bool()
-  val from, to = UInt(8 bits) // Dword addresses.
-  // Dword address behind the read.
+  val from, to = UInt(8 bits) // Dword addresses, their eight lowest bits.
+  // The dword address behind the read's last dword, its eight lowest bits.
   val end    = UInt(8 bits)
   val rcb128 = Bool()
 }
 
-/** The outstanding reads by tag. Checks completions against them and finds timeouts.
+/** The outstanding reads, by tag. It checks completions against them and finds timeouts.
   *
-  * A claim writes an entry; visits read and write the progress. So each memory has one writer. A
-  * visit takes three cycles. Two visits to the same tag must not follow each other directly.
+  * It has two memories, and each has one writer. A claim writes a read's entry. A visit, for a
+  * completion or for a probe of the read's age, reads both and writes the progress. A visit takes
+  * three cycles. Two visits to the same tag must not follow each other directly.
   */
 case class ReadTable(p: ReturnParam) extends Component {
   val io = new Bundle {
@@ -78,9 +86,9 @@ case class ReadTable(p: ReturnParam) extends Component {
     val issue   = slave(Flow(ReadIssue(p)))
     val tick    = in UInt (7 bits)
     val visit   = slave(Flow(TagVisit()))
-    val landing = master(Flow(Landing(p)))    // Two cycles after the visit.
-    val verdict = master(Flow(Verdict(p)))    // Three cycles after the visit.
-    val space   = master(Flow(SpaceReturn())) // Three cycles after the visit.
+    val landing = master(Flow(Landing(p)))    // Valid two cycles after `visit`.
+    val verdict = master(Flow(Verdict(p)))    // Valid three cycles after `visit`.
+    val space   = master(Flow(SpaceReturn())) // Valid three cycles after `visit`.
   }
   val entries  = Mem(ReadEntry(p), p.tags)
   val progress = Mem(ReadProgress(), p.tags)
@@ -89,8 +97,8 @@ case class ReadTable(p: ReturnParam) extends Component {
   val decided = Flow(ReadProgress())
   val decides = UInt(p.tagWidth bits)
 
-  /** Cycle 1: reads the tag's words. `changes`: an earlier visit to the tag is decided in this
-    * cycle, so the progress read here is out of date.
+  /** Cycle 1 of a visit: entry and progress of the tag are read. `changes` says that an earlier
+    * visit to this tag writes its progress in this cycle, so the progress read here is out of date.
     */
   val lookup = new Area {
     val tag     = io.visit.header.tag.resize(p.tagWidth bits)
@@ -100,7 +108,7 @@ case class ReadTable(p: ReturnParam) extends Component {
     val changes = decided.valid && decides === tag
   }
 
-  /** Cycle 2: the state of the read that has the tag. */
+  /** Cycle 2 of a visit: the state of the read that has the tag. */
   val prepare = new Area {
     val valid   = RegNext(io.visit.valid) init False
     val visit   = RegNext(io.visit.payload)
@@ -121,13 +129,15 @@ case class ReadTable(p: ReturnParam) extends Component {
     val skip    = begun ? U(0, 2 bits) | entry.skip
     val age     = io.tick - entry.stamp
 
-    val rest    = left.resize(12 bits) - header.dwords // Negative if too many dwords came.
+    val rest    = left.resize(12 bits) - header.dwords // Negative: it has too many dwords.
     val bytes   = header.byteCount +^ (skip +^ entry.trail)
     val from    = entry.addressEnd - left
     val landing = entry.landingEnd - left
   }
 
-  /** Cycle 3: whether the completion is what the read waits for, and what it changes. */
+  /** Cycle 3 of a visit: whether the completion is what the tag's read waits for, and how the
+    * read's progress changes.
+    */
   val decide = new Area {
     val valid   = RegNext(prepare.valid) init False
     val visit   = RegNext(prepare.visit)
@@ -150,10 +160,10 @@ case class ReadTable(p: ReturnParam) extends Component {
     val whole   = RegNext(prepare.rest === 0)
     val reason  = RegNext(ReadTable.reason(prepare.header))
     val reports = RegNext(
-      prepare.header.code === CompletionHeader.Reset ||
-        prepare.header.code === CompletionHeader.Timeout
+      prepare.header.code === RcDescriptor.Reset ||
+        prepare.header.code === RcDescriptor.Timeout
     )
-    val foreign = RegNext(prepare.header.code === CompletionHeader.InvalidTag)
+    val foreign = RegNext(prepare.header.code === RcDescriptor.InvalidTag)
     val misfit  = RegNext(ReadTable.misfit(prepare.header))
     val data    = RegNext(ReadTable.data(prepare.header))
 
@@ -162,14 +172,14 @@ case class ReadTable(p: ReturnParam) extends Component {
       bytes === (left @@ U(0, 2 bits)).resized && header.address === (from.resize(5 bits) @@ skip)
     val fits = !rest.msb && !empty && whole === header.done && place
 
-    // `stray`: the answer to an earlier read under this tag. The block reports it as a misfit; it
-    // sets `done` only if the read that has the tag now has ended with it. If the block found
-    // nothing wrong, `done` is about the earlier read.
+    // `stray`: the completion answers an earlier read that had this tag. If the hard block reports
+    // it as a misfit, `done` says whether the read that has the tag now has ended with it. If the
+    // hard block found nothing wrong, `done` is about the earlier read.
     val stray     = misfit && !header.done || data && !place && !broken
     val completes = !visit.probe && !foreign
     val answers   = completes && waiting && !stray
     val ends      = header.done || reports
-    val lands = answers && fits && !reports && // A poisoned completion still has its data.
+    val lands = answers && fits && !reports && // The payload of a poisoned completion lands, too.
       (reason === ReadError.none || reason === ReadError.poisoned)
     val expires = visit.probe && waiting && expired
     val finish  = answers && ends || expires
@@ -232,30 +242,33 @@ case class ReadTable(p: ReturnParam) extends Component {
 
 object ReadTable {
 
-  /** The error code says that byte count or address are not what the tag's read waits for. */
-  def misfit(header: CompletionHeader): Bool =
-    header.code === CompletionHeader.ByteCount || header.code === CompletionHeader.LowerAddress
+  /** Whether the hard block's error code says that the completion's byte count or lower address is
+    * not what the tag's read waits for.
+    */
+  def misfit(header: RcDescriptor): Bool =
+    header.code === RcDescriptor.ByteCount || header.code === RcDescriptor.LowerAddress
 
-  /** A successful completion with no error code but, perhaps, poison. */
-  def data(header: CompletionHeader): Bool =
+  /** Whether the completion is successful and the hard block found no error but, perhaps, poison.
+    */
+  def data(header: RcDescriptor): Bool =
     header.status === CompletionStatus.Success &&
-      (header.code === CompletionHeader.Normal || header.code === CompletionHeader.Poisoned)
+      (header.code === RcDescriptor.Normal || header.code === RcDescriptor.Poisoned)
 
-  /** The error that the descriptor reports, if any. */
-  def reason(header: CompletionHeader): ReadError.C = {
+  /** The error that the completion's descriptor reports, or `none`. */
+  def reason(header: RcDescriptor): ReadError.C = {
     val error = ReadError()
     error := ReadError.malformed
     switch(header.code) {
-      is(CompletionHeader.Normal)(error   := ReadError.none)
-      is(CompletionHeader.Poisoned)(error := ReadError.poisoned)
-      is(CompletionHeader.Status)(error   := ReadError.unsupported)
+      is(RcDescriptor.Normal)(error   := ReadError.none)
+      is(RcDescriptor.Poisoned)(error := ReadError.poisoned)
+      is(RcDescriptor.Status)(error   := ReadError.unsupported)
     }
-    when(header.poisoned && header.code === CompletionHeader.Normal) { error := ReadError.poisoned }
+    when(header.poisoned && header.code === RcDescriptor.Normal) { error := ReadError.poisoned }
     when(header.status =/= CompletionStatus.Success) { error := ReadError.unsupported }
     when(header.status === CompletionStatus.Abort) { error := ReadError.aborted }
-    // With these two codes only the tag is valid, so they override the status.
-    when(header.code === CompletionHeader.Reset) { error := ReadError.cut }
-    when(header.code === CompletionHeader.Timeout) { error := ReadError.timeout }
+    // With the codes Reset and Timeout the status is not valid, so these codes override it.
+    when(header.code === RcDescriptor.Reset) { error := ReadError.cut }
+    when(header.code === RcDescriptor.Timeout) { error := ReadError.timeout }
     error
   }
 }

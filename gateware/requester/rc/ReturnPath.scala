@@ -2,44 +2,69 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** Takes completions from RC to the clients that asked: each client's data in its own order.
+import lanebox.vocabulary._
+
+/** Takes completions from RC to the clients whose reads they answer. Each client gets its data in
+  * the order of its own reads.
   *
-  * `claim` reserves tag, landing space and completion space for a read before it goes out, so RC is
-  * never held up.
+  * {{{
+  *   A completion:
+  *   rc ---> RcUnpacker --- visit ---> ReadTable --- landing, verdict ---> CompletionLander
+  *               |                                                          ^    |      |
+  *               +--- step -------------------------------------------------+    |      | end
+  *                                                                         write |      v
+  *   returns(i) <--- ReadDelivery <--- data --- LandingMemory <------------------+   ReadEnds
+  *                         ^                                                            |
+  *                         +--- finished -----------------------------------------------+
+  *   A claim:
+  *   claim ---> ReadClaims --- issue ---> ReadTable           a read that is expected
+  *   tag   <---   ^    ^  \--- awaited ---> ReadDelivery      the order of the client's reads
+  *                |    +--- fits --- CompletionCredits <--- space --- ReadTable
+  *                +--- a tag --- TagPool <--- free --- ReadEnds
+  * }}}
   *
-  * A read ends with its last completion, as the block marks it, or with the block's report that
-  * none will come. Otherwise it times out: after `timeoutCycles` (4,096 or more; 0: never), or up
-  * to a quarter later. All beats to which a failed read contributes are zero and carry the error.
+  * Completions land in LandingMemory in any order. ReadDelivery gives each client's data in the
+  * order of its reads. ReadClock tells the table which reads have waited too long.
+  *
+  * `claim` reserves for a read, before it goes out, a tag, space in the landing memory, and space
+  * for its completions in the hard block's receive buffer. So RC is never held up.
+  *
+  * A read ends with its last completion, as the hard block marks it, or with the hard block's
+  * report that no completion will come. Otherwise it times out: after `timeoutCycles` (4,096 or
+  * more; 0: never), or up to a quarter of that later. All beats that hold dwords of a failed read
+  * are zero and carry the error.
   *
   * The tag of a read that timed out is not used until the read's last completion has come after
-  * all, or until three timeouts have passed since the claim. Its completion space is kept as long:
-  * late completions will lie there. Afterwards this tag is given out only if no other is free.
+  * all, or until three timeouts have passed since the claim. The read's completion space stays
+  * reserved as long, since a late completion will lie there. Afterwards the tag is given to another
+  * read only if no other tag is free.
   *
   * A completion that comes still later is dropped and counted as unexpected. If its tag belongs to
-  * a new read by then, it is taken for that read's only if byte count and lower address fit.
+  * a new read by then, it is taken for the new read's answer only if its byte count and lower
+  * address are what the new read waits for.
   *
-  * `room`: a client's ring has room for another read. The module that chooses among clients must
-  * not claim for a client without it.
+  * `room(i)` says that the ring of client i has room for another read. The module that chooses
+  * among the clients (RequestReads) must not claim for client i while `room(i)` is low.
   */
 case class ReturnPath(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val rc            = slave(HardBlock.Rc())
-    val claim         = slave(Stream(ReadClaim(p.clients)))
-    val tag           = out UInt (8 bits)           // With claim.fire.
-    val room          = out Vec (Bool(), p.clients)
-    val returns       = Vec(master(Stream(Fragment(ReadData()))), p.clients)
-    val delivered     = out Vec (Bool(), p.clients) // A client has taken a request's last beat.
-    val rcb128        = in Bool ()
-    val extendedTags  = in Bool ()
+    val rc           = slave(HardBlock.Rc())
+    val claim        = slave(Stream(ReadClaim(p.clients)))
+    val tag          = out UInt (Numbers.TagWidth bits) // The claimed tag, valid with claim.fire.
+    val room         = out Vec (Bool(), p.clients)
+    val returns      = Vec(master(Stream(Fragment(ReadData()))), p.clients)
+    val delivered    = out Vec (Bool(), p.clients)      // Client i took the last beat of a request.
+    val rcb128       = in Bool ()
+    val extendedTags = in Bool ()
     val timeoutCycles = in UInt (32 bits)
-    val clear         = in Bool ()                  // All counters.
-    val idle       = out Bool () // No read is outstanding, nothing waits for delivery.
-    val statistics = out(ReturnStatistics())
+    val clear         = in Bool ()  // Sets all counters to zero.
+    val idle          = out Bool () // No read is outstanding, and no data waits for delivery.
+    val statistics    = out(ReturnStatistics())
   }
 
   val unpacker = RcUnpacker(p.tagWidth)
@@ -86,8 +111,8 @@ case class ReturnPath(p: ReturnParam) extends Component {
   for ((client, data) <- io.returns.zip(delivery.io.returns)) client << data
   io.delivered := delivery.io.delivered
 
-  /** Memories have no reset. So after reset this fills the tag pool, marks every tag as unused, and
-    * clears the marks of reads that have ended.
+  /** Memories have no reset. So after reset this counter fills the tag pool, marks every tag in
+    * ReadTable as unused, and clears RingReader's marks of reads that have ended.
     */
   val start = new Area {
     val count = Reg(UInt(p.orderWidth + 1 bits)) init 0
@@ -122,18 +147,12 @@ case class ReturnPath(p: ReturnParam) extends Component {
       delivery.io.idle
   ) init False
 
-  /** The counters, a cycle late. */
+  /** The counters behind the registers of the return path. Each counts its event a cycle late. */
   val counts = new Area {
-    def count(event: Bool): UInt = {
-      val counter = Reg(UInt(32 bits)) init 0
-      when(RegNext(event) init False) { counter := counter + 1 }
-      when(io.clear) { counter := 0 }
-      counter
-    }
+    def count(event: Bool): UInt = EventCounter(event, io.clear)
     def failed(error: SpinalEnumElement[ReadError.type]): UInt =
       count(ends.io.finished.valid && ends.io.finished.error === error)
     val seen = reads.io.verdict
-    io.statistics.completions  := count(seen.valid && !seen.probe)
     io.statistics.unsupported  := failed(ReadError.unsupported)
     io.statistics.aborted      := failed(ReadError.aborted)
     io.statistics.poisoned     := failed(ReadError.poisoned)

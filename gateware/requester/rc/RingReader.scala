@@ -2,19 +2,22 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** Reads one client's ring out of the landing memory, in the client's order.
+import lanebox.vocabulary.{HardBlock, LargestRead, ReadError}
+
+/** Reads one client's ring out of the landing memory, in the order of the client's reads.
   *
   * A read's first beat leaves when the read has ended, then a beat in every cycle. Every beat of a
-  * read that failed carries the error and is zero, also a beat that it shares with the next read.
+  * read that failed is zero and carries the error, even a beat that also holds dwords of the
+  * client's next read.
   */
 case class RingReader(p: ReturnParam) extends Component {
   val io = new Bundle {
-    val clear    = slave(Flow(UInt(p.orderWidth bits))) // After reset: no read has ended.
+    val clear    = slave(Flow(UInt(p.orderWidth bits))) // At reset: number of a mark to clear.
     val awaited  = slave(Flow(AwaitedRead()))
     val finished = slave(Flow(FinishedRead(p)))
     val beat     = master(Stream(RingBeat(p)))
@@ -23,8 +26,8 @@ case class RingReader(p: ReturnParam) extends Component {
     val idle     = out Bool ()
   }
 
-  /** Says that a read has ended, and how. `round` tells it from a mark of the round of numbers
-    * before.
+  /** Says that the client's read with some number has ended, and how. Numbers wrap: `round` toggles
+    * with each round, so an old mark under the same number is not taken for a new one.
     */
   case class Mark() extends Bundle {
     val round = Bool()
@@ -40,13 +43,13 @@ case class RingReader(p: ReturnParam) extends Component {
     enable = io.clear.valid || io.finished.valid
   )
 
-  /** A read that has ended. */
+  /** The client's read that is delivered now. It has ended, with `error` if it failed. */
   case class Ended() extends Bundle {
     val read  = AwaitedRead()
     val error = ReadError()
   }
   val queue = new StreamFifo(AwaitedRead(), p.reads)
-  queue.io.push << io.awaited.toStream // Never full: `room` falls before.
+  queue.io.push << io.awaited.toStream // The queue is never full, because `room` falls before.
   val next  = queue.io.pop.m2sPipe()
   val order = Reg(UInt(p.orderWidth + 1 bits)) init 0
   val mark  = marks.readAsync(order.resize(p.orderWidth bits))
@@ -61,7 +64,7 @@ case class RingReader(p: ReturnParam) extends Component {
   val row  = Reg(UInt(p.rowWidth bits)) init 0
   val beat = Reg(UInt(5 bits)) init 0
   val last = beat + 1 === read.beats
-  // The read fills only a part of its first beat. A later read of the request ends that beat.
+  // `none`: the read fills only a part of one beat, so a later read of its request delivers it.
   val none  = read.beats === 0
   val carry = Reg(ReadError()) init ReadError.none
   val error = (beat === 0 && carry =/= ReadError.none) ? carry | current.error
@@ -85,26 +88,29 @@ case class RingReader(p: ReturnParam) extends Component {
   }
 
   val room = new Area {
-    val used  = RegNext((io.end.dword >> 3) - row)
-    val reads = RegNext(io.end.order - order)
-    val rows  = used < p.rows - RingReader.MostRows * (p.ahead + 2)
-    io.room := RegNext(rows && reads < p.reads - p.ahead - 2) init False
+    // The reads that `room` does not count yet when it falls, with one to spare. There are five at
+    // most: `room` counts a claim four cycles later, and RequestReads holds one more read.
+    val unseen = p.ahead + 2
+    val used   = RegNext((io.end.dword >> 3) - row)
+    val reads  = RegNext(io.end.order - order)
+    val rows   = used < p.rows - RingReader.MostRows * unseen
+    io.room := RegNext(rows && reads < p.reads - unseen) init False
   }
   io.idle := RegNext(queue.io.occupancy === 0 && !next.valid && !current.valid) init False
 }
 
 object RingReader {
 
-  /** Most rows that a read touches, whole or in part. */
+  /** The most rows of the ring that one read touches, whole or in part. */
   val MostRows = LargestRead.Dwords / HardBlock.Dwords + 2
 }
 
-/** A beat to be read from the ring and delivered. */
+/** A beat that is to be read from a client's ring and delivered to the client. */
 case class RingBeat(p: ReturnParam) extends Bundle {
   val row           = UInt(p.rowWidth bits)
   val lastOfRequest = Bool()
-  val dwords        = UInt(11 bits)               // Of the request.
+  val dwords        = UInt(11 bits)               // Dwords of the client's whole request.
   val context       = Bits(16 bits)
   val error         = ReadError()
-  val show          = Bits(HardBlock.Dwords bits) // Lanes that hold data.
+  val show          = Bits(HardBlock.Dwords bits) // Lanes that hold data; the others give zero.
 }

@@ -2,29 +2,30 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core._
 import spinal.lib._
 
-/** A free tag, and the generation of the last read that had it. */
+/** A free tag, and the generation (a bit that toggles with every read) of the last read with it. */
 case class FreeTag(p: ReturnParam) extends Bundle {
   val tag        = UInt(p.tagWidth bits)
   val generation = Bool()
 }
 
-/** Free tags. The one that has been free for longest is given first, so a late completion of an
-  * earlier read rarely meets a new read under its tag.
+/** The free tags. The tag that has been free for longest is given first. So a late completion
+  * rarely finds its tag in use by a new read.
   *
-  * The tag of a read that timed out is given only when no other tag is free: its answer may still
-  * come. Tags from 32 on have queues of their own. Without extended tags they stay there; with
-  * extended tags they are given first, since there are more of them.
+  * The tag of a read that timed out is given only when no other tag is free, because that read's
+  * answer may still come. Tags from 32 on have queues of their own. If the host has not enabled
+  * extended tags, the tags from 32 on are not used. If it has, they are given before the others,
+  * since there are more of them.
   */
 case class TagPool(p: ReturnParam) extends Component {
   val io = new Bundle {
     val extended = in Bool ()
     val free     = slave(Flow(FreeTag(p)))
-    val suspect  = in Bool () // With `free`: the tag's read timed out.
+    val suspect  = in Bool () // Valid with `free`: the last read with the freed tag timed out.
     val pop      = master(Stream(FreeTag(p)))
   }
   case class Queue(isUpper: Boolean, isSuspect: Boolean) extends Area {
@@ -53,13 +54,13 @@ case class TagPool(p: ReturnParam) extends Component {
   lowerSuspect.pop.ready := io.pop.ready && useSuspect && !useUpper
   upperSuspect.pop.ready := io.pop.ready && useSuspect && useUpper
 
-  // The number of free tags; only tests read it.
+  // The number of free tags. No logic uses it, only tests read it.
   val free = Reg(UInt(p.tagWidth + 1 bits)) init 0
   free := free + io.free.valid.asUInt - io.pop.fire.asUInt
 }
 
 object TagPool {
 
-  /** Number of tags without extended tags. */
+  /** The number of tags that may be used if the host has not enabled extended tags. */
   val Lower = 32
 }

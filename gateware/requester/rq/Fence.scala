@@ -2,27 +2,28 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** How far the writes in front of a message must have gone before the message may pass. */
+/** How far the writes in front of an interrupt message must have gone before the message may pass.
+  */
 sealed trait FenceKind
 object FenceKind {
-  // The writes have gone to RQ: for a message that follows them on RQ (MSI-X).
+  // The writes have gone to RQ. This is enough for MSI-X, whose message follows them on RQ.
   case object Ordered extends FenceKind
-  // The writes have left the hard block: for a message that does not go through RQ (MSI).
+  // The writes have left the hard block. MSI needs this: its message does not go through RQ.
   case object Sent extends FenceKind
 }
 
-/** Holds a message back until all requests that clients handed over before it are done.
+/** Holds an interrupt message back until all requests that clients handed over before it are done.
   *
-  * A write is done when it is where `kind` says, a read when its client has taken its data.
-  * Requests of any client that come after the message are not waited for. One exception: with
-  * `Sent`, write TLPs of later requests that went to RQ before the last earlier one are waited for,
-  * too. One message is held at a time. `delivered` pulses when a reading client has taken the last
-  * data of a request.
+  * A write is done when it has gone as far as `kind` says, a read when its client has taken its
+  * data. The fence does not wait for requests that come after the message. One exception: with
+  * `Sent`, it also waits for write TLPs of later requests if they went to RQ before the last TLP of
+  * an earlier request. One message is held at a time. `delivered` pulses when a reading client has
+  * taken the last data of a request.
   */
 case class Fence(p: RequestParam, kind: FenceKind) extends Component {
   val io = new Bundle {
@@ -31,13 +32,14 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
     val message   = slave(Stream(Bits(8 bits)))
     val passed    = master(Stream(Bits(8 bits)))
   }
-  val countBits = 10 // More requests than the stores, the tags and the landing memory can hold.
+  // Enough to count all the requests that the stores, the tags and the landing memory can hold.
+  val countBits = 10
 
-  val held    = io.message.m2sPipe() // A cycle late, like io.progress.
+  val held    = io.message.m2sPipe() // The message is delayed by a cycle, like io.progress.
   val waiting = RegInit(False)
   val begins  = held.valid && !waiting
 
-  /** Counts how many of a client's requests stand before the message. */
+  /** Counts how many unfinished requests a client had handed over before the message. */
   case class Before(entered: Bool, done: Bool) extends Area {
     val inside = Reg(UInt(countBits bits)) init 0
     val ahead  = Reg(UInt(countBits bits)) init 0
@@ -49,7 +51,7 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
     yield Before(io.progress.writeEntered(client), io.progress.writeIssued(client))
   val reads = for ((client, delivered) <- p.readers.zip(io.delivered))
     yield Before(io.progress.readEntered(client), RegNext(delivered) init False)
-  def over(before: Seq[Before]): Bool = // True until the next message: only `begins` sets `ahead`.
+  def over(before: Seq[Before]): Bool = // Stays true until the next message: only it sets `ahead`.
     RegNext(waiting && !begins && before.map(_.ahead === 0).andR) init False
   val issued    = over(writes)
   val delivered = over(reads)
@@ -58,7 +60,8 @@ case class Fence(p: RequestParam, kind: FenceKind) extends Component {
     case FenceKind.Ordered => issued
     case FenceKind.Sent    =>
       // At most 31 issued writes have not left yet, so the sign of the 6-bit difference is exact
-      // now. It would not be later, when the fence still waits for a read: so `gone` is kept.
+      // now. While the fence goes on waiting for a read, the count runs on and the sign would
+      // become wrong. So `gone` is kept in a register.
       val target = RegNextWhen(io.progress.issued, !issued)
       val gone   = RegInit(False)
       gone := waiting && (gone || (issued && !(io.progress.returned - target).msb))

@@ -2,15 +2,14 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** Round robin by transfers: a turn ends when the input's payload was taken, not when it was
-  * offered.
+/** A round robin arbiter. A turn ends when the input's payload was taken, not when it was offered.
   *
-  * So each other input passes over a waiting input at most once, whatever the rhythm of `ready`.
+  * So while an input waits, each other input has at most one turn, whatever the rhythm of `ready`.
   * The last input is an exception: with `again` it may have several turns running. The output may
   * change while it is offered and not taken, so a register must follow.
   */
@@ -19,16 +18,16 @@ case class RequestArbiter[T <: Data](payload: HardType[T], ways: Int) extends Co
     val inputs = Vec(slave(Stream(payload())), ways)
     val output = master(Stream(payload()))
     val grant  = out Bits (ways bits) // One-hot: the input whose turn it is, if `output` is valid.
-    val again  = in Bool ()           // If the last input has this turn, it has the next one, too.
+    val again  = in Bool ()           // If the last input has this turn, it may have the next, too.
   }
   val offered = B(io.inputs.map(_.valid))
-  val behind  = Reg(Bits(ways bits)) init 0 // The inputs behind the last that had its turn.
+  val behind  = Reg(Bits(ways bits)) init 0 // The inputs behind the one that had the last turn.
 
   val preferred = offered & behind
   val grant     = preferred.orR ? OHMasking.first(preferred) | OHMasking.first(offered)
-  val others    = ~(grant.asUInt | (grant.asUInt - 1)).asBits
+  val above     = ~(grant.asUInt | (grant.asUInt - 1)).asBits
   val itself    = grant.msb && io.again
-  when(io.output.fire)(behind := others | (itself.asBits.resize(ways) |<< (ways - 1)))
+  when(io.output.fire)(behind := above | (itself.asBits.resize(ways) |<< (ways - 1)))
 
   io.grant          := grant
   io.output.valid   := offered.orR

@@ -2,28 +2,31 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** A client's port: takes its requests in order, cuts them into TLPs and stores their write data.
+import lanebox.vocabulary.{HardBlock, Request}
+
+/** A client's port: takes the client's requests in order, cuts them into pieces of one TLP each,
+  * and stores their write data.
   *
-  * A piece is offered when all its data is in the store. `freed` is the oldest row that is still
-  * needed.
+  * A piece is offered when all its data is in the store. `freed` carries the number of the oldest
+  * row of the store that is still needed.
   */
 case class RequestClient(p: RequestParam, config: ClientConfig) extends Component {
   val io = new Bundle {
     val payloadDwords, readDwords = in UInt (8 bits)
-    val stop                      = in Bool ()  // No new request begins.
+    val stop                      = in Bool ()  // While high no new request is taken.
     val request                   = slave(Stream(Fragment(Request())))
     val piece                     = master(Stream(RequestPiece(p)))
     val window                    = config.writes generate (in UInt (p.positionBits bits))
     val next                      = config.writes generate (in UInt (p.rowBits bits))
     val data                      = config.writes generate (out Bits (HardBlock.DataWidth bits))
     val freed                     = config.writes generate slave(Flow(UInt(p.rowBits bits)))
-    val entered                   = out Bool () // The last beat of a request was taken.
-    val enteredWrite              = out Bool () // With `entered`: the request is a write.
+    val entered                   = out Bool () // The last beat of a request is taken.
+    val enteredWrite              = out Bool () // Valid with `entered`: the request is a write.
   }
   val pieceFifoDepth = 16
 
@@ -50,7 +53,7 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
     val taken = held.fire && writes
     when(taken)(row            := row + 1)
     when(io.freed.valid)(freed := io.freed.payload)
-    // One row less: `room` is a cycle late, and a beat may come in meanwhile.
+    // One row is kept free: `room` is a cycle late, and a beat may come in meanwhile.
     room := row - freed < p.storeBeats - 1
 
     val lanes = RequestLanes(p)
@@ -64,8 +67,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
 
   val room = if (config.writes) store.room || !writes else True
   // The cutter's `ready` is late in the cycle, and `held.ready` goes on into the client's own
-  // logic. So a FIFO stands between, and its room is registered: the last header may not be counted
-  // yet.
+  // logic. So a FIFO stands between them, and its room is registered. The register does not count
+  // the latest header yet, so it asks for room for two.
   val headers       = StreamFifo(RequestHeader(p), 4, latency = 1)
   val roomForHeader = RegNext(headers.io.availability > 1) init False
   headers.logic.ram.addAttribute("ram_style", "distributed")
@@ -84,8 +87,8 @@ case class RequestClient(p: RequestParam, config: ClientConfig) extends Componen
   cutter.io.request << headers.io.pop
 
   val pieces = StreamFifo(RequestPiece(p), pieceFifoDepth, latency = 1)
-  // The FIFO's own `ready` would be too late. This is registered: the last piece may not be counted
-  // yet.
+  // The FIFO's own `ready` would be too late in the cycle, so its room is registered. The register
+  // does not count the latest piece yet, so it asks for room for two.
   val roomForPiece = RegNext(pieces.io.availability > 1) init False
   pieces.io.push.valid   := cutter.io.pieces.valid && roomForPiece
   pieces.io.push.payload := cutter.io.pieces.payload

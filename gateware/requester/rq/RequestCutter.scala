@@ -2,34 +2,35 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
 /** Cuts requests into pieces of one TLP each.
   *
-  * Writes are cut at 4 KiB and where the host's largest payload ends, reads at 4 KiB and where the
-  * host's largest read request ends. A small request passes in one cycle: one of at most 128 B that
-  * does not begin in the last 128 B of a page, or one of a single dword. Other requests give a
-  * piece in every second cycle: their data takes longer than that on RQ.
+  * Requests are cut at 4 KiB boundaries. Besides, a write's piece has at most the host's
+  * Max_Payload_Size, a read's piece at most its Max_Read_Request_Size. A small request passes in
+  * one cycle: one of at most 128 B that does not begin in the last 128 B of a page, or one of a
+  * single dword. Other requests give a piece in every second cycle. That is fast enough, since the
+  * data of such a piece takes longer than that on RQ or RC.
   */
 case class RequestCutter(p: RequestParam) extends Component {
   val io = new Bundle {
-    val payloadDwords, readDwords = in UInt (8 bits) // 32, 64 or 128.
+    val payloadDwords, readDwords = in UInt (8 bits) // Most dwords of a piece: 32, 64 or 128.
     val request                   = slave(Stream(RequestHeader(p)))
     val pieces                    = master(Stream(RequestPiece(p)))
   }
 
   /** The part of a request that is still to be cut. */
   case class Rest() extends Bundle {
-    // As for a request: all but `dwords` and `row` are of the rest.
+    // `dwords` and `row` in here are those of the whole request; the other fields are the rest's.
     val header     = RequestHeader(p)
     val left       = UInt(11 bits)
     val toBoundary = UInt(11 bits)             // Dwords to the next 4 KiB boundary: 1 to 1024.
-    val position   = UInt(p.positionBits bits) // First dword in the store.
-    val fresh      = Bool()                    // No piece was cut off yet.
-    val small      = Bool()                    // Surely one piece: known before `measure`.
+    val position   = UInt(p.positionBits bits) // Where the rest's first dword is in the store.
+    val fresh      = Bool()                    // No piece has been cut off the request yet.
+    val small      = Bool()                    // The request is one piece, by its size alone.
   }
 
   val restValid, cutValid = RegInit(False)
@@ -38,7 +39,7 @@ case class RequestCutter(p: RequestParam) extends Component {
   val cutLast             = Reg(Bool())
 
   val measure = new Area {
-    def capped(dwords: UInt): UInt = // No limit is above 128, so larger values are shown as 128.
+    def capped(dwords: UInt): UInt = // No piece has more than 128 dwords, so 128 stands for more.
       dwords(10 downto 7).orR ? U(RequestParam.PieceDwords, 8 bits) | dwords(7 downto 0)
     def smaller(a: UInt, b: UInt): UInt = (a < b) ? a | b
 
@@ -47,8 +48,8 @@ case class RequestCutter(p: RequestParam) extends Component {
     val last   = rest.left <= limit && rest.left <= rest.toBoundary
   }
 
-  // After a request's last piece `rest` takes the next request, after another piece what is left of
-  // the request.
+  // After a request's last piece `rest` takes the next request. After any other piece it takes what
+  // is left of the request.
   val emitted = io.pieces.fire
   val moves   = restValid && (!cutValid || emitted)
   when(emitted)(cutValid := False)
@@ -88,8 +89,8 @@ case class RequestCutter(p: RequestParam) extends Component {
     rest.fresh                       := False
   }
 
-  // A TLP of a single dword has only first byte enables. If it ends a longer request, they are that
-  // request's last byte enables.
+  // A TLP of a single dword has only first byte enables. If this dword is the end of a longer
+  // request, they must be the request's last byte enables.
   val single = cutDwords === 1
   val header = cut.header
   io.pieces.valid         := cutValid

@@ -2,32 +2,34 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** Makes RQ beats of TLPs: the descriptor (PG213, "Requester Request Descriptor"), then the
+import lanebox.vocabulary.{HardBlock, Numbers, RqBeat}
+
+/** Turns TLPs into RQ beats: the descriptor (PG213, "Requester Request Descriptor"), then the
   * payload. No cycle is lost inside a TLP or between two.
   *
-  * Three register stages stop together when RQ does not take a beat: `reading` (the store is
-  * addressed), `read` (its data is here), `sent` (the beat is complete). A message is one beat. It
-  * can be withdrawn until it is in the registers at the pins.
+  * Three register stages stop together when RQ does not take a beat. In `reading` the store of
+  * write data is addressed, `read` holds its data, `sent` holds the complete beat. An interrupt
+  * message is one beat. It can be withdrawn until it is in the registers at the pins.
   */
 case class RequestFramer(p: RequestParam) extends Component {
   val writers = p.writers.size
   val io = new Bundle {
     val issue  = slave(Stream(RequestIssue(p)))
-    val source = in Bits (p.sources bits)       // One-hot, for a write.
+    val source = in Bits (p.sources bits)       // For a write: the source of its data, one-hot.
     val number = in UInt (5 bits)
-    val window = out UInt (p.positionBits bits) // To the stores: the dwords that fill the beat.
+    val window = out UInt (p.positionBits bits) // Where the beat's eight dwords begin in the store.
     val next   = out UInt (p.rowBits bits)
     val data   = in Vec (Bits(HardBlock.DataWidth bits), p.sources)
     val freed  = Vec(master(Flow(UInt(p.rowBits bits))), writers)
     val rq     = master(HardBlock.Rq())
     val idle   = out Bool ()
 
-    // See MessagePort.
+    // Signals of the interrupt message; MessagePort says what they mean.
     val withdraw       = p.messages generate (in Bool ())
     val shown, dropped = p.messages generate (out Bool ())
   }
@@ -40,16 +42,16 @@ case class RequestFramer(p: RequestParam) extends Component {
     val dwords          = UInt(8 bits)
     val firstBe, lastBe = Bits(4 bits)
     val attributes      = Bits(3 bits)
-    val tag             = UInt(8 bits)
+    val tag             = UInt(Numbers.TagWidth bits)
     val sequence        = UInt(6 bits)
   }
 
-  val go = Bool() // A register: `sent.beats.ready`.
+  val go = Bool() // All stages move on. It comes from a register, the `ready` of `sent.beats`.
 
   val reading = new Area {
     val valid  = RegInit(False)
     val first  = Reg(Bool())
-    val more   = Reg(UInt(5 bits)) // Beats after this one.
+    val more   = Reg(UInt(5 bits)) // Beats of the TLP that come after this one.
     val head   = Reg(Head())
     val source = Reg(Bits(p.sources bits))
     val window = Reg(UInt(p.positionBits bits))
@@ -100,7 +102,8 @@ case class RequestFramer(p: RequestParam) extends Component {
     val turned = (0 until laneBits).foldLeft(read.data) { (data, bit) =>
       read.lane(bit) ? data.rotateRight(32 << bit) | data
     }
-    // Lanes in use in a TLP's last beat, after the four of the descriptor; 0 stands for all eight.
+    // How many lanes of a TLP's last beat are in use; 0 stands for all eight. The descriptor takes
+    // four lanes of the first beat.
     val filled = head.write ? (head.dwords + RequestParam.Descriptor).resize(laneBits bits) |
       U(RequestParam.Descriptor)
     val ends = B((0 until HardBlock.Dwords).map(lane => filled === 0 || filled > lane))
@@ -120,7 +123,7 @@ case class RequestFramer(p: RequestParam) extends Component {
     go            := beats.ready
   }
 
-  // The pins' `ready` goes into a register first, and the pins are driven by registers alone.
+  // RQ's `ready` pin goes into a register first, and RQ's other pins are driven by registers alone.
   val next = sent.beats.s2mPipe()
   val kept = p.messages match {
     case false => next

@@ -2,22 +2,26 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** The store of a client's write data: beats go in, any eight consecutive dwords come out.
+import lanebox.vocabulary.HardBlock
+
+/** The store of a client's write data. It is written in beats, and any eight consecutive dwords can
+  * be read in one cycle.
   *
   * Each lane has a memory and a row address of its own, so a TLP whose payload begins in the middle
-  * of a beat costs no cycle. Lane b of `data` comes from memory b; RequestFramer rotates it.
+  * of a beat costs no additional cycle. Lane b of `data` comes from the memory of lane b, so the
+  * first dword asked for is in any lane. RequestFramer rotates it to its place.
   */
 case class RequestLanes(p: RequestParam) extends Component {
   val io = new Bundle {
     val write  = slave(Flow(Bits(HardBlock.DataWidth bits)))
     val row    = in UInt (p.rowBits bits)
-    val window = in UInt (p.positionBits bits) // First of the eight dwords.
-    val next   = in UInt (p.rowBits bits)      // The row after that of `window`.
+    val window = in UInt (p.positionBits bits) // Position of the first of the eight dwords to read.
+    val next   = in UInt (p.rowBits bits)      // The row after the row that holds `window`.
     val data   = out Bits (HardBlock.DataWidth bits)
   }
 

@@ -2,18 +2,21 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** A client of the RequestPath: whether it reads host memory, writes it, or both. */
+import lanebox.vocabulary.{HardBlock, LargestRead, Numbers}
+
+/** A client of the RequestPath, and whether it reads host memory, writes it, or does both. */
 case class ClientConfig(name: String, reads: Boolean, writes: Boolean) {
   require(reads || writes, s"client $name neither reads nor writes")
 }
 
-/** The shape of the request path. `clients`: in the order of their ports. `storeBeats`: beats of
-  * write data that each writing client may store. `messages`: MSI-X messages go to RQ, too.
+/** The shape of the request path, which brings the clients' requests to RQ. `clients`: the clients
+  * in the order of their ports. `storeBeats`: beats of write data that the store of each writing
+  * client holds. `messages`: MSI-X messages go to RQ, too.
   */
 case class RequestParam(
     clients: Seq[ClientConfig],
@@ -22,29 +25,29 @@ case class RequestParam(
 ) {
   val readers = clients.indices.filter(clients(_).reads)
   val writers = clients.indices.filter(clients(_).writes)
-  // How many sources of write TLPs there are. Messages, if any, are the last source.
+  // The number of sources of write TLPs. MSI-X messages, if there are any, are the last source.
   val sources = writers.size + (if (messages) 1 else 0)
   require(readers.nonEmpty && writers.nonEmpty, "a card that only reads or only writes")
   require(isPow2(storeBeats), s"a store of $storeBeats beats: its size must be a power of two")
-  // One write leaves while the next one comes in. The last two rows of a write stay occupied until
-  // the next write follows.
+  // A client's store must hold two writes: one leaves while the next comes in. Rows of a write
+  // become free when a later row is read, so its last two rows stay occupied until the next write
+  // follows.
   require(
-    storeBeats >= 2 * RequestParam.MaxPayload / 32,
+    storeBeats >= 2 * RequestParam.MaxPayload / HardBlock.BeatBytes,
     s"a store of $storeBeats beats has no room for two writes of ${RequestParam.MaxPayload} B"
   )
 
-  // Bits of a row in a store, with one more for the round, so that a full store differs from an
-  // empty one.
+  // Bits of a row number in a store. One bit more than the rows need, so that a full store differs
+  // from an empty one.
   val rowBits      = log2Up(storeBeats) + 1
-  val positionBits = rowBits + log2Up(HardBlock.Dwords) // In dwords.
+  val positionBits = rowBits + log2Up(HardBlock.Dwords) // Bits of a dword's position in a store.
 }
 
 object RequestParam {
-  val MaxPayload     = 512  // Bytes of a write TLP, even if the host allows more.
-  val MaxReadRequest = LargestRead.Bytes
+  val MaxPayload     = Numbers.LargestPayload // Most bytes of a write TLP: more is not used.
+  val MaxReadRequest = LargestRead.Bytes      // Most bytes that a read TLP asks for.
   val PieceDwords    = LargestRead.Dwords
-  val PageDwords     = 1024 // No TLP crosses 4 KiB (base specification 2.2.7).
-  val LeastLimit     = 32   // Dwords that a TLP may have under any setting.
-  val Descriptor     = 4    // Dwords of the descriptor in front of the payload.
-  require(MaxPayload / 4 == PieceDwords)
+  val PageDwords     = Numbers.PageBytes / 4  // Dwords of a 4 KiB page: no TLP crosses a page.
+  val LeastLimit     = 32                     // Dwords that a TLP may have with every host.
+  val Descriptor     = 4                      // Dwords of RQ's descriptor in front of the payload.
 }

@@ -2,23 +2,40 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** What the fences and the counters need to know; every signal is a cycle late. */
+import lanebox.vocabulary._
+
+/** What the request path tells the interrupt fences and the counters. Every signal is a cycle late.
+  */
 case class RequestProgress(p: RequestParam) extends Bundle {
-  val writeEntered, readEntered = Bits(p.clients.size bits) // A client handed over a whole request.
-  // The last TLP of a client's write request goes to RQ.
+  // Bit i: client i has handed over a whole write request, or a read request.
+  val writeEntered, readEntered = Bits(p.clients.size bits)
+  // Bit i: the last TLP of a write request of client i goes to RQ.
   val writeIssued = Bits(p.clients.size bits)
-  // Write TLPs so far, modulo 64: issued to RQ; left the hard block.
+  // Counts of write TLPs, modulo 64: `issued` to RQ, and `returned`: those that left the hard
+  // block.
   val issued, returned = UInt(6 bits)
-  val waitsForClaim    = Bool() // A read has no tag, no space or no credit yet.
-  val waitsForNumber   = Bool() // No write may go: too many have not left the block.
+  val waitsForClaim    = Bool() // A read waits: it has no tag or no completion space yet.
+  val waitsForNumber   = Bool() // Writes wait: too many have not left the hard block yet.
 }
 
 /** Brings the clients' requests to RQ.
+  *
+  * {{{
+  *   clients(i) ---> RequestClient --- a write's piece --------------------------+
+  *                     |   |                                                     v
+  *                     |   +--- a read's piece ---> RequestReads --- tagged ---> RequestArbiter
+  *                     |                             |      ^                    ^   |
+  *                     |                       claim v      | tag, room          |   |
+  *                     |                            ReturnPath                   |   | issue
+  *   message --------------------------------------------------------------------+   v
+  *                     +--- data of writes ------------------------------> RequestFramer ---> rq
+  *   sequence ---> RequestNumbers --- number --------------------------------------^
+  * }}}
   *
   * Order: a client's writes stay in order, its reads stay in order, and its reads never pass its
   * writes. Its writes may pass its reads, as on the link. A read that waits for its claim does not
@@ -29,9 +46,10 @@ case class RequestProgress(p: RequestParam) extends Bundle {
   * So if there is not enough of RQ for both directions, each gets half. A write begins when all its
   * data is stored, so `valid` on RQ never falls inside a TLP.
   *
-  * With `stop` no request is begun at the ports and no TLP on RQ; `idle` says that the last TLP has
-  * gone. While the host has bus mastering off everything waits, except for reads that already have
-  * a tag and TLPs that are already on their way to RQ: these still go out.
+  * While `stop` is high, no new request is taken at the ports and no new TLP goes to RQ. `idle`
+  * says that the last TLP has gone. While the host has bus mastering off, everything waits, except
+  * for reads that already have a tag and TLPs that are already on their way to RQ: these still go
+  * out.
   */
 case class RequestPath(p: RequestParam) extends Component {
   val io = new Bundle {
@@ -40,8 +58,8 @@ case class RequestPath(p: RequestParam) extends Component {
     val idle     = out Bool ()
     val clients  = Vec(slave(Stream(Fragment(Request()))), p.clients.size)
     val claim    = master(Stream(ReadClaim(p.readers.size)))
-    val tag      = in UInt (8 bits)                // With claim.fire.
-    val room     = in Vec (Bool(), p.readers.size) // The client's ring has room: see RingReader.
+    val tag      = in UInt (Numbers.TagWidth bits) // The claimed tag, valid with claim.fire.
+    val room     = in Vec (Bool(), p.readers.size) // Room in client i's ring in the landing memory.
     val message  = p.messages generate slave(MessagePort())
     val rq       = master(HardBlock.Rq())
     val sequence = in(SequencePins())
@@ -97,8 +115,8 @@ case class RequestPath(p: RequestParam) extends Component {
   }
   arbiter.io.inputs.last << reads.io.issue
 
-  /** How many more beats writes have had than reads, up to about `most`. Reads may catch up by that
-    * much.
+  /** Counts how many more beats on RQ the writes have had than the reads, up to about `most`. The
+    * reads may then have as many turns running.
     */
   val lead = new Area {
     val most  = RequestPath.MostLead
@@ -136,13 +154,14 @@ case class RequestPath(p: RequestParam) extends Component {
     input.dwords        := 1
     input.firstBe       := B"1111"
     input.lastBe        := B"0000"
-    input.attributes    := 0 // No relaxed ordering: a message stays behind its data.
+    input.attributes    := 0 // No relaxed ordering: the message must stay behind the data.
     input.lastOfRequest := True
     input.moreBeats     := 0
     input.window        := U(0, p.positionBits bits) - RequestParam.Descriptor
     input.tag           := 0
 
-    // The framer reads the data a cycle after the issue; the offer keeps its payload until then.
+    // RequestFramer takes the message's data a cycle after its issue; until then it does not
+    // change.
     framer.io.data.last := offer.data.resized
     framer.io.withdraw  := io.message.withdraw
     io.message.shown    := framer.io.shown
@@ -170,6 +189,6 @@ case class RequestPath(p: RequestParam) extends Component {
 
 object RequestPath {
 
-  /** A write waits for about this many beats of reads at most: as many as a write of 512 B has. */
-  val MostLead = 1 + RequestParam.MaxPayload / 32
+  /** A write waits for at most about this many beats of reads: as many as a write of 512 B has. */
+  val MostLead = 1 + RequestParam.MaxPayload / HardBlock.BeatBytes
 }

@@ -2,15 +2,19 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** A request as the cutter takes it: `row` says where its data begins in the store. */
+import lanebox.vocabulary.Numbers
+
+/** A client's request as RequestCutter takes it. `row` says where its write data begins in the
+  * client's store.
+  */
 case class RequestHeader(p: RequestParam) extends Bundle {
   val write           = Bool()
-  val address         = UInt(62 bits) // In dwords.
+  val address         = UInt(62 bits) // Dword address in host memory.
   val dwords          = UInt(11 bits)
   val firstBe, lastBe = Bits(4 bits)
   val attributes      = Bits(3 bits)
@@ -21,23 +25,27 @@ case class RequestHeader(p: RequestParam) extends Bundle {
 /** The part of a request that goes into one TLP. */
 case class RequestPiece(p: RequestParam) extends Bundle {
   val write           = Bool()
-  val address         = UInt(62 bits) // In dwords.
-  val dwords          = UInt(8 bits)  // 1 to 128.
+  val address         = UInt(62 bits) // Dword address in host memory.
+  val dwords          = UInt(8 bits)  // Dwords of the piece: 1 to 128.
   val firstBe, lastBe = Bits(4 bits)
   val attributes      = Bits(3 bits)
   val lastOfRequest   = Bool()
 
-  // For writes only.
-  val moreBeats = UInt(5 bits)              // Of the TLP, after the first.
-  val window    = UInt(p.positionBits bits) // First dword of the TLP's first beat in the store.
-  val lastRow   = UInt(p.rowBits bits)
+  // The next three fields are for writes only.
+  val moreBeats = UInt(5 bits) // Beats of the TLP on RQ, after the first.
+  // Position in the store of what would be dword 0 of the TLP's first beat on RQ. The first four
+  // dwords of that beat are the descriptor, so the payload begins four positions later.
+  val window  = UInt(p.positionBits bits)
+  val lastRow = UInt(p.rowBits bits) // Row of the store that holds the piece's last dword.
 
-  // For reads only.
+  // The next two fields are for reads only.
   val context       = Bits(16 bits)
   val requestDwords = UInt(11 bits)
 }
 
-/** A TLP that may go to RQ: its data is stored, or its tag and space are reserved. */
+/** A TLP that may go to RQ: a write whose data is in the store, or a read that has its tag and its
+  * completion space.
+  */
 case class RequestIssue(p: RequestParam) extends Bundle {
   val write           = Bool()
   val address         = UInt(62 bits)
@@ -47,7 +55,7 @@ case class RequestIssue(p: RequestParam) extends Bundle {
   val lastOfRequest   = Bool()
   val moreBeats       = UInt(5 bits)
   val window          = UInt(p.positionBits bits)
-  val tag             = UInt(8 bits)
+  val tag             = UInt(Numbers.TagWidth bits)
 
   def of(piece: RequestPiece): Unit = {
     write         := piece.write

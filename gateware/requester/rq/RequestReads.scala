@@ -2,17 +2,19 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.lib._
 
-/** Chooses among the clients' reads and holds one at a time until `claim` has reserved what its
-  * completions need.
+import lanebox.vocabulary.{Numbers, ReadClaim}
+
+/** Chooses among the reads of all clients and holds one at a time, until `claim` has reserved what
+  * its completions need: a tag, landing space and completion space.
   *
-  * With `enable` low nothing is claimed, and a claim that was offered is withdrawn. A read that has
-  * its tag is issued even then: its timeout already runs, and if it waited it might go out when the
-  * tag already belongs to another read.
+  * While `enable` is low nothing is claimed, and a claim that was offered is withdrawn. A read that
+  * has its tag is issued even then. Its timeout already runs: if the read waited, it might go out
+  * when its tag already belongs to another read.
   */
 case class RequestReads(p: RequestParam) extends Component {
   val clients = p.readers.size
@@ -20,13 +22,13 @@ case class RequestReads(p: RequestParam) extends Component {
     val enable = in Bool ()
     val pieces = Vec(slave(Stream(RequestPiece(p))), clients)
     val claim  = master(Stream(ReadClaim(clients)))
-    val tag    = in UInt (8 bits)         // With claim.fire.
-    val room   = in Vec (Bool(), clients) // The client's ring has room: see RingReader.
+    val tag    = in UInt (Numbers.TagWidth bits) // The claimed tag, valid with claim.fire.
+    val room   = in Vec (Bool(), clients)        // Room in client i's ring in the landing memory.
     val issue  = master(Stream(RequestIssue(p)))
     val idle   = out Bool ()
   }
 
-  /** A piece and its client. */
+  /** A read's piece, and the client it comes from. */
   case class Wanted() extends Bundle {
     val client = UInt(log2Up(clients) bits)
     val piece  = RequestPiece(p)
@@ -55,8 +57,8 @@ case class RequestReads(p: RequestParam) extends Component {
   io.claim.lastOfRequest := piece.lastOfRequest
   waiting.ready          := io.claim.fire
 
-  // Registered in both directions: the claim's `ready` and the arbiter's turn both come late in the
-  // cycle.
+  // The issue is registered in both directions: the claim's `ready` on one side and the arbiter's
+  // turn on the other both come late in the cycle.
   claimed.valid := io.claim.fire
   claimed.payload.of(piece)
   claimed.moreBeats := 0

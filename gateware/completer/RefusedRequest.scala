@@ -1,0 +1,18 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.completer
+
+import spinal.core._
+
+import lanebox.vocabulary.RequesterId
+
+/** What is kept of a refused request, to answer it. */
+case class RefusedRequest() extends Bundle {
+  val kind            = Bits(4 bits)
+  val address         = UInt(64 bits)
+  val dwords          = UInt(11 bits)
+  val firstBe, lastBe = Bits(4 bits)
+  val requester       = RequesterId()
+}

@@ -1,0 +1,50 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.endpoint
+
+import lanebox.requester.rc.ReturnParam
+import lanebox.requester.rq.{ClientConfig, RequestParam}
+import lanebox.vocabulary.{Arguments, Numbers}
+
+/** The shape of the Requester. `clients`: whether each client reads, writes or both. `msixVectors`:
+  * number of MSI-X vectors; 0: no MSI-X. `readTags`, `ringBytes`, `completionPool`: see
+  * ReturnParam.
+  */
+case class RequesterParam(
+    clients: Seq[ClientConfig],
+    msixVectors: Int = 0,
+    readTags: Int = 64,
+    ringBytes: Int = Numbers.LandingSize,
+    completionPool: Boolean = false
+) {
+  val requests = RequestParam(clients, messages = msixVectors > 0)
+  val returns  = ReturnParam(requests.readers.size, readTags, ringBytes, completionPool)
+}
+
+object RequesterParam {
+
+  /** Parses the `key=value` words of a build. The keys: clients (for each client r, w or rw, like
+    * clients=rw,w,r), msixVectors, readTags, ringBytes, completionPool (true or false).
+    */
+  def apply(words: Seq[String]): RequesterParam = {
+    val arguments =
+      Arguments(words, "clients", "msixVectors", "readTags", "ringBytes", "completionPool")
+    val clients = kinds(arguments.text("clients", "rw"))
+    val default = RequesterParam(clients)
+    RequesterParam(
+      clients,
+      arguments.int("msixVectors", default.msixVectors),
+      arguments.int("readTags", default.readTags),
+      arguments.int("ringBytes", default.ringBytes),
+      arguments.flag("completionPool", default.completionPool)
+    )
+  }
+
+  private def kinds(list: String): Seq[ClientConfig] =
+    list.split(",").toSeq.zipWithIndex.map { case (kind, i) =>
+      require(kind.forall("rw".contains(_)), s"client $kind: must be r, w or rw")
+      ClientConfig(s"$kind$i", reads = kind.contains('r'), writes = kind.contains('w'))
+    }
+}

@@ -1,0 +1,42 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.endpoint
+
+import spinal.core._
+
+import lanebox.vocabulary.{HardBlock, Numbers}
+
+/** A request for one dword to a LitePCIe front end. The fields are those of LitePCIe's
+  * request_layout, with LitePCIe's names. The byte enables are added, since LitePCIe has none.
+  */
+case class SlaveRequest() extends Bundle {
+  val first   = Bool()                         // Always set, and so is the stream's `last`.
+  val reqId   = Bits(16 bits)
+  val we      = Bool()
+  val adr     = UInt(32 bits)                  // Byte address in the BAR.
+  val len     = UInt(10 bits)                  // Dwords of the request: always 1.
+  val tag     = Bits(Numbers.TagWidth bits)    // SlavePort's own tag, not the host's; comes back.
+  val dat     = Bits(HardBlock.DataWidth bits) // The dword to write, in lane 0.
+  val channel = Bits(8 bits)
+  val userId  = Bits(8 bits)
+  val firstBe, lastBe = Bits(4 bits)
+}
+
+/** The answer of a LitePCIe front end. The fields are those of LitePCIe's completion_layout.
+  * SlavePort uses only `tag`, `err`, the stream's `last`, and lane 0 of `dat`.
+  */
+case class SlaveCompletion() extends Bundle {
+  val first   = Bool()
+  val reqId   = Bits(16 bits)
+  val cmpId   = Bits(16 bits)
+  val adr     = UInt(32 bits)
+  val len     = UInt(10 bits)
+  val end     = Bool()
+  val err     = Bool()
+  val tag     = Bits(8 bits)
+  val dat     = Bits(HardBlock.DataWidth bits)
+  val channel = Bits(8 bits)
+  val userId  = Bits(8 bits)
+}

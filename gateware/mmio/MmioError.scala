@@ -1,0 +1,37 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+
+/** Why an access of the host to the card failed. */
+object MmioErrorKind extends SpinalEnum(binarySequential) {
+  val none          = newElement()
+  val unmappedRead  = newElement() // A read outside all windows. Status: Unsupported Request.
+  val unmappedWrite = newElement() // A write outside all windows. It is dropped.
+  // A write to a memory that is read only. It is dropped.
+  val readOnly = newElement()
+  val busError = newElement() // The bus reported an error. A read ends with Completer Abort.
+  val timeout  = newElement() // The bus did not answer. A read ends with Completer Abort.
+  val held     = newElement() // The bus took no writes for so long that this write was dropped.
+  val partial  = newElement() // A write of only some bytes of a Wishbone dword. It is not done.
+}
+
+/** Reports that accesses of the host have failed, in the cycle after it was seen. */
+case class MmioError() extends Bundle {
+  val kind  = MmioErrorKind()
+  val write = Bool()
+  val count = UInt(6 bits) // How many requests failed with this error.
+  // Byte address. With busError, timeout and partial it is the address in the target, with the
+  // other kinds the offset in the BAR.
+  val address = UInt(32 bits)
+}
+
+/** The last error, as software sees it. */
+case class MmioLastError() extends Bundle {
+  val kind    = MmioErrorKind()
+  val write   = Bool()
+  val address = UInt(32 bits) // As in MmioError.
+}

@@ -1,0 +1,24 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.mmio
+
+import spinal.core._
+
+/** What the MMIO bridge has done. Reset and `clear` set the counters to 0. They wrap. */
+case class MmioStatistics() extends Bundle {
+  // Reads that are inside the bridge now, and the most that were inside at a time.
+  val readsNow, readsMax = UInt(6 bits)
+  // TLPs of each kind: the host's writes and reads, and the card's completions.
+  val writes, reads, completions = UInt(32 bits)
+  // `unsupported` and `aborted` count reads by their completion's status. `timeouts` counts reads
+  // and writes that a bus did not answer.
+  val unsupported, aborted, timeouts = UInt(32 bits)
+  // Writes that were dropped before they reached a bus, and writes that failed on a bus.
+  val writesDropped, writesFailed = UInt(32 bits)
+  // Dwords of registers that were not written because not all of their bytes were enabled.
+  val writesRefused           = UInt(32 bits)
+  val lastError               = MmioLastError()
+  val latencyCount, sizeCount = UInt(32 bits)
+}

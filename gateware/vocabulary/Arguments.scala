@@ -1,0 +1,45 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.vocabulary
+
+/** The `key=value` words that a build gives to a component's Verilog generator
+  * (tools/verilog/spinal_build.py).
+  *
+  * A key is the name of a field of the component's parameters. The key of a list is repeated, once
+  * for each element. Numbers are decimal, or hexadecimal with 0x. `known`: the keys that the
+  * component accepts; any other key is an error.
+  */
+case class Arguments(words: Seq[String], known: String*) {
+  private val pairs = words.map { word =>
+    word.split("=", 2) match {
+      case Array(key, value) => key -> value
+      case _                 => throw new IllegalArgumentException(s"`$word` is not key=value")
+    }
+  }
+  for ((key, _) <- pairs)
+    require(known.contains(key), s"`$key` is unknown; there are ${known.mkString(", ")}")
+
+  /** All values that were given for `key`, in their order. */
+  def all(key: String): Seq[String] = pairs.collect { case (`key`, value) => value }
+
+  /** The elements of the list `key`, or `default` if none was given. */
+  def list[T](key: String, default: Seq[T])(read: String => T): Seq[T] =
+    if (all(key).isEmpty) default else all(key).map(read)
+
+  def text(key: String, default: String): String = all(key).lastOption.getOrElse(default)
+  def int(key: String, default: Int): Int =
+    all(key).lastOption.fold(default)(Arguments.number(_).toInt)
+  def flag(key: String, default: Boolean): Boolean =
+    all(key).lastOption.fold(default) {
+      case "true"  => true
+      case "false" => false
+      case other   => throw new IllegalArgumentException(s"$key=$other: it is true or false")
+    }
+}
+
+object Arguments {
+  def number(text: String): BigInt =
+    if (text.startsWith("0x")) BigInt(text.drop(2), 16) else BigInt(text)
+}

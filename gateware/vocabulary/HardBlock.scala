@@ -1,0 +1,94 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.vocabulary
+
+import spinal.core._
+import spinal.lib._
+
+/** The four streams of the PCIE4 hard block: RQ, RC, CQ and CC (PG213, "Designing with the core").
+  *
+  * Fields of tuser have names here. gateware/phy/pins.py says which bits they are.
+  */
+object HardBlock {
+  val DataWidth = Numbers.DataWidth
+  val Dwords    = Numbers.DwordsPerBeat
+  val BeatBytes = Numbers.BeatBytes
+
+  // Bits of the two halves of a beat. A descriptor fills the lower half.
+  val LowerHalf = DataWidth / 2 - 1 downto 0
+  val UpperHalf = DataWidth - 1 downto DataWidth / 2
+
+  def Rq() = Stream(Fragment(RqBeat()))
+  def Rc() = Stream(Fragment(RcBeat()))
+  def Cq() = Stream(Fragment(CqBeat()))
+  def Cc() = Stream(Fragment(CcBeat()))
+}
+
+/** A beat on RQ: requests by the card. `keep` has one bit for each dword. */
+case class RqBeat() extends Bundle {
+  val data            = Bits(HardBlock.DataWidth bits)
+  val keep            = Bits(HardBlock.Dwords bits)
+  val firstBe, lastBe = Bits(4 bits) // Valid with a request's first beat.
+  // Valid with a request's first beat. The hard block gives the number back when the request has
+  // left for the link.
+  val sequence = UInt(6 bits)
+}
+
+/** Whether a completion ends in an RC beat, and in which of the beat's dwords. */
+case class EndOfFrame() extends Bundle {
+  val valid = Bool()
+  val dword = UInt(3 bits) // Number in the beat of the completion's last dword.
+}
+
+/** A beat on RC: completions for the card. With the hard block's straddle option a second
+  * completion may start at dword 4 of a beat.
+  *
+  * With straddle `last` and `keep` mean nothing; `start` and `end` say where completions begin and
+  * end.
+  */
+case class RcBeat() extends Bundle {
+  val data       = Bits(HardBlock.DataWidth bits)
+  val keep       = Bits(HardBlock.Dwords bits)
+  val byteEnable = Bits(HardBlock.BeatBytes bits) // Which bytes of the beat are payload.
+  // start(0): a completion begins in this beat, at dword 0, or at dword 4 if another completion
+  // ends before it. start(1): a second completion begins, at dword 4.
+  val start       = Vec(Bool(), 2)
+  val end         = Vec(EndOfFrame(), 2)
+  val discontinue = Bool() // The hard block cut the completion short after an internal error.
+}
+
+/** A beat on CQ: requests by the host. */
+case class CqBeat() extends Bundle {
+  val data            = Bits(HardBlock.DataWidth bits)
+  val keep            = Bits(HardBlock.Dwords bits)
+  val firstBe, lastBe = Bits(4 bits) // Valid with a request's first beat.
+  val byteEnable      = Bits(HardBlock.BeatBytes bits)
+  val start           = Bool()
+  val discontinue     = Bool()
+}
+
+/** A beat on CC: completions for the host. */
+case class CcBeat() extends Bundle {
+  val data = Bits(HardBlock.DataWidth bits)
+  val keep = Bits(HardBlock.Dwords bits)
+}
+
+/** What the host has programmed in configuration space. It comes from the hard block's cfg_* pins
+  * and from ConfigWatch.
+  */
+case class LinkSettings() extends Bundle {
+  val maxPayload     = UInt(3 bits) // Max_Payload_Size is 128 << maxPayload bytes.
+  val maxReadRequest = UInt(3 bits) // Max_Read_Request_Size is 128 << maxReadRequest bytes.
+  val rcb128         = Bool()       // The read completion boundary is 128 bytes instead of 64.
+  val extendedTags   = Bool()
+  val busMaster      = Bool()
+}
+
+/** The sequence numbers of requests that have left the hard block, up to two in a cycle: the pins
+  * pcie_rq_seq_num0 and pcie_rq_seq_num1.
+  */
+case class SequencePins() extends Bundle {
+  val numbers = Vec(Flow(UInt(6 bits)), 2)
+}

@@ -1,0 +1,34 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.vocabulary
+
+import spinal.core._
+import spinal.lib._
+
+/** An MSI-X message, which is a write of one dword to the host. */
+case class Message() extends Bundle {
+  val address = UInt(64 bits) // Byte address of the write, dword aligned.
+  val data    = Bits(32 bits)
+}
+
+/** The port from MsixTable to the request path, on which MSI-X messages go to RQ. A message can be
+  * withdrawn as long as it is not offered at RQ's pins.
+  *
+  * `offer.valid` may fall before the offer is taken. When a message was taken, the payload of
+  * `offer` must not change until `shown` or `dropped` comes; only then the next message is taken.
+  * `withdraw` drops a message that is not at RQ's pins yet. It must stay set until `shown` (the
+  * message is at the pins) or `dropped` comes.
+  */
+case class MessagePort() extends Bundle with IMasterSlave {
+  val offer          = Stream(Message())
+  val withdraw       = Bool()
+  val shown, dropped = Bool() // For each message taken, a pulse of one of them, a cycle late.
+
+  override def asMaster(): Unit = {
+    master(offer)
+    out(withdraw)
+    in(shown, dropped)
+  }
+}

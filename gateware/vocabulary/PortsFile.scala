@@ -1,0 +1,66 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.vocabulary
+
+import java.nio.file.{Files, Paths}
+
+import scala.collection.mutable
+
+import spinal.core._
+import spinal.core.internals._
+
+/** Writes `<Component>.ports.json` beside the Verilog: each port's name, direction and width.
+  *
+  * gateware/vocabulary/spinal_instance.py makes the Migen instance with this file: a port that
+  * does not fit fails there. `renamed` has each name that Verilog does not take as Scala has it,
+  * because it is a keyword or taken already: SpinalHDL appends a number. The names that SpinalHDL
+  * makes up for conditions are not among them.
+  */
+object PortsFile {
+  def addTo(phases: mutable.ArrayBuffer[Phase]): Unit = {
+    val names    = new Names
+    val allocate = phases.indexWhere(_.isInstanceOf[PhaseAllocateNames])
+    phases.insert(allocate + 1, new Write(names))
+    phases.insert(allocate, names)
+  }
+
+  /** The names before SpinalHDL makes them unique. */
+  private class Names extends PhaseMisc {
+    val wanted = mutable.LinkedHashMap[Nameable, String]()
+
+    override def impl(pc: PhaseContext): Unit = pc.walkDeclarations {
+      case node: Nameable if node.isNamed && !madeUp(node.getName()) =>
+        wanted(node) = node.getName()
+      case _ =>
+    }
+
+    private def madeUp(name: String) =
+      Seq("when_", "switch_", "_zz_").exists(name.startsWith)
+  }
+
+  private class Write(names: Names) extends PhaseMisc {
+    override def impl(pc: PhaseContext): Unit = {
+      val top = pc.topLevel
+      val ports = for (port <- top.getOrdredNodeIo if port.getBitsWidth > 0) yield {
+        val direction = if (port.isInput) "input" else if (port.isOutput) "output" else "inout"
+        s"""{"name": "${port.getName()}", "direction": "$direction", "width": ${port.getBitsWidth}}"""
+      }
+      val renamed = for ((node, name) <- names.wanted.toSeq if node.getName() != name)
+        yield s"""{"scala": "$name", "verilog": "${node.getName()}"}"""
+      val text =
+        s"""{
+           |  "component": "${top.definitionName}",
+           |  "ports": ${list(ports.toSeq)},
+           |  "renamed": ${list(renamed)}
+           |}
+           |""".stripMargin
+      val file = Paths.get(pc.config.targetDirectory, s"${top.definitionName}.ports.json")
+      Files.write(file, text.getBytes("UTF-8"))
+    }
+
+    private def list(rows: Seq[String]) =
+      if (rows.isEmpty) "[]" else rows.mkString("[\n    ", ",\n    ", "\n  ]")
+  }
+}

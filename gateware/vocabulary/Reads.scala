@@ -1,0 +1,30 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+package lanebox.vocabulary
+
+import spinal.core._
+import spinal.lib._
+
+/** The most data that one read TLP of the card asks for. */
+object LargestRead {
+  val Bytes  = Numbers.LargestPayload
+  val Dwords = Bytes / 4
+}
+
+/** The claim for a read TLP that is about to be issued. When it is accepted, the TLP has its tag
+  * and space for its completions.
+  *
+  * A client's request is cut into TLPs at 4 KiB and at the host's largest read request. The claims
+  * of a request come in the order of its data.
+  */
+case class ReadClaim(clients: Int) extends Bundle {
+  val client  = UInt(log2Up(clients) bits) // The client's index among the clients that read.
+  val context = Bits(16 bits)
+  val dwords  = UInt(8 bits)               // Dwords that the TLP asks for: 1 to 128.
+  val address = UInt(12 bits)              // Byte address of the first dword, its 12 lowest bits.
+  val firstBe, lastBe = Bits(4 bits)
+  val requestDwords   = UInt(11 bits) // Dwords of the client's whole request.
+  val lastOfRequest   = Bool()        // The TLP is the last one of the client's request.
+}
