@@ -2,32 +2,36 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""The ScalaTest suites of gateware/spinal, one pytest test for each.
+"""Run the ScalaTest suites in gateware/test, one pytest test for each.
 
-A suite that passed is not run again before its sources, the seed or the tools change. `--fresh`
-runs it all the same.
+A suite that passed is not run again until its sources, the seed or the tools change. With `--fresh`
+every suite is run.
 """
 
 import re
 
 import pytest
-from spinal_suites import SUITES, TESTS, Runner
+
+from gateware.test.spinal_suites import SUITES, TESTS, Runner
 
 pytestmark = pytest.mark.spinal
 
 
 @pytest.fixture(scope="module")
 def runner(request):
-    """Compiles once, and runs the selected suites, as many at a time as there are processors."""
-    wanted = [item.callspec.params["suite"] for item in request.session.items
-        if item.module is request.module and "suite" in getattr(item, "fixturenames", ())]
+    """Compile once, and run the selected suites, as many at a time as there are processors."""
+    wanted = [
+        item.callspec.params["suite"]
+        for item in request.session.items
+        if item.module is request.module and "suite" in getattr(item, "fixturenames", ())
+    ]
     with Runner(wanted, fresh=request.config.getoption("fresh")) as runner:
         yield runner
 
 
 @pytest.mark.parametrize("suite", SUITES)
 def test_suite(suite, runner, record_property):
-    """Every test of the suite passes, and there is at least one."""
+    """Every test of the suite passes, and the suite has at least one test."""
     result = runner.result(suite)
     record_property("duration", result.seconds)
     assert result.passed, result.text
@@ -35,9 +39,9 @@ def test_suite(suite, runner, record_property):
 
 
 def test_every_suite_is_found_by_its_name():
-    """Each class of tests is alone in a file of its name, and is found as a suite."""
+    """Each Scala class with tests is alone in a file of its name, and is found as a suite."""
     for file in TESTS.rglob("*.scala"):
-        text   = file.read_text()
+        text = file.read_text()
         suites = re.findall(r"class (\w+)[^{]* extends Any\w*Suite", text)
         assert suites in ([], [file.stem]), file
         if suites:

@@ -2,45 +2,50 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import scala.collection.mutable
 import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** The hard block and the host at a Completer's CQ and CC, and clients with memories at its ports.
+import lanebox.vocabulary.{TargetCompletion, TargetRequest}
+
+/** Test bench of the Completer. It stands for the hard block and the host at CQ and CC, and for one
+  * client with a memory at each port.
   *
-  * One step per clock: it reads the pins as they were at the edge, then drives them for the next
-  * cycle. The `...Stall` variables are chances of a stall in a cycle. The bench checks the
-  * protocol; each test checks the results of its requests.
+  * In each clock cycle the bench samples the pins as they were at the clock edge, then drives the
+  * pins for the next cycle. Each variable `...Stall` is the chance of a stall in a cycle. The bench
+  * checks the protocol; each test checks the results of its requests.
   */
 class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   var cqStall, ccStall, requestStall, completionStall = 0.0
   var ccHeld                                          = false
-  // The block has all its credits already, so a grant may be lost: only after a reset of the
-  // Completer alone.
+  // True if the model of the hard block already has all 32 non-posted credits, so that a further
+  // grant may be lost. Only the test that resets the Completer alone sets this.
   var saturates   = false
-  var answerDelay = 0   // Most cycles until a port answers; random up to this.
-  var failures    = 0.0 // Share of reads that a port answers with an error.
+  var answerDelay = 0   // The longest delay, in cycles, until a port answers. Each delay is random.
+  var failures    = 0.0 // The share of reads that a port answers with an error.
   var cycle       = 0L
   val ports       = Seq.tabulate(dut.p.ports)(new Port(_))
 
   // The host's side -------------------------------------------------------------------------------
-  // The next request of the host, if any. The argument: whether it may be non-posted.
-  var next: Boolean => Option[HostRequest]               = _ => None
-  var onCompletion: HostCompletion => Unit               = _ => ()
-  var onBegun: HostRequest => Unit                       = _ => ()
-  var credits, granted, consumed                         = 0
-  var inside, insideMost                                 = 0
-  val grantedAt, cqAt, ccAt                              = mutable.ArrayBuffer[Long]()
-  private var sending: Option[HostRequest]               = None
-  private var at                                         = 0
-  private var answer                                     = mutable.ArrayBuffer[Long]()
-  private var answerFrom                                 = 0L
+  // Gives the next request of the host, if any. The argument says whether a non-posted request is
+  // allowed in this cycle.
+  var next: Boolean => Option[HostRequest] = _ => None
+  var onCompletion: HostCompletion => Unit = _ => ()
+  var onBegun: HostRequest => Unit         = _ => ()
+  var credits, granted, consumed           = 0
+  var inside, insideMost                   = 0
+  var cqStalls, ccStalls                   = 0 // Cycles in which a beat was not taken.
+  val grantedAt, cqAt, ccAt                = mutable.ArrayBuffer[Long]()
+  private var sending: Option[HostRequest] = None
+  private var at                           = 0
+  private var answer                       = mutable.ArrayBuffer[Long]()
+  private var answerFrom                   = 0L
   private var offered: Option[(BigInt, BigInt, Boolean)] = None
 
-  /** Set by the test: whether this completion is the last of its request. */
+  /** Says whether this completion is the last one of its request. Set by the test. */
   var isFinal: HostCompletion => Boolean = _ => true
 
   def midRequest: Boolean    = sending.nonEmpty && at > 0
@@ -55,7 +60,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
         val words = request.words.slice(at * 8, at * 8 + 8)
         val last  = (at + 1) * 8 >= request.words.size
         dut.io.cq.valid #= true
-        // Lanes and bits that PG213 leaves undefined are random.
+        // Lanes and bits of CQ that PG213 leaves undefined get random values.
         dut.io.cq.data #= HostRequest.pack(words ++ HostRequest.words(random, 8 - words.size))
         dut.io.cq.keep #= (1 << words.size) - 1
         dut.io.cq.last #= last
@@ -81,6 +86,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
       assert(credits <= 32, "more than 32 credits: the block would have lost one")
     }
     assert((dut.io.npRequest.toInt & 2) == 0)
+    if (sending.nonEmpty && !dut.io.cq.ready.toBoolean) cqStalls += 1
     for (request <- sending if dut.io.cq.ready.toBoolean) {
       cqAt += cycle
       at += 1
@@ -111,6 +117,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
       assert(offered.forall(_ == beat), s"cycle $cycle: a beat offered on CC changed")
       offered = Some(beat)
     } else assert(offered.isEmpty, s"cycle $cycle: a beat offered on CC was taken back")
+    if (valid && !dut.io.cc.ready.toBoolean) ccStalls += 1
     if (valid && dut.io.cc.ready.toBoolean) {
       val (data, keep, last) = offered.get
       offered = None
@@ -134,11 +141,12 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
   case class Beat(last: Boolean, first: Boolean, fill: TargetCompletion => Unit)
 
   class Port(index: Int) {
-    val port    = dut.io.ports(index)
-    val memory  = mutable.Map[(Int, Int), Int]() // (bar, offset) -> byte
-    val validAt = mutable.ArrayBuffer[Long]()    // First cycle in which each request was offered.
+    val port   = dut.io.ports(index)
+    val memory = mutable.Map[(Int, Int), Int]() // The client's bytes: (bar, offset) -> byte.
+    // The first cycle in which each request was offered.
+    val validAt = mutable.ArrayBuffer[Long]()
     val answeredAt =
-      mutable.ArrayBuffer[Long]() // First cycle in which each completion was offered.
+      mutable.ArrayBuffer[Long]() // The first cycle in which each completion was offered.
     var writes, reads                                     = 0
     var answer: (HostRequest => Seq[Int])                 = _ => Nil
     private val due                                       = mutable.ArrayBuffer[(Long, Seq[Beat])]()
@@ -154,7 +162,7 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
     private def word(bar: Int, offset: Int): Long =
       (0 to 3).map(i => byte(bar, offset + i).toLong << (8 * i)).sum
 
-    private val windows = dut.p.windows.filter(_.port == index)
+    private val windows = dut.p.windows.filter(_.target == index)
     private def checkWindow(p: TargetRequest): Unit = {
       val (bar, offset) = (p.bar.toInt, p.offset.toLong)
       val holding = windows.indices.filter { i =>
@@ -214,7 +222,8 @@ class CompleterBench(dut: Completer, val random: Random, val mps: Int = 256) {
           c.status #= status
           c.lowerAddress #= (offset & 0x7c) + r.skip
           c.byteCount #= r.span
-          c.dwords #= random.nextInt(2048) // Without meaning for an error.
+          // The length of a completion with an error has no meaning, so it is random.
+          c.dwords #= random.nextInt(2048)
           c.final_ #= true
           c.request.address #= r.address
           c.request.dwords #= r.dwords

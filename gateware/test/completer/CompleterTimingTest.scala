@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -10,9 +10,11 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** The Completer's promises in cycles, and those about its credits: the numbers must be exact. */
+/** Checks the Completer's latencies and rates in cycles, and the cycles in which it grants
+  * non-posted credits. Every number must be met exactly.
+  */
 class CompleterTimingTest extends AnyFunSuite {
   val param         = CompleterParam(ports = 2)
   lazy val compiled = LaneboxSim(Completer(param))
@@ -45,7 +47,7 @@ class CompleterTimingTest extends AnyFunSuite {
       }
     }
 
-  /** Sends the requests in order, each as soon as credits allow. */
+  /** Lets the host send these requests in order, each as soon as there is a credit for it. */
   def send(bench: CompleterBench, requests: Seq[HostRequest]): mutable.Queue[HostRequest] = {
     val queue = mutable.Queue.from(requests)
     bench.next = nonPosted =>
@@ -71,7 +73,7 @@ class CompleterTimingTest extends AnyFunSuite {
       contiguous(bench.cqAt.toSeq, s"CQ with $bytes B")
       assert(bench.cqAt.size == count * beats)
     }
-    assert(dut.io.counters.cqStalls.toLong == 0)
+    assert(bench.cqStalls == 0)
   }
 
   cycles("writes of all sizes in turn go without a gap") { (_, bench) =>
@@ -86,12 +88,13 @@ class CompleterTimingTest extends AnyFunSuite {
   cycles("completions of n B take (n + 12) / 32 CC cycles, rounded up, without a gap") {
     (dut, bench) =>
       bench.start()
-      var done = 0
-      bench.onCompletion = _ => done += 1
+      var done, all = 0
+      bench.onCompletion = _ => { done += 1; all += 1 }
       for (
         (bytes, beats) <- Seq(4 -> 1, 20 -> 1, 24 -> 2, 64 -> 3, 128 -> 5, 256 -> 9, 512 -> 17)
       ) {
-        // From both ports in turn; held back until there are enough to keep CC busy.
+        // The reads go to both ports in turn. CC is held until enough completions wait to keep CC
+        // busy without a gap.
         val count = 32
         done = 0
         bench.ccAt.clear()
@@ -106,7 +109,7 @@ class CompleterTimingTest extends AnyFunSuite {
         assert(bench.ccAt.size == count * beats)
       }
       bench.run(3)
-      assert(dut.io.counters.completions.toLong == 7 * 32)
+      assert(all == 7 * 32)
   }
 
   cycles("idle: a request is offered one cycle after CQ, a completion on CC one after it, the " +
@@ -123,8 +126,8 @@ class CompleterTimingTest extends AnyFunSuite {
       send(bench, Seq(read(0x100, 8 * (1 + i % 4), i, bar = if (i % 2 == 0) 0 else 2)))
       bench.runUntil(done, 100)
       bench.run(5 + bench.random.nextInt(3))
-      assert(port.validAt(seen) == bench.cqAt.last + 1, "CQ to request")
-      assert(bench.ccAt(beats) == port.answeredAt(answer) + 1, "completion to CC")
+      assert(port.validAt(seen) == bench.cqAt.last + 1, "cycles from CQ to the request")
+      assert(bench.ccAt(beats) == port.answeredAt(answer) + 1, "cycles from the completion to CC")
       assert(bench.grantedAt.size == grants + 1 && bench.grantedAt.last == bench.ccAt.last + 1)
     }
   }
@@ -152,12 +155,12 @@ class CompleterTimingTest extends AnyFunSuite {
     bench.start()
     bench.run(6000)
     contiguous(bench.cqAt.toSeq, "CQ")
-    assert(queue.size == 8 && bench.inside == 32, "32 reads inside")
+    assert(queue.size == 8 && bench.inside == 32, "not all 32 credits are used by reads")
     assert(bench.ports(0).writes >= writes - 3)
     bench.ccHeld = false
     bench.runUntil(done == 40, 2000)
-    assert(dut.io.counters.cqStalls.toLong == 0)
-    assert(dut.io.counters.ccStalls.toLong > 5000)
+    assert(bench.cqStalls == 0)
+    assert(bench.ccStalls > 5000)
   }
 
   cycles("with N credits never more than N reads inside, and none is lost, for every N") {
@@ -171,8 +174,8 @@ class CompleterTimingTest extends AnyFunSuite {
       for (n <- (1 to 32) ++ Seq.fill(40)(1 + bench.random.nextInt(32))) {
         val before = bench.granted
         dut.io.npMax #= n
-        // With a higher limit credits are granted at once. With a lower one the excess must come
-        // back first.
+        // If the limit was raised, the Completer grants credits at once. If it was lowered, the
+        // credits above the new limit must first be used and returned.
         bench.runUntil(bench.credits + bench.inside <= n, 2000)
         bench.run(40)
         bench.insideMost = 0
@@ -209,11 +212,13 @@ class CompleterTimingTest extends AnyFunSuite {
           else None
       bench.runUntil(left == 0 && bench.inside == 0, 5000)
       bench.run(40)
-      assert(bench.credits == n, s"at rest with npMax $n")
+      assert(bench.credits == n, s"at rest not npMax $n credits are lent")
     }
   }
 
-  cycles("every kind that no port serves is answered once or dropped, by its table") {
+  cycles(
+    "each kind that no port serves is answered once or dropped, as the table says"
+  ) {
     (dut, bench) =>
       val answers = mutable.Map[Int, Int]().withDefaultValue(0)
       bench.onCompletion = c => { answers(c.tag) += 1; assert(c.status == 1) }
@@ -243,7 +248,7 @@ class CompleterTimingTest extends AnyFunSuite {
       assert(bench.credits == 32)
   }
 
-  cycles("a discontinued write leaves no trace, whatever stands around it") { (dut, bench) =>
+  cycles("a discontinued write writes nothing, whatever requests are around it") { (dut, bench) =>
     val requests = for (i <- 0 until 300) yield {
       val cut = bench.random.nextInt(3) == 0
       write(i * 512, 1 + bench.random.nextInt(if (i % 2 == 0) 4 else 128), bench.random)
@@ -262,7 +267,9 @@ class CompleterTimingTest extends AnyFunSuite {
     assert(dut.io.counters.dropped.toLong == 0)
   }
 
-  cycles("stop: nothing begins, what has begun is finished, then idle; then all goes on") {
+  cycles(
+    "after stop no request begins, those begun are finished, then idle; without stop all goes on"
+  ) {
     (dut, bench) =>
       var tag, done = 0
       bench.next = nonPosted =>
@@ -288,7 +295,7 @@ class CompleterTimingTest extends AnyFunSuite {
       bench.runUntil(done == 400 && bench.inside == 0, 20000)
   }
 
-  cycles("a reset inside a request: its rest is passed over, the next one is served") {
+  cycles("after a reset inside a request its rest is skipped, and the next request is served") {
     (dut, bench) =>
       val rest = write(0, 128, bench.random)
       bench.start()
@@ -301,7 +308,8 @@ class CompleterTimingTest extends AnyFunSuite {
       dut.clockDomain.deassertReset()
       bench.run(60)
       assert(!bench.midRequest && bench.ports(0).writes == 0)
-      // The block still had all its credits, so it takes no more.
+      // The model of the hard block still had all 32 credits, so the credits that the Completer
+      // granted after its reset had no effect.
       assert(bench.credits == 32)
       var done = false
       bench.onCompletion = _ => done = true

@@ -2,14 +2,16 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import scala.util.Random
 
-/** A request as the host sends it, and its form on CQ (PG213, "Completer Request Descriptor"). */
+/** A request of the host, and its descriptor and data as the hard block shows them on CQ (PG213,
+  * "Completer Request Descriptor").
+  */
 case class HostRequest(
     kind: Int,
-    address: BigInt, // In bytes, dword aligned, as in the TLP.
+    address: BigInt, // The byte address of the first dword (dword aligned), as in the TLP.
     dwords: Int,
     firstBe: Int,
     lastBe: Int,
@@ -52,7 +54,9 @@ case class HostRequest(
 
   def skip: Int = (0 to 3).find(i => (firstBe >> i & 1) == 1).getOrElse(0)
 
-  /** Bytes from the first enabled one to the last; 1 for a zero-length read. */
+  /** The number of bytes from the first enabled one to the last enabled one; 1 for a zero-length
+    * read.
+    */
   def span: Int = {
     val enabled =
       for (d <- Seq(0, dwords - 1).distinct; i <- 0 to 3 if (enable(d) >> i & 1) == 1)
@@ -65,7 +69,9 @@ object HostRequest {
   val Read  = 0
   val Write = 1
 
-  /** Byte enables that a host may send. Over time all legal ones appear. */
+  /** Chooses random byte enables (first, last) that a host may send. Over time all legal ones
+    * appear.
+    */
   def enables(random: Random, address: BigInt, dwords: Int): (Int, Int) =
     if (dwords == 1) (random.nextInt(16), 0)
     else if (dwords == 2 && address % 8 == 0) (1 + random.nextInt(15), 1 + random.nextInt(15))
@@ -76,7 +82,9 @@ object HostRequest {
   def pack(words: Seq[Long]): BigInt = words.foldRight(BigInt(0))((w, all) => all << 32 | w)
 }
 
-/** A completion as it was on CC. */
+/** A completion as the Completer sent it on CC: its dwords, and the cycles of its first and last
+  * beat.
+  */
 case class HostCompletion(words: Seq[Long], firstAt: Long, lastAt: Long) {
   private def field(word: Int, low: Int, bits: Int) =
     (words(word) >> low & ((1L << bits) - 1)).toInt
@@ -93,6 +101,8 @@ case class HostCompletion(words: Seq[Long], firstAt: Long, lastAt: Long) {
   val attributes   = field(2, 28, 3)
   val payload      = words.drop(3)
 
-  /** All fields that must be zero: address type, poison, completer ID and the reserved bits. */
+  /** The bits that must be zero in every completion's descriptor: address type, poison, completer
+    * ID and the reserved bits.
+    */
   val rest = (words(0) & 0xc000ff80L) | (words(1) & 0xc000L & ~0x3800L) | (words(2) & 0x81ff0000L)
 }

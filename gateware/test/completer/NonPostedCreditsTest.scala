@@ -2,28 +2,30 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.completer
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** No credit is lost or made: every step from every reachable state, then a long random walk. */
+/** No non-posted credit is lost or created. One test does every step from every reachable state,
+  * the other one takes a long random walk.
+  */
 class NonPostedCreditsTest extends AnyFunSuite {
   lazy val compiled = LaneboxSim(NonPostedCredits())
 
-  /** Start the clock, and wait until all 32 credits are lent. Registers have any value until the
-    * reset, so `lent` says nothing before.
+  /** Starts the clock, and waits until all 32 credits are lent to the host. In simulation a
+    * register has a random value before the reset, so `lent` means nothing before then.
     */
   def lendAll(dut: NonPostedCredits): Unit = {
     dut.io.limit #= 32
     dut.io.returned #= false
     dut.clockDomain.forkStimulus(10)
     dut.clockDomain.waitSampling(100)
-    assert(dut.io.lent.toInt == 32, "all credits are lent after the reset")
+    assert(dut.io.lent.toInt == 32, "not all credits were lent after the reset")
   }
 
   test("from every number lent, towards every limit, with and without a return") {
@@ -48,21 +50,22 @@ class NonPostedCreditsTest extends AnyFunSuite {
         while (granted - returned > from) step(true)
         settle()
         for (limit <- 1 to 32; returns <- Seq(false, true)) {
-          // `from` credits are lent, and the limit changes now.
+          // In the state in which `from` credits are lent the limit changes.
           dut.io.limit #= limit
           step(false)
           step(returns)
           dut.io.limit #= from
           step(false)
           step(false)
-          // Two cycles of a raised limit may grant no more than that limit allows.
+          // In the two cycles after a limit was raised, no more credits may be granted than the new
+          // limit allows.
           val lent = granted - returned
-          assert(lent <= (limit max from), s"$lent lent, from $from with limit $limit")
+          assert(lent <= (limit max from), s"$lent credits lent, from $from with limit $limit")
           settle()
-          assert(dut.io.lent.toInt == granted - returned, "lent is granted less returned")
+          assert(dut.io.lent.toInt == granted - returned, "lent must be granted less returned")
           while (granted - returned > from) step(true)
           settle()
-          assert(granted - returned == from, s"$from lent in the end, via limit $limit")
+          assert(granted - returned == from, s"not $from credits lent in the end, via limit $limit")
         }
       }
     }
@@ -73,7 +76,8 @@ class NonPostedCreditsTest extends AnyFunSuite {
       val random = new Random(Seed.value)
       lendAll(dut)
       var lent = 32
-      // The limits of the last cycles: the block follows two cycles later.
+      // The limits of the last cycles. NonPostedCredits obeys a new limit two cycles later, so a
+      // grant is checked against the highest of them.
       var limits = Seq(32, 32, 32)
       def step(limit: Int, returns: Boolean): Unit = {
         dut.io.limit #= limit
@@ -83,7 +87,10 @@ class NonPostedCreditsTest extends AnyFunSuite {
         if (returns) lent -= 1
         if (dut.io.grant.toBoolean) lent += 1
         val most = limits.map(l => if (l == 0) 1 else l min 32).max
-        assert(!dut.io.grant.toBoolean || lent <= most, s"a grant makes $lent, limits $limits")
+        assert(
+          !dut.io.grant.toBoolean || lent <= most,
+          s"a grant makes $lent lent, the limits were $limits"
+        )
       }
       var limit = 32
       for (_ <- 0 until 20000) {
@@ -91,7 +98,7 @@ class NonPostedCreditsTest extends AnyFunSuite {
         step(limit, returns = lent > 0 && random.nextInt(3) > 0)
       }
       for (_ <- 0 until 40) step(32, returns = false)
-      assert(lent == 32 && dut.io.lent.toInt == 32, "all credits are there in the end")
+      assert(lent == 32 && dut.io.lent.toInt == 32, "credits were lost or created")
     }
   }
 }

@@ -2,52 +2,55 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""dma/c2h.py: a stream fills descriptors' buffers, compared byte by byte with a model of memory."""
+"""Tests of dma/c2h.py: the stream fills the buffers of the descriptors.
+
+What the engine writes is compared byte by byte with a model of host memory.
+"""
 
 import random
 from types import SimpleNamespace
 
 import pytest
-from dma_bench import LAST_DISABLE, DmaBench, enabled_bytes
 from migen import Signal, passive
-from seeds import each_seed
-from stream_model import simulate
 
-from lanebox import layouts
-from lanebox.dma.c2h import C2h
-from lanebox.dma.descriptors import BEAT_BYTES
-from lanebox.dma.notices import Account
-from lanebox.pcie.ports import MasterPort
+from gateware import numbers
+from gateware.dma.c2h import C2h
+from gateware.dma.descriptors import BEAT_BYTES
+from gateware.dma.notices import Account
+from gateware.endpoint.ports import MasterPort
+from gateware.test.dma.dma_bench import LAST_DISABLE, DmaBench, enabled_bytes
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate
 
 pytestmark = pytest.mark.model
 
-DMA_TABLE = layouts.DMA_TABLE_DEPTH
-PIECE     = layouts.LARGEST_PAYLOAD
+DMA_TABLE = numbers.DMA_TABLE_DEPTH
+PIECE = numbers.LARGEST_PAYLOAD
 
 
 class Bench(DmaBench):
-    """The c2h engine between a stream and an endpoint.
+    """Test bench that puts the c2h engine between a stream and an endpoint.
 
-    `ready` is the share of cycles in which the endpoint takes a beat, `density` that in which the
-    stream offers one.
+    `ready` is the share of cycles in which the endpoint takes a beat. `density` is the share of
+    cycles in which the stream offers one.
     """
 
     def __init__(self, seed, ready=1.0, density=1.0):
         self.port = MasterPort(0, writes=True, reads=False)
-        phy       = SimpleNamespace(id=Signal(16), max_payload_size=Signal(16, reset=PIECE))
-        dut       = C2h(SimpleNamespace(phy=phy), self.port, Account())
+        phy = SimpleNamespace(id=Signal(16), max_payload_size=Signal(16, reset=PIECE))
+        dut = C2h(SimpleNamespace(phy=phy), self.port, Account())
         super().__init__(dut, seed)
         self.ready, self.density = ready, density
-        self.now    = 0
-        self.memory = {}   # Bytes written, by address.
-        self.ends   = []   # After each request: bytes written so far.
-        self.beats  = []   # Cycles in which the endpoint took a beat.
-        self.taken  = 0    # Beats taken from the stream.
+        self.now = 0
+        self.memory = {}  # The bytes that the engine has written, by address.
+        self.ends = []  # For each write request: the number of bytes written up to its end.
+        self.beats = []  # The cycles in which the endpoint took a beat.
+        self.taken = 0  # The number of beats that the engine took from the stream.
         self.inside = False
 
     @passive
     def endpoint(self):
-        """Take write requests, check their protocol, and write them to memory."""
+        """Act as the endpoint: take write requests, check their protocol, and store their data."""
         source, data = self.port.source, []
         offered = None
         while True:
@@ -55,7 +58,7 @@ class Bench(DmaBench):
             if offered:
                 assert now[0], "a beat was retracted"
                 assert now == offered, "an offered beat changed"
-            taken   = now[0] and (yield source.ready)
+            taken = now[0] and (yield source.ready)
             offered = now if now[0] and not taken else None
             if taken:
                 assert (yield source.we) and (yield source.with_be)
@@ -71,18 +74,21 @@ class Bench(DmaBench):
             yield
 
     def counts(self, beat):
-        """The bytes of the offered beat that belong to the request. Later bytes may change."""
+        """Return the bytes of the offered beat that belong to the request.
+
+        Bytes after the request's end may change while the beat is offered.
+        """
         source = self.port.source
-        behind = 4*(yield source.len) - BEAT_BYTES*beat
+        behind = 4 * (yield source.len) - BEAT_BYTES * beat
         if (yield source.last_be):
             behind -= 4 - (yield source.last_be).bit_length()
-        return (yield source.dat) & (1 << 8*min(behind, BEAT_BYTES)) - 1
+        return (yield source.dat) & (1 << 8 * min(behind, BEAT_BYTES)) - 1
 
     def store(self, data):
-        source  = self.port.source
-        address = (yield source.adr)
-        dwords  = (yield source.len)
-        assert len(data) == -(-dwords//8), f"{len(data)} beats for {dwords} dwords"
+        source = self.port.source
+        address = yield source.adr
+        dwords = yield source.len
+        assert len(data) == -(-dwords // 8), f"{len(data)} beats for {dwords} dwords"
         raw = b"".join(beat.to_bytes(BEAT_BYTES, "little") for beat in data)
         for byte in enabled_bytes(address, dwords, (yield source.first_be), (yield source.last_be)):
             assert byte not in self.memory, f"{byte:#x} was written twice"
@@ -93,7 +99,8 @@ class Bench(DmaBench):
     def stream(self, beats):
         """Offer beats (data, last, bytes, error) one after the other, once the engine runs.
 
-        A number in the list is cycles without a beat. Missing fields of a beat are 0.
+        A number in the list stands for that many cycles without a beat. Missing fields of a beat
+        are 0.
         """
         sink = self.dut.sink
         while not (yield self.dut.run):
@@ -118,8 +125,9 @@ class Bench(DmaBench):
             yield sink.valid.eq(0)
 
     def run(self, main, beats, *others):
-        simulate(self.bank, [main, self.endpoint(), self.stream(beats), self.count_interrupts(),
-            *others])
+        simulate(
+            self.bank, [main, self.endpoint(), self.stream(beats), self.count_interrupts(), *others]
+        )
 
     def finish(self, count):
         while (yield from self.status()) < count:
@@ -129,19 +137,23 @@ class Bench(DmaBench):
 
 
 def beats_of(length):
-    return -(-length//BEAT_BYTES)
+    return -(-length // BEAT_BYTES)
 
 
 def random_beats(rng, count):
-    return [(rng.getrandbits(layouts.DATA_WIDTH), 0) for _ in range(count)]
+    return [(rng.getrandbits(numbers.DATA_WIDTH), 0) for _ in range(count)]
 
 
 def filled(descriptors, beats):
-    """Memory when the descriptors are done. Each descriptor begins with a new beat."""
+    """Return the expected memory when all descriptors are done.
+
+    Each descriptor begins with a new beat.
+    """
     memory, at = {}, 0
     for address, length, *_ in descriptors:
-        raw = b"".join(data.to_bytes(BEAT_BYTES, "little")
-            for data, _ in beats[at:at + beats_of(length)])
+        raw = b"".join(
+            data.to_bytes(BEAT_BYTES, "little") for data, _ in beats[at : at + beats_of(length)]
+        )
         memory.update({address + n: raw[n] for n in range(length)})
         at += beats_of(length)
     return memory
@@ -149,11 +161,11 @@ def filled(descriptors, beats):
 
 @each_seed(6)
 def test_any_bytes_go_to_any_address(seed):
-    """Every byte of the stream is written to its address and no other byte is, with random stalls.
+    """With random stalls, every byte of the stream is written to its address, and no other byte is.
 
-    A descriptor of no bytes writes nothing, and is counted.
+    A descriptor of length 0 writes nothing, and still counts as done.
     """
-    rng   = random.Random(seed)
+    rng = random.Random(seed)
     bench = Bench(seed, rng.choice([0.3, 0.8, 1.0]), rng.choice([0.3, 1.0]))
     lengths = [0, 1, 2, 3, 4, 5, 31, 32, 33, 64, 508, 511, 512, 513, 1024, 1030, 1500]
     descriptors = [
@@ -178,7 +190,11 @@ def test_any_bytes_go_to_any_address(seed):
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
 @pytest.mark.parametrize("length", [512, 2048])
 def test_a_request_has_512_bytes_at_most(length, offset, seed):
-    """A write request has at most 512 bytes. A dword shared by two costs no third one."""
+    """A write request has at most 512 bytes.
+
+    At an unaligned address two requests share a dword. Both write their part of it, and that must
+    not need a third request.
+    """
     bench = Bench(seed)
     beats = random_beats(bench.rng, beats_of(length))
 
@@ -189,12 +205,12 @@ def test_a_request_has_512_bytes_at_most(length, offset, seed):
 
     bench.run(main(), beats)
     assert bench.memory == filled([(0x1000 + offset, length)], beats)
-    assert len(bench.ends) == -(-length//(PIECE if offset == 0 else PIECE - BEAT_BYTES))
+    assert len(bench.ends) == -(-length // (PIECE if offset == 0 else PIECE - BEAT_BYTES))
 
 
 @pytest.mark.parametrize("below", [512, 700])
 def test_a_descriptor_may_cross_4_gib(below):
-    """In a descriptor that crosses 4 GiB the carry reaches the upper half of the address."""
+    """If a buffer crosses a 4 GiB boundary, the upper half of the address is incremented there."""
     bench = Bench(1)
     descriptor = ((8 << 32) - below, 1500, True)
     beats = random_beats(bench.rng, beats_of(1500))
@@ -210,10 +226,10 @@ def test_a_descriptor_may_cross_4_gib(below):
 
 @pytest.mark.parametrize("length", [4, 32, 33, 64, 96, 256, 512, 544, 4096])
 def test_there_is_no_gap_between_descriptors(length):
-    """Descriptors of any size follow each other with a beat of a write in each cycle."""
+    """Descriptors of any size follow each other without a gap: there is a beat in each cycle."""
     bench = Bench(1)
-    count = max(4, 4096//length)
-    descriptors = [(0x1_0000*n, length, False) for n in range(count)]
+    count = max(4, 4096 // length)
+    descriptors = [(0x1_0000 * n, length, False) for n in range(count)]
 
     def main():
         yield from bench.program(descriptors[:DMA_TABLE])
@@ -221,19 +237,22 @@ def test_there_is_no_gap_between_descriptors(length):
         yield from bench.finish(min(count, DMA_TABLE))
 
     used = descriptors[:DMA_TABLE]
-    bench.run(main(), random_beats(bench.rng, len(used)*beats_of(length)))
-    assert len(bench.beats) == len(used)*beats_of(length)
+    bench.run(main(), random_beats(bench.rng, len(used) * beats_of(length)))
+    assert len(bench.beats) == len(used) * beats_of(length)
     assert bench.beats[-1] - bench.beats[0] == len(bench.beats) - 1
 
 
 @each_seed(3)
 def test_a_message_ends_its_descriptor(seed):
-    """`last` ends the descriptor in any request, and the next beat begins the next descriptor."""
-    rng      = random.Random(seed)
-    bench    = Bench(seed, rng.choice([0.5, 1.0]), rng.choice([0.5, 1.0]))
+    """`last` of the stream ends the descriptor, in whichever request it comes.
+
+    The next beat begins the next descriptor.
+    """
+    rng = random.Random(seed)
+    bench = Bench(seed, rng.choice([0.5, 1.0]), rng.choice([0.5, 1.0]))
     messages = [rng.choice([1, 2, 3, 15, 16, 17, 18, 32, 40, 64]) for _ in range(12)]
-    length   = 64*BEAT_BYTES
-    beats    = []
+    length = 64 * BEAT_BYTES
+    beats = []
     for size in messages:
         beats += [*random_beats(rng, size - 1), (rng.getrandbits(256), 1)]
     descriptors = [(n << 33, length, True) for n in range(len(messages))]
@@ -244,7 +263,7 @@ def test_a_message_ends_its_descriptor(seed):
         yield from bench.finish(len(messages))
 
     bench.run(main(), beats)
-    sizes = [(address, BEAT_BYTES*size) for (address, *_), size in zip(descriptors, messages)]
+    sizes = [(address, BEAT_BYTES * size) for (address, *_), size in zip(descriptors, messages)]
     assert bench.memory == filled(sizes, beats)
     assert bench.interrupts == len(messages)
 
@@ -252,12 +271,12 @@ def test_a_message_ends_its_descriptor(seed):
 @each_seed(3)
 @pytest.mark.parametrize("offset", [0, 3])
 def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
-    """If `last` is on the descriptor's last beat, only the descriptor's bytes of it are written.
+    """If `last` is on the beat that fills the buffer, only the bytes that fit are written.
 
     If `last` comes earlier, the descriptor ends after that whole beat.
     """
-    rng     = random.Random(seed)
-    bench   = Bench(seed, rng.choice([0.5, 1.0]), rng.choice([0.5, 1.0]))
+    rng = random.Random(seed)
+    bench = Bench(seed, rng.choice([0.5, 1.0]), rng.choice([0.5, 1.0]))
     lengths = [1, 33, 100, 479, 481, 511, 512, 513, 1021, 1500]
     rng.shuffle(lengths)
     descriptors = [(n << 33 | offset, length, True) for n, length in enumerate(lengths)]
@@ -265,7 +284,7 @@ def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
     for address, length, _ in descriptors:
         count = rng.choice([beats_of(length), rng.randint(1, beats_of(length))])
         beats += [*random_beats(rng, count - 1), (rng.getrandbits(256), 1)]
-        sizes.append((address, min(length, BEAT_BYTES*count)))
+        sizes.append((address, min(length, BEAT_BYTES * count)))
     print(sizes)
 
     def main():
@@ -279,43 +298,46 @@ def test_a_message_writes_no_byte_beyond_its_descriptor(offset, seed):
 
 
 def packet(rng, size, error=0):
-    """Beats of a packet of `size` bytes. The bytes after its end are random."""
+    """Make the beats of a packet of `size` bytes. The bytes after its end are random."""
     beats = random_beats(rng, beats_of(size))
     count = size % BEAT_BYTES or rng.choice([0, BEAT_BYTES])
     return [*beats[:-1], (beats[-1][0], 1, count, error)]
 
 
 def packets_in(descriptors, packets):
-    """Memory, and (bytes, last) of each descriptor that ends. Each packet begins a new one."""
+    """Return the expected memory, and (bytes, last) of each descriptor that ends.
+
+    Each packet begins with a new descriptor.
+    """
     memory, ends, free = {}, [], iter(descriptors)
     for beats, size in packets:
-        raw  = b"".join(beat[0].to_bytes(BEAT_BYTES, "little") for beat in beats)
+        raw = b"".join(beat[0].to_bytes(BEAT_BYTES, "little") for beat in beats)
         left = memoryview(raw[:size])
         while len(left):
             address, length, *_ = next(free)
             put = min(len(left), length)
             memory.update({address + n: left[n] for n in range(put)})
-            left = left[-(-put//BEAT_BYTES)*BEAT_BYTES:]
+            left = left[-(-put // BEAT_BYTES) * BEAT_BYTES :]
             ends.append((put, not len(left)))
     return memory, ends
 
 
 @pytest.mark.parametrize("offset", [0, 1, 2, 3])
-@pytest.mark.parametrize("first", range(1, 2*64 + 3, 26))
+@pytest.mark.parametrize("first", range(1, 2 * 64 + 3, 26))
 def test_a_packet_ends_at_its_last_byte(first, offset):
-    """A packet of any size writes no byte after its end, at every offset in a dword.
+    """A packet of any size writes no byte after its end, at every offset of the buffer in a dword.
 
-    The sizes are up to two buffers of 64 bytes. When a buffer is full, the packet continues in the
-    next one.
+    The sizes are up to two buffers of 64 bytes. If a packet is longer than a buffer, it continues
+    in the next one.
     """
-    rng     = random.Random(first)
-    bench   = Bench(first, rng.choice([0.7, 1.0]), rng.choice([0.7, 1.0]))
+    rng = random.Random(first)
+    bench = Bench(first, rng.choice([0.7, 1.0]), rng.choice([0.7, 1.0]))
     packets = [(packet(rng, size), size) for size in range(first, first + 26)]
     buffers = [(n << 33 | 0x1000 + offset, 64, True) for n in range(100)]
     memory, ends = packets_in(buffers, packets)
 
     def main():
-        yield from bench.program(buffers[:len(ends) + 1])
+        yield from bench.program(buffers[: len(ends) + 1])
         yield from bench.write("enable", 1)
         yield from bench.finish(len(ends))
         assert (yield from bench.status()) == len(ends)
@@ -327,24 +349,31 @@ def test_a_packet_ends_at_its_last_byte(first, offset):
 
 @each_seed(8)
 def test_packets_of_any_size_go_to_any_address(seed):
-    """Packets of several requests and across 4 GiB are written to the byte.
+    """Packets that need several requests, or cross 4 GiB, are written to the right addresses.
 
-    A buffer's length is a multiple of 32, so that a packet continues at a whole beat. `bytes` is
-    ignored if the buffer ends before the packet does.
+    A buffer's length is a multiple of 32, so that a packet continues at a whole beat. The stream's
+    `bytes` is ignored if the buffer ends before the packet does.
     """
-    rng     = random.Random(seed)
-    bench   = Bench(seed, rng.choice([0.3, 1.0]), rng.choice([0.4, 1.0]))
-    sizes   = [rng.choice([1, 31, 32, 33, 511, 512, 513, 700, rng.randint(1, 1600)])
-        for _ in range(12)]
+    rng = random.Random(seed)
+    bench = Bench(seed, rng.choice([0.3, 1.0]), rng.choice([0.4, 1.0]))
+    sizes = [
+        rng.choice([1, 31, 32, 33, 511, 512, 513, 700, rng.randint(1, 1600)]) for _ in range(12)
+    ]
     packets = [(packet(rng, size), size) for size in sizes]
-    buffers = [((n << 34) + rng.choice([0x2000, -700]) + rng.randrange(4),
-        rng.choice([32, 64, 480, 512, 544, 1024, 1536]), True) for n in range(1, 200)]
+    buffers = [
+        (
+            (n << 34) + rng.choice([0x2000, -700]) + rng.randrange(4),
+            rng.choice([32, 64, 480, 512, 544, 1024, 1536]),
+            True,
+        )
+        for n in range(1, 200)
+    ]
     print(sizes, buffers)
     memory, ends = packets_in(buffers, packets)
 
     def main():
         yield from bench.write("enable", 1)
-        yield from bench.program(buffers[:len(ends) + 1])
+        yield from bench.program(buffers[: len(ends) + 1])
         yield from bench.finish(len(ends))
         assert (yield from bench.status()) == len(ends)
 
@@ -358,22 +387,25 @@ def test_packets_of_any_size_go_to_any_address(seed):
 @each_seed(6)
 @pytest.mark.parametrize("offset", [0, 1])
 def test_silence_ends_a_buffer(offset, seed):
-    """After the flush time without a beat a buffer that has data ends; never earlier, never empty.
+    """A buffer with data ends when no beat has come for the flush time. It never ends earlier.
 
-    A beat that is offered in the cycle of the flush goes into the buffer.
+    An empty buffer is not flushed. A beat that is offered in the cycle of the flush goes into the
+    buffer.
     """
-    rng     = random.Random(seed)
-    bench   = Bench(seed)
-    time    = rng.randint(5, 12)
-    length  = rng.choice([96, 544, 1024])
+    rng = random.Random(seed)
+    bench = Bench(seed)
+    time = rng.randint(5, 12)
+    length = rng.choice([96, 544, 1024])
     beats, ends, memory, inside = [], 0, {}, 0
     buffers = [(n << 33 | offset, length, True) for n in range(151)]
     for data, _ in random_beats(rng, 150):
-        memory |= {buffers[ends][0] + inside + n: byte
-            for n, byte in enumerate(data.to_bytes(BEAT_BYTES, "little"))}
+        memory |= {
+            buffers[ends][0] + inside + n: byte
+            for n, byte in enumerate(data.to_bytes(BEAT_BYTES, "little"))
+        }
         inside += BEAT_BYTES
-        pause   = rng.choice([0, 0, 0, time - 1, time, time, time + 1, time + 1, 3*time])
-        beats  += [(data,), pause]
+        pause = rng.choice([0, 0, 0, time - 1, time, time, time + 1, time + 1, 3 * time])
+        beats += [(data,), pause]
         if inside == length or pause > time:
             ends, inside = ends + 1, 0
     print(time, length, ends)
@@ -384,7 +416,7 @@ def test_silence_ends_a_buffer(offset, seed):
         yield from bench.write("enable", 1)
         while bench.taken < 150:
             yield
-        for _ in range(4*time):
+        for _ in range(4 * time):
             yield
         assert (yield from bench.status()) == ends + (inside != 0)
         assert not (yield bench.dut.busy)
@@ -396,12 +428,13 @@ def test_silence_ends_a_buffer(offset, seed):
 @pytest.mark.parametrize("time", [0, 1, 2, 3, 4])
 @pytest.mark.parametrize("beats", [1, 15, 16, 17, 32])
 def test_a_flush_where_a_request_ends(beats, time):
-    """A buffer is flushed after whole requests, and a beat before or after; time 0 flushes none.
+    """The flush time ends a buffer that holds whole requests, or one beat less or more.
 
-    After a whole request there is nothing left to write, and the buffer still ends.
+    If the data fills whole requests, all of it has been written already; the buffer must still end.
+    With a flush time of 0 the buffer never ends.
     """
     bench = Bench(beats)
-    data  = random_beats(bench.rng, beats)
+    data = random_beats(bench.rng, beats)
 
     def main():
         yield bench.dut.flush_time.eq(time)
@@ -413,13 +446,13 @@ def test_a_flush_where_a_request_ends(beats, time):
         assert not (yield bench.dut.busy)
 
     bench.run(main(), data)
-    whole = beats if time else beats//16*16
-    assert bench.memory == filled([(0x1000, BEAT_BYTES*whole)], data)
+    whole = beats if time else beats // 16 * 16
+    assert bench.memory == filled([(0x1000, BEAT_BYTES * whole)], data)
     assert bench.interrupts == (time != 0)
 
 
 def test_no_flush_ends_what_no_packet_ends():
-    """With `last_disable`, as LitePCIe's software sets it, no flush ends a buffer."""
+    """The flush time ends no buffer with `last_disable`, which LitePCIe's software always sets."""
     bench = Bench(1)
 
     def main():
@@ -435,9 +468,12 @@ def test_no_flush_ends_what_no_packet_ends():
 
 
 def test_time_passes_until_a_flush():
-    """The engine is busy from the last beat until the flushed buffer has been written."""
+    """The engine is busy from the last beat until the flushed buffer has been written.
+
+    Simulated time runs only while something is busy, so the flush time would never end otherwise.
+    """
     bench = Bench(1)
-    seen  = []
+    seen = []
 
     @passive
     def watch():
@@ -455,20 +491,20 @@ def test_time_passes_until_a_flush():
             yield
         while (yield bench.dut.busy):
             yield
-        assert bench.interrupts == 1 and len(bench.memory) == 3*BEAT_BYTES
+        assert bench.interrupts == 1 and len(bench.memory) == 3 * BEAT_BYTES
 
     bench.run(main(), random_beats(bench.rng, 3), watch())
     assert len(seen) > 40 and all(seen[:-1])
 
 
 def test_messages_follow_each_other_without_a_gap():
-    """Messages of 64 bytes in buffers of 4 KiB give a beat of a write in each cycle."""
-    bench    = Bench(2)
+    """64-byte messages, each ended by `last` in a 4 KiB buffer, give a write beat in each cycle."""
+    bench = Bench(2)
     messages = 40
-    beats    = [(n, n % 2) for n in range(2*messages)]
+    beats = [(n, n % 2) for n in range(2 * messages)]
 
     def main():
-        yield from bench.program([(0x1000*n, 4096, False) for n in range(messages)])
+        yield from bench.program([(0x1000 * n, 4096, False) for n in range(messages)])
         yield from bench.write("enable", 1)
         yield from bench.finish(messages)
 
@@ -478,10 +514,10 @@ def test_messages_follow_each_other_without_a_gap():
 
 @each_seed(1)
 def test_software_can_keep_messages_from_ending_descriptors(seed):
-    """With LitePCIe's `last_disable` the stream's `last` does not end a descriptor."""
+    """If a descriptor has LitePCIe's flag `last_disable`, the stream's `last` does not end it."""
     bench = Bench(seed)
-    beats = [(data, bench.rng.random() < 0.5) for data, _ in random_beats(bench.rng, 3*40)]
-    descriptors = [(n << 33, 40*BEAT_BYTES, True, LAST_DISABLE) for n in range(3)]
+    beats = [(data, bench.rng.random() < 0.5) for data, _ in random_beats(bench.rng, 3 * 40)]
+    descriptors = [(n << 33, 40 * BEAT_BYTES, True, LAST_DISABLE) for n in range(3)]
 
     def main():
         yield from bench.program(descriptors)
@@ -494,18 +530,18 @@ def test_software_can_keep_messages_from_ending_descriptors(seed):
 
 @each_seed(3)
 def test_a_descriptor_counts_when_its_data_was_handed_over(seed):
-    """Status and interrupt come only after the endpoint has taken a descriptor's last beat."""
-    rng   = random.Random(seed)
+    """A descriptor counts, and interrupts, only after the endpoint has taken its last beat."""
+    rng = random.Random(seed)
     bench = Bench(seed, 0.5, 0.7)
     descriptors = [(n << 33, rng.choice([4, 64, 512, 1300]), True) for n in range(12)]
-    bounds = [sum(length for _, length, _ in descriptors[:n + 1]) for n in range(len(descriptors))]
+    bounds = [sum(length for _, length, _ in descriptors[: n + 1]) for n in range(len(descriptors))]
 
     @passive
     def watch():
         while True:
-            shown = (yield bench.dut.table.settled) & 0xffff
+            shown = (yield bench.dut.table.settled) & 0xFFFF
             if shown:
-                assert len(bench.memory) >= bounds[shown - 1], f"{shown} count too early"
+                assert len(bench.memory) >= bounds[shown - 1], f"{shown} counts too early"
             if bench.interrupts:
                 assert len(bench.memory) >= bounds[bench.interrupts - 1]
             yield
@@ -521,13 +557,13 @@ def test_a_descriptor_counts_when_its_data_was_handed_over(seed):
 
 
 def test_the_loop_status_is_litepcies():
-    """In a looped table, index and count are LitePCIe's: one less than the descriptors done."""
+    """In a looped table, index and count are as in LitePCIe: one less than the descriptors done."""
     bench = Bench(1, density=0.2)
-    seen  = []
+    seen = []
 
     def main():
         yield from bench.write("table_reset", 1)
-        yield from bench.program([(0x10_0000*n, 512, False) for n in range(3)])
+        yield from bench.program([(0x10_0000 * n, 512, False) for n in range(3)])
         yield from bench.write("table_loop_prog_n", 1)
         yield from bench.write("enable", 1)
         while len(seen) < 8:
@@ -541,9 +577,12 @@ def test_the_loop_status_is_litepcies():
 
 
 def test_a_write_waits_for_all_of_its_data():
-    """A write is not offered before all its data is there, so a pause blocks no other port."""
-    bench  = Bench(3)
-    length = 3*BEAT_BYTES
+    """A write request is offered only when all of its data is there.
+
+    So a pause in the stream does not block the other ports of the endpoint.
+    """
+    bench = Bench(3)
+    length = 3 * BEAT_BYTES
 
     def main():
         yield from bench.program([(0, length, True)])
@@ -558,7 +597,7 @@ def test_a_write_waits_for_all_of_its_data():
 
 @pytest.mark.parametrize("length", [0, 1, 32, 40])
 def test_an_endpoint_that_takes_nothing_costs_no_descriptor(length):
-    """While the endpoint stalls, small descriptors wait inside the engine, as far as it has room.
+    """While the endpoint takes nothing, small descriptors wait inside the engine and none is lost.
 
     When the endpoint goes on, all of them are written and counted.
     """
@@ -583,7 +622,10 @@ def test_an_endpoint_that_takes_nothing_costs_no_descriptor(length):
 
 
 def test_a_new_run_loses_nothing_of_the_stream():
-    """If the engine is enabled again before the old write has ended, the stream waits."""
+    """A new run that is enabled during a write of the old run loses nothing of the stream.
+
+    The engine takes no beat until the old write has ended.
+    """
     bench = Bench(1, ready=0.0)
     before = []
 
@@ -611,8 +653,11 @@ def test_a_new_run_loses_nothing_of_the_stream():
 
 @each_seed(12)
 def test_a_stopped_run_leaves_nothing_to_the_next(seed):
-    """After a stop the write that was begun is finished, and nothing else is written or counted."""
-    rng   = random.Random(seed)
+    """If the engine is stopped, it finishes the write that was begun.
+
+    It writes and counts nothing else.
+    """
+    rng = random.Random(seed)
     bench = Bench(seed, rng.choice([0.1, 0.5, 1.0]), rng.choice([0.3, 1.0]))
     first = [(n << 33, rng.choice([64, 512, 1500]), True) for n in range(8)]
     other = [(0x5000_0000_0000 + (n << 33), 96, True) for n in range(4)]
@@ -632,8 +677,8 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
         beats, taken = len(bench.beats), bench.taken
         for _ in range(60):
             yield
-        assert len(bench.beats) == beats, "it goes on at rest"
-        assert bench.taken > taken, "what the stream brings is dropped at rest"
+        assert len(bench.beats) == beats, "the engine writes although it is at rest"
+        assert bench.taken > taken, "the stream was held up at rest, not dropped"
         assert bench.interrupts == 0 and (yield from bench.status()) == 0
         bench.memory.clear()
         yield from bench.program(other)
@@ -644,14 +689,18 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
     bench.run(main(), [(n, 0) for n in range(3000)])
     assert bench.interrupts == len(other)
     assert sorted(bench.memory) == sorted(
-        address + n for address, length, _ in other for n in range(length))
+        address + n for address, length, _ in other for n in range(length)
+    )
     data = [bench.memory[address] | bench.memory[address + 1] << 8 for address, *_ in other]
-    assert [b - a for a, b in zip(data, data[1:])] == [3]*3, "whole and in order"
+    assert [b - a for a, b in zip(data, data[1:])] == [3] * 3, "data is missing or out of order"
 
 
 @each_seed(3)
 def test_what_was_taken_out_before_a_reset_of_the_table_does_not_count(seed):
-    """Descriptors taken before the table's reset do not count. LitePCIe's software resets first."""
+    """Descriptors that the engine took before the table's reset do not count after it.
+
+    LitePCIe's software resets the table before each run.
+    """
     bench = Bench(seed, ready=0.2)
 
     def main():

@@ -2,51 +2,55 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""dma/h2c.py: descriptors give data in order, and no descriptor counts before its data has come."""
+"""Tests of dma/h2c.py: data comes in order, and no descriptor counts before its data has come."""
 
 import random
 from collections import deque
 from types import SimpleNamespace
 
 import pytest
-from dma_bench import DmaBench, enabled_bytes, memory_byte
 from migen import Signal, passive
-from seeds import each_seed
-from stream_model import simulate
 
-from lanebox import layouts
-from lanebox.dma import h2c
-from lanebox.dma.descriptors import BEAT_BYTES
-from lanebox.dma.h2c import H2c
-from lanebox.pcie.ports import MasterPort
+from gateware import numbers
+from gateware.dma import h2c
+from gateware.dma.descriptors import BEAT_BYTES
+from gateware.dma.h2c import H2c
+from gateware.endpoint.ports import MasterPort
+from gateware.test.dma.dma_bench import DmaBench, enabled_bytes, memory_byte
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate
 
 pytestmark = pytest.mark.model
 
-MRRS  = 512
-STORE = 4096 # Bytes of the engine's store; small, so that a test soon fills it.
+MRRS = 512
+STORE = 4096  # Bytes in the engine's store; few, so that a test soon fills it.
 
-# Reads of the status, over 500 cycles, within which it must change while descriptors wait.
+# Limit for the wait for a descriptor: the status must change within this many reads of it, which
+# take more than 500 cycles.
 PATIENCE = 200
 
 
 def beats_of(length):
-    """Beats of all requests of a descriptor. A descriptor of no bytes has a request of one beat."""
+    """Return the number of beats of all read requests of a descriptor.
+
+    A descriptor of length 0 makes one request of one beat.
+    """
     length = max(length, 1)
     return sum(-(-min(MRRS, length - start) // BEAT_BYTES) for start in range(0, length, MRRS))
 
 
 class Host:
-    """Completes the engine's reads in order, `latency` cycles after each.
+    """Model of the host: it completes the engine's reads in order, each one `latency` cycles later.
 
-    The data of a beat is the address that it was read from. `asked` and `given` count beats, and
-    `most` is the largest difference of the two.
+    The data of each beat is the address that it was read from. `asked` and `given` count beats that
+    were requested and completed. `most` is the largest difference of the two.
     """
 
     def __init__(self, port, rng, latency, ready=0.8):
         self.port, self.rng, self.latency, self.ready = port, rng, latency, ready
         self.now, self.asked, self.given, self.most = 0, 0, 0, 0
         self.requests = deque()
-        self.lengths  = [] # Lengths of the requests, in dwords.
+        self.lengths = []  # Lengths of the requests, in dwords.
 
     @passive
     def accept(self):
@@ -54,11 +58,11 @@ class Host:
         while True:
             if (yield source.valid) and (yield source.ready):
                 dwords, address = (yield source.len), (yield source.adr)
-                assert not (yield source.we) and 0 < dwords <= MRRS//4
+                assert not (yield source.we) and 0 < dwords <= MRRS // 4
                 self.requests.append((self.now + self.latency, address, dwords))
                 self.lengths.append(dwords)
-                self.asked += -(-4*dwords//BEAT_BYTES)
-                self.most   = max(self.most, self.asked - self.given)
+                self.asked += -(-4 * dwords // BEAT_BYTES)
+                self.most = max(self.most, self.asked - self.given)
             yield source.ready.eq(self.rng.random() < self.ready)
             self.now += 1
             yield
@@ -71,12 +75,12 @@ class Host:
                 yield
                 continue
             _, address, dwords = self.requests.popleft()
-            count = -(-4*dwords//BEAT_BYTES)
+            count = -(-4 * dwords // BEAT_BYTES)
             for beat in range(count):
                 yield sink.valid.eq(1)
                 yield sink.first.eq(beat == 0)
                 yield sink.last.eq(beat == count - 1)
-                yield sink.dat.eq(address + BEAT_BYTES*beat)
+                yield sink.dat.eq(address + BEAT_BYTES * beat)
                 yield
                 while not (yield sink.ready):
                     yield
@@ -87,19 +91,19 @@ class Host:
 class Bench(DmaBench):
     def __init__(self, seed, latency, density=1.0, store=STORE, mrrs=MRRS):
         self.port = MasterPort(0, writes=False, reads=True)
-        phy       = SimpleNamespace(max_request_size=Signal(16, reset=mrrs), id=Signal(16))
+        phy = SimpleNamespace(max_request_size=Signal(16, reset=mrrs), id=Signal(16))
         super().__init__(H2c(SimpleNamespace(phy=phy), self.port, store_size=store), seed)
-        self.host    = Host(self.port, self.rng, latency)
-        self.density = density # Share of cycles in which the user is ready; 0: it takes nothing.
-        self.taken   = []      # (data, first) of each beat that the user took.
+        self.host = Host(self.port, self.rng, latency)
+        self.density = density  # Share of cycles in which the user is ready; 0: it takes nothing.
+        self.taken = []  # (data, first) of each beat that the user took.
 
     def reach(self, count):
-        """Wait until `count` descriptors are done. Fails at once if the engine stops before."""
+        """Wait until `count` descriptors are done. Fail at once if the engine stops before that."""
         done, waited = 0, 0
         while done < count:
             status = yield from self.status()
             waited = waited + 1 if status == done else 0
-            done   = status
+            done = status
             assert waited < PATIENCE, f"stopped after {done} of {count} descriptors"
 
     @passive
@@ -113,24 +117,27 @@ class Bench(DmaBench):
 
     @passive
     def watch(self, bounds):
-        """Assert that descriptor n counts only after bounds[n] beats were given."""
+        """Check all the time that descriptor n counts only after bounds[n] beats were completed."""
         done = 0
         while True:
-            shown = (yield self.dut.table.settled) & 0xffff
+            shown = (yield self.dut.table.settled) & 0xFFFF
             if (yield self.dut.irq):
                 self.interrupts += 1
-                assert shown, "an interrupt for nothing"
+                assert shown, "an interrupt came before any descriptor was done"
             if shown != done:
                 assert shown == done + 1, "two descriptors end in a cycle"
                 assert self.host.given >= bounds[shown - 1], (
                     f"{shown} descriptors count after {self.host.given} beats; they have "
-                    f"{bounds[shown - 1]}")
+                    f"{bounds[shown - 1]}"
+                )
                 done = shown
             yield
 
     def run(self, main, bounds=()):
-        simulate(self.bank, [main, self.host.accept(), self.host.answer(), self.user(),
-            self.watch(bounds)])
+        simulate(
+            self.bank,
+            [main, self.host.accept(), self.host.answer(), self.user(), self.watch(bounds)],
+        )
 
 
 def until(condition):
@@ -139,7 +146,7 @@ def until(condition):
 
 
 def ends(descriptors):
-    """For each descriptor: the beats that have been given when it is done."""
+    """Return for each descriptor the number of beats that have been completed when it is done."""
     total, result = 0, []
     for _, length, _ in descriptors:
         total += beats_of(length)
@@ -162,8 +169,9 @@ class ByteHost(Host):
                 address, dwords = (yield source.adr), (yield source.len)
                 assert (yield source.with_be)
                 self.requests.append((self.now + self.latency, address, dwords))
-                self.bytes += enabled_bytes(address, dwords, (yield source.first_be),
-                    (yield source.last_be))
+                self.bytes += enabled_bytes(
+                    address, dwords, (yield source.first_be), (yield source.last_be)
+                )
             yield source.ready.eq(self.rng.random() < self.ready)
             self.now += 1
             yield
@@ -176,15 +184,17 @@ class ByteHost(Host):
                 yield
                 continue
             _, address, dwords = self.requests.popleft()
-            beats = [range(start, min(start + BEAT_BYTES, address + 4*dwords))
-                for start in range(address, address + 4*dwords, BEAT_BYTES)]
+            beats = [
+                range(start, min(start + BEAT_BYTES, address + 4 * dwords))
+                for start in range(address, address + 4 * dwords, BEAT_BYTES)
+            ]
             for n, beat in enumerate(beats):
                 yield sink.valid.eq(1)
                 yield sink.first.eq(n == 0)
                 yield sink.last.eq(n == len(beats) - 1)
                 yield sink.dat.eq(int.from_bytes(bytes(map(memory_byte, beat)), "little"))
                 yield
-                assert (yield sink.ready), "RC would be held off"
+                assert (yield sink.ready), "the store does not take a beat"
                 self.given += 1
                 while self.rng.random() < 0.2:
                     yield sink.valid.eq(0)
@@ -194,13 +204,15 @@ class ByteHost(Host):
 
 @each_seed(5)
 def test_any_bytes_come_from_any_address(seed):
-    """Each descriptor's bytes come in order from a new beat on, and no other byte is read."""
-    rng        = random.Random(seed)
-    bench      = Bench(seed, latency=rng.choice([5, 90]), density=rng.choice([0.5, 1.0]))
+    """Each descriptor gives the bytes at its address, in order.
+
+    It starts in a new beat, and no byte outside its buffer is read.
+    """
+    rng = random.Random(seed)
+    bench = Bench(seed, latency=rng.choice([5, 90]), density=rng.choice([0.5, 1.0]))
     bench.host = ByteHost(bench.port, rng, bench.host.latency)
-    lengths    = [1, 2, 3, 4, 5, 31, 32, 33, 64, 480, 481, 508, 511, 512, 513, 1030]
-    descriptors = [
-        (n << 33 | rng.randrange(4096), rng.choice(lengths), True) for n in range(12)]
+    lengths = [1, 2, 3, 4, 5, 31, 32, 33, 64, 480, 481, 508, 511, 512, 513, 1030]
+    descriptors = [(n << 33 | rng.randrange(4096), rng.choice(lengths), True) for n in range(12)]
     print(descriptors)
 
     def main():
@@ -210,25 +222,27 @@ def test_any_bytes_come_from_any_address(seed):
             yield
         yield from until(lambda: len(bench.taken) == beats)
 
-    beats = sum(-(-length//BEAT_BYTES) for _, length, _ in descriptors)
-    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
-        bench.count_interrupts()])
+    beats = sum(-(-length // BEAT_BYTES) for _, length, _ in descriptors)
+    simulate(
+        bench.bank,
+        [main(), bench.host.accept(), bench.host.answer(), bench.user(), bench.count_interrupts()],
+    )
     wanted = [address + n for address, length, _ in descriptors for n in range(length)]
     assert bench.host.bytes == wanted
     at = 0
     for address, length, _ in descriptors:
-        count = -(-length//BEAT_BYTES)
-        taken = bench.taken[at:at + count]
-        raw   = b"".join(data.to_bytes(BEAT_BYTES, "little") for data, _ in taken)
+        count = -(-length // BEAT_BYTES)
+        taken = bench.taken[at : at + count]
+        raw = b"".join(data.to_bytes(BEAT_BYTES, "little") for data, _ in taken)
         assert raw[:length] == bytes(memory_byte(address + n) for n in range(length))
-        assert [first for _, first in taken] == [1, *[0]*(count - 1)]
+        assert [first for _, first in taken] == [1, *[0] * (count - 1)]
         at += count
     assert bench.interrupts == len(descriptors)
 
 
 @pytest.mark.parametrize("mrrs, requests", [(128, 8), (256, 4), (512, 2), (4096, 2)])
 def test_a_request_is_no_longer_than_the_host_allows(mrrs, requests):
-    """A request has at most MRRS bytes, and at most 512."""
+    """A read request has at most MRRS bytes, and never more than 512."""
     bench = Bench(0, latency=10, mrrs=mrrs)
 
     def main():
@@ -239,11 +253,11 @@ def test_a_request_is_no_longer_than_the_host_allows(mrrs, requests):
         yield from bench.reach(1)
 
     simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
-    assert bench.host.lengths == [1024//4//requests]*requests
+    assert bench.host.lengths == [1024 // 4 // requests] * requests
 
 
 def test_a_small_request_is_made_in_each_cycle():
-    """Descriptors of one beat give a request in each cycle, as long as the store has room."""
+    """Descriptors of one beat give a request in each cycle, until the engine's store is full."""
     bench = Bench(0, latency=20)
     bench.host.ready = 1.0
     asked = []
@@ -256,7 +270,7 @@ def test_a_small_request_is_made_in_each_cycle():
             yield
 
     def main():
-        yield from bench.program([(64*n, 32, False) for n in range(60)])
+        yield from bench.program([(64 * n, 32, False) for n in range(60)])
         yield from bench.write("enable", 1)
         yield from bench.reach(60)
 
@@ -266,11 +280,14 @@ def test_a_small_request_is_made_in_each_cycle():
 
 @each_seed(3)
 def test_a_descriptor_counts_when_its_data_is_here(seed):
-    """All data comes in order, and no descriptor counts or interrupts before its last beat."""
-    rng   = random.Random(seed)
+    """All data comes in order.
+
+    A descriptor counts and interrupts only after its last beat has come.
+    """
+    rng = random.Random(seed)
     bench = Bench(seed, latency=rng.choice([40, 300]), density=rng.choice([0.4, 1.0]))
     descriptors = [
-        (0x1_0000_0000*n, 4*rng.choice([1, 2, 8, 9, 63, 128, 129, 300]), rng.random() < 0.5)
+        (0x1_0000_0000 * n, 4 * rng.choice([1, 2, 8, 9, 63, 128, 129, 300]), rng.random() < 0.5)
         for n in range(12)
     ]
 
@@ -283,36 +300,36 @@ def test_a_descriptor_counts_when_its_data_is_here(seed):
 
     bench.run(main(), ends(descriptors))
     wanted = [
-        (address + start + BEAT_BYTES*beat, start + beat == 0)
+        (address + start + BEAT_BYTES * beat, start + beat == 0)
         for address, length, _ in descriptors
         for start in range(0, length, MRRS)
-        for beat in range(-(-min(MRRS, length - start)//BEAT_BYTES))
+        for beat in range(-(-min(MRRS, length - start) // BEAT_BYTES))
     ]
     assert bench.taken == wanted
     assert bench.interrupts == sum(irq for _, _, irq in descriptors)
 
 
 def test_a_round_trip_is_filled():
-    """Over a long round trip the reads in flight fill the store, and never exceed it."""
-    bench       = Bench(0, latency=400)
-    descriptors = [(2048*n, 2048, False) for n in range(6)]
+    """Over a long round trip, the reads in flight ask for all that the store holds, not more."""
+    bench = Bench(0, latency=400)
+    descriptors = [(2048 * n, 2048, False) for n in range(6)]
 
     def main():
         yield from bench.program(descriptors)
         yield from bench.write("enable", 1)
-        yield from until(lambda: bench.host.given == 6*2048//BEAT_BYTES)
+        yield from until(lambda: bench.host.given == 6 * 2048 // BEAT_BYTES)
 
     bench.run(main(), ends(descriptors))
-    assert STORE - 2*MRRS <= BEAT_BYTES*bench.host.most <= STORE
+    assert STORE - 2 * MRRS <= BEAT_BYTES * bench.host.most <= STORE
 
 
 def test_small_requests_in_flight_are_limited(monkeypatch):
-    """If the store has room for more, MOST_REQUESTS limits the requests in flight."""
-    most        = 64
+    """MOST_REQUESTS limits the requests in flight, even if the store has room for more."""
+    most = 64
     monkeypatch.setattr(h2c, "MOST_REQUESTS", most)
-    count       = most + 60
-    bench       = Bench(0, latency=150, store=BEAT_BYTES*2*most)
-    descriptors = [(64*n, 32, False) for n in range(count)]
+    count = most + 60
+    bench = Bench(0, latency=150, store=BEAT_BYTES * 2 * most)
+    descriptors = [(64 * n, 32, False) for n in range(count)]
     bench.host.ready = 1.0
 
     def main():
@@ -328,10 +345,10 @@ def test_small_requests_in_flight_are_limited(monkeypatch):
 
 
 def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
-    """The longest descriptor, of 2^24 - 1 bytes, is cut with the right rest after each request."""
-    bench  = Bench(0, latency=10)
+    """The longest descriptor, of 2^24 - 1 bytes, is cut into requests that read each byte once."""
+    bench = Bench(0, latency=10)
     length = 2**24 - 1
-    seen   = []
+    seen = []
 
     @passive
     def watch():
@@ -347,13 +364,13 @@ def test_a_descriptor_may_have_as_many_bytes_as_its_length_says():
         yield from until(lambda: len(seen) == 8)
 
     simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(), watch()])
-    assert seen[:8] == [(MRRS*n, length - MRRS*n) for n in range(8)]
+    assert seen[:8] == [(MRRS * n, length - MRRS * n) for n in range(8)]
 
 
 def test_a_user_that_takes_nothing_holds_up_nobody():
-    """If the user takes nothing, completions are still taken from the endpoint into the store."""
-    bench       = Bench(0, latency=30, density=0)
-    descriptors = [(2048*n, 2048, False) for n in range(4)]
+    """If the user takes nothing, the engine still takes all completions into its store."""
+    bench = Bench(0, latency=30, density=0)
+    descriptors = [(2048 * n, 2048, False) for n in range(4)]
 
     def main():
         yield from bench.program(descriptors)
@@ -362,12 +379,12 @@ def test_a_user_that_takes_nothing_holds_up_nobody():
             yield
 
     bench.run(main(), ends(descriptors))
-    assert bench.host.asked == bench.host.given >= (STORE - 2*MRRS)//BEAT_BYTES
+    assert bench.host.asked == bench.host.given >= (STORE - 2 * MRRS) // BEAT_BYTES
 
 
 def test_it_says_when_the_user_has_taken_all():
-    """Bit 2 of `enable` says that the user has taken all data. Descriptors are done before that."""
-    bench       = Bench(0, latency=30, density=0)
+    """Bit 2 of `enable` is set when the user has taken all data; descriptors count earlier."""
+    bench = Bench(0, latency=30, density=0)
     descriptors = [(0, 1024, False), (4096, 32, False)]
 
     def untaken():
@@ -381,17 +398,20 @@ def test_it_says_when_the_user_has_taken_all():
         bench.density = 1
         while (yield from untaken()):
             yield
-        assert len(bench.taken) == 1024//BEAT_BYTES + 1
+        assert len(bench.taken) == 1024 // BEAT_BYTES + 1
 
     bench.run(main(), ends(descriptors))
 
 
 @each_seed(3)
 def test_a_stopped_run_leaves_nothing_to_the_next(seed):
-    """A stopped engine is at rest when its reads have completed. The next run has no old data."""
+    """A stopped engine is at rest when its reads have completed.
+
+    The next run gives no data of them.
+    """
     bench = Bench(seed, latency=200, density=0.3)
-    first = [(2048*n, 2048, True) for n in range(4)]
-    other = [(0x8_0000 + 1024*n, 1024, True) for n in range(4)]
+    first = [(2048 * n, 2048, True) for n in range(4)]
+    other = [(0x8_0000 + 1024 * n, 1024, True) for n in range(4)]
 
     def main():
         yield from bench.program(first)
@@ -402,7 +422,8 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
         yield from bench.write("table_reset", 1)
         bench.taken.clear()
         assert (yield from bench.status()) == 0
-        restarted = bench.rng.random() < 0.5 # Restarted at once, or only at rest.
+        # The engine is restarted at once, or only when it is at rest.
+        restarted = bench.rng.random() < 0.5
         yield
         yield
         while not restarted and not (yield from bench.at_rest()):
@@ -412,47 +433,48 @@ def test_a_stopped_run_leaves_nothing_to_the_next(seed):
         yield from bench.write("enable", 1)
         while (yield from bench.status()) < len(other):
             yield
-        yield from until(lambda: len(bench.taken) == len(other)*1024//BEAT_BYTES)
+        yield from until(lambda: len(bench.taken) == len(other) * 1024 // BEAT_BYTES)
 
     simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
     assert [data for data, _ in bench.taken] == [
-        address + start for address, length, _ in other for start in range(0, length, BEAT_BYTES)]
+        address + start for address, length, _ in other for start in range(0, length, BEAT_BYTES)
+    ]
 
 
 @each_seed(1)
 @pytest.mark.parametrize("length", [0, 1, 4, 33, 36, 508])
 def test_room_comes_back_whatever_the_length(length, seed):
-    """Descriptors that end inside a beat give back all their room in the store.
+    """Descriptors that end inside a beat give back all the room that they took in the store.
 
-    The test moves twice the store's size. A request claims the room that its data takes in the
-    store, in whole beats, even if the descriptor ends inside a dword. If less were given back, or
-    more claimed, the engine would stop for ever.
+    A request claims room in whole beats, even if its descriptor ends inside a dword. If it gave
+    back less than it claimed, the store would fill up and the engine would stop for ever. The test
+    moves twice the store's size to see that.
     """
     print(f"seed {seed}")
-    bench       = Bench(seed, latency=40, density=random.Random(seed).choice([0.6, 1.0]))
-    count       = 2*STORE//(BEAT_BYTES*beats_of(length)) + 3
-    descriptors = [(0x1000*n, length, False) for n in range(count)]
+    bench = Bench(seed, latency=40, density=random.Random(seed).choice([0.6, 1.0]))
+    count = 2 * STORE // (BEAT_BYTES * beats_of(length)) + 3
+    descriptors = [(0x1000 * n, length, False) for n in range(count)]
 
     def main():
         yield from bench.write("enable", 1)
-        for start in range(0, count, layouts.DMA_TABLE_DEPTH//2):
-            yield from bench.program(descriptors[start:start + layouts.DMA_TABLE_DEPTH//2])
-            yield from bench.reach(min(count, start + layouts.DMA_TABLE_DEPTH//2))
+        for start in range(0, count, numbers.DMA_TABLE_DEPTH // 2):
+            yield from bench.program(descriptors[start : start + numbers.DMA_TABLE_DEPTH // 2])
+            yield from bench.reach(min(count, start + numbers.DMA_TABLE_DEPTH // 2))
         yield from until(lambda: len(bench.taken) == bench.host.given)
         for _ in range(4):
             yield
         assert (yield bench.dut.claimed) == 0
 
     bench.run(main(), ends(descriptors))
-    assert bench.host.given == count*beats_of(length)
+    assert bench.host.given == count * beats_of(length)
 
 
 @each_seed(3)
 def test_nothing_counts_after_its_run(seed):
     """Completions that come after the stop change no status and raise no interrupt."""
     print(f"seed {seed}")
-    bench       = Bench(seed, latency=300)
-    descriptors = [(512*n, 512, True) for n in range(6)]
+    bench = Bench(seed, latency=300)
+    descriptors = [(512 * n, 512, True) for n in range(6)]
     shown, late = [], 0
 
     @passive
@@ -460,36 +482,38 @@ def test_nothing_counts_after_its_run(seed):
         nonlocal late
         while True:
             if shown:
-                late += (yield bench.dut.irq)
+                late += yield bench.dut.irq
                 shown.append((yield bench.dut.table.settled))
             yield
 
     def main():
         yield from bench.program(descriptors)
         yield from bench.write("enable", 1)
-        yield from until(lambda: bench.host.asked >= 4*512//BEAT_BYTES)
+        yield from until(lambda: bench.host.asked >= 4 * 512 // BEAT_BYTES)
         assert bench.host.given == 0
         yield from bench.write("enable", 0)
         yield from bench.write("table_reset", 1)
         shown.append(0)
         while not (yield from bench.at_rest()):
             yield
-        assert bench.host.given == bench.host.asked >= 4*512//BEAT_BYTES
+        assert bench.host.given == bench.host.asked >= 4 * 512 // BEAT_BYTES
         assert (yield from bench.status()) == 0
 
-    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
-        watch_end()])
+    simulate(
+        bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(), watch_end()]
+    )
     assert len(shown) > 100 and set(shown) == {0} and late == 0
 
 
 def test_nothing_counts_that_a_new_run_drops():
-    """If the engine is enabled again at once, without a reset, the old reads' data is dropped.
+    """If a stopped engine is enabled again at once, the data of the old reads is dropped.
 
-    The data comes while the engine is enabled, but the new run begins only at rest.
+    That data comes while `enable` is already set again, but the new run begins only when the old
+    reads have completed. The table is not reset in between.
     """
-    bench       = Bench(0, latency=100)
-    descriptors = [(512*n, 512, True) for n in range(4)]
-    total       = 4*512//BEAT_BYTES
+    bench = Bench(0, latency=100)
+    descriptors = [(512 * n, 512, True) for n in range(4)]
+    total = 4 * 512 // BEAT_BYTES
 
     def main():
         yield from bench.program(descriptors)
@@ -504,13 +528,15 @@ def test_nothing_counts_that_a_new_run_drops():
         assert bench.host.given == total
         assert (yield from bench.status()) == 0
 
-    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
-        bench.count_interrupts()])
+    simulate(
+        bench.bank,
+        [main(), bench.host.accept(), bench.host.answer(), bench.user(), bench.count_interrupts()],
+    )
     assert bench.interrupts == 0 and not bench.taken
 
 
 def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
-    """A descriptor that ends in the cycle of the table's reset does not count."""
+    """A descriptor that ends in the same cycle as the table's reset does not count."""
     bench = Bench(0, latency=90)
     table = bench.dut.table
     bench.host.ready = 1.0
@@ -525,7 +551,7 @@ def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
             yield
 
     def main():
-        yield from bench.program([(64*n, 32, True) for n in range(60)])
+        yield from bench.program([(64 * n, 32, True) for n in range(60)])
         yield from bench.write("enable", 1)
         yield from until(lambda: bench.host.given > 10)
         yield from bench.write("table_reset", 1)
@@ -536,15 +562,24 @@ def test_what_ends_in_the_cycle_of_a_reset_does_not_count():
             yield
         assert (yield from bench.status()) == 0 and bench.interrupts == 0
 
-    simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user(),
-        bench.count_interrupts(), watch()])
+    simulate(
+        bench.bank,
+        [
+            main(),
+            bench.host.accept(),
+            bench.host.answer(),
+            bench.user(),
+            bench.count_interrupts(),
+            watch(),
+        ],
+    )
     assert met == [1]
 
 
 def test_zero_in_the_reset_register_resets_nothing():
     """A write of 0 to the reset register leaves the table, its status and the reads as they are."""
-    bench       = Bench(0, latency=60)
-    descriptors = [(64*n, 32, True) for n in range(4)]
+    bench = Bench(0, latency=60)
+    descriptors = [(64 * n, 32, True) for n in range(4)]
 
     def main():
         yield from bench.program(descriptors[:2])
@@ -563,24 +598,24 @@ def test_zero_in_the_reset_register_resets_nothing():
     assert bench.interrupts == len(descriptors)
 
 
-COUNT_BITS = 16 # Bits of each half of the loop status: rounds of the table, and the index in it.
+COUNT_BITS = 16  # Bits of each half of the loop status: rounds of the table, and the index in it.
 
 
 def test_the_loop_status_wraps(monkeypatch):
-    """After 2^16 rounds of a table the count wraps to 0, and the index is still right.
+    """After 2^16 rounds of the table the count of rounds wraps to 0, and the index is still right.
 
-    Software sees 2^32 steps: index and count have 16 bits each.
+    Index and count have 16 bits each, so software can tell 2^32 steps apart.
     """
     bench = Bench(1, latency=20)
     table = bench.dut.table
-    seen  = []
-    assert len(table.settled) == 2*COUNT_BITS
+    seen = []
+    assert len(table.settled) == 2 * COUNT_BITS
 
     def main():
         yield from bench.write("table_reset", 1)
-        yield from bench.program([(0x1000*n, 1024, False) for n in range(3)])
+        yield from bench.program([(0x1000 * n, 1024, False) for n in range(3)])
         yield from bench.write("table_loop_prog_n", 1)
-        # Start two rounds before the wrap.
+        # The test starts two rounds before the count of rounds wraps.
         yield table.count.eq(2**COUNT_BITS - 2)
         yield from bench.write("enable", 1)
         while len(seen) < 8:
@@ -590,18 +625,18 @@ def test_the_loop_status_wraps(monkeypatch):
 
     simulate(bench.bank, [main(), bench.host.accept(), bench.host.answer(), bench.user()])
     last = 2**COUNT_BITS - 1
-    rounds = [last - 1]*3 + [last]*3 + [0]*2
+    rounds = [last - 1] * 3 + [last] * 3 + [0] * 2
     assert seen == [at << COUNT_BITS | n % 3 for n, at in enumerate(rounds)]
 
 
 def test_the_loop_status_is_litepcies():
-    """In a looped table, index and count are LitePCIe's: one less than the descriptors done."""
+    """In a looped table, index and count are as in LitePCIe: one less than the descriptors done."""
     bench = Bench(1, latency=60)
-    seen  = []
+    seen = []
 
     def main():
         yield from bench.write("table_reset", 1)
-        yield from bench.program([(0x1000*n, 1024, False) for n in range(3)])
+        yield from bench.program([(0x1000 * n, 1024, False) for n in range(3)])
         yield from bench.write("table_loop_prog_n", 1)
         yield from bench.write("enable", 1)
         while len(seen) < 8:
@@ -615,7 +650,10 @@ def test_the_loop_status_is_litepcies():
 
 @pytest.mark.parametrize("length, dwords", [(0, 1), (1, 1), (6, 2), (512, 128)])
 def test_a_request_has_at_least_one_dword(length, dwords):
-    """Lengths are rounded up to dwords, at least one: LitePCIe's length 0 would mean 1024."""
+    """A request's length is rounded up to whole dwords, and is at least one dword.
+
+    LitePCIe's length 0 would mean 1024 dwords.
+    """
     bench = Bench(0, latency=10)
 
     def main():

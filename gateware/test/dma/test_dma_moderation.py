@@ -2,25 +2,25 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""dma/moderation.py: the cycles in which interrupts are sent, compared with a model."""
+"""Tests of dma/moderation.py: the cycles in which interrupts are sent, compared with a model."""
 
 import random
 
 import pytest
-from seeds import each_seed
-from stream_model import simulate
 
-from lanebox.dma.moderation import Moderation
+from gateware.dma.moderation import Moderation
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate
 
 pytestmark = pytest.mark.model
 
 
 class Model:
-    """Says for each cycle whether an interrupt is sent, from those wanted so far."""
+    """Model of the moderation: it says for each cycle whether an interrupt is sent."""
 
     def __init__(self, interval, count):
         self.interval, self.count = interval, count
-        self.kept, self.last      = 0, None
+        self.kept, self.last = 0, None
 
     def __call__(self, cycle, wanted):
         self.kept += wanted
@@ -32,7 +32,11 @@ class Model:
 
 
 def run(interval, count, wanted):
-    """The cycles with an interrupt, the cycles in which one waits, and the model's interrupts."""
+    """Run the hardware and the model with interrupts wanted in some cycles.
+
+    Returns for each cycle whether the hardware sent an interrupt, whether it kept one back, and
+    whether the model sent one.
+    """
     dut, model = Moderation(), Model(interval, count)
     went, kept, expected = [], [], []
 
@@ -56,7 +60,7 @@ def run(interval, count, wanted):
 
 
 def test_without_an_interval_each_passes_in_its_cycle():
-    """With interval 0, the reset value, each interrupt is sent in its cycle, and none waits."""
+    """With interval 0, the value at reset, each interrupt is sent in its cycle, and none waits."""
     wanted = [1, 0, 1, 1, 1, 0, 0, 1]
     went, kept, _ = run(0, 0, wanted)
     assert went == [n for n, wants in enumerate(wanted) if wants]
@@ -64,8 +68,11 @@ def test_without_an_interval_each_passes_in_its_cycle():
 
 
 def test_a_slow_stream_is_not_delayed():
-    """An interrupt waits for the end of the interval, and one wanted at its end is sent at once."""
-    wanted = [0]*100
+    """An interrupt that comes during the interval waits for its end.
+
+    An interrupt that comes at the interval's end is sent at once.
+    """
+    wanted = [0] * 100
     for cycle in (3, 23, 42):
         wanted[cycle] = 1
     went, kept, _ = run(20, 255, wanted)
@@ -74,8 +81,8 @@ def test_a_slow_stream_is_not_delayed():
 
 
 def test_so_many_do_not_wait():
-    """With a count of 3 the third interrupt wanted is sent at once, and starts an interval."""
-    wanted = [0]*200
+    """With a count of 3, the third interrupt wanted is sent at once, and a new interval starts."""
+    wanted = [0] * 200
     for cycle in (1, 10, 11, 12, 30, 120):
         wanted[cycle] = 1
     went, _, _ = run(100, 3, wanted)
@@ -85,10 +92,10 @@ def test_so_many_do_not_wait():
 @pytest.mark.parametrize("interval, count", [(1, 255), (2, 2), (3, 0), (3, 1), (7, 255), (40, 4)])
 @each_seed(3)
 def test_at_random(interval, count, seed):
-    """No interrupt is sent that was not wanted, none is lost, and none waits longer than it may."""
-    rng    = random.Random(seed)
-    dense  = rng.choice([0.05, 0.3, 0.9])
-    wanted = [int(rng.random() < dense) for _ in range(2000)] + [0]*(interval + 2)
+    """Under random load no interrupt is lost or waits too long, and none is sent unasked."""
+    rng = random.Random(seed)
+    dense = rng.choice([0.05, 0.3, 0.9])
+    wanted = [int(rng.random() < dense) for _ in range(2000)] + [0] * (interval + 2)
     went, kept, expected = run(interval, count, wanted)
     assert went == expected
     assert went[-1] >= max(n for n, wants in enumerate(wanted) if wants)

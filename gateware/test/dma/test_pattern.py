@@ -2,31 +2,35 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""dma/pattern.py"""
+"""Tests of dma/pattern.py, the generator and the checker of the test pattern."""
 
 import random
 
-from csr_model import CsrBench
 from litex.gen import LiteXModule
 from migen import Cat, Module, Signal, passive
-from seeds import each_seed
-from stream_model import consume, produce, simulate, wait, watch
 
-from lanebox.dma.pattern import (
+from gateware.dma.pattern import (
     LANE_BITS,
     Pattern,
     PatternChecker,
     PatternGenerator,
     pattern_dwords,
 )
-from lanebox.layouts import DATA_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT
+from gateware.numbers import DATA_WIDTH, DWORD_WIDTH, DWORDS_PER_BEAT
+from tools.testing.csr_model import CsrBench
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import consume, produce, simulate, wait, watch
 
 
 def pattern_beat(number):
-    """A beat of the pattern: dword i of the stream has the value i modulo 2^32, lowest first."""
-    first = number*DWORDS_PER_BEAT
+    """Return a beat of the pattern.
+
+    Dword i of the stream has the value i modulo 2^32; dword 0 is in the lowest bits.
+    """
+    first = number * DWORDS_PER_BEAT
     return sum(
-        (first + lane) % 2**DWORD_WIDTH << lane*DWORD_WIDTH for lane in range(DWORDS_PER_BEAT))
+        (first + lane) % 2**DWORD_WIDTH << lane * DWORD_WIDTH for lane in range(DWORDS_PER_BEAT)
+    )
 
 
 def random_beats(rng, count):
@@ -40,10 +44,10 @@ def random_beats(rng, count):
 def test_generator_sends_the_pattern(seed):
     """The generator sends the pattern from dword 0 on under random stalls, and retracts no beat.
 
-    The user's stream is not taken meanwhile.
+    Meanwhile it takes no beat from the user's stream.
     """
-    rng   = random.Random(seed)
-    dut   = PatternGenerator()
+    rng = random.Random(seed)
+    dut = PatternGenerator()
     taken = []
 
     def control():
@@ -56,16 +60,18 @@ def test_generator_sends_the_pattern(seed):
             yield
             assert not (yield dut.sink.ready)
 
-    simulate(dut, [control(), consume(dut.source, taken, 200, rng, rng.choice([0.3, 1])),
-        watch(dut.source)])
+    simulate(
+        dut,
+        [control(), consume(dut.source, taken, 200, rng, rng.choice([0.3, 1])), watch(dut.source)],
+    )
     assert taken == [pattern_beat(number) for number in range(200)]
 
 
 @each_seed(4)
 def test_generator_starts_again(seed):
-    """Each time `enable` and `run` are both true again, the pattern begins with dword 0."""
-    rng   = random.Random(seed)
-    dut   = PatternGenerator()
+    """The pattern begins with dword 0 again each time `enable` and `run` have both become true."""
+    rng = random.Random(seed)
+    dut = PatternGenerator()
     taken = []
 
     def control():
@@ -101,11 +107,11 @@ def test_generator_starts_again(seed):
 @each_seed(1)
 def test_pattern_of_any_beat(seed):
     """The dwords of a beat count up to 2^32 - 1 and then continue with 0."""
-    dut  = Module()
+    dut = Module()
     beat = Signal(DWORD_WIDTH - LANE_BITS)
     data = Signal(DATA_WIDTH)
     dut.comb += data.eq(Cat(*pattern_dwords(beat)))
-    last = 2**len(beat) - 1
+    last = 2 ** len(beat) - 1
 
     def check():
         for number in [0, 1, last, last + 1, *random.Random(seed).sample(range(last), 20)]:
@@ -118,49 +124,58 @@ def test_pattern_of_any_beat(seed):
 
 
 def all_of(endpoint):
-    """All fields of a beat as one, for produce and consume."""
+    """Return all fields of a beat as one signal, as produce() and consume() need it."""
     return Cat(endpoint.data, endpoint.bytes, endpoint.error, endpoint.last)
 
 
 class Whole(LiteXModule):
-    """A stream whose beats have one field, as produce and consume need."""
+    """A stream whose beat has a single field, as produce() and consume() need it."""
 
     def __init__(self, endpoint, driven):
         self.valid, self.ready = endpoint.valid, endpoint.ready
-        fields    = all_of(endpoint)
+        fields = all_of(endpoint)
         self.beat = Signal(len(fields))
         self.comb += fields.eq(self.beat) if driven else self.beat.eq(fields)
 
 
 @each_seed(4)
 def test_streams_pass_unchanged_while_off(seed):
-    """While off, the stage passes both streams with all fields unchanged, and retracts no beat."""
+    """While the pattern is off, both streams pass with all fields unchanged.
+
+    No beat is retracted.
+    """
     rng = random.Random(seed)
     dut = Pattern()
-    ends = {name: Whole(getattr(dut, name), name.endswith("sink"))
-        for name in ("h2c_sink", "h2c_source", "c2h_sink", "c2h_source")}
+    ends = {
+        name: Whole(getattr(dut, name), name.endswith("sink"))
+        for name in ("h2c_sink", "h2c_source", "c2h_sink", "c2h_source")
+    }
     dut.submodules += ends.values()
-    width    = len(ends["h2c_sink"].beat)
+    width = len(ends["h2c_sink"].beat)
     h2c, c2h = ([rng.getrandbits(width) for _ in range(150)] for _ in range(2))
     h2c_taken, c2h_taken = [], []
 
     def fork():
         return random.Random(rng.random())
 
-    simulate(CsrBench(dut), [
-        produce(ends["h2c_sink"], h2c, fork(), rng.choice([0.4, 1]), "beat"),
-        consume(ends["h2c_source"], h2c_taken, len(h2c), fork(), rng.choice([0.4, 1]), "beat"),
-        produce(ends["c2h_sink"], c2h, fork(), rng.choice([0.4, 1]), "beat"),
-        consume(ends["c2h_source"], c2h_taken, len(c2h), fork(), rng.choice([0.4, 1]), "beat"),
-        watch(ends["h2c_source"], "beat"), watch(ends["c2h_source"], "beat"),
-    ])
+    simulate(
+        CsrBench(dut),
+        [
+            produce(ends["h2c_sink"], h2c, fork(), rng.choice([0.4, 1]), "beat"),
+            consume(ends["h2c_source"], h2c_taken, len(h2c), fork(), rng.choice([0.4, 1]), "beat"),
+            produce(ends["c2h_sink"], c2h, fork(), rng.choice([0.4, 1]), "beat"),
+            consume(ends["c2h_source"], c2h_taken, len(c2h), fork(), rng.choice([0.4, 1]), "beat"),
+            watch(ends["h2c_source"], "beat"),
+            watch(ends["c2h_source"], "beat"),
+        ],
+    )
     assert h2c_taken == h2c
     assert c2h_taken == c2h
 
 
 def test_the_pattern_is_no_packet():
-    """`last`, `bytes` and `error` of the user's stream do not get into the pattern."""
-    dut   = PatternGenerator()
+    """`last`, `bytes` and `error` of the user's stream do not appear in the generated pattern."""
+    dut = PatternGenerator()
     taken = []
 
     @passive
@@ -186,15 +201,15 @@ def test_the_pattern_is_no_packet():
 
 @each_seed(8)
 def test_checker_finds_every_wrong_dword(seed):
-    """The checker counts beats, and beats with a wrong dword, and gives the number of the first."""
-    rng   = random.Random(seed)
-    dut   = PatternChecker()
+    """The checker counts beats and wrong beats, and gives the number of the first wrong one."""
+    rng = random.Random(seed)
+    dut = PatternChecker()
     beats = [pattern_beat(number) for number in range(200)]
     wrong = sorted(rng.sample(range(200), rng.randrange(0, 6)))
     for number in wrong:
         for _ in range(rng.randrange(1, 3)):
             lane = rng.randrange(DWORDS_PER_BEAT)
-            beats[number] ^= 1 << lane*DWORD_WIDTH + rng.randrange(DWORD_WIDTH)
+            beats[number] ^= 1 << lane * DWORD_WIDTH + rng.randrange(DWORD_WIDTH)
     wrong = [number for number in wrong if beats[number] != pattern_beat(number)]
 
     def run():
@@ -210,7 +225,7 @@ def test_checker_finds_every_wrong_dword(seed):
 
 @each_seed(2)
 def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
-    """While enabled the checker is always ready, and passes no beat to the user."""
+    """While enabled the checker takes a beat in every cycle, and passes none to the user."""
     dut = PatternChecker()
 
     @passive
@@ -231,10 +246,10 @@ def test_checker_takes_a_beat_every_cycle_and_passes_none_on(seed):
 
 
 def test_results_stay_until_the_next_check():
-    """The results stay after a check, and the next check starts from zero at dword 0."""
+    """The results stay readable after a check. The next check starts from zero at dword 0."""
     bench = CsrBench(Pattern())
-    sink  = bench.dut.h2c_sink
-    rng   = random.Random(0)
+    sink = bench.dut.h2c_sink
+    rng = random.Random(0)
 
     def results():
         values = []
@@ -244,7 +259,7 @@ def test_results_stay_until_the_next_check():
 
     def run():
         beats = [pattern_beat(number) for number in range(40)]
-        beats[7]  ^= 1 << 40
+        beats[7] ^= 1 << 40
         beats[30] ^= 1 << 255
         yield from bench.write("control", 2)
         yield from produce(sink, beats, rng)
@@ -271,12 +286,12 @@ class Wrapped(LiteXModule):
 
     def __init__(self):
         self.pattern = Pattern()
-        self.bench   = CsrBench(self.pattern)
+        self.bench = CsrBench(self.pattern)
         self.comb += self.pattern.c2h_source.connect(self.pattern.h2c_sink)
 
 
 def test_generator_and_checker_agree():
-    """The checker accepts every generated beat, at one beat in each cycle."""
+    """The checker accepts every beat of the generator, at one beat in each cycle."""
     dut = Wrapped()
 
     def run():

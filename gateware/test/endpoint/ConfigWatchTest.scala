@@ -2,15 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.endpoint
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** `extendedTags` follows Device Control, and is low until Device Control was read. */
+/** ConfigWatch reads Device Control through the hard block's management port again and again.
+  * `extendedTags` follows the bit Extended Tag Field Enable, and is low until the first read.
+  */
 class ConfigWatchTest extends AnyFunSuite {
   val period = 64
 
@@ -19,8 +21,9 @@ class ConfigWatchTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       val port    = dut.io.management
       var control = 0L
-      var left    = 0 // Cycles until the block answers. `read` must stay high.
-      var asked   = 0
+      // Cycles until the hard block answers a configuration read; `read` must stay high until then.
+      var left  = 0
+      var asked = 0
       port.done #= false
       dut.clockDomain.onSamplings {
         if (port.done.toBoolean || left == 0) {
@@ -35,7 +38,7 @@ class ConfigWatchTest extends AnyFunSuite {
           port.readData #= (if (left == 0) control else simRandom.nextInt() & 0xffffffffL)
         }
       }
-      dut.clockDomain.waitSampling() // Before reset a register may have any value.
+      dut.clockDomain.waitSampling() // Before the reset a register may have any value.
       assert(!dut.io.extendedTags.toBoolean)
       for (_ <- 0 until 50) {
         val tags = simRandom.nextBoolean()

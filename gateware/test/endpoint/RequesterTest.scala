@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.endpoint
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -11,33 +11,39 @@ import scala.util.Random
 import spinal.core.sim._
 import spinal.lib._
 
-import lanebox.{Clearing, LaneboxSim, Seed}
+import lanebox.requester.rc.{HostTiming, RcPins, ReturnHost, TestClaim}
+import lanebox.requester.rq.{ClientRequest, RequestModel, RequestSender, RequestTlp}
+import lanebox.vocabulary.{Clearing, LaneboxSim, ReadData, ReadError, RqBeat, Seed}
 
-/** Both directions together, against a host with memory: what is written is read back. */
+/** The request path (RQ) and the return path (RC) together, against a model of the host with
+  * memory: data that was written is read back unchanged.
+  */
 class RequesterTest extends AnyFunSuite {
-  val vectors       = 32
-  val param         = RequesterParam(Seq("clients=rw,w", s"msixVectors=$vectors"))
-  val area          = 1 << 14 // Dwords that are written and read back.
-  val ring          = 1 << 17 // Address of the other client's count, behind that area.
-  lazy val compiled = LaneboxSim(RequesterTop(param))
+  val vectors = 32
+  val param   = RequesterParam(Seq("clients=rw,w", s"msixVectors=$vectors"))
+  val area    = 1 << 14 // Number of dwords that are written and read back.
+  // Byte address of the page that the second client writes, behind `area`.
+  val ring          = 1 << 17
+  lazy val compiled = LaneboxSim(Requester(param))
 
-  /** Where messages go: above 4 GiB and above the host's memory. */
+  /** Address that interrupt messages are written to: above 4 GiB and above the host's memory. */
   val messages = BigInt("fedc00000000", 16)
 
   def bytes(data: Seq[Long], enables: Int => Int): Seq[(Int, Int)] =
     for ((dword, i) <- data.zipWithIndex; lane <- 0 until 4 if (enables(i) >> lane & 1) == 1)
       yield (4 * i + lane, ((dword >> (8 * lane)) & 0xff).toInt)
 
-  /** The host's end of RQ: memory, read requests, interrupts. */
-  class Host(dut: RequesterTop, random: Random) {
+  /** Model of the hard block and the host behind RQ and RC: memory, read requests, interrupts. */
+  class Host(dut: Requester, random: Random) {
     val pins    = new RcPins(dut.io.rc, true)
     val memory  = new ReturnHost(HostTiming(latency = r => 20 + r.nextInt(100)), random, pins)
-    val arrived = mutable.Queue[Int]() // Vectors.
-    // No number of a write comes back, as if none had left the block.
+    val arrived = mutable.Queue[Int]() // The vectors of the interrupts that have arrived.
+    var reads   = 0
+    // While true, the model returns no sequence number, as if no write had left the hard block.
     var holds           = false
-    var blocks          = false // RQ takes no beat.
+    var blocks          = false // While true, RQ takes no beat.
     var now             = 0
-    var shown           = 0     // The cycle in which RQ was shown the latest message.
+    var shown           = 0     // The cycle in which the latest message was first offered on RQ.
     private val numbers = mutable.Queue[Int]()
     private val dwords  = mutable.ArrayBuffer[Long]()
     private var head    = (0, 0, 0)
@@ -50,7 +56,7 @@ class RequesterTest extends AnyFunSuite {
     def cycle(): Unit = {
       memory.cycle()
       now += 1
-      assert(dut.io.msixSent.toBoolean == message, "a message's beat, and no other, is told of")
+      assert(dut.io.msixSent.toBoolean == message, "msixSent must be set for a message's beat only")
       message = false
       val rq = dut.io.rq
       if (rq.valid.toBoolean && !stands && dwords.isEmpty && toMessages(rq)) shown = now
@@ -85,6 +91,7 @@ class RequesterTest extends AnyFunSuite {
         arrived += tlp.data.head.toInt
       } else if (!tlp.write) {
         val address = tlp.address.toInt
+        reads += 1
         memory.issue(
           tlp.tag,
           TestClaim(0, null, 0, address, tlp.dwords, tlp.firstBe, tlp.lastBe)
@@ -101,48 +108,11 @@ class RequesterTest extends AnyFunSuite {
     }
   }
 
-  /** Hands over requests of a client, one after the other. */
-  class Sender(port: Stream[Fragment[Request]], random: Random) {
-    val queue        = mutable.Queue[ClientRequest]()
-    var taken        = 0
-    private var beat = 0
-    private var busy = false
-    port.valid #= false
-
-    def cycle(): Unit = {
-      if (busy && port.ready.toBoolean) {
-        busy = false
-        beat += 1
-        if (beat == queue.head.beats) {
-          beat = 0
-          taken += 1
-          queue.dequeue()
-        }
-      }
-      if (!busy && queue.nonEmpty && random.nextInt(8) != 0) {
-        busy = true
-        val request = queue.head
-        val payload = port.payload
-        payload.write #= request.write
-        payload.address #= request.address
-        payload.dwords #= request.dwords
-        payload.firstBe #= request.firstBe
-        payload.lastBe #= request.lastBe
-        payload.attributes #= request.attributes
-        payload.context #= request.context
-        payload.last #= beat == request.beats - 1
-        val data = request.data.slice(8 * beat, 8 * beat + 8)
-        payload.data #= data.foldRight(BigInt(0)) { case (dword, above) => (above << 32) + dword }
-      }
-      port.valid #= busy
-    }
-  }
-
   /** The card with the host, and a client that reads back what it wrote. */
-  class Bench(dut: RequesterTop, timeoutCycles: Int) {
+  class Bench(dut: Requester, timeoutCycles: Int) {
     val random           = new Random(simRandom.nextLong())
     val host             = new Host(dut, random)
-    val senders          = dut.io.clients.map(new Sender(_, random))
+    val senders          = dut.io.clients.map(new RequestSender(_, random)(random.nextInt(8) == 0))
     var toAsk, checked   = 0
     private val expected = mutable.Queue[ClientRequest]()
     private val words    = mutable.ArrayBuffer[Long]()
@@ -169,9 +139,9 @@ class RequesterTest extends AnyFunSuite {
       if (back.valid.toBoolean && back.ready.toBoolean) takeBack(back)
       back.ready #= random.nextInt(4) != 0
     }
-    dut.clockDomain.waitSampling(300) // The return path fills its tag pool.
+    dut.clockDomain.waitSampling(300) // The return path fills its tag pool in this time.
 
-    /** Writes a vector's table entry and unmasks it. */
+    /** Writes the entry of a vector in the MSI-X table and unmasks the vector. */
     def program(vector: Int, data: Int): Unit = {
       val address = messages + 16 * vector
       val words   = Seq(address & 0xffffffffL, address >> 32, BigInt(data), BigInt(0))
@@ -197,8 +167,8 @@ class RequesterTest extends AnyFunSuite {
 
     /** Asks for a write of whole dwords and for a read that must return that data.
       *
-      * An address is not used again while a read of it is under way: a later write of the client
-      * may pass the read, as on the link, and the read would return the wrong data.
+      * An address is not used again while a read of it is under way. A later write of the client
+      * may pass the read, as on PCIe, and the read would then return the wrong data.
       */
     private def ask(): Unit = {
       val size    = RequestModel.anyDwords(random) min 300
@@ -224,7 +194,7 @@ class RequesterTest extends AnyFunSuite {
         assert(words.size == 8 * request.beats, s"${words.size} dwords came for $request")
         val wrong = request.data.indices.filter(i => words(i) != request.data(i))
         assert(wrong.isEmpty, s"$request was read as $words, wrong at $wrong")
-        assert(words.drop(request.dwords).forall(_ == 0), "behind the data")
+        assert(words.drop(request.dwords).forall(_ == 0), "bytes behind the data are not 0")
         words.clear()
         expected.dequeue()
         checked += 1
@@ -235,13 +205,13 @@ class RequesterTest extends AnyFunSuite {
       dut.clockDomain.waitSamplingWhere(400000)(checked == pairs)
       dut.clockDomain.waitSamplingWhere(1000)(dut.io.idle.toBoolean)
       assert(expected.isEmpty && host.memory.reads.isEmpty && host.arrived.isEmpty)
-      assert(dut.io.counters.reads.toLong >= pairs)
+      assert(host.reads >= pairs)
       assert(dut.io.statistics.backPressure.toLong == 0)
       assert(dut.io.statistics.timeouts.toLong == 0)
     }
   }
 
-  def check(name: String, timeoutCycles: Int)(body: (RequesterTop, Bench) => Unit): Unit =
+  def check(name: String, timeoutCycles: Int)(body: (Requester, Bench) => Unit): Unit =
     test(s"$name, seed ${Seed.value}") {
       compiled.doSim(name.filter(_.isLetterOrDigit), Seed.value) { dut =>
         dut.clockDomain.forkStimulus(10)
@@ -249,12 +219,13 @@ class RequesterTest extends AnyFunSuite {
       }
     }
 
-  check("what was written is read back, and interrupts come behind it", 0) { (dut, bench) =>
+  check("data that was written is read back, and interrupts come after it", 0) { (dut, bench) =>
     import bench.{host, random, senders}
     for (vector <- 0 until vectors) bench.program(vector, vector)
     bench.toAsk = 400
-    // The other client writes a page that ends in a count and then raises an interrupt, as for a
-    // ring. The last TLP of the page has not left by then.
+    // The second client writes a page that is full of the same number, and then raises an
+    // interrupt, as for a ring. The last TLP of the page has not left the card by then, so the
+    // interrupt must wait.
     for (i <- 1 to 100) {
       val vector = random.nextInt(vectors)
       val page   = IndexedSeq.fill(RequestModel.Page)(i.toLong)
@@ -269,16 +240,17 @@ class RequesterTest extends AnyFunSuite {
     bench.finish(400)
   }
 
-  // RQ stalls at random, so that messages wait at any place between the table and the pins.
-  check("a message that RQ was not shown when it was masked comes after it, once", 0) {
+  // RQ stalls at random, so that a message may wait at any place between the table and RQ's pins
+  // when its vector is masked.
+  check("a message that was masked before RQ was shown it comes after the unmasking, once", 0) {
     (dut, bench) =>
       import bench.{host, random, senders}
       val control = 3
-      // Cycles from the mask to the last one in which a message may be shown to RQ.
+      // The last cycle after the mask in which a message may still be offered on RQ.
       val latest        = 2
       var before, after = 0
 
-      /** Stops messages of the vector in one of several ways; returns how to let them go again. */
+      /** Stops the messages of a vector in one of several ways. Returns how to allow them again. */
       def close(vector: Int): () => Unit = random.nextInt(8) match {
         case 0 =>
           dut.io.msixMask #= true
@@ -345,17 +317,18 @@ class RequesterTest extends AnyFunSuite {
     dut.clockDomain.waitSamplingWhere(20000)(dut.io.counters.numberWaits.toLong > 0)
     bench.host.holds = false
     bench.finish(100)
-    // Few reads are outstanding here, so none waits for a tag.
+    // Few reads are outstanding in this test, so none waits for a tag and `claimWaits` stays 0.
     Clearing.check(dut.io.counters, dut.io.clear, dut.clockDomain, rest = Set("claimWaits"))
   }
 
-  check("clear counts in the cycle of an event, too", 0) { (dut, bench) =>
-    val busy = Set("writes", "reads", "beats", "stalls", "numberWaits")
+  check("clear also works in the cycle of an event", 0) { (dut, bench) =>
+    val busy = Set("numberWaits")
     var now  = 0
     bench.toAsk = Int.MaxValue
     Clearing.underLoad(dut.io.counters, dut.io.clear, bench.random, busy) {
       now += 1
-      bench.host.holds = now / 500 % 2 == 1 // Long enough to use up all numbers of writes.
+      // Holds for 500 cycles: long enough to use up all sequence numbers of writes.
+      bench.host.holds = now / 500 % 2 == 1
       dut.clockDomain.waitSampling()
     }
   }

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.endpoint
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -10,40 +10,50 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.completer.HostRequest
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Every dword of a request reaches the front end once, in order, with its enables. The host gets
-  * what the front end answers, and it always gets an answer, even if the front end never gives one.
+/** Every dword of a host's request reaches the front end (a bus master of LitePCIe) once, in order
+  * and with its byte enables. The host gets the data that the front end gives. It always gets an
+  * answer, even if the front end never gives one.
   */
 class SlavePortTest extends AnyFunSuite {
-  val timeout       = 60
-  lazy val compiled = LaneboxSim(SlavePort(SlavePortParam(timeout)))
+  val timeout = 60
+  lazy val compiled = LaneboxSim {
+    val dut = SlavePort(SlavePortParam(timeout))
+    Seq(dut.blocked, dut.expires, dut.answered, dut.write.drops, dut.write.dropping)
+      .foreach(_.simPublic())
+    dut
+  }
 
   case class Access(write: Boolean, address: Int, enables: Int, data: Long, at: Long)
   case class Sent(request: HostRequest, writesBefore: Int)
 
-  /** The kinds of front end behind the port. */
+  /** The two kinds of front end that may stand behind the port. */
   sealed trait FrontEnd
-  // Takes a read only together with its answer.
+  // A front end that takes a read from the port only in the cycle in which it answers it.
   case object WishboneMaster extends FrontEnd
-  // Takes a read, and answers later.
+  // A front end that takes a read at once, and answers it later.
   case class Queueing(errors: Double = 0) extends FrontEnd
 
   class Bench(dut: SlavePort, kind: FrontEnd, random: Random) {
     var cycle                       = 0L
     var requestGap, completionStall = 0.3
     var delay                       = 6
-    var hang: Access => Boolean     = _ => false // These accesses are not answered before `awake`.
-    // The front end gives the answers that it has kept back.
+    // Accesses that the front end does not answer until `awake`.
+    var hang: Access => Boolean = _ => false
+    // True: the front end now gives the answers that it has kept back.
     var awake           = false
     val accesses        = mutable.ArrayBuffer[Access]()
     val accessesOfReads = mutable.ArrayBuffer[Access]()
     val writes          = mutable.ArrayBuffer[Access]()
     val sentReads       = mutable.Queue[Sent]()
-    val wanted          = mutable.ArrayBuffer[Access]() // Dwords written by the host.
+    val wanted          = mutable.ArrayBuffer[Access]() // The dwords that the host has written.
     var answered, successes, unsupported, aborts, lateAnswers = 0
-    var heldReads                 = 0 // Cycles in which a read was offered and not taken.
-    val completionsAt, requestsAt = mutable.ArrayBuffer[Long]()
+    // What the port does about a front end that fails, counted inside it.
+    var expired, droppedWrites, unwanted = 0
+    var heldReads                        = 0 // Cycles in which a read was offered and not taken.
+    val completionsAt, requestsAt        = mutable.ArrayBuffer[Long]()
 
     // The Completer -------------------------------------------------------------------------------
     val queue                         = mutable.Queue[HostRequest]()
@@ -98,7 +108,7 @@ class SlavePortTest extends AnyFunSuite {
       val c = dut.io.port.completion
       if (!c.valid.toBoolean) assert(words.isEmpty, "valid fell inside a completion")
       else if (c.ready.toBoolean) {
-        assert(sentReads.nonEmpty, "an answer that nobody waits for")
+        assert(sentReads.nonEmpty, "a completion without an outstanding read")
         val Sent(r, before) = sentReads.head
         val status          = c.status.toInt
         assert(c.requester.id.toInt == r.requester && c.requester.tag.toInt == r.tag)
@@ -133,12 +143,17 @@ class SlavePortTest extends AnyFunSuite {
       c.ready #= random.nextDouble() >= completionStall
     }
 
-    private val data    = mutable.ArrayBuffer[Long]()
-    private val replies = mutable.Map[Int, Long]() // Access number -> what was answered.
-    private val began   = mutable.Map[Int, Int]()  // Access number -> writes delivered before it.
-    private var used    = 0                        // Accesses that belong to answered reads.
+    private val data = mutable.ArrayBuffer[Long]()
+    // The answers that the front end gave, by number of the access.
+    private val replies = mutable.Map[Int, Long]()
+    // Number of an access -> writes delivered before it.
+    private val began = mutable.Map[Int, Int]()
+    // Number of accesses that belong to answered reads.
+    private var used = 0
 
-    /** The accesses of this read came in order, after the writes before it, and gave its data. */
+    /** Checks a read that has been answered: its accesses came in order and after the writes before
+      * it, and its data is what the front end gave.
+      */
     private def finish(r: HostRequest, before: Int, got: Int, failed: Boolean): Unit = {
       var dword = 0
       var ended = false
@@ -163,10 +178,19 @@ class SlavePortTest extends AnyFunSuite {
       val a = accessesOfReads(used)
       a.address == r.offset + 4 * dword && a.enables == r.enable(dword)
     }
-    def dropsSeen: Boolean = dut.io.counters.dropped.toInt > 0
+    def dropsSeen: Boolean = droppedWrites > 0
+    def stuck: Boolean     = dut.blocked.toBoolean
+
+    private def stepProbes(): Unit = {
+      if (dut.expires.toBoolean) expired += 1
+      if (dut.write.drops.toBoolean && !dut.write.dropping.toBoolean) droppedWrites += 1
+      val answers = dut.io.sink.valid.toBoolean && dut.io.sink.last.toBoolean
+      if (answers && !dut.answered.toBoolean) unwanted += 1
+    }
 
     // The front end -------------------------------------------------------------------------------
-    private var left    = -1 // Cycles until the present dword is done; -1: there is none.
+    // Cycles until the front end is done with the present dword; -1: there is none.
+    private var left    = -1
     private var answers = mutable.Queue[(Long, Int, Access, Int)]()
     private var showing = false
     private def seen(): Access = {
@@ -257,6 +281,7 @@ class SlavePortTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       dut.clockDomain.onSamplings {
         cycle += 1
+        stepProbes()
         stepRequest()
         stepCompletion()
         stepFront()
@@ -321,10 +346,13 @@ class SlavePortTest extends AnyFunSuite {
       bench.checkWrites()
       assert(bench.unsupported == 0 && bench.aborts == 0)
       assert(bench.answered > 200 && bench.heldReads == 0, "a read held up the Completer")
-      assert(dut.io.counters.timeouts.toInt == 0 && dut.io.counters.late.toInt == 0)
+      assert(bench.expired == 0 && bench.unwanted == 0)
     }
 
-  run("errors of a front end are Unsupported Requests, and only they", Queueing(errors = 0.02)) {
+  run(
+    "errors of a front end alone become Unsupported Requests",
+    Queueing(errors = 0.02)
+  ) {
     (dut, bench, random) =>
       bench.queue ++= Seq.tabulate(500)(i => any(random, i % 256, 70))
       bench.start()
@@ -334,13 +362,13 @@ class SlavePortTest extends AnyFunSuite {
       assert(bench.unsupported > 20 && bench.successes > 50 && bench.aborts == 0)
   }
 
-  run("answers that never come cost one abort each; late ones are nobody's", Queueing()) {
+  run("each answer that never comes causes one abort; late answers are dropped", Queueing()) {
     (dut, bench, random) =>
       bench.queue ++= Seq.tabulate(400)(i => any(random, i % 256, 20))
       bench.hang = _ => random.nextInt(40) == 0
       bench.start()
       for (_ <- 0 until 60) {
-        bench.awake = random.nextBoolean() // Answers at once, in time or long after.
+        bench.awake = random.nextBoolean() // The late answers come at once, in time or long after.
         dut.clockDomain.waitSampling(random.nextInt(200))
       }
       bench.awake = false
@@ -349,12 +377,15 @@ class SlavePortTest extends AnyFunSuite {
       dut.clockDomain.waitSampling(300)
       bench.checkWrites()
       assert(bench.aborts > 5 && bench.successes > 100)
-      assert(dut.io.counters.timeouts.toInt == bench.aborts)
-      assert(dut.io.counters.late.toInt > 0)
-      assert(!dut.io.stuck.toBoolean && dut.io.counters.dropped.toInt == 0)
+      assert(bench.expired == bench.aborts)
+      assert(bench.unwanted > 0)
+      assert(!bench.stuck && bench.droppedWrites == 0)
   }
 
-  run("stuck in a read: reads are aborted, writes dropped, then all is well", WishboneMaster) {
+  run(
+    "while a read is stuck, reads are aborted and writes dropped; then all works",
+    WishboneMaster
+  ) {
     (dut, bench, random) =>
       bench.requestGap = 0
       bench.completionStall = 0
@@ -362,7 +393,7 @@ class SlavePortTest extends AnyFunSuite {
       bench.hang = !_.write
       bench.queue += HostRequest(0, 0x100, 4, 15, 15, aperture = 20)
       bench.runUntil(bench.finished, timeout + 20)
-      assert(bench.aborts == 1 && dut.io.stuck.toBoolean)
+      assert(bench.aborts == 1 && bench.stuck)
       val writes = 200
       bench.queue ++= Seq.tabulate(writes + 32)(i =>
         if (i % 7 == 0 && i / 7 < 32) HostRequest(0, i * 4, 1, 15, 0, aperture = 20, tag = i)
@@ -379,18 +410,18 @@ class SlavePortTest extends AnyFunSuite {
       bench.runUntil(bench.finished, 232 * 10)
       dut.clockDomain.waitSampling(5)
       assert(bench.aborts == 33 && bench.writes.isEmpty && bench.heldReads == 0)
-      assert(dut.io.counters.dropped.toInt == writes)
-      assert(dut.io.counters.timeouts.toInt == 1)
+      assert(bench.droppedWrites == writes)
+      assert(bench.expired == 1)
       // The bus acknowledges after all: its late answer is dropped, and the next read is right.
       bench.hang = _ => false
       bench.awake = true
-      bench.runUntil(!dut.io.stuck.toBoolean, 20)
+      bench.runUntil(!bench.stuck, 20)
       bench.queue ++= Seq.tabulate(20)(i =>
         HostRequest(0, i * 64, 16, 15, 15, aperture = 20, tag = i)
       )
       bench.runUntil(bench.finished, 5000)
       dut.clockDomain.waitSampling(5)
-      assert(bench.successes == 20 && dut.io.counters.late.toInt == 1)
+      assert(bench.successes == 20 && bench.unwanted == 1)
   }
 
   run(
@@ -411,10 +442,10 @@ class SlavePortTest extends AnyFunSuite {
       )
       bench.queue += HostRequest(0, 0, 1, 15, 0, aperture = 20)
       bench.runUntil(bench.finished, 3 * timeout)
-      assert(bench.aborts == 1 && dut.io.stuck.toBoolean && dut.io.counters.dropped.toInt == 1)
+      assert(bench.aborts == 1 && bench.stuck && bench.droppedWrites == 1)
       bench.hang = _ => false
       bench.awake = true
-      bench.runUntil(!dut.io.stuck.toBoolean, 20)
+      bench.runUntil(!bench.stuck, 20)
       bench.wanted.clear()
       bench.writes.clear()
       bench.queue += HostRequest(
@@ -433,13 +464,19 @@ class SlavePortTest extends AnyFunSuite {
   run("writes pass a read that waits, and neither starves", WishboneMaster) {
     (dut, bench, random) =>
       bench.requestGap = 0
+      bench.completionStall = 0
       bench.start()
       bench.queue += HostRequest(0, 0, 1024, 15, 15, aperture = 20)
       bench.queue ++= Seq.fill(60)(
         HostRequest(1, 0x2000, 8, 15, 15, aperture = 20, payload = HostRequest.words(random, 8))
       )
       bench.runUntil(bench.writes.size == 480, 20000)
-      // Dwords of writes and reads alternate: when all is written, about as much has been read.
+      // Dwords of writes and reads alternate: the host's read is answered in pieces of 128 bytes,
+      // and between two dwords of a piece there is one write. Behind a piece the writes go on alone
+      // until the completion of that piece has left.
+      val reads = bench.accesses.zipWithIndex.collect { case (a, n) if !a.write => n }
+      for (((a, b), n) <- reads.zip(reads.tail).zipWithIndex if (n + 1) % 32 != 0)
+        assert(b - a == 2, s"accesses between the reads $n and ${n + 1}")
       assert(bench.successes == 0 && bench.accessesOfReads.size >= 470)
       assert(bench.accessesOfReads.size <= 520)
       bench.runUntil(bench.finished, 20000)

@@ -2,27 +2,27 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""pcie/endpoint.py"""
+"""Tests of endpoint/endpoints.py, which makes the endpoint that `--endpoint` names."""
 
 import pytest
 
-from lanebox.pcie.endpoint import ENDPOINTS, check_endpoint, make_endpoint
+from gateware.endpoint.endpoints import ENDPOINTS, check_endpoint, make_endpoint
 
 
 def test_every_name_is_accepted():
-    """Each name in ENDPOINTS may be chosen."""
+    """Each name in ENDPOINTS is accepted for `--endpoint`."""
     for name in ENDPOINTS:
         check_endpoint(name)
 
 
 def test_unknown_name_is_refused():
-    """An unknown name is refused with a list of the names, before any gateware is made."""
+    """An unknown endpoint is refused with a list of the names, before any gateware is made."""
     with pytest.raises(ValueError, match="'lightpcie' is unknown: choose one of lanebox, litepcie"):
         make_endpoint("lightpcie", phy=None)
 
 
 def test_a_pool_is_refused_where_completions_are_not_counted():
-    """LitePCIe's endpoint refuses --completion-pool, which would have no effect there."""
+    """`--completion-pool` is refused with LitePCIe's endpoint, where it would have no effect."""
     check_endpoint("lanebox", completion_pool=True)
     with pytest.raises(ValueError, match="--completion-pool: LitePCIe's endpoint does not count"):
         make_endpoint("litepcie", phy=None, completion_pool=True)

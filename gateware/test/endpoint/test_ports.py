@@ -2,26 +2,27 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""pcie/ports.py: LitePCIe's layouts in front of the endpoint"""
+"""Tests of endpoint/ports.py, which adapts LitePCIe's port layouts to the endpoint."""
 
 import random
 
 import pytest
 from litepcie.common import completion_layout, request_layout
-from seeds import each_seed
-from stream_model import simulate
 
-from lanebox import layouts
-from lanebox.pcie.ports import (
+from gateware import numbers
+from gateware.endpoint.ports import (
     DataAdapter,
     RequestAdapter,
     port_completion_layout,
     port_request_layout,
 )
+from gateware.vocabulary import layouts
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate
 
 
 def offered(values):
-    """The endpoint's fields for a request with these fields of the port."""
+    """Return the endpoint's fields for a request with these fields at LitePCIe's port."""
     dut, seen = RequestAdapter(), {}
 
     def look():
@@ -29,28 +30,32 @@ def offered(values):
             yield getattr(dut.sink, name).eq(value)
         yield
         for name, *_ in layouts.request_layout():
-            seen[name] = (yield getattr(dut.source, name))
+            seen[name] = yield getattr(dut.source, name)
 
     simulate(dut, [look()])
     return seen
 
+
 def test_the_layouts_are_litepcies_and_more():
-    """The layouts have all fields of LitePCIe's, so its frontends attach unchanged."""
+    """Our port layouts have all fields of LitePCIe's, so LitePCIe's front ends attach unchanged."""
     for ours, theirs in (
-        (port_request_layout(),    request_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)),
-        (port_completion_layout(), completion_layout(layouts.DATA_WIDTH, layouts.ADDRESS_WIDTH)),
+        (port_request_layout(), request_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)),
+        (port_completion_layout(), completion_layout(numbers.DATA_WIDTH, numbers.ADDRESS_WIDTH)),
     ):
         assert set(theirs.payload_layout) < set(ours.payload_layout)
 
-@pytest.mark.parametrize("length, dwords, last_be", [(1, 1, 0x0), (2, 2, 0xf), (0, 1024, 0xf)])
+
+@pytest.mark.parametrize("length, dwords, last_be", [(1, 1, 0x0), (2, 2, 0xF), (0, 1024, 0xF)])
 def test_a_litepcie_request_is_whole_dwords(length, dwords, last_be):
-    """A request without byte enables has whole dwords. A length of 0 means 1024."""
+    """A request without byte enables means whole dwords, and a length of 0 means 1024 dwords."""
     seen = offered({"len": length})
-    assert (seen["dwords"], seen["first_be"], seen["last_be"]) == (dwords, 0xf, last_be)
+    assert (seen["dwords"], seen["first_be"], seen["last_be"]) == (dwords, 0xF, last_be)
+
 
 def test_byte_enables_count_when_they_are_given():
     seen = offered({"len": 3, "with_be": 1, "first_be": 0x8, "last_be": 0x3})
     assert (seen["first_be"], seen["last_be"]) == (0x8, 0x3)
+
 
 @each_seed(2)
 def test_context_carries_user_and_channel(seed):
@@ -58,14 +63,18 @@ def test_context_carries_user_and_channel(seed):
     user, channel = rng.randrange(256), rng.randrange(256)
     assert offered({"user_id": user, "channel": channel})["context"] == channel << 8 | user
 
+
 @each_seed(3)
 def test_data_comes_back_as_one_packet_a_request(seed):
-    """`first` and `last` frame each request's data, `end` is 1, and `err` is set with `error`."""
-    rng   = random.Random(seed)
-    dut   = DataAdapter(channel=3)
-    sent  = [[rng.randrange(2**32) for _ in range(rng.randrange(1, 5))] for _ in range(20)]
+    """The data of each request comes as a packet framed by `first` and `last`.
+
+    `end` is always 1, and `err` is set in the beats that have `error`.
+    """
+    rng = random.Random(seed)
+    dut = DataAdapter(channel=3)
+    sent = [[rng.randrange(2**32) for _ in range(rng.randrange(1, 5))] for _ in range(20)]
     codes = [rng.choice([0, 0, 1, 4]) for _ in sent]
-    seen  = []
+    seen = []
 
     def drive():
         for packet, code in zip(sent, codes):
@@ -88,6 +97,7 @@ def test_data_comes_back_as_one_packet_a_request(seed):
     simulate(dut, [drive()])
     expected = [
         [data, n == 0, n == len(packet) - 1, 1, code != 0, code, 0x55, 3]
-        for packet, code in zip(sent, codes) for n, data in enumerate(packet)
+        for packet, code in zip(sent, codes)
+        for n, data in enumerate(packet)
     ]
     assert seen == expected

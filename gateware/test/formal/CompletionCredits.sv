@@ -2,13 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-  // Property: outstanding reads never need more room for completions than the block has, which is
-  // 256 headers and 2048 units of 16 bytes. `all_headers` and `all_data` count that room here,
-  // independently of the module.
+  // Property: the completions of all outstanding reads together never need more room than the hard
+  // block has, which is 256 headers and 2048 units of 16 bytes. `all_headers` and `all_data` count
+  // that room here, independently of the module.
   //
-  // Assumed, as ReadClaims does it: a read that is offered stays the same until it is taken, and it
-  // is taken in the cycle after `fits`. Assumed, as ReadTable does it: no more room is given back
-  // than was taken and counted.
+  // Assumed of ReadClaims: a read that is offered stays the same until it is taken, and it is taken
+  // in the cycle after `fits`. Assumed of ReadTable: it gives back no more room than was taken and
+  // counted.
 
   reg        started = 0;
   reg        fitted  = 0;
@@ -17,8 +17,8 @@
   reg [11:0] all_headers = 0;
   reg [15:0] all_data    = 0;
 
-  // How many units of `size` dwords a read has between two dword addresses. With `whole` a last
-  // unit that is not full counts, too.
+  // Returns the number of units of `size` dwords that a read needs between two dword addresses.
+  // With `whole` a last unit that is not full counts, too.
   function [9:0] units(input [7:0] from, input [7:0] to, input [9:0] size, input whole);
     reg [9:0] stop;
     begin

@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-  // Property: `io_lent` is the number of credits that the host holds or has turned into requests
-  // inside the card. It is never more than 32. A credit that came back is lent again as soon as the
-  // limit allows. `borrowed` counts the same credits here.
+  // Property: `io_lent` is the number of non-posted credits that the host holds or has turned into
+  // requests inside the card. It is never more than 32. A credit that came back is lent again as
+  // soon as the limit allows. The register `borrowed` counts the same credits here, independently.
 
   reg       started  = 0;
   reg       below    = 0;

@@ -2,14 +2,15 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-  // Property, for any tag of the lower half: a tag that was given back is in the pool exactly once
-  // until a read gets it, and no read gets a tag that is not in the pool. The tag is in one of two
-  // queues or in the register behind that queue. The tag of a read that timed out is in the second
-  // queue (`lowerSuspect`). No read gets it while a first queue has a tag.
+  // Property, for any tag of the lower half of the tags: after a tag was given back it is in the
+  // pool exactly once, until a read gets it. No read gets a tag that is not in the pool. The pool
+  // holds each tag in one of two queues, or in the register behind that queue. The tag of a read
+  // that timed out is in the second queue (`lowerSuspect`). No read gets it while a first queue has
+  // a tag.
   //
-  // Assumed: no tag is given back that is in the pool. 32 tags, each in the pool once, do not
-  // overfill a queue of 32. Also assumed is what TagPoolUpper.sv proves. The upper half is the same
-  // logic, so it is not proven again.
+  // Assumed: no tag is given back that is in the pool already. 32 tags, each in the pool once, do
+  // not overfill a queue of 32. The property that TagPoolUpper.sv proves is assumed, too. The upper
+  // half of the tags has the same logic, so it is not proven again.
 
   (* anyconst *) reg [7:0] tag;
   wire frees = io_free_valid && io_free_payload_tag == tag;
@@ -20,19 +21,20 @@
   wire steps = \lowerSuspect_queue.logic_ptr_doPop ;
 
   reg       started = 0;
-  reg       in_pool = 0; // The tag is in the pool, as seen from outside.
-  reg       suspect = 0; // The tag's last read timed out.
-  reg       queued  = 0; // The tag is in its queue.
-  reg [4:0] at      = 0; // The tag's place in that queue.
+  reg       in_pool = 0; // The tag is in the pool, as seen from outside of the module.
+  reg       suspect = 0; // The last read with the tag timed out.
+  reg       queued  = 0; // The tag is in its queue, not in the register behind it.
+  reg [4:0] at      = 0; // The place of the tag in its queue.
   wire [5:0] lower = \lower_queue.logic_ptr_push  - \lower_queue.logic_ptr_pop ;
   wire [5:0] lowest =
     \lowerSuspect_queue.logic_ptr_push  - \lowerSuspect_queue.logic_ptr_pop ;
 
-  // Places of each queue that hold a tag. `lowers` and `lates` say that these are the places
-  // between the pointers; everything else can then do without arithmetic, which keeps the proof
-  // short.
-  reg [31:0] full = 0; // Places of the first queue.
-  reg [31:0] late = 0; // Places of the queue of tags whose reads timed out.
+  // For each place of a queue: whether it holds a tag. `lowers` and `lates` say that these are the
+  // places between the queue's pointers. The other assertions then need no arithmetic, which keeps
+  // the proof short.
+  reg [31:0] full = 0; // Bit n: place n of the first queue holds a tag.
+  // Bit n: place n of the second queue, for tags whose reads timed out, holds a tag.
+  reg [31:0] late = 0;
   reg        once, lowers, lates;
   reg [4:0]  place;
   integer    i;

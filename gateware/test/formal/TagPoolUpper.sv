@@ -2,9 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-  // Property: any place between the pointers of a queue of the upper half holds a tag of the upper
-  // half, so a tag that leaves such a queue is one, too. Assumed: 224 tags, each in the pool once,
-  // do not overfill a queue of 256.
+  // Property: every place between the pointers of a queue of the upper half holds a tag of the
+  // upper half. So a tag that leaves such a queue is a tag of the upper half, too. Assumed: 224
+  // tags, each in the pool once, do not overfill a queue of 256.
 
   (* anyconst *) reg [7:0] place;
   reg        started = 0;

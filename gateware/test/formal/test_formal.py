@@ -2,91 +2,93 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""synthesis/formal.py, and the properties of formal/*.sv that it proves of generated Verilog."""
+"""Tests of tools/synthesis/formal.py: it proves the properties in this folder of our Verilog."""
 
 import re
 from pathlib import Path
 
 import pytest
-from repository import ROOT
 
-from lanebox.spinal_build import BUILD
-from lanebox.synthesis.formal import Refuted, bound, flatten, prove
-from lanebox.synthesis.yosys import find_yosys
+from tools.synthesis.formal import Refuted, bound, flatten, prove
+from tools.synthesis.yosys import find_yosys
+from tools.verilog.spinal_build import BUILD
 
-PROPERTIES = ROOT/"test"/"formal"
-PROOFS     = Path(BUILD)/"formal"
+PROPERTIES = Path(__file__).parent
+PROOFS = Path(BUILD) / "formal"
 
-# For each property: the module, the component that the module is generated with, and the cycles of
-# the induction. A module with memories is flattened first, so that a property can read them.
+# For each property: the module that it is about, the component that the module is generated with,
+# and the depth of the induction in cycles. A module with memories is flattened first, so that a
+# property can read them.
 COMPONENTS = {
-    "NonPostedCredits":  ("NonPostedCredits",  "Completer", 2),
+    "NonPostedCredits": ("NonPostedCredits", "Completer", 2),
     "CompletionCredits": ("CompletionCredits", "Requester", 6),
-    "TagPool":           ("TagPool",           "Requester", 2),
-    "TagPoolUpper":      ("TagPool",           "Requester", 2),
+    "TagPool": ("TagPool", "Requester", 2),
+    "TagPoolUpper": ("TagPool", "Requester", 2),
 }
 FLAT = ["TagPool", "TagPoolUpper"]
 
-# Mistakes that simulation could miss for long: (property, right code, wrong code).
+# Mistakes that a simulation might not find for a long time: (property, right code, wrong code).
 MISTAKES = [
-    # One credit too many is lent.
-    ("NonPostedCredits",  r"below && \(! io_returned\)",   "below"),
-    ("NonPostedCredits",  r"\(io_returned && exact\)",     "1'b0"),          # One credit is lost.
-    ("CompletionCredits", r"headers <= 9'h0dc",            "headers <= 9'h0dd"),
-    ("CompletionCredits", r"_zz_room <= 10'h100",          "_zz_room <= 10'h101"),
-    ("CompletionCredits", r"data <= 12'h77c",              "data <= 12'h79d"),
-    ("CompletionCredits", r"headers <= 9'h0fc",            "headers <= 9'h0ff"),
-    ("CompletionCredits", r"&& lateAreSmall",              ""),
+    # This mistake lends one credit too many.
+    ("NonPostedCredits", r"below && \(! io_returned\)", "below"),
+    # This mistake loses a credit.
+    ("NonPostedCredits", r"\(io_returned && exact\)", "1'b0"),
+    ("CompletionCredits", r"headers <= 9'h0dc", "headers <= 9'h0dd"),
+    ("CompletionCredits", r"_zz_room <= 10'h100", "_zz_room <= 10'h101"),
+    ("CompletionCredits", r"data <= 12'h77c", "data <= 12'h79d"),
+    ("CompletionCredits", r"headers <= 9'h0fc", "headers <= 9'h0ff"),
+    ("CompletionCredits", r"&& lateAreSmall", ""),
     ("CompletionCredits", r"&& isKnown\) && lateAreSmall", "&& lateAreSmall)"),
-    ("TagPool", r"(lower_pop_ready = ).*;",  r"\1io_pop_ready;"),
-    ("TagPool", r"(useSuspect = ).*;",           r"\1(! lower_pop_valid);"),
-    ("TagPoolUpper", r"(upper_upper = ).*;",     r"\1(|io_free_payload_tag[7 : 4]);"),
+    ("TagPool", r"(lower_pop_ready = ).*;", r"\1io_pop_ready;"),
+    ("TagPool", r"(useSuspect = ).*;", r"\1(! lower_pop_valid);"),
+    ("TagPoolUpper", r"(upper_upper = ).*;", r"\1(|io_free_payload_tag[7 : 4]);"),
 ]
 
 
 @pytest.fixture(scope="module")
 def verilog(sim_build):
-    """The Verilog of each component of the default build."""
-    files = map(Path, (sim_build/"gateware"/"sources.txt").read_text().split())
+    """Return the Verilog of each component of the default build."""
+    files = map(Path, (sim_build / "gateware" / "sources.txt").read_text().split())
     return {file.stem: file.read_text() for file in files}
 
 
 def attempt(text, name, folder):
     part, component, cycles = COMPONENTS[name]
-    module   = f"{component}_{part}"
-    property = (PROPERTIES/f"{name}.sv").read_text()
+    module = f"{component}_{part}"
+    property = (PROPERTIES / f"{name}.sv").read_text()
     if name in FLAT:
-        text = flatten(text, module, Path(folder)/"flat", find_yosys())
+        text = flatten(text, module, Path(folder) / "flat", find_yosys())
     return prove(text, module, property, cycles, folder, find_yosys())
 
 
 def each():
-    """All properties. Those that take half a minute are marked as soak tests."""
-    return [pytest.param(name, marks=pytest.mark.soak if name in FLAT else ())
-        for name in COMPONENTS]
+    """Return all properties. Those that take half a minute are marked as soak tests."""
+    return [
+        pytest.param(name, marks=pytest.mark.soak if name in FLAT else ()) for name in COMPONENTS
+    ]
 
 
 @pytest.mark.parametrize("name", each())
 def test_the_property_holds_for_ever(verilog, name):
-    """Each property is proven for all time, and a second run recalls the proof."""
+    """Each property is proven for all time, and a second run reuses the stored proof."""
     text = verilog[COMPONENTS[name][1]]
     attempt(text, name, PROOFS)
-    assert not attempt(text, name, PROOFS), "it was proven a second time"
+    assert not attempt(text, name, PROOFS), "the proof was not reused"
 
 
 @pytest.mark.parametrize("name, right, wrong", MISTAKES)
 def test_a_mistake_is_found(verilog, tmp_path, name, right, wrong):
-    """With one condition changed the proof fails, so the property is not trivially true."""
+    """With one condition in the Verilog changed, the proof fails: it is not trivially true."""
     part, component, _ = COMPONENTS[name]
     module = bound(verilog[component], f"{component}_{part}", "")
-    changed   = re.sub(right, wrong, module)
-    assert changed != module, "the mistake has no place any more: find it another"
+    changed = re.sub(right, wrong, module)
+    assert changed != module, "the right code of this mistake is not in the Verilog"
     with pytest.raises(Refuted, match="the property does not hold"):
         attempt(verilog[component].replace(module.rstrip(), changed.rstrip()), name, tmp_path)
 
 
 def test_each_property_is_proven():
-    """Each file in formal/ belongs to a property that is proven."""
+    """Each file in formal/ belongs to a property that is proven here."""
     assert {file.stem for file in PROPERTIES.glob("*.sv")} == set(COMPONENTS)
 
 

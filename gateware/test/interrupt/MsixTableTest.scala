@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.interrupt
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -10,26 +10,28 @@ import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Interrupts become messages by the rules of MSI-X, and none of them is ever lost. */
+/** Interrupt causes become messages by the rules of MSI-X (PCI specification), and no interrupt is
+  * ever lost.
+  */
 class MsixTableTest extends AnyFunSuite {
   val vectors = 32
   val control = 3
 
   lazy val compiled = LaneboxSim(MsixTable(vectors))
 
-  /** Software's view of the table, and a model of the fence and of RQ. */
+  /** Drives the MSI-X table as software does, and models the fence and RQ behind it. */
   class Bench(dut: MsixTable) {
     val random   = new Random(simRandom.nextLong())
     val table    = Array.fill(vectors, 4)(0L)
     val messages = mutable.ArrayBuffer[(BigInt, Long)]()
-    // The message in the fence, and the cycles that it stays.
+    // The message in the fence, and the number of cycles that it still stays there.
     var fence = Option.empty[(BigInt, Int)]
-    var delay = 20    // Most cycles that the fence holds a message.
+    var delay = 20    // The longest time in cycles that the fence holds a message.
     var hold  = false
-    var busy  = false // RQ takes no message.
-    var stuck = false // A message that was taken does not reach RQ.
+    var busy  = false // While true, RQ takes no message.
+    var stuck = false // While true, a message that RQ's queue has taken does not reach RQ.
     var onWay = false
 
     dut.io.enable #= true
@@ -52,7 +54,7 @@ class MsixTableTest extends AnyFunSuite {
       dut.io.fenced.valid #= fence.exists(_._2 <= 0)
       for ((message, _) <- fence) dut.io.fenced.payload #= message
 
-      // RQ is shown the message some time after it was taken, unless it is withdrawn before.
+      // A message is shown to RQ some time after it was taken, unless it is withdrawn before that.
       val port    = dut.io.message
       val offer   = port.offer
       val reaches = onWay && random.nextInt(4) == 0 && !stuck
@@ -135,7 +137,7 @@ class MsixTableTest extends AnyFunSuite {
     assert(bench.messages.size == vectors && bench.pending == 0)
   }
 
-  // Each way to hold a vector back, and how to let it go.
+  // Each way to hold a vector back: its name, how to do it, and how to undo it.
   for (
     (what, close, open) <- Seq[(String, (MsixTable, Bench) => Unit, (MsixTable, Bench) => Unit)](
       ("its mask", (_, bench) => bench.mask(5, true), (_, bench) => bench.mask(5, false)),
@@ -177,7 +179,8 @@ class MsixTableTest extends AnyFunSuite {
     }
   }
 
-  // Where a message may be when its vector is masked, and how the bench holds it there.
+  // The places where a message may be when its vector is masked. For each place: how the bench
+  // holds the message there, and how it lets the message go.
   for (
     (where, halt, let) <- Seq[(String, Bench => Unit, Bench => Unit)](
       ("for RQ to take it", _.busy = true, _.busy = false),
@@ -237,7 +240,7 @@ class MsixTableTest extends AnyFunSuite {
     assert(bench.messages.take(3 * vectors).groupBy(identity).values.forall(_.size == 3))
   }
 
-  check("no interrupt is lost, whatever is masked when") { (dut, bench) =>
+  check("no interrupt is lost, whichever vectors are masked at any time") { (dut, bench) =>
     import bench.random
     bench.fill()
     for (vector <- 0 until vectors) bench.mask(vector, false)

@@ -2,38 +2,40 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""pcie/msix.py: the table on the bus, and whether a cause is sent as MSI or as MSI-X."""
+"""Tests of interrupt/msix.py: the table on the bus, and the choice between MSI and MSI-X."""
 
 import random
 from types import SimpleNamespace
 
-from csr_model import CsrBench
 from litepcie.common import msi_layout
 from litepcie.core import LitePCIeMSI
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from migen import Memory, Record, passive
-from seeds import each_seed
-from stream_model import simulate
 
-from lanebox import layouts
-from lanebox.pcie.msix import Msix
+from gateware import numbers
+from gateware.interrupt.msix import Msix
+from gateware.vocabulary import layouts
+from tools.testing.csr_model import CsrBench
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate
 
 
 class Bench(LiteXModule):
-    """Msix with a memory in the table's place."""
+    """The module Msix with a memory in place of the MSI-X table."""
 
     def __init__(self):
-        record        = Record(layouts.msix_layout())
-        phy           = SimpleNamespace(msix=Record(layouts.msix_control_layout()))
+        record = Record(layouts.msix_layout())
+        phy = SimpleNamespace(msix=Record(layouts.msix_control_layout()))
         self.endpoint = SimpleNamespace(
-            msix=record, phy=phy, interrupt=stream.Endpoint(msi_layout()))
-        self.msi      = LitePCIeMSI(width=layouts.MSI_WIDTH)
-        self.bank     = CsrBench(self.msi)
-        self.dut      = Msix(self.msi, self.endpoint)
-        registers     = record.registers
-        memory        = Memory(32, 2**len(registers.address), init=range(64))
-        port          = memory.get_port(write_capable=True)
+            msix=record, phy=phy, interrupt=stream.Endpoint(msi_layout())
+        )
+        self.msi = LitePCIeMSI(width=numbers.MSI_WIDTH)
+        self.bank = CsrBench(self.msi)
+        self.dut = Msix(self.msi, self.endpoint)
+        registers = record.registers
+        memory = Memory(32, 2 ** len(registers.address), init=range(64))
+        port = memory.get_port(write_capable=True)
         self.specials += memory, port
         self.comb += [
             port.adr.eq(registers.address),
@@ -45,18 +47,18 @@ class Bench(LiteXModule):
 
 @each_seed(2)
 def test_the_bus_reads_and_writes_whole_dwords(seed):
-    """A write of a whole dword is read back, and a write of a part changes nothing."""
+    """A write of a whole dword is read back. A write of some of its bytes changes nothing."""
     bench = Bench()
-    rng   = random.Random(seed)
+    rng = random.Random(seed)
 
     def main():
         words = list(range(64))
         for _ in range(100):
             at, value = rng.randrange(64), rng.getrandbits(32)
-            sel       = rng.choice([0xf, 0xf, 0x1, 0xc])
+            sel = rng.choice([0xF, 0xF, 0x1, 0xC])
             if rng.random() < 0.5:
                 yield from bench.dut.bus.write(at, value, sel=sel)
-                words[at] = value if sel == 0xf else words[at]
+                words[at] = value if sel == 0xF else words[at]
             else:
                 assert (yield from bench.dut.bus.read(at)) == words[at]
 
@@ -64,10 +66,10 @@ def test_the_bus_reads_and_writes_whole_dwords(seed):
 
 
 def test_a_cause_goes_one_way():
-    """An enabled cause is sent as MSI while MSI-X is off, and by its vector while it is on."""
-    bench  = Bench()
+    """A cause is sent as MSI while MSI-X is off, and by its vector of MSI-X while MSI-X is on."""
+    bench = Bench()
     pulses = []
-    taken  = []
+    taken = []
 
     @passive
     def watch():

@@ -7,7 +7,9 @@ package lanebox.mmio
 import scala.util.Random
 import spinal.core.sim._
 
-/** Host, bridge and slow targets, stepped together. */
+/** Test bench of the MMIO bridge: the model of the host, the bridge and the slow targets, stepped
+  * together.
+  */
 class MmioBench(val dut: MmioDut, seed: Int) {
   val random   = new Random(seed)
   val host     = new MmioHost(dut, random)
@@ -35,7 +37,7 @@ class MmioBench(val dut: MmioDut, seed: Int) {
   }
   def cycles(count: Int): Unit = for (_ <- 0 until count) cycle()
 
-  /** Steps until `done`; fails after `most` cycles. */
+  /** Runs cycles until `done` is true; fails after `most` cycles. */
   def until(most: Int, what: => String)(done: => Boolean): Unit = {
     var left = most
     while (!done) {
@@ -80,14 +82,16 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     r.copy(write = true, data = data)
   }
 
-  /** A BAR and a page in it that shows one of `targets`. */
+  /** Chooses a BAR and a page in it that shows one of `targets`. */
   def page(targets: Seq[String]): (Int, Int) = {
     val window = dut.p.windows.filter(w => targets.contains(w.target))
     val w      = window(random.nextInt(window.size))
-    (w.bar, (w.base + 4096 * BigInt(random.nextInt((w.bytes / 4096).toInt))).toInt)
+    (w.bar, (w.base + 4096 * BigInt(random.nextInt((w.size / 4096).toInt))).toInt)
   }
 
-  /** Any request: small ones often, with holes in the byte enables where PCIe allows them. */
+  /** Makes a random request, often a small one. Its byte enables have holes where PCIe allows
+    * them.
+    */
   def any(targets: Seq[String], write: Boolean, most: Int, near: Boolean): HostRequest = {
     val (bar, base) = page(targets)
     val limit = random.nextInt(4) match {
@@ -101,7 +105,8 @@ class MmioBench(val dut: MmioDut, seed: Int) {
     val offset = if (near) random.nextInt(room min 200 max 1) else random.nextInt(room + 1)
     val at     = base + offset
     val r      = if (write) this.write(bar, at, bytes) else read(bar, at, bytes)
-    // Holes: any for one dword, even all; any for two dwords in one quadword.
+    // A request of one dword may have any byte enables, even none. A request of two dwords may have
+    // holes if both are in one quadword.
     if (r.dwords == 1 && random.nextBoolean()) r.copy(firstBe = random.nextInt(16))
     else if (r.dwords == 2 && r.offset % 8 == 0 && random.nextBoolean())
       r.copy(firstBe = 1 + random.nextInt(15), lastBe = 1 + random.nextInt(15))

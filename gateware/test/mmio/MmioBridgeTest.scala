@@ -7,11 +7,12 @@ package lanebox.mmio
 import org.scalatest.funsuite.AnyFunSuite
 import spinal.core.sim._
 
-import lanebox.Seed
+import lanebox.vocabulary.Seed
 
 /** Reads return the bytes that were written, in completions that follow PCIe's rules.
   *
-  * On the Wishbone bus a dword is written whole, or refused and counted.
+  * A dword on the Wishbone bus is written whole. A write of some of its bytes is refused and
+  * counted.
   */
 class MmioBridgeTest extends AnyFunSuite {
   val fast = MmioDut.parameters.memories.map(_.name)
@@ -52,7 +53,7 @@ class MmioBridgeTest extends AnyFunSuite {
         settle()
       }
       assert(host.completed > 1000, s"only ${host.completed} reads")
-      // The slaves hold what the host wrote, and nothing else has changed.
+      // The bus slaves hold what the host wrote, and no other byte has changed.
       for ((name, bytes) <- Seq("wishbone" -> wishbone.bytes, "axi" -> axi.bytes))
         assert(host.targets(name).bytes.sameElements(bytes), s"$name is not as written")
       assert(host.refused > 0 && dut.io.statistics.writesRefused.toLong == host.refused)
@@ -76,7 +77,8 @@ class MmioBridgeTest extends AnyFunSuite {
     }
   }
 
-  /** All enables that PCIe allows for a request of `dwords` dwords at dword `address`. */
+  /** Lists all byte enables that PCIe allows for a request of `dwords` dwords at dword `address`.
+    */
   def enables(dwords: Int, address: Int): Seq[(Int, Int)] = {
     val (firsts, lasts) = (Seq(15, 14, 12, 8), Seq(15, 7, 3, 1))
     val holes           = dwords == 2 && address % 8 == 0
@@ -96,7 +98,8 @@ class MmioBridgeTest extends AnyFunSuite {
       maxPayload(code)
       for (target <- all if target != "identity"; dwords <- Seq(1, 2, 3, 8, 9, 32)) {
         stalls(bench, Seq(0.0, 0.4)(random.nextInt(2)))
-        // Starts in every lane, across a row's end and across a place where completions are cut.
+        // The request starts in each of the eight lanes. It crosses the end of a memory row, and an
+        // address at which completions are cut.
         for (lane <- 0 until 8; (first, last) <- enables(dwords, 4 * lane)) {
           val (bar, base) = page(Seq(target))
           val at          = base + 128 * (1 + random.nextInt(20)) + 96 + 4 * lane
@@ -119,7 +122,8 @@ class MmioBridgeTest extends AnyFunSuite {
       for (round <- 0 until 30) {
         val (now, next) = (round % 3, (round + 1 + round / 3 % 2) % 3)
         maxPayload(now)
-        // The first requests are still being answered when the last one is taken.
+        // The reads are so long that the first ones are still being answered when the last one is
+        // taken.
         for (target <- random.shuffle(all); _ <- 0 until 3) {
           val (bar, base) = page(Seq(target))
           host.waiting += read(bar, base + 4 * random.nextInt(32), 2048)
@@ -136,7 +140,8 @@ class MmioBridgeTest extends AnyFunSuite {
   test(s"a read sees the write in front of it, one cycle apart, seed ${Seed.value}") {
     MmioBench("raw", Seed.value) { bench =>
       import bench._
-      // Writes are slow here, so a read that does not wait for them comes first and shows it.
+      // Writes are slow in this test. If a read did not wait for the write in front of it, it would
+      // overtake the write and return old data.
       axi.latency = () => random.nextInt(40)
       wishbone.delay = () => random.nextInt(6)
       for (target <- all.filter(_ != "identity"); _ <- 0 until 60) {
@@ -159,7 +164,8 @@ class MmioBridgeTest extends AnyFunSuite {
       import bench._
       wishbone.atOnce(atOnce)
       val (bar, base) = page(Seq("wishbone"))
-      // Kinds of requests that an idle bus begins at once, and kinds that it queues.
+      // The kinds of requests: a whole dword, which the bridge starts at once if the bus is idle,
+      // and others, which it queues.
       val kinds = Seq[Int => HostRequest](
         write(bar, _, 4),
         write(bar, _, 2),
@@ -170,7 +176,8 @@ class MmioBridgeTest extends AnyFunSuite {
       for (gap <- 0 to 8; delay <- 0 to 2; first <- kinds; second <- kinds) {
         host.requestGap = () => gap
         wishbone.delay = () => delay
-        // The last dword of a completion: a read from here over more dwords has two completions.
+        // The address of the last dword before a cut of completions: a longer read from here has
+        // two completions.
         val at = base + 128 * (1 + random.nextInt(30)) - 4
         host.waiting ++= Seq(first(at), second(at), read(bar, at, 12))
         settle()

@@ -10,18 +10,20 @@ import spinal.lib._
 import spinal.lib.bus.amba4.axi.Axi4
 import spinal.lib.bus.wishbone.Wishbone
 
-import lanebox.LaneboxSim
-import lanebox.pcie.{HardBlock, TargetCompletion, TargetRequest}
+import lanebox.vocabulary.{HardBlock, LaneboxSim, TargetCompletion, TargetRequest, Window}
 
-/** The bridge's ports but for the memories. A Bundle of its own, since tests use it in every cycle.
+/** The ports of the bridge, without those of the memories. They are a Bundle of their own because
+  * tests use them in every cycle.
   */
 case class MmioDutPorts(p: MmioParameters) extends Bundle {
-  // Low until reset: registers start at random values here, and no write may count before.
-  val awake           = in Bool ()
-  val request         = slave(Stream(Fragment(TargetRequest())))
-  val completion      = master(Stream(Fragment(TargetCompletion())))
-  val wishbone        = master(Wishbone(WishboneTarget.config))
-  val atOnce          = in Bool () // The Wishbone bus answers a write in its first cycle.
+  // Low until the reset. Registers have random values before it in simulation, and must not start a
+  // write that counts.
+  val awake      = in Bool ()
+  val request    = slave(Stream(Fragment(TargetRequest())))
+  val completion = master(Stream(Fragment(TargetCompletion())))
+  val wishbone   = master(Wishbone(WishboneTarget.config))
+  // While high, the Wishbone bus answers a write in its first cycle.
+  val atOnce          = in Bool ()
   val axi             = master(Axi4(AxiTarget.config(p.axiAddressWidth)))
   val maxPayload      = in UInt (3 bits)
   val strict          = in Bool ()
@@ -33,7 +35,7 @@ case class MmioDutPorts(p: MmioParameters) extends Bundle {
   val sizeSelect      = in UInt (5 bits)
 }
 
-/** The bridge with its lane memories, as the FPGA has them. */
+/** The MMIO bridge with its lane memories, as in the FPGA. */
 case class MmioDut(p: MmioParameters) extends Component {
   val io     = MmioDutPorts(p)
   val bridge = MmioBridge(p)
@@ -73,8 +75,8 @@ case class MmioDut(p: MmioParameters) extends Component {
 object MmioDut {
   val Timeout = 2048
 
-  /** Two block memories in two BARs, a slow memory, a ROM and both buses. All are small, so that
-    * requests often meet at an address.
+  /** The test's address map: two block memories in two BARs, a slow memory (UltraRAM), a ROM and
+    * both buses. All are small, so that requests often meet at an address.
     */
   val parameters = MmioParameters(
     memories = Seq(
@@ -91,7 +93,8 @@ object MmioDut {
       Window(2, 0x0, 4096, "bram0"),
       Window(2, 0x4000, 4096, "bram1"),
       Window(2, 0x8000, 0x4000, "uram"),
-      Window(2, 0xc000, 0x1000, "uram", 0x2000), // The third page of `uram` again.
+      // A second window that shows the third page of `uram`.
+      Window(2, 0xc000, 0x1000, "uram", 0x2000),
       Window(2, 0x10000, 0x10000, "axi", 0x30000)
     ),
     axi = true,

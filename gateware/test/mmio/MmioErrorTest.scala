@@ -7,18 +7,20 @@ package lanebox.mmio
 import org.scalatest.funsuite.AnyFunSuite
 import spinal.core.sim._
 
-import lanebox.{Clearing, Seed}
+import lanebox.vocabulary.{Clearing, Seed}
 
-/** Every error is answered and counted once, and later requests are not affected. */
+/** Every failed access is answered and counted once, and later requests are not affected. */
 class MmioErrorTest extends AnyFunSuite {
-  // A slow target's pages: the first is good, some addresses in the others answer badly.
+  // In the pages of a slow target (AXI or Wishbone) the first page is good. Some addresses in the
+  // others answer with an error, too late or never.
   def kindOf(address: Int) = (address >> 10) & 15 match {
     case 5 | 9 => Answer.error
     case 7     => Answer.lost
     case 11    => Answer.late
     case _     => Answer.good
   }
-  val slow = Seq("wishbone" -> (0, 0), "axi" -> (2, 0x10000)) // BAR and offset of each slow target.
+  // BAR and offset of each slow target (the two buses).
+  val slow = Seq("wishbone" -> (0, 0), "axi" -> (2, 0x10000))
 
   def spoil(bench: MmioBench): Unit = {
     bench.wishbone.answer = kindOf
@@ -58,7 +60,7 @@ class MmioErrorTest extends AnyFunSuite {
       assert(dut.io.statistics.aborted.toLong == host.errors, "an abort was not counted once")
       println(s"${host.errors} aborts, ${dut.io.statistics.timeouts.toLong} timeouts, " +
         s"${host.completed} reads, ${host.cycle} cycles")
-      // Late answers arrive while others are awaited. Everything must work as before.
+      // Late answers still arrive while the bridge waits for others. No request may be affected.
       wishbone.answer = _ => Answer.good
       axi.answer = _ => Answer.good
       for ((name, _) <- slow) host.targets(name).bad = _ => false
@@ -97,7 +99,9 @@ class MmioErrorTest extends AnyFunSuite {
     }
   }
 
-  test(s"an answer as the time ends is for its write alone, and none is lost, seed ${Seed.value}") {
+  test(
+    s"an answer in the last cycle counts for its write alone, and none is lost, seed ${Seed.value}"
+  ) {
     MmioBench("last cycle", Seed.value) { bench =>
       import bench._
       val count = 4
@@ -111,7 +115,8 @@ class MmioErrorTest extends AnyFunSuite {
         val stored = writes.count { w =>
           wishbone.bytes.slice(w.offset, w.offset + 4).sameElements(w.data)
         }
-        // The bus may still carry out the access that is given up in that cycle.
+        // In the cycle in which the bridge gives an access up the bus may still carry it out. So a
+        // write that is reported as lost may have been done.
         assert(
           (lost == 0 && stored == count) || lost == count,
           s"answers after $delay cycles: of $count writes $stored are done, $lost reported"
@@ -119,7 +124,7 @@ class MmioErrorTest extends AnyFunSuite {
         cycles(40)
         lost
       }
-      // With a given delay all writes are in time, or none is.
+      // With a given delay either all writes are in time or none is.
       assert(failed.sorted == failed && failed.toSet == Set(0, count), s"$failed")
     }
   }
@@ -134,7 +139,7 @@ class MmioErrorTest extends AnyFunSuite {
         host.waiting += write(0, offset, 4).copy(firstBe = first)
         host.waiting += read(0, offset, 4)
         settle()
-        // A dword without enables is skipped, not refused.
+        // A dword without any enabled byte is skipped, not refused.
         if (first != 0 && first != 15) {
           refused += 1
           assert(s.lastError.kind.toEnum == MmioErrorKind.partial && s.lastError.write.toBoolean)
@@ -142,13 +147,13 @@ class MmioErrorTest extends AnyFunSuite {
         }
         assert(s.writesRefused.toLong == refused, s"enables $first in lane $lane")
       }
-      // Between two refused dwords the others are written.
+      // Between two refused dwords of one request, the whole dwords are written.
       val before = wishbone.accesses
       host.waiting += write(0, 0x40, 40).copy(firstBe = 8, lastBe = 1)
       settle()
       assert(wishbone.accesses - before == 8 && s.writesRefused.toLong == refused + 2)
       assert(host.targets("wishbone").bytes.sameElements(wishbone.bytes))
-      // Refused dwords count neither as failed, nor as dropped, nor as timeouts.
+      // Refused dwords are not counted as failed, dropped or timed out.
       assert(s.writesFailed.toLong + s.writesDropped.toLong + s.timeouts.toLong == 0)
     }
   }
@@ -157,7 +162,8 @@ class MmioErrorTest extends AnyFunSuite {
     MmioBench("clear", Seed.value) { bench =>
       import bench._
       spoil(bench)
-      // A bus error, a bus timeout, an unmapped address, a read-only memory, half a register.
+      // A bus error, a bus timeout, an unmapped address, a write to a read-only memory, and a write
+      // of half a register.
       host.waiting += read(0, 5 * 1024, 4)
       host.waiting += write(0, 7 * 1024, 4)
       host.waiting += read(0, 0x11000, 4)
@@ -165,7 +171,7 @@ class MmioErrorTest extends AnyFunSuite {
       host.waiting += write(0, 0x40, 2)
       settle(20000)
       assert(dut.io.statistics.readsMax.toInt > 0)
-      // A histogram's count is of one bin only, so it may be zero.
+      // The counts of a histogram may be zero here: they are those of a single bin.
       val bins = Set("latencyCount", "sizeCount")
       Clearing.check(dut.io.statistics, dut.io.clearStatistics, dut.clockDomain, rest = bins)
       assert(dut.io.statistics.readsMax.toInt == 0)
@@ -179,7 +185,9 @@ class MmioErrorTest extends AnyFunSuite {
     }
   }
 
-  test(s"what nothing is mapped to and what is read only, seed ${Seed.value}") {
+  test(
+    s"accesses to unmapped addresses, and writes of read-only memory, seed ${Seed.value}"
+  ) {
     MmioBench("unmapped", Seed.value) { bench =>
       import bench._
       val holes = Seq(
@@ -249,7 +257,8 @@ class MmioErrorTest extends AnyFunSuite {
       dut.io.clearStatistics #= false
       cycles(40)
       assert(s.reads.toLong == 0 && bins(dut.io.sizeSelect, s.sizeCount).sum == 0)
-      // A small read takes three cycles from its request to its last beat: bin 2 x 1 + 1.
+      // A small read takes three cycles from its request to its last beat, so it is in bin 2 x 1 +
+      // 1.
       host.waiting += read(2, 0, 4)
       settle()
       val one = Seq.tabulate(32)(n => if (n == 3) 1L else 0L)
@@ -258,7 +267,7 @@ class MmioErrorTest extends AnyFunSuite {
     }
   }
 
-  test(s"stop lets end what has begun and begins nothing, seed ${Seed.value}") {
+  test(s"after stop requests that have begun end, and no other begins, seed ${Seed.value}") {
     MmioBench("stop", Seed.value) { bench =>
       import bench._
       for (_ <- 0 until 200)

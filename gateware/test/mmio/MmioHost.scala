@@ -8,9 +8,12 @@ import scala.collection.mutable
 import scala.util.Random
 import spinal.core.sim._
 
+import lanebox.vocabulary.Window
+
 /** The bytes behind a BAR window, as the host should find them.
   *
-  * `whole`: a dword is written only if all of its bytes are enabled; else it keeps its value.
+  * With `whole` a dword is written only if all four of its bytes are enabled; otherwise it keeps
+  * its value.
   */
 class TargetModel(
     val name: String,
@@ -19,10 +22,10 @@ class TargetModel(
     val whole: Boolean = false
 ) {
   val bytes               = new Array[Byte](size)
-  var bad: Int => Boolean = _ => false // Accesses to these byte addresses fail.
+  var bad: Int => Boolean = _ => false // Says for a byte address whether accesses to it fail.
 }
 
-/** A memory request of the host. `data` has all dwords of a write. */
+/** A memory request of the host. `data` has all dwords of a write, enabled or not. */
 case class HostRequest(
     write: Boolean,
     bar: Int,
@@ -34,7 +37,7 @@ case class HostRequest(
 ) {
   def beats               = if (write) (dwords + 7) / 8 else 1
   def enables(dword: Int) = if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 15
-  // Byte n, counted from the first dword.
+  // Says whether byte n of the request, counted from its first dword, is enabled.
   def enabled(n: Int)     = ((enables(n / 4) >> (n % 4)) & 1) == 1
   def partial(dword: Int) = enables(dword) != 0 && enables(dword) != 15
   val single              = dwords == 1
@@ -46,7 +49,7 @@ case class HostRequest(
   val bytes = 4 * dwords - firstGap - lastGap
 }
 
-/** A completion that a read must bring. */
+/** A completion that the host expects for a read. */
 case class ExpectedPiece(
     start: Int,
     dwords: Int,
@@ -56,10 +59,11 @@ case class ExpectedPiece(
     status: Int
 )
 
-/** The host: sends requests, has at most 32 reads outstanding, checks every completion.
+/** Model of the host: it sends requests, has at most 32 reads outstanding, and checks every
+  * completion.
   *
-  * A read may see each byte as all earlier requests left it, or as a later write left it that was
-  * sent while the read was under way. Bytes that are not enabled are not checked.
+  * A read may return each byte with its value after all earlier requests, or with a value that a
+  * later write gave it while the read was outstanding. Bytes that are not enabled are not checked.
   */
 class MmioHost(dut: MmioDut, val random: Random) {
   val p = dut.p
@@ -73,8 +77,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
   } ++ Seq(new TargetModel("wishbone", 0x10000, whole = true), new TargetModel("axi", 0x40000)))
     .map(t => t.name -> t).toMap
 
-  private def holds(w: Window, bar: Int, offset: Int) =
-    w.bar == bar && offset >= w.base && offset < w.base + w.bytes
+  private def holds(w: Window[String], bar: Int, offset: Int) =
+    w.bar == bar && offset >= w.base && offset < w.base + w.size
   def find(bar: Int, offset: Int): Option[(TargetModel, Int)] =
     p.windows.find(holds(_, bar, offset))
       .map(w => (targets(w.target), (offset - w.base + w.targetBase).toInt))
@@ -85,7 +89,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
     val target  = find(request.bar, request.offset)
     val address = request.offset.toLong + 0x123400000000L
     val id      = random.nextInt(1 << 16)
-    val other   = random.nextInt(1 << 14) // Traffic class, attributes, function.
+    // Traffic class, attributes and function number of the request.
+    val other = random.nextInt(1 << 14)
     val snapshot = target.fold(Array[Byte]()) { case (t, a) =>
       t.bytes.slice(a, a + 4 * request.dwords)
     }
@@ -95,10 +100,10 @@ class MmioHost(dut: MmioDut, val random: Random) {
   }
 
   var mps               = 128
-  val reads             = mutable.Map[Int, Read]() // By tag.
+  val reads             = mutable.Map[Int, Read]() // Outstanding reads, by tag.
   private val freeTags  = mutable.Queue.range(0, 256)
   private var readsSent = 0
-  private var returning = mutable.Queue[Long]()    // Cycles in which credits come back.
+  private var returning = mutable.Queue[Long]()    // The cycles in which credits come back.
   var credits           = 32
   var creditDelay       = 0
   val waiting           = mutable.Queue[HostRequest]()
@@ -109,16 +114,16 @@ class MmioHost(dut: MmioDut, val random: Random) {
   var completed         = 0
   var errors            = 0
   var longest           = 0L
-  // Cycles in which the last beats of requests were taken.
+  // The cycles in which the last beats of requests were taken.
   val acceptedAt = mutable.ArrayBuffer[Long]()
-  // Cycles in which the first beats of requests were first offered.
+  // The cycles in which the first beats of requests were first offered.
   val offeredAt = mutable.ArrayBuffer[Long]()
-  // Beats of completions that were taken: cycle, tag.
+  // (cycle, tag) of each completion beat that was taken.
   val completionBeats = mutable.ArrayBuffer[(Long, Int)]()
-  // Cycles in which the first beats of completions were first offered.
+  // The cycles in which the first beats of completions were first offered.
   val completionOffered = mutable.ArrayBuffer[Long]()
   var writesTaken       = 0
-  var refused           = 0 // Dwords that were written in part.
+  var refused           = 0 // Number of written dwords with only some bytes enabled.
 
   /** The byte enables that outstanding reads have for the dword at `address` of a target. */
   def asked(name: String)(address: Int): Set[Int] = {
@@ -128,7 +133,8 @@ class MmioHost(dut: MmioDut, val random: Random) {
     ) yield read.request.enables(n)
   }.toSet
 
-  /** The completions of a read, computed from the specification and not from the hardware's code.
+  /** The completions that a read must get, computed from the PCIe specification and not from the
+    * hardware's code.
     */
   def expected(r: HostRequest, target: Option[(TargetModel, Int)]): List[ExpectedPiece] = {
     val end   = r.offset + 4 * r.dwords
@@ -189,7 +195,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
       q.requester.attributes #= (read.other >> 3) & 7
       q.requester.function #= read.other >> 6
     } else {
-      write(r) // Done with the first beat: a read that is under way may see the write from then on.
+      write(r) // The first beat applies the write: reads under way may see it from then on.
       q.requester.tag #= random.nextInt(256)
     }
     offeredAt += cycle
@@ -207,7 +213,7 @@ class MmioHost(dut: MmioDut, val random: Random) {
       }
   }
 
-  /** Applies a write to the model, and to the outstanding reads that it may pass. */
+  /** Applies a write to the model, and notes it for the outstanding reads that it may overtake. */
   private def write(r: HostRequest): Unit = for ((t, a) <- find(r.bar, r.offset) if t.writable) {
     val passed  = reads.values.filter(_.target.exists(_._1 eq t)).toSeq
     val refuses = (0 until r.dwords).map(n => t.whole && r.partial(n))

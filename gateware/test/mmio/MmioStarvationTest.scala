@@ -7,9 +7,11 @@ package lanebox.mmio
 import org.scalatest.funsuite.AnyFunSuite
 import spinal.core.sim._
 
-import lanebox.Seed
+import lanebox.vocabulary.Seed
 
-/** A target that is stuck holds up nothing that PCIe requires to go on. */
+/** If a target is stuck, requests that PCIe requires to go on still do: writes, and reads of other
+  * targets.
+  */
 class MmioStarvationTest extends AnyFunSuite {
 
   test(s"reads stuck at AXI and Wishbone hold up no memory, seed ${Seed.value}") {
@@ -21,7 +23,8 @@ class MmioStarvationTest extends AnyFunSuite {
         host.waiting += (if (n % 2 == 0) read(2, 0x10000 + 64 * n, 64) else read(0, 64 * n, 4))
       cycles(80)
       assert(host.reads.size == 30)
-      // Two credits are left for reads of memories: a write goes on in every cycle.
+      // 30 of the 32 reads are stuck, and two non-posted credits are left for reads of memories.
+      // Writes to a memory still go on in every cycle.
       val from = host.offeredAt.size
       for (n <- 0 until 150) host.waiting += write(2, 64 * n % 4096, 64)
       cycles(310)
@@ -29,7 +32,7 @@ class MmioStarvationTest extends AnyFunSuite {
       for (n <- 0 until 100) host.waiting += read(2, 64 * n % 4096, 64)
       cycles(100 / 2 * 9 + 50)
       assert(host.completed == 100 && host.reads.size == 30, "memory reads were held up")
-      // The last two credits are used up as well: all 32 reads are stuck.
+      // All 32 reads are stuck at the buses, so no credit is left.
       for (n <- 0 until 2) host.waiting += read(2, 0x10000, 4)
       cycles(10)
       assert(host.reads.size == 32)
@@ -43,7 +46,9 @@ class MmioStarvationTest extends AnyFunSuite {
     }
   }
 
-  test(s"completions that nobody takes hold up no write to any target, seed ${Seed.value}") {
+  test(
+    s"completions that are not taken hold up no write to any target, seed ${Seed.value}"
+  ) {
     MmioBench("blocked", Seed.value) { bench =>
       import bench._
       maxPayload(1)
@@ -63,7 +68,7 @@ class MmioStarvationTest extends AnyFunSuite {
       until(60000, s"${host.waiting.size} writes are stuck behind reads")(host.waiting.isEmpty)
       cycles(3000)
       assert(host.completed == 0)
-      // Memories alone lose no cycle.
+      // Writes to memories alone lose no cycle.
       val from = host.offeredAt.size
       for (n <- 0 until 200) host.waiting += write(2, 64 * n % 4096, 64)
       cycles(410)
@@ -80,7 +85,7 @@ class MmioStarvationTest extends AnyFunSuite {
       import bench._
       axi.awReady = () => false
       axi.wReady = () => false
-      // Reads end with an abort, since the writes before them never end.
+      // Reads of AXI end with an abort, since the writes before them never end.
       host.targets("axi").bad = _ => true
       for (n <- 0 until 64) host.waiting += write(2, 0x10000 + 64 * n, 64)
       for (n <- 0 until 64) host.waiting += write(2, 64 * n, 64)
@@ -92,7 +97,7 @@ class MmioStarvationTest extends AnyFunSuite {
       assert(dropped > 16 && dropped < 64, s"$dropped writes were dropped")
       assert(dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.timeout ||
         dut.io.statistics.lastError.kind.toEnum == MmioErrorKind.held)
-      // The bus works again: the writes that were kept are done, and new ones go through.
+      // The bus works again. The writes that the bridge has kept are done, and new ones go through.
       axi.awReady = () => true
       axi.wReady = () => true
       cycles(4 * MmioDut.Timeout)

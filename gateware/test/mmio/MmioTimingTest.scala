@@ -6,14 +6,14 @@ package lanebox.mmio
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import lanebox.Seed
+import lanebox.vocabulary.Seed
 
-/** Exact cycles of a read in an idle bridge, and the highest throughput. */
+/** The latency of a read in an idle bridge, exact to the cycle, and the highest throughput. */
 class MmioTimingTest extends AnyFunSuite {
   val most = Map("bram0" -> 3, "bram1" -> 3, "identity" -> 3, "uram" -> 5)
 
-  /** One cycle for the bus, one for its answer and one to hand it on; then three for each further
-    * dword.
+  /** Cycles from a read of the Wishbone bus to its completion: those of a block memory, one for
+    * the bus, one for its answer and one to hand it on; then three for each further dword.
     */
   def busCycles(bytes: Int) = most("bram0") + 3 + 3 * (bytes / 4 - 1)
 
@@ -67,7 +67,7 @@ class MmioTimingTest extends AnyFunSuite {
       for (n <- 1 to 20) {
         host.waiting += write(bar, base + 4 * random.nextInt(1000), 4)
         until(100, "no access")(wishbone.accesses == n)
-        // The model counts an access at the end of its first cycle.
+        // The bus model counts an access at the end of its first cycle.
         val cycles = host.cycle - host.offeredAt.last
         assert(cycles == 2, s"the access was seen after $cycles cycles")
         settle()
@@ -89,14 +89,14 @@ class MmioTimingTest extends AnyFunSuite {
       val start = host.cycle
       until(10 * count, s"${wishbone.accesses} of $count accesses")(wishbone.accesses == count)
       val cycles = host.cycle - start
-      // If an answer takes a cycle, the second dword passes the queue: two cycles more.
+      // If an answer takes a cycle, the second dword passes through the queue: two cycles more.
       val wanted = if (atOnce) count - 1 else 2 * (count - 1) + 2
       assert(cycles == wanted, s"${count - 1} accesses took $cycles cycles")
       settle()
     }
   }
 
-  /** BAR and offset of a target's first window. */
+  /** Returns BAR and offset of a target's first window. */
   private def windowOf(target: String) = {
     val window = MmioDut.parameters.windows.find(_.target == target).get
     (window.bar, window.base.toInt)
@@ -125,8 +125,8 @@ class MmioTimingTest extends AnyFunSuite {
       maxPayload(code)
       axi.latency = () => 50
       axi.mixing = false
-      host.creditDelay = 8 // The delay that the Completer adds to a credit's return.
-      // Like CcFramer: the descriptor of 12 bytes costs each completion a beat.
+      host.creditDelay = 8 // The Completer returns a credit so many cycles after the completion.
+      // CC is paced as by CcFramer: the descriptor of 12 bytes costs each completion one more beat.
       val data = bytes / 32
       host.completionReady = () => {
         val n = host.completionBeats.size
@@ -135,7 +135,7 @@ class MmioTimingTest extends AnyFunSuite {
       val count = 16384 / bytes
       for (n <- 0 until count) host.waiting += read(2, 0x10000 + bytes * n % 8192, bytes)
       settle()
-      // Counted from the first completion beat on.
+      // The time is counted from the first completion beat on.
       val beats   = host.completionBeats.map(_._1)
       val cycles  = beats.last - beats.head + 1
       val ceiling = count * (data + 1) - 1

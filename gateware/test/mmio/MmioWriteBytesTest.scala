@@ -6,10 +6,10 @@ package lanebox.mmio
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed, Window}
 
-/** The bridge with the card's parameters: no write has more than 512 bytes, and its counters are
-  * only as wide as that needs.
+/** Tests the bridge with the parameters of the card: no write has more than 512 bytes, and the
+  * bridge's counters are only as wide as that needs.
   */
 class MmioWriteBytesTest extends AnyFunSuite {
   val most = 512
@@ -50,7 +50,8 @@ class MmioWriteBytesTest extends AnyFunSuite {
         axi.wReady = () => random.nextDouble() >= share
         for (_ <- 0 until 400) {
           val write = random.nextBoolean()
-          // Three bytes less: with any byte offset the write still fits into the dwords of one MPS.
+          // With three bytes less than MPS, a write at any byte offset still fits into the dwords
+          // of one MPS.
           val bytes = if (write) (128 << code) - 3 else 1024
           host.waiting += any(targets, write, bytes, near = true)
         }

@@ -8,26 +8,29 @@ import scala.collection.mutable
 import scala.util.Random
 import spinal.core.sim._
 
-/** What a slow target does with an access. */
+/** The kinds of answers that a slow target may give: good, an error, none, or one that comes too
+  * late.
+  */
 object Answer extends Enumeration {
   val good, error, lost, late = Value
 }
 
-/** A classic Wishbone slave. An answer of the kind `late` comes `lateness` cycles after the
-  * request.
+/** Model of a classic Wishbone slave. An answer of the kind `late` comes `lateness` cycles after
+  * the request.
   *
-  * With `atOnce` a write is done and answered in its first cycle, as by the bridge to the
+  * With `atOnce` a write is done and answered in its first cycle, as by the card's bridge to the
   * registers.
   *
-  * Every access must select the bytes that the host has enabled: all four for a write, since this
-  * bus takes whole dwords, and for a read the enables of one of the reads under way.
+  * The model checks the byte selects of every access. A write must select all four bytes, since
+  * this bus takes whole dwords. A read must select the bytes that one of the outstanding reads
+  * enables.
   */
 class WishboneModel(dut: MmioDut, random: Random) {
   val bytes                       = new Array[Byte](0x10000)
   var answer: Int => Answer.Value = _ => Answer.good
   var delay                       = () => 0
   var lateness                    = MmioDut.Timeout + 3
-  // The byte enables of the reads under way, at an address.
+  // Returns the byte enables that the outstanding reads have for the dword at an address.
   var asked: Int => Set[Int]    = _ => Set()
   var accesses                  = 0
   private var left: Option[Int] = None
@@ -58,7 +61,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
         else left = left.map(_ - 1)
       }
     } else if (left.nonEmpty && !acked) {
-      // The access was given up, but a late answer may still come.
+      // The bridge has given up the access, but the model may still send its late answer.
       if (left.get == 0) bus.ACK #= true else left = left.map(_ - 1)
       if (left.get == 0) left = None
     }
@@ -82,7 +85,7 @@ class WishboneModel(dut: MmioDut, random: Random) {
     if (kind == Answer.good || kind == Answer.late) {
       if (bus.WE.toBoolean) store(address)
       else {
-        // Bytes that were not asked for are random.
+        // Bytes that the access did not select are random.
         val word = (0 until 4).map { n =>
           val asked = ((bus.SEL.toInt >> n) & 1) == 1
           val b     = if (asked) bytes(address + n) & 255 else random.nextInt(256)
@@ -101,11 +104,11 @@ class WishboneModel(dut: MmioDut, random: Random) {
   }
 }
 
-/** An AXI slave that answers in any order and interleaves bursts.
+/** Model of an AXI slave that answers in any order and interleaves bursts.
   *
-  * A read takes its data when it is accepted and a write changes data when it is answered: the
-  * earliest and the latest moment that AXI allows. In a burst that fails any beat may be the bad
-  * one.
+  * A read takes its data when the request is accepted, and a write changes memory when it is
+  * answered: the earliest and the latest moment that AXI allows. In a burst that fails, any one of
+  * the beats may carry the error.
   */
 class AxiModel(dut: MmioDut, random: Random) {
   val bytes                       = new Array[Byte](0x40000)
@@ -127,7 +130,8 @@ class AxiModel(dut: MmioDut, random: Random) {
   private val beats                  = mutable.Queue[(Array[Byte], Int, Boolean)]()
   private val responses              = mutable.Queue[(Int, Long, Boolean, () => Unit)]()
   private var current: Option[Burst] = None
-  val lengths = mutable.ArrayBuffer[(Int, Int, Int)]() // Address, beats, size.
+  // (address, beats, size of a beat) of each burst.
+  val lengths = mutable.ArrayBuffer[(Int, Int, Int)]()
 
   def step(): Unit = {
     cycle += 1
@@ -165,7 +169,7 @@ class AxiModel(dut: MmioDut, random: Random) {
   }
 
   private def offer(): Unit = {
-    assert(bus.r.ready.toBoolean, "R is held up")
+    assert(bus.r.ready.toBoolean, "the bridge does not take data on R")
     val due = reads.filter(_.at <= cycle)
     bus.r.valid #= false
     if (due.nonEmpty && !bubble()) {
@@ -209,7 +213,7 @@ class AxiModel(dut: MmioDut, random: Random) {
           () => if (kind == Answer.good) change()
         ))
     }
-    assert(bus.b.ready.toBoolean, "B is held up")
+    assert(bus.b.ready.toBoolean, "the bridge does not take answers on B")
     bus.b.valid #= false
     if (responses.nonEmpty && responses.head._2 <= cycle) {
       val (id, _, error, change) = responses.dequeue()

@@ -2,20 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""mmio/axi.py and mmio/axi_memory.py"""
+"""Tests of mmio/axi.py and mmio/axi_memory.py."""
 
 import random
 
 import pytest
 from litex.soc.interconnect import axi
 from migen import passive
-from seeds import each_seed
-from stream_model import simulate
 
-from lanebox.mmio.axi import axi_ports, axi_problem, user_axi
-from lanebox.mmio.axi_memory import BEAT_BYTES, LEAST_CYCLES, AxiMemory
+from gateware.mmio.axi import axi_ports, axi_problem, user_axi
+from gateware.mmio.axi_memory import BEAT_BYTES, LEAST_CYCLES, AxiMemory
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate
 
-SIZE, ROWS = 1024, 1024//BEAT_BYTES
+SIZE, ROWS = 1024, 1024 // BEAT_BYTES
 
 
 def give(channel, **values):
@@ -30,20 +30,22 @@ def give(channel, **values):
 
 
 def write(bus, rng, model, number):
-    """Write a burst with random strobes to the bus, and to `model`."""
+    """Write a burst with random strobes to the AXI bus, and to `model`."""
     row, count = rng.randrange(ROWS - 4), rng.randint(1, 4)
-    yield from give(bus.aw, addr=row*BEAT_BYTES + rng.choice([0, 4, 28]), id=number, len=count - 1)
+    yield from give(
+        bus.aw, addr=row * BEAT_BYTES + rng.choice([0, 4, 28]), id=number, len=count - 1
+    )
     for n in range(count):
         data, mask = rng.randbytes(BEAT_BYTES), rng.getrandbits(BEAT_BYTES)
         yield from give(bus.w, data=int.from_bytes(data, "little"), strb=mask, last=n == count - 1)
         for byte in range(BEAT_BYTES):
             if mask >> byte & 1:
-                model[(row + n)*BEAT_BYTES + byte] = data[byte]
+                model[(row + n) * BEAT_BYTES + byte] = data[byte]
 
 
 @passive
 def take(channel, taken, rng, share, *fields):
-    """Be ready for a `share` of the cycles, and append (cycle, fields) of each beat to `taken`."""
+    """Be ready in a `share` of the cycles, and append (cycle, fields) of each beat to `taken`."""
     cycle = 0
     while True:
         ready = rng.random() < share
@@ -60,13 +62,13 @@ def take(channel, taken, rng, share, *fields):
 @pytest.mark.parametrize("latency", [LEAST_CYCLES, 3, 50])
 @each_seed(2)
 def test_reads_bring_what_was_written(latency, seed):
-    """Reads return the data written by bursts of any length and strobes, at any latency."""
-    rng      = random.Random(seed)
-    dut      = AxiMemory(SIZE, latency)
-    bus      = dut.bus
-    model    = bytearray(SIZE)
-    ended    = []
-    beats    = []
+    """Reads return the data that bursts of any length and strobes have written, at any latency."""
+    rng = random.Random(seed)
+    dut = AxiMemory(SIZE, latency)
+    bus = dut.bus
+    model = bytearray(SIZE)
+    ended = []
+    beats = []
     expected = []
 
     def master():
@@ -76,16 +78,22 @@ def test_reads_bring_what_was_written(latency, seed):
             yield
         for number in range(60):
             row, count = rng.randrange(ROWS - 4), rng.randint(1, 4)
-            yield from give(bus.ar, addr=row*BEAT_BYTES, id=number, len=count - 1)
+            yield from give(bus.ar, addr=row * BEAT_BYTES, id=number, len=count - 1)
             for n in range(row, row + count):
-                data = int.from_bytes(model[n*BEAT_BYTES:(n + 1)*BEAT_BYTES], "little")
+                data = int.from_bytes(model[n * BEAT_BYTES : (n + 1) * BEAT_BYTES], "little")
                 expected.append((number, data, n == row + count - 1))
         while len(beats) < len(expected):
             yield
 
     share = rng.choice([1, 0.6])
-    simulate(dut, [master(), take(bus.b, ended, rng, share, "id"),
-        take(bus.r, beats, rng, share, "id", "data", "last")])
+    simulate(
+        dut,
+        [
+            master(),
+            take(bus.b, ended, rng, share, "id"),
+            take(bus.r, beats, rng, share, "id", "data", "last"),
+        ],
+    )
     assert [number for _, number in ended] == list(range(20))
     assert [tuple(beat[1:]) for beat in beats] == expected
 
@@ -93,8 +101,8 @@ def test_reads_bring_what_was_written(latency, seed):
 @pytest.mark.parametrize("latency", [LEAST_CYCLES, 7, 50])
 def test_an_answer_takes_the_latency_and_bursts_follow_without_a_gap(latency):
     """The first beat follows its request after `latency` cycles, and 32 reads leave no gap."""
-    dut   = AxiMemory(SIZE, latency)
-    bus   = dut.bus
+    dut = AxiMemory(SIZE, latency)
+    bus = dut.bus
     beats = []
     asked = []
 
@@ -117,18 +125,21 @@ def test_an_answer_takes_the_latency_and_bursts_follow_without_a_gap(latency):
     assert cycles == list(range(cycles[0], cycles[0] + 64))
 
 
-@pytest.mark.parametrize("size, latency, said", [
-    (1000, 2, "1000 bytes; it must be a power of two"),
-    (16,   2, "16 bytes.*at least 32"),
-    (1024, 1, "latency of 1 cycles; it must be 2 or more"),
-])
+@pytest.mark.parametrize(
+    "size, latency, said",
+    [
+        (1000, 2, "1000 bytes; it must be a power of two"),
+        (16, 2, "16 bytes.*at least 32"),
+        (1024, 1, "latency of 1 cycles; it must be 2 or more"),
+    ],
+)
 def test_what_cannot_be_built_is_refused(size, latency, said):
     with pytest.raises(ValueError, match=said):
         AxiMemory(size, latency)
 
 
 def test_a_bus_that_does_not_fit_is_told():
-    """axi_problem() says what is wrong with a bus, and which value it must have."""
+    """axi_problem() says what is wrong with an AXI bus, and which value it must have."""
     assert axi_problem(user_axi()) is None
     assert axi_problem(3) == "is 3"
     bus = axi.AXIInterface(data_width=128, address_width=20, id_width=8)
@@ -136,8 +147,18 @@ def test_a_bus_that_does_not_fit_is_told():
 
 
 def test_the_master_drives_requests_and_takes_answers():
-    """Valid has the direction of its channel's data, and ready the opposite one."""
+    """The ports of an AXI master have the right directions.
+
+    `valid` has the direction of its channel's data, and `ready` has the opposite one.
+    """
     ports = axi_ports(user_axi())
-    assert {"o_axi_aw_valid", "i_axi_aw_ready", "o_axi_w_payload_strb", "i_axi_b_valid",
-        "o_axi_b_ready", "i_axi_r_payload_data", "i_axi_r_payload_last"} <= set(ports)
+    assert {
+        "o_axi_aw_valid",
+        "i_axi_aw_ready",
+        "o_axi_w_payload_strb",
+        "i_axi_b_valid",
+        "o_axi_b_ready",
+        "i_axi_r_payload_data",
+        "i_axi_r_payload_last",
+    } <= set(ports)
     assert len(ports["i_axi_r_payload_data"]) == 256

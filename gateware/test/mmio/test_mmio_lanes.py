@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""mmio/lanes.py"""
+"""Tests of mmio/lanes.py, the memory of eight lanes of 32 bits behind the bridge."""
 
 import importlib
 import random
@@ -11,41 +11,44 @@ import subprocess
 
 import pytest
 from migen import ClockDomain, Module
-from seeds import each_seed
-from stream_model import simulate
 
-from lanebox.mmio.lanes import LANES, LATENCY, PAGE, ROW_BYTES, LaneMemory
-from lanebox.synthesis.yosys import find_yosys
+from gateware.mmio.lanes import LANES, LATENCY, PAGE, ROW_BYTES, LaneMemory
+from tools.synthesis.yosys import find_yosys
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate
 
 litex = importlib.import_module("litex.gen.fhdl.verilog")
 
 
 def rows_of(rng, rows):
-    """Rows of the eight lanes as the bridge addresses them: the first may use the next row."""
+    """Choose rows for the eight lanes as the bridge does: the first lanes may use the next row.
+
+    An unaligned access of 32 bytes spans two rows of the memory.
+    """
     row, shift = rng.randrange(rows), rng.randrange(LANES)
     return [(row + (lane < shift)) % rows for lane in range(LANES)]
 
 
 def at(rows, data):
-    """The bytes of `data` at the rows of the eight lanes."""
-    return b"".join(data[ROW_BYTES*row + 4*lane:][:4] for lane, row in enumerate(rows))
+    """Return the bytes of `data` at the rows of the eight lanes."""
+    return b"".join(data[ROW_BYTES * row + 4 * lane :][:4] for lane, row in enumerate(rows))
 
 
 @pytest.mark.parametrize("kind", LATENCY)
 @each_seed(2)
 def test_every_read_brings_what_was_written(kind, seed):
-    """Reads return the newest data under random masked writes to the same rows, in each cycle."""
-    rng   = random.Random(seed)
-    size  = 2*PAGE if kind == "ultra" else PAGE
-    image = None if kind == "ultra" else [rng.getrandbits(32) for _ in range(size//4 - 5)]
-    dut   = LaneMemory(size, image, kind)
+    """Reads return the newest data, with a random masked write to the same rows in each cycle."""
+    rng = random.Random(seed)
+    size = 2 * PAGE if kind == "ultra" else PAGE
+    image = None if kind == "ultra" else [rng.getrandbits(32) for _ in range(size // 4 - 5)]
+    dut = LaneMemory(size, image, kind)
     model = bytearray(b"".join(word.to_bytes(4, "little") for word in image or []))
     model = model.ljust(size, b"\0")
 
     def traffic():
         due = []
         for _ in range(800):
-            # There are few rows, so that reads and writes meet.
+            # Only six rows are used, so that reads and writes often meet in a row.
             rows = rows_of(rng, 6)
             enable = rng.random() < 0.8
             yield dut.read_enable.eq(enable)
@@ -60,9 +63,9 @@ def test_every_read_brings_what_was_written(kind, seed):
             yield dut.write_mask.eq(mask)
             for n in range(ROW_BYTES):
                 if mask >> n & 1:
-                    model[ROW_BYTES*rows[n//4] + n] = data[n]
+                    model[ROW_BYTES * rows[n // 4] + n] = data[n]
             yield
-            # From here on the address is at the pins.
+            # The address was set one cycle ago, so the hardware sees it from here on.
             if len(due) > dut.latency and due[-1 - dut.latency] is not None:
                 got = (yield dut.read_data).to_bytes(ROW_BYTES, "little")
                 assert got == due[-1 - dut.latency]
@@ -70,14 +73,17 @@ def test_every_read_brings_what_was_written(kind, seed):
     simulate(dut, [traffic()])
 
 
-@pytest.mark.parametrize("arguments, rule", [
-    (dict(size=PAGE, kind="flash"),              "must be one of block, rom, ultra"),
-    (dict(size=3*PAGE),                          "power of two"),
-    (dict(size=PAGE//2),                         "at least a page"),
-    (dict(size=PAGE, kind="rom"),                "without an image"),
-    (dict(size=PAGE, kind="ultra", image=[1]),   "cannot be initialised"),
-    (dict(size=PAGE, image=[0]*(PAGE//4 + 1)),   "has room for 1024"),
-])
+@pytest.mark.parametrize(
+    "arguments, rule",
+    [
+        (dict(size=PAGE, kind="flash"), "must be one of block, rom, ultra"),
+        (dict(size=3 * PAGE), "power of two"),
+        (dict(size=PAGE // 2), "at least a page"),
+        (dict(size=PAGE, kind="rom"), "without an image"),
+        (dict(size=PAGE, kind="ultra", image=[1]), "cannot be initialised"),
+        (dict(size=PAGE, image=[0] * (PAGE // 4 + 1)), "has room for 1024"),
+    ],
+)
 def test_what_cannot_be_built_says_why(arguments, rule):
     """A memory that cannot be built is refused with a sentence that names the rule."""
     with pytest.raises(ValueError, match=rule):
@@ -85,39 +91,56 @@ def test_what_cannot_be_built_says_why(arguments, rule):
 
 
 class Top(Module):
-    """A memory with its ports as pins."""
+    """A lane memory as a top module, with its ports as pins."""
+
     def __init__(self, *arguments):
         self.submodules.memory = memory = LaneMemory(*arguments)
         self.clock_domains.cd_sys = ClockDomain()
-        self.ios = {*memory.write_rows, *memory.read_rows, memory.write_data, memory.write_mask,
-            memory.read_enable, memory.read_data, self.cd_sys.clk, self.cd_sys.rst}
+        self.ios = {
+            *memory.write_rows,
+            *memory.read_rows,
+            memory.write_data,
+            memory.write_mask,
+            memory.read_enable,
+            memory.read_data,
+            self.cd_sys.clk,
+            self.cd_sys.rst,
+        }
 
 
-@pytest.mark.parametrize("arguments, cells", [
-    ((0x80000, None, "ultra"),     {"URAM288": 16}),
-    ((PAGE, [1, 2, 3], "block"),   {"RAMB18E2": 8}),
-])
+@pytest.mark.parametrize(
+    "arguments, cells",
+    [
+        ((0x80000, None, "ultra"), {"URAM288": 16}),
+        ((PAGE, [1, 2, 3], "block"), {"RAMB18E2": 8}),
+    ],
+)
 def test_the_arrays_become_the_rams_that_were_meant(arguments, cells, tmp_path, monkeypatch):
-    """512 KiB take 16 UltraRAMs and no other memory; a 4 KiB memory takes 8 half block RAMs."""
+    """The synthesis maps each memory to the cells that were meant, and to no other memory.
+
+    512 KiB take 16 UltraRAMs, and a memory of 4 KiB takes 8 half block RAMs.
+    """
     top = Top(*arguments)
-    monkeypatch.chdir(tmp_path) # The memories' contents are written beside the Verilog.
+    monkeypatch.chdir(tmp_path)  # The memories' contents are written beside the Verilog.
     litex.convert(top, top.ios, name="top").write("top.v")
-    # Stop after the mapping of memories: the rest takes most of the time.
-    script = ("read_verilog top.v; synth_xilinx -family xcup -uram -top top -flatten -run :fine; "
-        "tee -o stat.txt stat")
+    # Synthesis stops after the mapping of memories: the rest would take most of the time.
+    script = (
+        "read_verilog top.v; synth_xilinx -family xcup -uram -top top -flatten -run :fine; "
+        "tee -o stat.txt stat"
+    )
     subprocess.run([find_yosys().program, "-q", "-p", script], cwd=tmp_path, check=True)
-    text  = (tmp_path/"stat.txt").read_text()
+    text = (tmp_path / "stat.txt").read_text()
     lines = re.findall(r"(\d+) +(?:\S+ +)?((?:URAM|RAM)\w+)", text)
     found = {kind: int(count) for count, kind in lines}
     assert found == cells
 
 
 def test_the_bridge_is_told_what_there_is():
-    """The bridge gets the memory's parameters as text, and a pin for each signal."""
+    """The bridge gets the memory's parameters as text, and a pin for each of its signals."""
     memory = LaneMemory(PAGE, [0], "rom")
     assert memory.parameter("identity") == "identity,4096,1,ro"
     assert LaneMemory(0x80000, kind="ultra").parameter("uram") == "uram,524288,3,rw"
     pins = memory.pins("identity")
-    assert len(pins) == 2*LANES + 4
+    assert len(pins) == 2 * LANES + 4
     assert pins["o_memory_identity_readRows_7"] is memory.read_rows[7]
     assert pins["i_memory_identity_readData"] is memory.read_data

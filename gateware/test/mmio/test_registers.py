@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""RegisterBridge compared with LiteX's bridge: the same accesses, with writes answered earlier."""
+"""RegisterBridge is compared with LiteX's bridge to the CSR bus.
+
+Both must make the same accesses. RegisterBridge answers writes earlier.
+"""
 
 import random
 
@@ -10,26 +13,33 @@ import pytest
 from litex.gen import LiteXModule
 from litex.soc.interconnect import csr_bus, wishbone
 from migen import passive, run_simulation
-from seeds import SHIFT
 
-from lanebox.mmio.registers import RegisterBridge
+from gateware.mmio.registers import RegisterBridge
+from tools.testing.seeds import SHIFT
 
 WORDS = 64
 
 
 class Registers(LiteXModule):
     """A memory on the CSR bus, behind RegisterBridge (`ours`) or LiteX's bridge."""
+
     def __init__(self, ours):
-        self.bridge = RegisterBridge() if ours else wishbone.Wishbone2CSR(
-            wishbone.Interface(data_width=32, address_width=32, addressing="word"),
-            csr_bus.Interface(data_width=32), register=False)
-        self.bus    = self.bridge.csr
-        self.memory = csr_bus.SRAM(WORDS*4, 0, bus=csr_bus.Interface.like(self.bus))
+        self.bridge = (
+            RegisterBridge()
+            if ours
+            else wishbone.Wishbone2CSR(
+                wishbone.Interface(data_width=32, address_width=32, addressing="word"),
+                csr_bus.Interface(data_width=32),
+                register=False,
+            )
+        )
+        self.bus = self.bridge.csr
+        self.memory = csr_bus.SRAM(WORDS * 4, 0, bus=csr_bus.Interface.like(self.bus))
         self.comb += self.bus.connect(self.memory.bus)
 
 
 def accesses(ours, script):
-    """Run the accesses of `script`. Returns (write, cycles, data read) of each, and all strobes.
+    """Run the accesses of `script`. Return (write, cycles, data read) of each, and all strobes.
 
     An access without a pause follows the one before it at once, with `cyc` and `stb` still high.
     """
@@ -53,7 +63,7 @@ def accesses(ours, script):
             yield
             while not (yield bus.ack):
                 cycles += 1
-                assert cycles < 10, "no answer"
+                assert cycles < 10, "the bus does not answer"
                 yield
             seen.append((write, cycles, None if write else (yield bus.dat_r)))
 
@@ -71,14 +81,22 @@ def accesses(ours, script):
 
 @pytest.mark.parametrize("seed", range(SHIFT, SHIFT + 2))
 def test_every_access_is_as_with_litexs_bridge(seed):
-    """Both bridges give the same data and the same strobes, also without pauses in between."""
+    """Both bridges give the same data and the same strobes, also if accesses follow at once."""
     print(f"seed {seed}")
     rng = random.Random(seed)
-    script = [(rng.choice([0, 0, 1, 5]), rng.randrange(2), rng.randrange(WORDS),
-        rng.getrandbits(32), rng.choice([15, 15, 1, 0])) for _ in range(300)]
-    # A last pause releases the bus, or the last access would begin again.
+    script = [
+        (
+            rng.choice([0, 0, 1, 5]),
+            rng.randrange(2),
+            rng.randrange(WORDS),
+            rng.getrandbits(32),
+            rng.choice([15, 15, 1, 0]),
+        )
+        for _ in range(300)
+    ]
+    # The last pause releases the bus. Otherwise the last access would begin again.
     script.append((1, 0, 0, 0, 0))
-    ours, strobes     = accesses(True, script)
+    ours, strobes = accesses(True, script)
     litexs, reference = accesses(False, script)
     assert [entry[2] for entry in ours] == [entry[2] for entry in litexs]
     assert strobes == reference and len(strobes) > 150
@@ -87,7 +105,10 @@ def test_every_access_is_as_with_litexs_bridge(seed):
 
 
 def test_the_address_does_not_wait_for_an_access():
-    """The registers see the bus's address before `cyc`, and no strobe, to shorten an access."""
+    """The registers see the bus's address in the cycle before `cyc`, without a strobe.
+
+    That shortens an access by a cycle.
+    """
     dut = Registers(ours=True)
 
     def look():
@@ -100,4 +121,5 @@ def test_the_address_does_not_wait_for_an_access():
             yield
             assert (yield dut.bus.adr) == address
             assert not (yield dut.bus.we) and not (yield dut.bus.re)
+
     run_simulation(dut, look())

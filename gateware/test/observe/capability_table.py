@@ -8,11 +8,11 @@ import struct
 import zlib
 from typing import NamedTuple
 
-from lanebox import capability
+from gateware.observe import capability
 
 
 class Entry(NamedTuple):
-    """An entry of the table, which describes one block."""
+    """An entry of the capability table, which describes one block of the gateware."""
 
     kind: int
     version: int
@@ -24,22 +24,27 @@ class Entry(NamedTuple):
 
 
 def decode(words):
-    """Decode a table without the generator's code. Returns the header's fields, and the entries."""
+    """Decode a table without the generator's code.
+
+    Return the fields of its header, and its entries.
+    """
     raw = struct.pack(f"<{len(words)}I", *words)
     magic, minor, major, size, crc, count, reserved = struct.unpack_from("<4sHHIIII", raw)
     assert magic == b"LBOX"
     assert zlib.crc32(raw[:12] + bytes(4) + raw[16:size]) == crc
     entries, at = [], 88
     for _ in range(count):
-        kind, version, length, bar, index, offset, block_size = struct.unpack_from("<HHHBBII", raw,
-            at)
+        kind, version, length, bar, index, offset, block_size = struct.unpack_from(
+            "<HHHBBII", raw, at
+        )
         assert length % 8 == 0 and length >= 16
-        parameters = struct.unpack_from(f"<{length//4 - 4}I", raw, at + 16)
+        parameters = struct.unpack_from(f"<{length // 4 - 4}I", raw, at + 16)
         entries.append(Entry(kind, version, bar, index, offset, block_size, parameters))
         at += length
     assert at == size
     return {
-        "version": (major, minor), "digest": raw[24:56].hex(),
+        "version": (major, minor),
+        "digest": raw[24:56].hex(),
         "target": raw[56:88].rstrip(b"\0").decode(),
     }, entries
 
@@ -49,7 +54,10 @@ def contents(path):
 
 
 def memories(folder):
-    """The initial words of every memory of a build. The bridge's memory has eight lanes."""
+    """Yield the initial words of every memory of a build.
+
+    The bridge's memories are stored in eight files, one for each lane of 32 bits.
+    """
     for first in folder.glob("*.init"):
         if "_lane0" in first.name:
             lanes = [first.with_name(first.name.replace("_lane0", f"_lane{n}")) for n in range(8)]
@@ -59,7 +67,7 @@ def memories(folder):
 
 
 def table_of(build):
-    """The decoded table of a build, which must have exactly one."""
-    tables = [words for words in memories(build/"gateware") if words[0] == capability.MAGIC]
+    """Return the decoded table of a build. A build must have exactly one."""
+    tables = [words for words in memories(build / "gateware") if words[0] == capability.MAGIC]
     assert len(tables) == 1
     return decode(tables[0])

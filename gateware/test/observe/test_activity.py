@@ -2,22 +2,22 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""activity.py"""
+"""Tests of observe/activity.py, which says whether the card has work to do."""
 
 import itertools
 
 import pytest
 from migen import Signal
-from stream_model import simulate
 
-from lanebox.activity import Activity
+from gateware.observe.activity import Activity
+from tools.testing.stream_model import simulate
 
 
 @pytest.mark.parametrize("values", list(itertools.product([0, 1], repeat=3)))
 def test_busy_while_any_source_is(values):
-    """`busy` is high in each cycle in which any source is high, and in no other."""
+    """`busy` is high in each cycle in which any source is high, and in no other cycle."""
     sources = [Signal(reset=value) for value in values]
-    dut     = Activity(*sources)
+    dut = Activity(*sources)
 
     def check():
         yield

@@ -2,7 +2,10 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""capability.py: the table describes the gateware, and software built earlier can read it."""
+"""Tests of observe/capability.py.
+
+The table describes the gateware that was built, and software that was built earlier can read it.
+"""
 
 import json
 import re
@@ -13,17 +16,18 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
-from capability_table import decode, table_of
-from repository import ROOT
 
-from lanebox import capability, layouts
-from lanebox.capability import BLOCK_TYPES, Block
-from lanebox.identity import gateware_digest
-from lanebox.user.loopback import Loopback
-from lanebox.user.slot import occupant_sources
+from gateware import numbers
+from gateware.observe import capability
+from gateware.observe.capability import BLOCK_TYPES, Block
+from gateware.observe.identity import gateware_digest
+from gateware.test.observe.capability_table import decode, table_of
+from gateware.user.loopback import Loopback
+from gateware.user.slot import occupant_sources
+from tools.testing.repository import ROOT
 
-HEADER = ROOT/"software"/"kernel"/"uapi"/"litepcie_capability.h"
-DIGEST = "0123456789abcdef"*4
+HEADER = ROOT / "software" / "kernel" / "uapi" / "litepcie_capability.h"
+DIGEST = "0123456789abcdef" * 4
 
 
 @pytest.fixture(scope="module")
@@ -33,11 +37,11 @@ def built(sim_build):
 
 @pytest.fixture(scope="module")
 def csr(sim_build):
-    return json.loads((sim_build/"csr.json").read_text())
+    return json.loads((sim_build / "csr.json").read_text())
 
 
 def entry(built, kind, index=0):
-    """Offset, size and parameters (by name) of one block."""
+    """Return offset, size and parameters (by name) of one block in the table."""
     type = BLOCK_TYPES[kind]
     found = [e for e in built[1] if e[0] == type.number and e[3] == index]
     assert len(found) == 1
@@ -46,38 +50,45 @@ def entry(built, kind, index=0):
 
 
 def test_header_names_target_and_sources(built):
-    """The header has the target's name and the sources' digest, as the identifier has."""
+    """The table's header has the target's name and the sources' digest, as the identifier has."""
     header, _ = built
     assert header == {
-        "version": (1, 2), "target": "sim", "digest": gateware_digest(occupant_sources(Loopback)),
+        "version": (1, 3),
+        "target": "sim",
+        "digest": gateware_digest(occupant_sources(Loopback)),
     }
 
 
-@pytest.mark.parametrize("kind, parameter, register", [
-    ("control",     "reset",    "ctrl_reset"),
-    ("control",     "scratch",  "ctrl_scratch"),
-    ("interrupts",  "enable",   "pcie_msi_enable"),
-    ("interrupts",  "clear",    "pcie_msi_clear"),
-    ("interrupts",  "vector",   "pcie_msi_vector"),
-    ("dma",         "h2c",      "pcie_dma0_reader_enable"),
-    ("dma",         "c2h",      "pcie_dma0_writer_enable"),
-    ("dma",         "loopback", "pcie_dma0_loopback_enable"),
-    ("device_time", "low",      "device_time_low"),
-    ("device_time", "high",     "device_time_high"),
-    ("counters",    "control",  "pcie_counters_control"),
-    ("counters",    "time",     "pcie_counters_time"),
-    ("pattern",     "control",  "pattern_control"),
-    ("transactions", "control", "pcie_endpoint_control"),
-    ("transactions", "timeout", "pcie_endpoint_timeout"),
-    ("mmio",        "control",  "mmio_control"),
-    ("mmio",        "reads_inside", "mmio_reads_inside"),
-    ("stamps",      "doorbell", "stamps_doorbell"),
-    ("stamps",      "interrupt", "stamps_interrupt"),
-    ("stamps",      "waiting",  "stamps_waiting"),
-    ("slot",        "now",      "slot_now"),
-    *(("records", name, f"pcie_notices0_{name}")
-        for name in BLOCK_TYPES["records"].parameters[:-1]),
-])
+@pytest.mark.parametrize(
+    "kind, parameter, register",
+    [
+        ("control", "reset", "ctrl_reset"),
+        ("control", "scratch", "ctrl_scratch"),
+        ("interrupts", "enable", "pcie_msi_enable"),
+        ("interrupts", "clear", "pcie_msi_clear"),
+        ("interrupts", "vector", "pcie_msi_vector"),
+        ("dma", "h2c", "pcie_dma0_reader_enable"),
+        ("dma", "c2h", "pcie_dma0_writer_enable"),
+        ("dma", "loopback", "pcie_dma0_loopback_enable"),
+        ("device_time", "low", "device_time_low"),
+        ("device_time", "high", "device_time_high"),
+        ("counters", "control", "pcie_counters_control"),
+        ("counters", "time", "pcie_counters_time"),
+        ("pattern", "control", "pattern_control"),
+        ("transactions", "control", "pcie_endpoint_control"),
+        ("transactions", "timeout", "pcie_endpoint_timeout"),
+        ("mmio", "control", "mmio_control"),
+        ("mmio", "reads_inside", "mmio_reads_inside"),
+        ("stamps", "doorbell", "stamps_doorbell"),
+        ("stamps", "interrupt", "stamps_interrupt"),
+        ("stamps", "waiting", "stamps_waiting"),
+        ("slot", "now", "slot_now"),
+        *(
+            ("records", name, f"pcie_notices0_{name}")
+            for name in BLOCK_TYPES["records"].parameters[:-1]
+        ),
+    ],
+)
 def test_registers_are_where_the_register_map_has_them(built, csr, kind, parameter, register):
     """The table gives each register the address that csr.json gives it."""
     offset, size, parameters = entry(built, kind)
@@ -88,7 +99,7 @@ def test_registers_are_where_the_register_map_has_them(built, csr, kind, paramet
 @pytest.mark.parametrize("way", ["reader", "writer"])
 @pytest.mark.parametrize("register", capability.DMA_GROUP)
 def test_dma_groups_are_what_their_version_says(built, csr, way, register):
-    """The registers of a DMA direction have the offsets from its start that the version defines."""
+    """Each DMA direction has its registers at the offsets that the block's version defines."""
     offset, _, parameters = entry(built, "dma")
     start = offset + parameters["h2c" if way == "reader" else "c2h"]
     address = csr["csr_registers"][f"pcie_dma0_{way}_{register}"]["addr"]
@@ -109,36 +120,42 @@ def test_parameters_are_those_of_the_gateware(built, csr):
     assert transactions["read_tags"] == entry(built, "endpoint")[2]["read_tags"] == 256
     assert transactions["landing_bytes"] == 64 << 10
     assert transactions["host_credits"] == mmio["read_slots"] == 32
-    for n, base in enumerate(layouts.MEMORY_BASES):
-        assert entry(built, "memory", n)[:2] == (base, layouts.MEMORY_SIZE)
+    for n, base in enumerate(numbers.MEMORY_BASES):
+        assert entry(built, "memory", n)[:2] == (base, numbers.MEMORY_SIZE)
 
 
 def test_msix_is_where_configuration_space_has_it(msix_build):
-    """The MSI-X block has the table and pending bits at the places that configuration space names.
+    """The table and configuration space give the same places for MSI-X's table and pending bits.
 
     The capability in configuration space is made from the constants, for the simulated card and for
-    the vendor's core. There both places are offsets in BAR0, while `pending` counts from the
-    block's start.
+    the vendor's core. There both places are offsets in BAR0, while the table's `pending` counts
+    from the block's start.
     """
-    constants = json.loads((msix_build/"csr.json").read_text())["constants"]
+    constants = json.loads((msix_build / "csr.json").read_text())["constants"]
     offset, size, parameters = entry(table_of(msix_build), "msix")
     assert offset == constants["pcie_msix_table"]
     assert offset + parameters["pending"] == constants["pcie_msix_pending"]
     assert parameters["vectors"] == constants["pcie_msix_vectors"]
-    # The pending bits follow the last vector's 16 bytes, inside the block.
-    assert 16*parameters["vectors"] <= parameters["pending"] < size
+    # The pending bits lie behind the 16 bytes of the last vector, and still inside the block.
+    assert 16 * parameters["vectors"] <= parameters["pending"] < size
 
 
-@pytest.mark.parametrize("bar, size", [(0, layouts.CAPABILITY_BASE), (2, layouts.BAR2_SIZE)])
+@pytest.mark.parametrize("bar, size", [(0, numbers.CAPABILITY_BASE), (2, numbers.BAR2_SIZE)])
 def test_blocks_lie_in_their_bar_and_apart(built, bar, size):
-    """No block overlaps another or leaves its BAR. In BAR0 all blocks are below the table."""
+    """No block overlaps another or leaves its BAR.
+
+    In BAR0 all blocks are below the capability table.
+    """
     places = sorted((e[4], e[4] + e[5]) for e in built[1] if e[2] == bar)
     assert all(end <= size for _, end in places)
     assert all(end <= start for (_, end), (start, _) in zip(places, places[1:]))
 
 
 def test_what_users_map_has_pages_of_its_own(built):
-    """Blocks that users map fill whole pages of 4 KiB, since the host grants access by the page."""
+    """A block that ordinary users may map fills whole pages of 4 KiB.
+
+    The host grants access by the page, so no other block may share one.
+    """
     mapped = {BLOCK_TYPES[name].number for name in capability.MAPPED_BY_USERS}
     places = [(e[4], e[5]) for e in built[1] if e[0] in mapped]
     assert len(places) >= 3
@@ -147,18 +164,45 @@ def test_what_users_map_has_pages_of_its_own(built):
 
 USER = Block("user", 0x8000, 0x1000, {"cause": 2})
 
-@pytest.mark.parametrize("blocks, banks, message", [
-    ([USER], {"user": (0x8000, 0x800), "spare": (0x8800, 0x800)}, "shares its pages with spare"),
-    ([USER], {"user": (0x8000, 0x800), "early": (0x7800, 0x1000)}, "shares its pages with early"),
-    ([Block("user", 0x8800, 0x1000, {"cause": 2})], {}, "0x1000 bytes at 0x8800 of BAR0 are no"),
-    ([Block("user", 0x8000, 0x800, {"cause": 2})], {}, "0x800 bytes at 0x8000 of BAR0 are no"),
-    ([USER, Block("pattern", 0x8800, 0x800, {"control": 0})], {}, "shares its pages with pattern"),
-    ([Block("user_window", 0x100400, 0x1000, {}, bar=2)], {}, "BAR2 are no whole pages"),
-    ([Block("user_window", 0x80000, 0x1000, {}, bar=2),
-        Block("memory", 0x80000, 0x1000, {}, bar=2)], {}, "shares its pages with memory"),
-], ids=["bank behind", "bank before", "place", "size", "block", "window", "window and memory"])
+
+@pytest.mark.parametrize(
+    "blocks, banks, message",
+    [
+        (
+            [USER],
+            {"user": (0x8000, 0x800), "spare": (0x8800, 0x800)},
+            "shares its pages with spare",
+        ),
+        (
+            [USER],
+            {"user": (0x8000, 0x800), "early": (0x7800, 0x1000)},
+            "shares its pages with early",
+        ),
+        (
+            [Block("user", 0x8800, 0x1000, {"cause": 2})],
+            {},
+            "0x1000 bytes at 0x8800 of BAR0 are no",
+        ),
+        ([Block("user", 0x8000, 0x800, {"cause": 2})], {}, "0x800 bytes at 0x8000 of BAR0 are no"),
+        (
+            [USER, Block("pattern", 0x8800, 0x800, {"control": 0})],
+            {},
+            "shares its pages with pattern",
+        ),
+        ([Block("user_window", 0x100400, 0x1000, {}, bar=2)], {}, "BAR2 are no whole pages"),
+        (
+            [
+                Block("user_window", 0x80000, 0x1000, {}, bar=2),
+                Block("memory", 0x80000, 0x1000, {}, bar=2),
+            ],
+            {},
+            "shares its pages with memory",
+        ),
+    ],
+    ids=["bank behind", "bank before", "place", "size", "block", "window", "window and memory"],
+)
 def test_a_card_whose_user_shares_a_page_is_refused(blocks, banks, message):
-    """A block that shares a page with a user's block is refused with a sentence that names both."""
+    """If a block shares a page with a block that users map, the build fails and names both."""
     with pytest.raises(ValueError, match=message):
         capability.check_pages(blocks, banks)
 
@@ -166,17 +210,17 @@ def test_a_card_whose_user_shares_a_page_is_refused(blocks, banks, message):
 # Builds the simulation's gateware with user logic that has registers. `moved` relocates a bank.
 ELABORATE = """
 import runpy, sys
-sys.path.insert(0, "targets")
-from lanebox import layouts
-layouts.CSR_LOCATIONS.update({moved})
-sys.argv = ["sim.py", "--build", "--user", "lanebox.user.axi_memory:SlowMemoryOnAxi",
+from gateware import numbers
+numbers.CSR_LOCATIONS.update({moved})
+sys.argv = ["sim.py", "--build", "--user", "gateware.user.axi_memory:SlowMemoryOnAxi",
     "--output-dir", {folder!r}]
 runpy.run_path("targets/sim.py", run_name="__main__")
 """
 
+
 @pytest.mark.parametrize("moved", [{}, {"stamps": 17}], ids=["as it is", "moved"])
 def test_no_gateware_is_built_in_which_the_user_shares_a_page(tmp_path, moved):
-    """Elaboration makes the check: a bank that is moved 2 KiB behind the user's makes it fail."""
+    """A build fails if a bank of registers is in the page of the user logic's registers."""
     script = ELABORATE.format(moved=moved, folder=str(tmp_path))
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True)
     assert (done.returncode != 0) == bool(moved), done.stderr
@@ -185,7 +229,10 @@ def test_no_gateware_is_built_in_which_the_user_shares_a_page(tmp_path, moved):
 
 
 def test_the_user_s_pages_grow_with_its_registers():
-    """Banks of 1, 600 and 1100 registers take whole pages that no other block shares."""
+    """The registers of user logic take whole pages that no other block shares.
+
+    The test has banks of 1, 600 and 1100 registers.
+    """
     for registers, size in ((1, 0x1000), (600, 0x1000), (1100, 0x2000)):
         names = [f"r{n}" for n in range(registers)]
         soc = csr_soc({"user": (0x8000, names)})
@@ -195,47 +242,57 @@ def test_the_user_s_pages_grow_with_its_registers():
 
 
 def csr_soc(banks):
-    """The part of a SoC that capability.py reads: the places of its registers, of 32 bits each."""
+    """Make the part of a SoC that capability.py reads: the addresses of its 32-bit registers."""
     regions = {
-        name: SimpleNamespace(origin=origin, busword=32,
-            obj=[SimpleNamespace(name=register, size=32) for register in registers])
+        name: SimpleNamespace(
+            origin=origin,
+            busword=32,
+            obj=[SimpleNamespace(name=register, size=32) for register in registers],
+        )
         for name, (origin, registers) in banks.items()
     }
     return SimpleNamespace(csr=SimpleNamespace(regions=regions), constants={"USER_INTERRUPT": 2})
 
 
 def test_a_reader_passes_over_what_it_does_not_know():
-    """A reader skips blocks of unknown type and unknown parameters, and finds all others."""
+    """A reader of the table skips unknown blocks and unknown parameters, and finds all others."""
     known = Block("pattern", 0x5000, 0x800, {"control": 0})
     words = capability.table("x", DIGEST, [known, known])
     entry_words = known.words()
     longer = entry_words[:1] + [entry_words[1] + 8] + entry_words[2:] + [7, 0]
-    unknown = [0x0001_03e7, 24, 0, 0, 1, 2]
+    unknown = [0x0001_03E7, 24, 0, 0, 1, 2]
     body = capability.HEADER_WORDS
-    words[body:body + len(entry_words)] = unknown + longer
+    words[body : body + len(entry_words)] = unknown + longer
     words[capability.HEADER["blocks"]] = 3
-    words[capability.HEADER["bytes"]]  = 4*len(words)
-    words[capability.HEADER["crc"]]    = 0
-    words[capability.HEADER["crc"]]    = zlib.crc32(struct.pack(f"<{len(words)}I", *words))
+    words[capability.HEADER["bytes"]] = 4 * len(words)
+    words[capability.HEADER["crc"]] = 0
+    words[capability.HEADER["crc"]] = zlib.crc32(struct.pack(f"<{len(words)}I", *words))
     _, entries = decode(words)
     assert [e[0] for e in entries] == [999, 10, 10]
     assert [e[4] for e in entries[1:]] == [0x5000, 0x5000]
 
 
-@pytest.mark.parametrize("make, message", [
-    (lambda: capability.table("t"*32, DIGEST, []), "has 32 characters.*room for 31"),
-    (lambda: capability.table("t", DIGEST, [Block("memory", 0, 4, {})]*300), "there is room for"),
-    (lambda: Block("pattern", 0, 4, {}).words(), r"parameters are \[\]; they must be"),
-    (lambda: Block("pattern", 0, 4, {"contro": 0}).words(), "they must be"),
-], ids=["target", "blocks", "missing", "misspelt"])
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: capability.table("t" * 32, DIGEST, []), "has 32 characters.*room for 31"),
+        (
+            lambda: capability.table("t", DIGEST, [Block("memory", 0, 4, {})] * 300),
+            "there is room for",
+        ),
+        (lambda: Block("pattern", 0, 4, {}).words(), r"parameters are \[\]; they must be"),
+        (lambda: Block("pattern", 0, 4, {"contro": 0}).words(), "they must be"),
+    ],
+    ids=["target", "blocks", "missing", "misspelt"],
+)
 def test_what_cannot_be_said_is_refused(make, message):
-    """A table that cannot be encoded is a ValueError that names the value and the rule."""
+    """If a table cannot be encoded, the ValueError names the value and the rule."""
     with pytest.raises(ValueError, match=message):
         make()
 
 
 def test_the_c_header_is_the_table_s():
-    """The kernel's litepcie_capability.h is the output of `python -m lanebox.capability`."""
+    """The kernel's litepcie_capability.h is what `python -m gateware.observe.capability` writes."""
     assert HEADER.read_text() == capability.c_header()
 
 

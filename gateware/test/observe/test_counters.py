@@ -2,40 +2,40 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""pcie/counters.py"""
+"""Tests of observe/counters.py, which counts TLPs, payload and beats of the streams."""
 
 import random
 from types import SimpleNamespace
 
 import pytest
-from csr_model import CsrBench
 from litepcie.common import phy_layout
 from litepcie.tlp.common import fmt_type_dict
 from litex.soc.interconnect import stream
 from migen import passive
-from seeds import each_seed
-from stream_model import simulate, wait
 
-from lanebox.device_time import DeviceTime
-from lanebox.layouts import DATA_WIDTH
-from lanebox.pcie.counters import COUNTERS, PcieCounters
-from lanebox.pcie.tlp_events import HeaderEvents
+from gateware.numbers import DATA_WIDTH
+from gateware.observe.counters import COUNTERS, PcieCounters
+from gateware.observe.device_time import DeviceTime
+from gateware.observe.tlp_events import HeaderEvents
+from tools.testing.csr_model import CsrBench
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate, wait
 
-STREAMS    = ("cq", "rq")
-BEAT_BYTES = DATA_WIDTH//8
+STREAMS = ("cq", "rq")
+BEAT_BYTES = DATA_WIDTH // 8
 
 # Reference model ----------------------------------------------------------------------------------
 
 
 def random_tlp(rng):
-    """The first dword, the number of beats and the payload bytes of a random TLP."""
-    kind    = rng.choice(["mem_rd32", "mem_rd64", "mem_wr32", "mem_wr64", "cpld", "cpl"])
-    dwords  = rng.choice([1, 2, 8, 32, 64, 128, 256, 1023, 1024])
-    payload = 4*dwords if kind in ("mem_wr32", "mem_wr64", "cpld") else 0
+    """Return the first dword, the number of beats and the payload bytes of a random TLP."""
+    kind = rng.choice(["mem_rd32", "mem_rd64", "mem_wr32", "mem_wr64", "cpld", "cpl"])
+    dwords = rng.choice([1, 2, 8, 32, 64, 128, 256, 1023, 1024])
+    payload = 4 * dwords if kind in ("mem_wr32", "mem_wr64", "cpld") else 0
     ignored = rng.randrange(2**14) << 10
-    header  = fmt_type_dict[kind] << 24 | ignored | dwords % 1024
-    # There are fewer beats than the payload needs, which keeps the test short. Payload is counted
-    # by the header, so the counters must not depend on the beats.
+    header = fmt_type_dict[kind] << 24 | ignored | dwords % 1024
+    # The TLP has fewer beats than its payload needs, which keeps the test short. The counters take
+    # the payload's length from the header, so the number of beats must not matter.
     return SimpleNamespace(header=header, payload=payload, beats=rng.randrange(1, 4))
 
 
@@ -45,9 +45,10 @@ def offer_tlps(endpoint, tlps, rng, density):
         for beat in range(tlp.beats):
             while rng.random() >= density:
                 yield
-            # The later beats begin with a dword that would count if it were taken for a header.
-            dword = tlp.header if beat == 0 else 0x7fff_ffff
-            yield endpoint.dat.eq(rng.randrange(2**(DATA_WIDTH - 32)) << 32 | dword)
+            # Beats after the first begin with a dword that would count if it were taken for a
+            # header.
+            dword = tlp.header if beat == 0 else 0x7FFF_FFFF
+            yield endpoint.dat.eq(rng.randrange(2 ** (DATA_WIDTH - 32)) << 32 | dword)
             yield endpoint.last.eq(beat == tlp.beats - 1)
             yield endpoint.valid.eq(1)
             yield
@@ -65,10 +66,10 @@ def be_ready(endpoint, rng, density):
 
 @passive
 def record(endpoint, time, tlps, events):
-    """Append (time, counter, increment) for each event on the stream."""
+    """Append (time, counter, increment) to `events` for each event on the stream."""
     tlps, beats_left = iter(tlps), 0
     while True:
-        now = (yield time)
+        now = yield time
         if (yield endpoint.valid) and not (yield endpoint.ready):
             events.append((now, "stalls", 1))
         if (yield endpoint.valid) and (yield endpoint.ready):
@@ -83,9 +84,9 @@ def record(endpoint, time, tlps, events):
 
 
 def expected(events, start, end):
-    """The counters' values for the events from `start` on and before `end`."""
+    """Return the values that the counters must have for the events from `start` to before `end`."""
     inside = [event for event in events if start <= event[0] < end]
-    times  = [time for time, counter, _ in inside if counter == "beats"]
+    times = [time for time, counter, _ in inside if counter == "beats"]
     counts = {
         counter: sum(event[2] for event in inside if event[1] == counter)
         for counter in ("beats", "stalls", "tlps", "payload_bytes")
@@ -94,12 +95,12 @@ def expected(events, start, end):
 
 
 def run(seed, tlp_count, snapshots):
-    """Run random traffic while `snapshots(dut, rng)` runs. Returns the events of each stream."""
-    rng     = random.Random(seed)
-    clock   = DeviceTime(with_csr=False)
+    """Run random traffic while `snapshots(dut, rng)` runs. Return the events of each stream."""
+    rng = random.Random(seed)
+    clock = DeviceTime(with_csr=False)
     streams = {name: stream.Endpoint(phy_layout(DATA_WIDTH)) for name in STREAMS}
     watched = {name: HeaderEvents(endpoint) for name, endpoint in streams.items()}
-    dut     = PcieCounters(watched, clock.time, with_csr=False)
+    dut = PcieCounters(watched, clock.time, with_csr=False)
     dut.submodules += clock
     events, traffic = {}, []
     for name, endpoint in streams.items():
@@ -125,7 +126,7 @@ def snapshot(dut, clear):
     yield
     values = {}
     for name, latched in dut.latched.items():
-        values[name] = (yield latched)
+        values[name] = yield latched
     return values
 
 
@@ -134,7 +135,7 @@ def snapshot(dut, clear):
 
 @each_seed(4)
 def test_counters_equal_reference_model(seed):
-    """A snapshot counts exactly the events since the last clear and before the snapshot's time."""
+    """A snapshot counts exactly the events after the last clear and before the snapshot's time."""
     taken = []
 
     def snapshots(dut, rng):
@@ -144,7 +145,7 @@ def test_counters_equal_reference_model(seed):
             taken.append((clear, (yield from snapshot(dut, clear))))
 
     events = run(seed, 200, snapshots)
-    start  = 0
+    start = 0
     for clear, values in taken:
         for name in STREAMS:
             found = {counter: values[f"{name}_{counter}"] for counter in COUNTERS}
@@ -155,7 +156,7 @@ def test_counters_equal_reference_model(seed):
 
 @each_seed(2)
 def test_nothing_is_lost_between_intervals(seed):
-    """Snapshots that clear divide the time into intervals, whose counts add up to all events."""
+    """If every snapshot also clears, the counts of all intervals add up to all events."""
     taken = []
 
     def snapshots(dut, rng):
@@ -173,7 +174,7 @@ def test_nothing_is_lost_between_intervals(seed):
 
 
 def test_clear_keeps_the_copy():
-    """Clearing without a snapshot leaves the last snapshot's values readable."""
+    """A clear without a snapshot leaves the last snapshot's values readable."""
     taken = []
 
     def snapshots(dut, rng):
@@ -190,13 +191,17 @@ def test_clear_keeps_the_copy():
     assert taken[0]["cq_beats"] > 0 and taken[0]["rq_beats"] > 0
 
 
-@pytest.mark.parametrize("control, latches, clears", [(1, True, False), (2, False, True),
-    (3, True, True)])
+@pytest.mark.parametrize(
+    "control, latches, clears", [(1, True, False), (2, False, True), (3, True, True)]
+)
 def test_control_register_pulses_once(control, latches, clears):
-    """Bit 0 of control takes one snapshot and bit 1 clears once; neither stays on."""
+    """A write to the control register takes one snapshot (bit 0) or clears once (bit 1).
+
+    Neither bit stays set.
+    """
     endpoint = stream.Endpoint(phy_layout(DATA_WIDTH))
-    clock    = DeviceTime(with_csr=False)
-    bench    = CsrBench(PcieCounters({"rq": HeaderEvents(endpoint)}, clock.time))
+    clock = DeviceTime(with_csr=False)
+    bench = CsrBench(PcieCounters({"rq": HeaderEvents(endpoint)}, clock.time))
     bench.submodules += clock
     snapshots, clear_pulses = [], []
 

@@ -2,27 +2,27 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""device_time.py"""
+"""Tests of observe/device_time.py, the 64-bit counter of cycles."""
 
 import random
 
-from csr_model import CsrBench
 from migen import Constant, passive
-from seeds import each_seed
-from stream_model import simulate, wait
 
-from lanebox.device_time import DeviceTime
+from gateware.observe.device_time import DeviceTime
+from tools.testing.csr_model import CsrBench
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate, wait
 
 WRAP = 2**32
 
 
 def test_one_tick_per_cycle():
-    """Time advances by one with every cycle."""
+    """Device time advances by one with every cycle."""
     dut = DeviceTime(with_csr=False)
 
     def check():
         yield
-        start = (yield dut.time)
+        start = yield dut.time
         for elapsed in range(100):
             assert (yield dut.time) == start + elapsed
             yield
@@ -32,9 +32,12 @@ def test_one_tick_per_cycle():
 
 @each_seed(16)
 def test_low_then_high_is_one_instant(seed):
-    """Low and high read after each other are one instant, even if low wraps between the reads."""
-    rng   = random.Random(seed)
-    dut   = DeviceTime()
+    """Both halves of the time are of one instant, if the low half is read first.
+
+    That holds even if the low half wraps between the two reads.
+    """
+    rng = random.Random(seed)
+    dut = DeviceTime()
     bench = CsrBench(dut)
     dut.time.reset = Constant(WRAP - 30, 64)
     strobed = []
@@ -51,13 +54,13 @@ def test_low_then_high_is_one_instant(seed):
         low = yield from bench.read("low")
         yield from wait(rng.randrange(30))
         high = yield from bench.read("high")
-        assert high*WRAP + low == strobed[0]
+        assert high * WRAP + low == strobed[0]
 
     simulate(bench, [read(), watch()])
 
 
 def test_only_low_latches():
-    """Reading high again gives the same instant again."""
+    """A second read of the high half gives the same value: only a low read latches the time."""
     bench = CsrBench(DeviceTime())
     bench.dut.time.reset = Constant(WRAP - 10, 64)
 
@@ -67,7 +70,7 @@ def test_only_low_latches():
         for _ in range(4):
             high.append((yield from bench.read("high")))
             yield from wait(10)
-        assert high == [0]*4
+        assert high == [0] * 4
         yield from bench.read("low")
         assert (yield from bench.read("high")) == 1
 

@@ -2,22 +2,22 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""identity.py"""
+"""Tests of observe/identity.py, the text by which a build is recognised."""
 
 import re
 import shutil
 
 import pytest
 
-from lanebox import identity
+from gateware.observe import identity
 
 
 @pytest.fixture
 def folder(tmp_path):
-    source = tmp_path/"source"
-    (source/"sub").mkdir(parents=True)
-    (source/"a.py").write_text("a")
-    (source/"sub"/"b.v").write_text("b")
+    source = tmp_path / "source"
+    (source / "sub").mkdir(parents=True)
+    (source / "a.py").write_text("a")
+    (source / "sub" / "b.v").write_text("b")
     return source
 
 
@@ -27,20 +27,27 @@ def digest(folder):
 
 def test_same_sources_same_digest_anywhere(folder, tmp_path):
     """A copy of the sources in another folder, with other time stamps, has the same digest."""
-    copy = tmp_path/"elsewhere"/"copy"
+    copy = tmp_path / "elsewhere" / "copy"
     shutil.copytree(folder, copy, copy_function=shutil.copyfile)
     assert digest(copy) == digest(folder)
 
 
-@pytest.mark.parametrize("change", [
-    lambda folder: (folder/"a.py").write_text("A"),
-    lambda folder: (folder/"sub"/"b.v").rename(folder/"sub"/"c.v"),
-    lambda folder: (folder/"sub"/"b.v").rename(folder/"b.v"),
-    lambda folder: (folder/"new.scala").write_text(""),
-    lambda folder: ((folder/"a.py").write_text("asub/b.vb"), (folder/"sub"/"b.v").unlink()),
-], ids=["content", "name", "folder", "new", "joined"])
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda folder: (folder / "a.py").write_text("A"),
+        lambda folder: (folder / "sub" / "b.v").rename(folder / "sub" / "c.v"),
+        lambda folder: (folder / "sub" / "b.v").rename(folder / "b.v"),
+        lambda folder: (folder / "new.scala").write_text(""),
+        lambda folder: (
+            (folder / "a.py").write_text("asub/b.vb"),
+            (folder / "sub" / "b.v").unlink(),
+        ),
+    ],
+    ids=["content", "name", "folder", "new", "joined"],
+)
 def test_any_change_changes_the_digest(folder, change):
-    """Content, name, folder and number of the sources change the digest."""
+    """A change of a source's content, name or folder, or of their number, changes the digest."""
     before = digest(folder)
     change(folder)
     assert digest(folder) != before
@@ -48,23 +55,23 @@ def test_any_change_changes_the_digest(folder, change):
 
 @pytest.mark.parametrize("name", ["__pycache__/a.py", "sub/target/b.v", "notes.md", "build/x.py"])
 def test_what_is_no_source_does_not_count(folder, name):
-    """Generated files and files that are no sources do not change the digest."""
+    """Generated files, and files that are no sources, do not change the digest."""
     before = digest(folder)
-    (folder/name).parent.mkdir(parents=True, exist_ok=True)
-    (folder/name).write_text("x")
+    (folder / name).parent.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text("x")
     assert digest(folder) == before
 
 
 def test_identifier_names_project_target_and_sources():
-    """The identifier is the project, the target and 12 hex digits, without date or path."""
+    """The identifier is the project, the target and 12 hex digits. It has no date and no path."""
     assert re.fullmatch("Lanebox ku5p [0-9a-f]{12}", identity.identifier("ku5p", []))
 
 
 def test_identifier_depends_on_the_user_logic_but_not_on_its_place(folder, tmp_path):
     """Changed user logic changes the identifier. The same logic in another folder does not."""
-    copy = tmp_path/"elsewhere"
+    copy = tmp_path / "elsewhere"
     shutil.copytree(folder, copy)
     texts = [identity.identifier("sim", identity.source_files(place)) for place in (folder, copy)]
     assert texts[0] == texts[1]
-    (copy/"a.py").write_text("changed")
+    (copy / "a.py").write_text("changed")
     assert identity.identifier("sim", identity.source_files(copy)) != texts[0]

@@ -2,26 +2,29 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""stamps.py. sim/test/test_board_stamps.py proves that the right events reach it."""
+"""Tests of observe/stamps.py, the registers with the times of a doorbell and its interrupt.
+
+sim/test/card/test_board_stamps.py proves that the right events reach the block.
+"""
 
 import random
 
-from csr_model import CsrBench
 from migen import Signal, passive
-from seeds import each_seed
-from stream_model import simulate, wait
 
-from lanebox.stamps import Stamps
+from gateware.observe.stamps import Stamps
+from tools.testing.csr_model import CsrBench
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate, wait
 
 WRAP = 2**32
 
 
 class Pair:
-    """The model of the registers after each cycle's events."""
+    """Model of the stamp registers, fed with the events of each cycle."""
 
     def __init__(self):
         self.doorbell = self.interrupt = 0
-        self.waiting  = False
+        self.waiting = False
 
     def cycle(self, time, rung, sent):
         if rung:
@@ -32,14 +35,15 @@ class Pair:
 
 @each_seed(16)
 def test_the_pair_is_the_last_doorbell_and_the_first_message_behind_it(seed):
-    """The stamps are those of the last doorbell and of the first message after it.
+    """The stamps are the times of the last doorbell and of the first message after it.
 
-    Doorbells and messages are random, also in one cycle, and across the wrap of the lower 32 bits.
+    Doorbells and messages are random. They may come in one cycle, and across the wrap of the lower
+    32 bits of time.
     """
-    rng      = random.Random(seed)
-    dut      = Stamps(with_csr=False)
+    rng = random.Random(seed)
+    dut = Stamps(with_csr=False)
     expected = Pair()
-    start    = rng.choice([0, WRAP - 500])
+    start = rng.choice([0, WRAP - 500])
 
     def drive():
         for time in range(start, start + 1000):
@@ -57,11 +61,11 @@ def test_the_pair_is_the_last_doorbell_and_the_first_message_behind_it(seed):
 
 @each_seed(8)
 def test_software_reads_a_pair_while_messages_go_on(seed):
-    """When `waiting` is 0 the registers no longer change, so they may be read in any order."""
-    rng     = random.Random(seed)
-    dut     = Stamps()
-    bench   = CsrBench(dut)
-    clock   = Signal(32)
+    """Once `waiting` is 0, the registers stay the same, so they may be read in any order."""
+    rng = random.Random(seed)
+    dut = Stamps()
+    bench = CsrBench(dut)
+    clock = Signal(32)
     stamped = []
     bench.comb += dut.time.eq(clock)
     bench.sync += clock.eq(clock + 1)

@@ -2,49 +2,57 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""pcie/tlp_events.py: TLPs and payload of streams with PG213's descriptors"""
+"""Tests of observe/tlp_events.py, which counts TLPs in streams with PG213's descriptors."""
 
 import random
 
 import pytest
 from litex.soc.interconnect import stream
 from migen import passive
-from seeds import each_seed
-from stream_model import simulate, wait
 
-from lanebox import layouts
-from lanebox.pcie.tlp_events import CompletionEvents, RequestEvents, StraddledEvents
+from gateware import numbers
+from gateware.observe.tlp_events import CompletionEvents, RequestEvents, StraddledEvents
+from gateware.vocabulary import layouts
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate, wait
 
-TLPS  = 300
-LANES = layouts.DWORDS_PER_BEAT
-HALF  = LANES//2
+TLPS = 300
+LANES = numbers.DWORDS_PER_BEAT
+HALF = LANES // 2
 
 # Reference model ----------------------------------------------------------------------------------
 
+
 def request(rng):
-    """The dwords of a random request and its payload bytes."""
+    """Return the dwords of a random request and the number of its payload bytes."""
     dwords, write = rng.choice([1, 2, 4, 5, 12, 13, 64]), rng.random() < 0.5
     payload = [rng.randrange(2**32) for _ in range(dwords if write else 0)]
-    return [0, 0, dwords | write << 11, 0, *payload], 4*len(payload)
+    return [0, 0, dwords | write << 11, 0, *payload], 4 * len(payload)
+
 
 def completion(rng):
-    """The dwords of a random completion and its payload bytes."""
+    """Return the dwords of a random completion and the number of its payload bytes."""
     payload = [rng.randrange(2**32) for _ in range(rng.choice([0, 1, 2, 5, 6, 13, 16, 64]))]
-    return [0, len(payload), 0, *payload], 4*len(payload)
+    return [0, len(payload), 0, *payload], 4 * len(payload)
+
 
 def separate_beats(tlps):
-    """Beats (dwords, {flag: value}) of TLPs. Each TLP begins with a new beat."""
+    """Yield beats (dwords, {flag: value}) of TLPs that each begin with a new beat."""
     for tlp in tlps:
         for start in range(0, len(tlp), LANES):
-            yield tlp[start:start + LANES], {"last": start + LANES >= len(tlp)}
+            yield tlp[start : start + LANES], {"last": start + LANES >= len(tlp)}
+
 
 def straddled_beats(tlps):
-    """Beats of straddled TLPs, which begin at dword 0, or at dword 4 after another one's end."""
+    """Yield beats of straddled TLPs.
+
+    A TLP begins at dword 0, or at dword 4 of the beat in which the one before it ends.
+    """
     tlps = list(tlps)
     beat, flags = [], {}
     for index, tlp in enumerate(tlps):
         if beat:
-            beat += [0]*(HALF - len(beat))
+            beat += [0] * (HALF - len(beat))
         flags["start_1" if "start_0" in flags else "start_0"] = 1
         while tlp:
             room = LANES - len(beat)
@@ -55,6 +63,7 @@ def straddled_beats(tlps):
                 yield beat, flags
                 beat, flags = [], {}
 
+
 @passive
 def drive(endpoint, beats, rng):
     """Offer the beats with random gaps and random `ready`."""
@@ -64,7 +73,7 @@ def drive(endpoint, beats, rng):
             yield endpoint.ready.eq(rng.random() < 0.5)
             yield
         yield endpoint.valid.eq(1)
-        yield endpoint.data.eq(sum(dword << 32*lane for lane, dword in enumerate(dwords)))
+        yield endpoint.data.eq(sum(dword << 32 * lane for lane, dword in enumerate(dwords)))
         for name in ("last", "start_0", "start_1"):
             if hasattr(endpoint, name):
                 yield getattr(endpoint, name).eq(flags.get(name, 0))
@@ -79,41 +88,48 @@ def drive(endpoint, beats, rng):
     yield endpoint.valid.eq(0)
     yield from wait(10)
 
+
 def count(dut_class, layout, make, pack, seed):
-    """Returns (TLPs, payload bytes, beats) as counted, and as sent."""
-    rng      = random.Random(seed)
-    tlps     = [make(rng) for _ in range(TLPS)]
-    beats    = list(pack([dwords for dwords, _ in tlps]))
+    """Return (TLPs, payload bytes, beats) as counted by the hardware, and as sent."""
+    rng = random.Random(seed)
+    tlps = [make(rng) for _ in range(TLPS)]
+    beats = list(pack([dwords for dwords, _ in tlps]))
     endpoint = stream.Endpoint(layout())
-    dut      = dut_class(endpoint)
-    totals   = [0, 0, 0]
+    dut = dut_class(endpoint)
+    totals = [0, 0, 0]
 
     def watch():
         while totals[2] < len(beats):
             for index, signal in enumerate((dut.tlps, dut.payload, dut.beat)):
-                totals[index] += (yield signal)
+                totals[index] += yield signal
             yield
 
     simulate(dut, [drive(endpoint, beats, rng), watch()])
     return totals, [TLPS, sum(payload for _, payload in tlps), len(beats)]
 
+
 def starting_beats(tlps):
-    """As `separate_beats`, with `start_0` in the first beat of each TLP, for RC."""
+    """Yield beats like separate_beats(), with RC's flag `start_0` in the first beat of each TLP."""
     first = True
     for dwords, flags in separate_beats(tlps):
         yield dwords, {**flags, "start_0": first}
         first = flags["last"]
 
+
 # Tests --------------------------------------------------------------------------------------------
 
+
 @each_seed(2)
-@pytest.mark.parametrize("dut_class, layout, make, pack", [
-    (RequestEvents,    layouts.rq_layout, request,    separate_beats),
-    (RequestEvents,    layouts.cq_layout, request,    separate_beats),
-    (CompletionEvents, layouts.cc_layout, completion, separate_beats),
-    (StraddledEvents,  layouts.rc_layout, completion, starting_beats),
-    (StraddledEvents,  layouts.rc_layout, completion, straddled_beats),
-])
+@pytest.mark.parametrize(
+    "dut_class, layout, make, pack",
+    [
+        (RequestEvents, layouts.rq_layout, request, separate_beats),
+        (RequestEvents, layouts.cq_layout, request, separate_beats),
+        (CompletionEvents, layouts.cc_layout, completion, separate_beats),
+        (StraddledEvents, layouts.rc_layout, completion, starting_beats),
+        (StraddledEvents, layouts.rc_layout, completion, straddled_beats),
+    ],
+)
 def test_every_tlp_and_every_payload_byte_is_counted_once(dut_class, layout, make, pack, seed):
     counted, sent = count(dut_class, layout, make, pack, seed)
     assert counted == sent

@@ -2,19 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""phy/flr.py"""
+"""Tests of phy/flr.py, which carries out function level resets."""
 
 import pytest
-from stream_model import simulate
 
-from lanebox.layouts import SYS_CLK_FREQ
-from lanebox.phy.flr import RESET_CYCLES, FunctionLevelReset
+from gateware.numbers import SYS_CLK_FREQ
+from gateware.phy.flr import RESET_CYCLES, FunctionLevelReset
+from tools.testing.stream_model import simulate
 
 DRAIN_CYCLES = 50
 
+
 def run(idle_after):
-    """Run one reset. Returns the cycles in which the request and each output were high."""
-    dut  = FunctionLevelReset(drain_seconds=DRAIN_CYCLES/SYS_CLK_FREQ)
+    """Run one reset. Return the cycles in which the request and each output were high."""
+    dut = FunctionLevelReset(drain_seconds=DRAIN_CYCLES / SYS_CLK_FREQ)
     seen = {name: [] for name in ("stop", "reset", "done", "busy", "in_process")}
 
     def host():
@@ -26,7 +27,7 @@ def run(idle_after):
             for name, cycles in seen.items():
                 if (yield getattr(dut, name)):
                     cycles.append(cycle)
-            # The block ends its request two cycles after the acknowledgement.
+            # The model of the hard block ends its request two cycles after the acknowledgement.
             if seen["done"] and cycle == seen["done"][0] + 2:
                 yield dut.in_process.eq(0)
             yield
@@ -34,19 +35,22 @@ def run(idle_after):
     simulate(dut, [host()])
     return seen
 
+
 @pytest.mark.parametrize("idle_after", [0, 5, 30, None])
 def test_reset_comes_when_nothing_is_outstanding_or_the_wait_is_over(idle_after):
-    seen  = run(idle_after)
+    seen = run(idle_after)
     waits = min(DRAIN_CYCLES, idle_after) if idle_after is not None else DRAIN_CYCLES
     start = seen["in_process"][0]
     assert waits <= seen["reset"][0] - start <= waits + 4
     assert RESET_CYCLES <= len(seen["reset"]) <= RESET_CYCLES + 1
+
 
 def test_nothing_begins_from_the_request_to_the_acknowledgement():
     seen = run(idle_after=20)
     assert len(seen["done"]) == 1
     assert seen["stop"] == list(range(seen["stop"][0], seen["done"][0] + 1))
     assert set(seen["reset"]) <= set(seen["stop"])
+
 
 def test_one_request_is_one_reset():
     """A request makes one reset, although it lasts some cycles longer than the acknowledgement."""

@@ -2,24 +2,25 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""phy/msi.py"""
+"""Tests of phy/msi.py, which sends MSI messages through the hard block."""
 
 import random
 
 from migen import passive
-from seeds import each_seed
-from stream_model import simulate, wait
 
-from lanebox.phy.msi import MsiSender
+from gateware.phy.msi import MsiSender
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate, wait
 
 MESSAGES = 40
 
+
 @passive
 def hard_block(dut, rng, pulses):
-    """Answer each pulse after some cycles, and log (enabled, sent) for each."""
+    """Model of the hard block: answer each pulse after some cycles, and log (enabled, sent)."""
     while True:
         if (yield dut.pulse):
-            enabled = (yield dut.enable)
+            enabled = yield dut.enable
             yield from wait(rng.randrange(1, 8))
             sent = rng.random() < 0.6
             pulses.append((enabled, sent))
@@ -29,12 +30,14 @@ def hard_block(dut, rng, pulses):
             yield dut.fail.eq(0)
         yield
 
+
 @passive
 def switch(dut, rng):
     """Enable and disable MSI at random, as the host may."""
     while True:
         yield dut.enable.eq(rng.random() < 0.7)
         yield from wait(rng.randrange(1, 60))
+
 
 def offer(dut, rng, taken):
     for _ in range(MESSAGES):
@@ -48,11 +51,12 @@ def offer(dut, rng, taken):
         yield
     yield from wait(100)
 
+
 @each_seed(3)
 def test_each_message_is_sent_once_and_only_while_enabled(seed):
-    """Each message is sent once. A failed one is repeated, and one waits while MSI is disabled."""
-    rng    = random.Random(seed)
-    dut    = MsiSender()
+    """Each message is sent once. It is repeated if it failed, and waits while MSI is disabled."""
+    rng = random.Random(seed)
+    dut = MsiSender()
     pulses, taken = [], []
     simulate(dut, [offer(dut, rng, taken), hard_block(dut, rng, pulses), switch(dut, rng)])
     assert len(taken) == MESSAGES

@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""A beginner's mistakes in the files of `make new`: each is reported with file, line and next step.
+"""A beginner's mistakes in the files of `make new` are reported with file, line and next step.
 
 Mistakes in SpinalHDL are in test_spinal_errors.py, those in an Instance's ports in test_pins.py.
 """
@@ -15,86 +15,104 @@ from sim import examples
 from sim.block import verilog
 from tools import new
 
-# Name of a mistake: the right text, the wrong text, and the message expected.
+# Name of a mistake: (the right text, the wrong text, the message expected).
 MISTAKES = {
     "a stream of half the width": (
         "source = stream.Endpoint(stream_layout())",
         'source = stream.Endpoint([("data", 128), ("bytes", 6), ("error", 1)])',
-        r"`source` \(c2h\) has the layout .*128.*it must be .*stream_layout\(\)"),
+        r"`source` \(c2h\) has the layout .*128.*it must be .*stream_layout\(\)",
+    ),
     "a sink that nothing takes from": (
         '            sink.connect(held.sink, omit={"data"}),\n',
         "",
-        r"nothing drives `sink.ready`.*self.comb \+= self.sink.ready.eq\(1\)"),
+        r"nothing drives `sink.ready`.*self.comb \+= self.sink.ready.eq\(1\)",
+    ),
     "two registers of one name": (
         "self.packets = CSRStatus(32,",
         'self.packets = CSRStatus(32, name="key",',
-        r"two of its registers are called `key`.*Give each an attribute or a name= of its own"),
+        r"two of its registers are called `key`.*Give each an attribute or a name= of its own",
+    ),
     "an interrupt of two bits": (
         "self.irq     = Signal() ",
         "self.irq     = Signal(2)",
-        r"`irq` .* it must be Signal\(\) of one bit"),
+        r"`irq` .* it must be Signal\(\) of one bit",
+    ),
     "a counter wider than its register": (
         "self.irq.eq(leaves),",
         "self.irq.eq(self.packets.status),",
         r"`self.packets.status` has 32 bits and `self.irq`, .* has 1: the upper bits would be "
-        r"lost.*write self.packets.status\[:1\]$"),
+        r"lost.*write self.packets.status\[:1\]$",
+    ),
     "no LiteXModule": (
         "class Crc(LiteXModule)",
         "class Crc(Module)",
-        r"Crc is not a LiteXModule; derive it from LiteXModule"),
+        r"Crc is not a LiteXModule; derive it from LiteXModule",
+    ),
     "an attribute that is not there": (
         "self.key.storage",
         "self.key.storege",
-        r"AttributeError: .*'storege'. Did you mean `storage`\?\n    held.sink.data"),
+        r"AttributeError: .*'storege'. Did you mean `storage`\?\n    held.sink.data",
+    ),
     "a name that is not there": (
         "leaves = Signal()",
         "leaves = Signla()",
-        r"NameError: name 'Signla' is not defined. Did you mean `Signal`\?\n    leaves = Signla"),
+        r"NameError: name 'Signla' is not defined. Did you mean `Signal`\?\n    leaves = Signla",
+    ),
     "a field that no beat has": (
         "sink.data ^",
         "sink.date ^",
-        r"AttributeError.*Did you mean `data`\? This stream has the fields valid, .*, error\.\n"),
+        r"AttributeError.*Did you mean `data`\? This stream has the fields valid, .*, error\.\n",
+    ),
     "a stream inside without a field of the slot's": (
         "held = stream.Buffer(stream_layout())",
         "held = stream.Buffer([('data', DATA_WIDTH)])",
         r"'bytes'\. This stream has the fields valid, ready, first, last, data; one of "
-        r"stream_layout\(\) has `bytes`, too\.\n    sink.connect\(held.sink"),
+        r"stream_layout\(\) has `bytes`, too\.\n    sink.connect\(held.sink",
+    ),
     "a bracket too few": (
         "leaves = Signal()",
         "leaves = Signal(",
-        r"SyntaxError: .*\n    leaves = Signal\("),
+        r"SyntaxError: .*\n    leaves = Signal\(",
+    ),
     "a class of another name": (
         "class Crc(",
         "class Crcc(",
-        r"has no class 'Crc'. Did you mean `Crcc`\? The class is named after its folder"),
+        r"has no class 'Crc'. Did you mean `Crcc`\? The class is named after its folder",
+    ),
     "an argument too many": (
         "CSRStorage(WORD,",
         "CSRStorage(WORD, bits=3,",
-        r"TypeError: .*unexpected keyword argument 'bits'"),
+        r"TypeError: .*unexpected keyword argument 'bits'",
+    ),
 }
 NO_LINE = {"a class of another name"}
 
 
 @pytest.fixture
 def folder(tmp_path):
-    """The folder that `make new NAME=crc` writes."""
+    """Return the folder that `make new NAME=crc` writes."""
     assert new.main(["--name", str(tmp_path / "crc")]) == 0
     return tmp_path / "crc"
 
 
 def said(folder):
-    """The message with which a build of the folder's logic is refused."""
+    """Return the message with which a build of the folder's logic is refused."""
     with pytest.raises(ValueError) as caught:
         verilog.write(examples.find(str(folder)).user, folder / "out")
     return str(caught.value)
 
 
 def line_of(mistake, text):
-    """The line that the message must name: the changed one, or the one it makes wrong."""
+    """Return the line that the message must name.
+
+    That is the changed line, or another line that the change makes wrong.
+    """
     _, after, _ = MISTAKES[mistake]
-    left_wrong = {"a sink that nothing takes from": "self.sink ",
-                  "two registers of one name": "self.key ",
-                  "a stream inside without a field of the slot's": "sink.connect("}  # fmt: skip
+    left_wrong = {
+        "a sink that nothing takes from": "self.sink ",
+        "two registers of one name": "self.key ",
+        "a stream inside without a field of the slot's": "sink.connect(",
+    }
     wanted = left_wrong.get(mistake, after)
     return text[: text.index(wanted)].count("\n") + 1
 
@@ -115,15 +133,21 @@ def test_a_mistake_has_its_place_and_a_next_step(folder, mistake):
 
 
 def test_what_is_right_is_built(folder):
-    """The unchanged folder builds, so the mistakes above are the only ones."""
+    """The unchanged folder builds, so the mistakes above are the only ones in it."""
     verilog.write(examples.find(str(folder)).user, folder / "out")
     assert (folder / "out" / "block.v").exists()
 
 
 def test_lanebox_s_own_sentence_passes(folder):
-    """A ValueError of Lanebox's own is passed on as it is, without the caller's line."""
+    """If code of Lanebox raises the ValueError, its message is shown as it is, without a line."""
     file = folder / "crc.py"
-    file.write_text(file.read_text().replace("# # #", 'raise_it()\n', 1).replace(
-        "WORD = 32", "WORD = 32\nfrom lanebox.spinal_build import _arguments\n"
-        "def raise_it():\n    _arguments('width', 1.5)"))  # fmt: skip
+    file.write_text(
+        file.read_text()
+        .replace("# # #", "raise_it()\n", 1)
+        .replace(
+            "WORD = 32",
+            "WORD = 32\nfrom tools.verilog.spinal_build import _arguments\n"
+            "def raise_it():\n    _arguments('width', 1.5)",
+        )
+    )
     assert said(folder).startswith("parameter width is 1.5: a generator takes whole numbers")

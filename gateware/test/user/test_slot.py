@@ -2,7 +2,7 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""user/slot.py"""
+"""Tests of user/slot.py, which checks and connects the user's logic (the occupant of the slot)."""
 
 import sys
 from pathlib import Path
@@ -13,22 +13,25 @@ from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from litex.soc.interconnect.csr import CSRStatus
 from migen import Case, If, Instance, Module, Signal
-from stream_model import simulate
 
-from lanebox.layouts import plain_stream_layout, stream_layout
-from lanebox.user.axi_memory import MemoryOnAxi
-from lanebox.user.loopback import Loopback
-from lanebox.user.slot import check_built, find_occupant, make_occupant, occupant_sources
+from gateware.user.axi_memory import MemoryOnAxi
+from gateware.user.loopback import Loopback
+from gateware.user.slot import check_built, find_occupant, make_occupant, occupant_sources
+from gateware.vocabulary.layouts import plain_stream_layout, stream_layout
+from tools.testing.stream_model import simulate
 
 
 class Good(LiteXModule):
-    """An occupant that fits the slot. Each bad one below differs from it in one thing."""
+    """User logic that fits the slot.
+
+    Each class below differs from it in one thing, which is wrong.
+    """
 
     def __init__(self, platform):
         self.platform = platform
-        self.sink     = stream.Endpoint(stream_layout())
-        self.source   = stream.Endpoint(stream_layout())
-        self.irq      = Signal()
+        self.sink = stream.Endpoint(stream_layout())
+        self.source = stream.Endpoint(stream_layout())
+        self.irq = Signal()
 
 
 class NoSink(Good):
@@ -87,31 +90,37 @@ class AxiIsABool(Good):
 
 class NotLiteX(Module):
     def __init__(self, platform):
-        self.sink   = stream.Endpoint(stream_layout())
+        self.sink = stream.Endpoint(stream_layout())
         self.source = stream.Endpoint(stream_layout())
-        self.irq    = Signal()
+        self.irq = Signal()
 
 
-@pytest.mark.parametrize("occupant, sentence", [
-    (NoSink,       "NoSink: `sink` \\(h2c\\) is None; it must be stream.Endpoint"),
-    (NarrowSource, "NarrowSource: `source` \\(c2h\\) has the layout .*128.* must be .*256"),
-    (WideIrq,      "WideIrq: `irq` \\(interrupt\\) is .*; it must be Signal\\(\\) of one bit"),
-    (NoIrq,        "NoIrq: `irq` \\(interrupt\\) is None"),
-    (MisspeltIrq,  "MisspeltIrq: `irq` .* is None; .* of one bit. Did you mean `irk`\\?$"),
-    (MisspeltSink, "MisspeltSink: `sink` .* is None; .* Did you mean `sinc`\\?$"),
-    (MisspeltBusy, "MisspeltBusy: `busy` .* is None; .* Did you mean `bussy`\\?$"),
-    (BusyIsABool,  "BusyIsABool: `busy` .* is True"),
-    (AxiIsABool,   "AxiIsABool: `axi` .* is True; it must be user_axi\\(\\)"),
-    (NotLiteX,     "NotLiteX is not a LiteXModule"),
-])
+@pytest.mark.parametrize(
+    "occupant, sentence",
+    [
+        (NoSink, "NoSink: `sink` \\(h2c\\) is None; it must be stream.Endpoint"),
+        (NarrowSource, "NarrowSource: `source` \\(c2h\\) has the layout .*128.* must be .*256"),
+        (WideIrq, "WideIrq: `irq` \\(interrupt\\) is .*; it must be Signal\\(\\) of one bit"),
+        (NoIrq, "NoIrq: `irq` \\(interrupt\\) is None"),
+        (MisspeltIrq, "MisspeltIrq: `irq` .* is None; .* of one bit. Did you mean `irk`\\?$"),
+        (MisspeltSink, "MisspeltSink: `sink` .* is None; .* Did you mean `sinc`\\?$"),
+        (MisspeltBusy, "MisspeltBusy: `busy` .* is None; .* Did you mean `bussy`\\?$"),
+        (BusyIsABool, "BusyIsABool: `busy` .* is True"),
+        (AxiIsABool, "AxiIsABool: `axi` .* is True; it must be user_axi\\(\\)"),
+        (NotLiteX, "NotLiteX is not a LiteXModule"),
+    ],
+)
 def test_what_does_not_fit_is_refused(occupant, sentence):
-    """An unfit occupant is refused with file, line and name, what it has and what it must have."""
+    """User logic that does not fit is refused, with what it has and what it must have.
+
+    The message begins with file, line and the name of the class.
+    """
     with pytest.raises(ValueError, match=rf"^{__file__}:\d+: user logic {sentence}"):
         make_occupant(occupant, platform=None)
 
 
 class Quiet(Good):
-    """Logic that never takes a beat, since nothing drives sink.ready."""
+    """User logic that never takes a beat, since nothing drives sink.ready."""
 
 
 class Takes(Good):
@@ -129,7 +138,7 @@ class TakesInVerilog(Good):
 class TwoOfAName(Takes):
     def __init__(self, platform):
         Takes.__init__(self, platform)
-        self.crc  = CSRStatus(32)
+        self.crc = CSRStatus(32)
         self.last = CSRStatus(32, name="crc")
 
 
@@ -138,7 +147,7 @@ class FullPage(Takes):
 
     def __init__(self, platform):
         Takes.__init__(self, platform)
-        self.wide   = CSRStatus(64*32)
+        self.wide = CSRStatus(64 * 32)
         self.others = [CSRStatus(8, name=f"other{n}") for n in range(self.words - 64)]
 
     def get_csrs(self):
@@ -159,30 +168,39 @@ def built(occupant):
 
 @pytest.mark.parametrize("occupant", [Loopback, MemoryOnAxi, Takes, TakesInVerilog, FullPage])
 def test_what_takes_beats_is_built(occupant):
-    """sink.ready may be driven by a statement, a submodule or an Instance."""
+    """User logic is accepted if sink.ready is driven by a statement, a submodule or an Instance."""
     built(occupant)
 
 
 def test_beats_that_nobody_takes_are_found_before_anything_is_built():
-    """A sink.ready without a driver is an error, which says what to write if that is meant."""
+    """If nothing drives sink.ready, an error says so before anything is built.
+
+    The message also says what to write if that was meant.
+    """
     with pytest.raises(ValueError, match=r"Quiet: nothing drives `sink.ready`.*sink.ready.eq\(1\)"):
         built(Quiet)
 
 
 def test_registers_for_which_the_page_has_no_room_are_found_before_anything_is_built():
-    """Registers of more than 512 words are an error. A register of 2048 bits takes 64 words."""
+    """If registers need more words than their page has, an error says so before the build.
+
+    The page has 512 words of 32 bits. A register of 2048 bits takes 64 of them.
+    """
     with pytest.raises(ValueError, match="OverfullPage has registers of 513 words .* page has 512"):
         built(OverfullPage)
 
 
 def test_two_registers_of_a_name_are_found_before_anything_is_built():
-    """Two registers of one name are an error: csr.h would have both, and Python only one."""
+    """Two registers of one name are an error.
+
+    csr.h would have both of them, and Python only one.
+    """
     with pytest.raises(ValueError, match="TwoOfAName: two of its registers are called `crc`"):
         built(TwoOfAName)
 
 
 class Narrows(Good):
-    """Logic whose register has fewer bits than what is assigned to it, in one of four places."""
+    """Logic in which a register has fewer bits than what is assigned to it in some place."""
 
     where = None
 
@@ -190,10 +208,10 @@ class Narrows(Good):
         where = self.where
         Good.__init__(self, platform)
         self.length = CSRStatus(12)
-        self.inner  = stream.Endpoint([("data", 128)])
+        self.inner = stream.Endpoint([("data", 128)])
         count = Signal(16)
-        wide  = Signal(300)
-        held  = Signal(8)
+        wide = Signal(300)
+        held = Signal(8)
         if where == "comb":
             self.comb += self.length.status.eq(count)
         if where == "sync":
@@ -212,18 +230,34 @@ class Narrows(Good):
             ]
 
 
-@pytest.mark.parametrize("where, sentence, line", [
-    ("comb",   "`count` has 16 bits and `self.length.status`, to which it is assigned, has 12: "
-               r".*write count\[:12\]$", "self.length.status.eq(count)"),
-    ("sync",   r"`count` has 16 bits and `held`, .* has 8: .*write count\[:8\]$",
-               "held.eq(count)"),
-    ("stream", r"`self.sink.data` has 256 bits and `self.inner.data`, .* has 128: ",
-               "class Narrows"),
-    ("field",  r"`wide` has 300 bits and `self.source.data`, .* has 256: ",
-               "self.source.data.eq(wide)"),
-])
+@pytest.mark.parametrize(
+    "where, sentence, line",
+    [
+        (
+            "comb",
+            "`count` has 16 bits and `self.length.status`, to which it is assigned, has 12: "
+            r".*write count\[:12\]$",
+            "self.length.status.eq(count)",
+        ),
+        (
+            "sync",
+            r"`count` has 16 bits and `held`, .* has 8: .*write count\[:8\]$",
+            "held.eq(count)",
+        ),
+        (
+            "stream",
+            r"`self.sink.data` has 256 bits and `self.inner.data`, .* has 128: ",
+            "class Narrows",
+        ),
+        (
+            "field",
+            r"`wide` has 300 bits and `self.source.data`, .* has 256: ",
+            "self.source.data.eq(wide)",
+        ),
+    ],
+)
 def test_bits_that_would_be_lost_in_silence_are_found(monkeypatch, where, sentence, line):
-    """A signal assigned to a narrower one is an error: line, names, widths and the next step."""
+    """If a signal is assigned to a narrower one, the error has line, names, widths, next step."""
     monkeypatch.setattr(Narrows, "where", where)
     with pytest.raises(ValueError, match=sentence) as caught:
         make_occupant(Narrows, platform=None)
@@ -232,7 +266,10 @@ def test_bits_that_would_be_lost_in_silence_are_found(monkeypatch, where, senten
 
 
 def test_bits_that_are_dropped_in_words_are_accepted(monkeypatch):
-    """A slice, a sum, a part of a signal, and a wider target are not refused."""
+    """Assignments that drop bits in a visible or harmless way are accepted.
+
+    They are a slice, a sum, a part of a signal, and a wider target.
+    """
     monkeypatch.setattr(Narrows, "where", "right")
     make_occupant(Narrows, platform=None)
 
@@ -247,9 +284,12 @@ class Plain(Good):
 
 
 def test_streams_of_litepcie_s_layout_are_connected():
-    """With LitePCIe's layout data and `last` pass, and `bytes` and `error` are 0."""
-    made  = make_occupant(Plain, platform=None)
-    seen  = []
+    """User logic with LitePCIe's stream layout is connected: data and `last` pass.
+
+    `bytes` and `error`, which that layout does not have, are 0.
+    """
+    made = make_occupant(Plain, platform=None)
+    seen = []
 
     def run():
         for field, value in (("valid", 1), ("data", 77), ("last", 1), ("bytes", 5), ("error", 1)):
@@ -267,42 +307,48 @@ def test_streams_of_litepcie_s_layout_are_connected():
 
 @pytest.mark.parametrize("occupant", [Good, Loopback, MemoryOnAxi, Plain])
 def test_what_fits_is_accepted(occupant):
-    """A fitting occupant is made, gets the platform, and always has a busy signal."""
+    """User logic that fits is made, gets the platform, and always has a busy signal."""
     made = make_occupant(occupant, platform=SimpleNamespace())
     assert isinstance(made, occupant) and len(made.busy) == 1
 
 
 def test_an_axi_bus_needs_the_bridge():
-    """An occupant with an AXI4 bus is refused if the endpoint has no bridge for it."""
+    """User logic with an AXI4 bus is refused if the endpoint has no bridge for it."""
     with pytest.raises(ValueError, match="MemoryOnAxi has an AXI4 bus.*--endpoint lanebox"):
         make_occupant(MemoryOnAxi, platform=None, with_axi=False)
 
 
 def test_find_by_dotted_name():
-    """MODULE may be a dotted name."""
-    assert find_occupant("lanebox.user.loopback:Loopback") is Loopback
+    """In MODULE:CLASS, which names the user logic, MODULE may be a dotted name."""
+    assert find_occupant("gateware.user.loopback:Loopback") is Loopback
 
 
 def test_find_by_file(tmp_path):
-    """MODULE may be a .py file anywhere. The source files beside it count as its sources."""
-    (tmp_path/"mine.py").write_text("class Mine:\n    pass\n")
-    (tmp_path/"helper.v").write_text("")
-    (tmp_path/"notes.txt").write_text("")
+    """In MODULE:CLASS, MODULE may be a .py file in any folder.
+
+    The source files beside that file count as its sources.
+    """
+    (tmp_path / "mine.py").write_text("class Mine:\n    pass\n")
+    (tmp_path / "helper.v").write_text("")
+    (tmp_path / "notes.txt").write_text("")
     mine = find_occupant(f"{tmp_path}/mine.py:Mine")
     assert mine.__name__ == "Mine"
     assert [path.name for path in occupant_sources(mine)] == ["helper.v", "mine.py"]
     assert "mine" not in sys.modules
 
 
-@pytest.mark.parametrize("text, sentence", [
-    ("lanebox.user.loopback",       "must be MODULE:CLASS"),
-    (":Loopback",                   "must be MODULE:CLASS"),
-    ("lanebox.user.loopback:",      "must be MODULE:CLASS"),
-    ("lanebox.user.none:Loopback",  "module 'lanebox.user.none' cannot be loaded"),
-    ("/nowhere/none.py:Loopback",   "module '/nowhere/none.py' cannot be loaded"),
-    ("lanebox.user.loopback:Other", "'lanebox.user.loopback' has no class 'Other'"),
-])
+@pytest.mark.parametrize(
+    "text, sentence",
+    [
+        ("gateware.user.loopback", "must be MODULE:CLASS"),
+        (":Loopback", "must be MODULE:CLASS"),
+        ("gateware.user.loopback:", "must be MODULE:CLASS"),
+        ("gateware.user.none:Loopback", "module 'gateware.user.none' cannot be loaded"),
+        ("/nowhere/none.py:Loopback", "module '/nowhere/none.py' cannot be loaded"),
+        ("gateware.user.loopback:Other", "'gateware.user.loopback' has no class 'Other'"),
+    ],
+)
 def test_what_cannot_be_found_is_an_error(text, sentence):
-    """A name that cannot be found is refused, and the message names the wrong part."""
+    """A name that cannot be found is refused, and the message names the part that is wrong."""
     with pytest.raises(ValueError, match=sentence):
         find_occupant(text)

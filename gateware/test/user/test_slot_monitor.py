@@ -2,67 +2,71 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""user/monitor.py: the slot monitor's counts, compared with a model that lists every cycle."""
+"""Tests of user/monitor.py: the slot monitor is compared with a model that lists every cycle."""
 
 import random
 
-from csr_model import CsrBench
 from litex.gen import LiteXModule
 from litex.soc.interconnect import stream
 from migen import Signal, passive
-from seeds import each_seed
-from stream_model import simulate, wait
 
-from lanebox.layouts import SLOT_COUNTER_WIDTH, stream_layout
-from lanebox.user.monitor import COUNTERS, SIDES, SlotMonitor
+from gateware.numbers import SLOT_COUNTER_WIDTH
+from gateware.user.monitor import COUNTERS, SIDES, SlotMonitor
+from gateware.vocabulary.layouts import stream_layout
+from tools.testing.csr_model import CsrBench
+from tools.testing.seeds import each_seed
+from tools.testing.stream_model import simulate, wait
 
-LATE = 2 # Cycles by which a copy is later than the streams.
+LATE = 2  # Cycles by which a copy is later than the state of the streams that it holds.
 
 
 class Bench(LiteXModule):
-    """The monitor with its registers, two streams, and a time that begins at `start`."""
+    """The monitor with its registers, two streams, and a device time that begins at `start`."""
+
     def __init__(self, start=0):
-        self.sides   = {name: stream.Endpoint(stream_layout()) for name in SIDES}
-        self.time    = Signal(64, reset=start)
-        self.late    = Signal(64)
+        self.sides = {name: stream.Endpoint(stream_layout()) for name in SIDES}
+        self.time = Signal(64, reset=start)
+        self.late = Signal(64)
         self.monitor = SlotMonitor(*self.sides.values(), self.late)
-        self.regs    = CsrBench(self.monitor)
+        self.regs = CsrBench(self.monitor)
         self.sync += [self.time.eq(self.time + 1), self.late.eq(self.time)]
 
 
 class Side:
-    """A model of the counters of one stream, with a list of all cycles."""
+    """Model of the counters of one stream: a list of all cycles."""
+
     def __init__(self):
-        self.cycles = [] # (time, valid, ready, last) of each cycle.
+        self.cycles = []  # (time, valid, ready, last) of each cycle.
 
     def after(self, count):
-        """(valid, ready) and the counters after the first `count` cycles."""
-        seen  = self.cycles[:count]
+        """Return (valid, ready) and the counters as they are after the first `count` cycles."""
+        seen = self.cycles[:count]
         state = seen[-1][1:3]
-        run   = next((n for n, cycle in enumerate(reversed(seen)) if cycle[1:3] != state), None)
+        run = next((n for n, cycle in enumerate(reversed(seen)) if cycle[1:3] != state), None)
         taken = [cycle for cycle in seen if cycle[1] and cycle[2]]
         return state, {
-            "since":   0 if run is None else seen[len(seen) - run][0],
-            "beats":   len(taken),
+            "since": 0 if run is None else seen[len(seen) - run][0],
+            "beats": len(taken),
             "packets": sum(cycle[3] for cycle in taken),
-            "stalls":  sum(cycle[1] and not cycle[2] for cycle in seen),
+            "stalls": sum(cycle[1] and not cycle[2] for cycle in seen),
         }
 
 
 @passive
 def record(dut, sides):
     while True:
-        time = (yield dut.time)
+        time = yield dut.time
         for name, side in sides.items():
             endpoint = dut.sides[name]
-            side.cycles.append((time, (yield endpoint.valid), (yield endpoint.ready),
-                (yield endpoint.last)))
+            side.cycles.append(
+                (time, (yield endpoint.valid), (yield endpoint.ready), (yield endpoint.last))
+            )
         yield
 
 
 @passive
 def noise(endpoint, rng):
-    """Drive every signal at random, with short and long runs of one state."""
+    """Drive every signal of the stream at random, with short and long runs of one state."""
     while True:
         for signal in (endpoint.valid, endpoint.ready, endpoint.last):
             yield signal.eq(rng.randrange(2))
@@ -70,7 +74,7 @@ def noise(endpoint, rng):
 
 
 def copy(dut, names):
-    """Take a copy by reading `now`, then read registers of it."""
+    """Take a copy by reading `now`, then read the registers `names` of it."""
     yield from dut.regs.read("now")
     found = {}
     for name in names:
@@ -80,7 +84,7 @@ def copy(dut, names):
 
 @each_seed(2)
 def test_a_copy_is_of_one_cycle(seed):
-    """All registers of a copy are of the cycle that `time` gives, even if they are read late."""
+    """All registers of a copy belong to the cycle that `time` gives, even if they are read late."""
     print(f"seed {seed}")
     dut, rng = Bench(), random.Random(seed)
     sides = {name: Side() for name in SIDES}
@@ -88,14 +92,18 @@ def test_a_copy_is_of_one_cycle(seed):
     def host():
         for _ in range(12):
             yield from wait(rng.randrange(3, 40))
-            names = ["state", "time", *(f"{side}_{counter}" for side in SIDES
-                for counter in COUNTERS)]
+            names = [
+                "state",
+                "time",
+                *(f"{side}_{counter}" for side in SIDES for counter in COUNTERS),
+            ]
             rng.shuffle(names)
             found = yield from copy(dut, names)
             for number, (name, side) in enumerate(sides.items()):
-                count = found["time"] + 1 # Cycle 0 has time 0.
+                # Cycle 0 has time 0, so one more cycle than `time` has passed.
+                count = found["time"] + 1
                 (valid, ready), wanted = side.after(count)
-                assert found["state"] >> 2*number & 3 == valid | ready << 1
+                assert found["state"] >> 2 * number & 3 == valid | ready << 1
                 assert {c: found[f"{name}_{c}"] for c in COUNTERS} == wanted
 
     noises = [noise(endpoint, rng) for endpoint in dut.sides.values()]
@@ -103,12 +111,12 @@ def test_a_copy_is_of_one_cycle(seed):
 
 
 def test_the_copy_is_of_the_cycle_before_last():
-    """A copy is of the cycle two before the one in which `now` was read."""
+    """A copy holds the state of the cycle two before the one in which `now` was read."""
     dut = Bench()
 
     def host():
         yield from wait(20)
-        before = (yield dut.time)
+        before = yield dut.time
         yield from dut.regs.read("now")
         assert (yield from dut.regs.read("time")) == before + 1 - LATE
 
@@ -133,7 +141,7 @@ def test_nothing_but_now_takes_a_copy():
 
 
 def test_a_stall_that_lasts_has_its_beginning():
-    """During a stall `since` keeps the time of its beginning, and `stalls` counts on."""
+    """During a stall `since` keeps the time of the stall's beginning, and `stalls` counts on."""
     dut = Bench()
 
     def host():
@@ -143,7 +151,7 @@ def test_a_stall_that_lasts_has_its_beginning():
         yield from wait(10)
         yield sink.ready.eq(0)
         yield
-        began = (yield dut.time)
+        began = yield dut.time
         for waited in (50, 70):
             yield from wait(waited)
             found = yield from copy(dut, ["time", "h2c_since", "h2c_stalls", "h2c_beats"])

@@ -2,41 +2,48 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox
+package lanebox.vocabulary
 
 import scala.collection.mutable
 import scala.util.Random
 import spinal.core._
 import spinal.core.sim._
 
-/** The counters in a block's bundle, found by type, so that a test needs no list of their names. */
+/** Finds all counters in a block's bundle by their type, so that a test needs no list of their
+  * names, and checks that `clear` sets them to zero.
+  */
 object Clearing {
   def counters(bundle: Bundle): Seq[(String, Long)] =
     bundle.elements.toSeq.collect { case (name, n: UInt) if n.getWidth == 32 => (name, n.toLong) }
 
   def zeros(bundle: Bundle): Seq[String] = counters(bundle).collect { case (name, 0) => name }
 
-  /** Fails unless every counter not in `rest` has counted, and all are zero after a cycle of
-    * `clear`.
+  /** Fails unless every counter has counted, except those in `rest`, and all are zero after a
+    * cycle of `clear`.
     */
   def check(bundle: Bundle, clear: Bool, clock: ClockDomain, rest: Set[String] = Set()): Unit = {
-    assert(zeros(bundle).forall(rest.contains), s"nothing to clear in ${zeros(bundle)}")
+    assert(
+      zeros(bundle).forall(rest.contains),
+      s"these have not counted: ${zeros(bundle)}"
+    )
     clear #= true
     clock.waitSampling()
     clear #= false
     clock.waitSampling(2)
     val left = counters(bundle).filter(_._2 != 0)
-    assert(left.isEmpty, s"after the clear: $left")
+    assert(left.isEmpty, s"not zero after the clear: $left")
   }
 
-  /** Clears at random, also in the cycle of an event: a counter then holds only later events.
+  /** Sets `clear` at random, also in the cycle of an event: after it a counter must hold only
+    * later events.
     *
-    * Each counter in `busy` must have held more than that before at least one of the clears.
+    * Each counter in `busy` must have been higher than `since` before at least one of the clears.
     */
   def underLoad(bundle: Bundle, clear: Bool, random: Random, busy: Set[String])(
       cycle: => Unit
   ): Unit = {
-    val since   = 2 // Cycles after a clear, each with one event at most.
+    // Cycles that pass after a clear; in each one a counter counts one event at most.
+    val since   = 2
     def above   = counters(bundle).filter { case (name, n) => busy(name) && n > since }
     val counted = mutable.Set[String]()
     for (_ <- 0 until 200) {
@@ -46,8 +53,8 @@ object Clearing {
       cycle
       clear #= false
       for (_ <- 0 until since) cycle
-      assert(above.isEmpty, s"$since cycles after the clear: $above")
+      assert(above.isEmpty, s"more than $since, $since cycles after the clear: $above")
     }
-    assert(counted == busy, s"nothing to clear in ${busy -- counted}")
+    assert(counted == busy, s"these have not counted: ${busy -- counted}")
   }
 }

@@ -2,13 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox
+package lanebox.vocabulary
 
 import spinal.core._
 import spinal.core.sim._
 
-/** A component compiled for simulation with the same configuration as for the FPGA: synchronous
-  * reset.
+/** Compiles a component for simulation with the same configuration as for the FPGA, which has a
+  * synchronous reset.
   */
 object LaneboxSim {
   def apply[T <: Component](component: => T): SimCompiled[T] =

@@ -2,54 +2,67 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""spinal_ports.py: names as SpinalHDL writes them"""
+"""Tests of vocabulary/spinal_ports.py, which makes the port names that SpinalHDL writes."""
 
 import pytest
 from litepcie.common import msi_layout
 from litex.soc.interconnect import stream
 from migen import Record
 
-from lanebox import layouts
-from lanebox.spinal_ports import camel, record_ports, stream_ports
+from gateware.vocabulary import layouts
+from gateware.vocabulary.spinal_ports import camel, record_ports, stream_ports
 
 
-@pytest.mark.parametrize("name, written", [
-    ("data",       "data"),
-    ("first_be",   "firstBe"),
-    ("rcb_128",    "rcb_128"),
-    ("start_0",    "start_0"),
-    ("final_",     "final_"),
-    ("reads_most", "readsMost"),
-])
+@pytest.mark.parametrize(
+    "name, written",
+    [
+        ("data", "data"),
+        ("first_be", "firstBe"),
+        ("rcb_128", "rcb_128"),
+        ("start_0", "start_0"),
+        ("final_", "final_"),
+        ("reads_most", "readsMost"),
+    ],
+)
 def test_names_change_as_scala_has_them(name, written):
     assert camel(name) == written
 
+
 def test_nested_fields_keep_their_path():
     endpoint = stream.Endpoint(layouts.rc_layout())
-    ports    = stream_ports("rc", endpoint, "sink")
+    ports = stream_ports("rc", endpoint, "sink")
     assert ports["i_rc_payload_fragment_end_0_dword"] is endpoint.end_0.dword
     assert ports["i_rc_payload_fragment_start_1"] is endpoint.start_1
 
+
 @pytest.mark.parametrize("role, given, taken", [("sink", "i", "o"), ("source", "o", "i")])
 def test_directions_are_the_components(role, given, taken):
-    """A sink's valid and payload are inputs and its ready is an output; a source's are opposite."""
+    """A sink's valid and payload are inputs of the component, and its ready is an output.
+
+    For a source all of these are the other way round.
+    """
     ports = stream_ports("cc", stream.Endpoint(layouts.cc_layout()), role)
     assert {name.partition("_")[::2] for name in ports} == {
-        (given, "cc_valid"), (taken, "cc_ready"), (given, "cc_payload_last"),
-        (given, "cc_payload_fragment_data"), (given, "cc_payload_fragment_keep"),
+        (given, "cc_valid"),
+        (taken, "cc_ready"),
+        (given, "cc_payload_last"),
+        (given, "cc_payload_fragment_data"),
+        (given, "cc_payload_fragment_keep"),
     }
+
 
 def test_a_stream_of_bits_has_a_payload_without_fields():
     endpoint = stream.Endpoint(msi_layout())
-    ports    = stream_ports("fenced", endpoint, "source", packets=False)
+    ports = stream_ports("fenced", endpoint, "source", packets=False)
     assert ports["o_fenced_payload"] is endpoint.dat
     assert set(ports) == {"o_fenced_valid", "i_fenced_ready", "o_fenced_payload"}
+
 
 def test_a_record_gives_every_field_once():
     record = Record(layouts.link_settings_layout())
     assert record_ports("settings", record, "i") == {
-        "i_settings_maxPayload":     record.max_payload,
+        "i_settings_maxPayload": record.max_payload,
         "i_settings_maxReadRequest": record.max_read_request,
-        "i_settings_rcb_128":        record.rcb_128,
-        "i_settings_busMaster":      record.bus_master,
+        "i_settings_rcb_128": record.rcb_128,
+        "i_settings_busMaster": record.bus_master,
     }

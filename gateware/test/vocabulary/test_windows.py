@@ -2,19 +2,20 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-"""mmio/windows.py"""
+"""Tests of vocabulary/windows.py, the default map of BAR0 and BAR2."""
 
 import random
 
 import pytest
-from seeds import each_seed
 
-from lanebox import layouts
-from lanebox.mmio.axi import user_axi
-from lanebox.mmio.windows import BLOCK, BUS, check_compat, default_windows, gaps
+from gateware import numbers
+from gateware.mmio.axi import user_axi
+from gateware.vocabulary.windows import BLOCK, BUS, check_compat, default_windows, gaps
+from tools.testing.seeds import each_seed
 
-SIZES = {0: layouts.BAR0_SIZE, 2: layouts.BAR2_SIZE}
-PAGE  = 4096
+SIZES = {0: numbers.BAR0_SIZE, 2: numbers.BAR2_SIZE}
+PAGE = 4096
+
 
 @pytest.mark.parametrize("msix, compat", [(False, None), (True, None), (False, "seed000")])
 @pytest.mark.parametrize("axi", [None, user_axi()])
@@ -27,41 +28,54 @@ def test_windows_lie_in_their_bars_and_apart(axi, msix, compat):
         places = sorted((w.base, w.base + w.size) for w in windows if w.bar == bar)
         assert all(end <= start for (_, end), (start, _) in zip(places, places[1:]))
 
+
 def test_both_bars_show_the_same_block_memories():
     """Both BARs have windows to the same block memories; in BAR2 they are at 0x0000 and 0x4000."""
     seen = {(w.bar, w.base, w.target_base) for w in default_windows() if w.target == BLOCK}
     assert seen == {
-        (0, 0x10000, 0), (0, 0x14000, layouts.MEMORY_SIZE),
-        (2, 0x00000, 0), (2, 0x04000, layouts.MEMORY_SIZE),
+        (0, 0x10000, 0),
+        (0, 0x14000, numbers.MEMORY_SIZE),
+        (2, 0x00000, 0),
+        (2, 0x04000, numbers.MEMORY_SIZE),
     }
 
+
 def test_compat_seed000_has_them_at_the_start_of_bar0():
-    """With seed000 the block memories are at the start of BAR0, registers at their bus address."""
+    """With `compat="seed000"` the block memories are at the start of BAR0.
+
+    The registers are then at their bus address.
+    """
     windows = default_windows(compat="seed000")
-    seen    = {(w.base, w.target_base) for w in windows if (w.bar, w.target) == (0, BLOCK)}
-    assert seen == {(0x0000, 0), (0x4000, layouts.MEMORY_SIZE)}
+    seen = {(w.base, w.target_base) for w in windows if (w.bar, w.target) == (0, BLOCK)}
+    assert seen == {(0x0000, 0), (0x4000, numbers.MEMORY_SIZE)}
     pages = {w.base + n for w in windows if w.target == BUS for n in range(0, w.size, 0x800)}
     assert all(w.base == w.target_base for w in windows if w.target == BUS)
-    assert {0x10000 + 0x800*page for page in layouts.CSR_LOCATIONS.values()} <= pages
+    assert {0x10000 + 0x800 * page for page in numbers.CSR_LOCATIONS.values()} <= pages
 
-@pytest.mark.parametrize("compat, endpoint, msix, rule", [
-    ("seed001", "lanebox",  False, "choose one of seed000"),
-    ("seed000", "litepcie", False, "needs the bridge"),
-    ("seed000", "lanebox",  True,  "choose one of the two"),
-])
+
+@pytest.mark.parametrize(
+    "compat, endpoint, msix, rule",
+    [
+        ("seed001", "lanebox", False, "choose one of seed000"),
+        ("seed000", "litepcie", False, "needs the bridge"),
+        ("seed000", "lanebox", True, "choose one of the two"),
+    ],
+)
 def test_a_card_that_cannot_be_is_refused(compat, endpoint, msix, rule):
     with pytest.raises(ValueError, match=rule):
         check_compat(compat, endpoint, msix)
 
+
 def test_the_card_has_512_kib_of_memory_at_least():
     (memory,) = (w for w in default_windows() if w.target == "card_memory")
-    assert memory.bar == 2 and memory.size >= 512*1024
+    assert memory.bar == 2 and memory.size >= 512 * 1024
+
 
 @each_seed(20)
 def test_gaps_and_windows_cover_the_bar_exactly(seed):
-    rng   = random.Random(seed)
+    rng = random.Random(seed)
     pages = 32
     taken = rng.sample(range(pages), rng.randrange(pages))
-    free  = gaps(pages*PAGE, [(0, page*PAGE, PAGE) for page in taken])
-    covered = [base//PAGE + n for _, base, size in free for n in range(size//PAGE)]
+    free = gaps(pages * PAGE, [(0, page * PAGE, PAGE) for page in taken])
+    covered = [base // PAGE + n for _, base, size in free for n in range(size // PAGE)]
     assert sorted(covered + taken) == list(range(pages))

@@ -2,13 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import scala.collection.mutable
 import scala.util.Random
 import spinal.core.SpinalEnumElement
 
-/** Faults on the way back. Each has the error with which its read must end. */
+import lanebox.vocabulary.ReadError
+
+/** Makes faults in the host's answers to reads at random. Each fault has the error with which its
+  * read must end.
+  */
 class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Faults {
   type Error   = SpinalEnumElement[ReadError.type]
   type Answers = Seq[(RcCompletion, Long)]
@@ -28,7 +32,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     now(pieces.updated(at, change(pieces(at))))
   }
 
-  /** The first completions of a read as they should be, then `end`. */
+  /** Answers with some first completions of a read as they should be, and then with `end`. */
   private def ended(pieces: Seq[RcCompletion], end: RcCompletion): Answers =
     now(pieces.take(random.nextInt(pieces.length)) :+ end)
 
@@ -44,8 +48,8 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     read = Some(read)
   )
 
-  /** Only the tag is valid (PG213). The other fields are all ones, so that no logic can rely on
-    * them.
+  /** A report of the hard block that a read has failed. Only its tag is valid (PG213). The other
+    * fields are all ones, so that no logic can rely on them.
     */
   private def report(read: HostRead, code: Int) = RcCompletion(
     read.tag,
@@ -72,13 +76,15 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
 
   private def extra(read: HostRead, pieces: Seq[RcCompletion], tag: Int): Answers = {
     val stray = pieces(random.nextInt(pieces.length))
-      .copy(tag = tag, code = CompletionHeader.InvalidTag, done = random.nextBoolean(), read = None)
+      .copy(tag = tag, code = RcDescriptor.InvalidTag, done = random.nextBoolean(), read = None)
     val (before, after) = pieces.splitAt(random.nextInt(pieces.length + 1))
     unexpected += 1
     now((before :+ stray) ++ after)
   }
 
-  /** A misfit may be an earlier read's completion, unless the block ends the read with it. */
+  /** Counts a completion that does not fit its read as stray, since it may be one of an earlier
+    * read with the same tag. If the hard block says that it ends the read, it is not counted.
+    */
   private def named(completion: RcCompletion): RcCompletion = {
     if (!completion.done) stray(1)
     completion
@@ -89,7 +95,9 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     duplicates += count
   }
 
-  /** From a random completion on, the answer seems to belong to another read. */
+  /** From a random completion on, the answer seems to belong to another read. So the read must
+    * time out.
+    */
   private def foreign(change: RcCompletion => RcCompletion): Fault = (read, pieces, host) => {
     fails(read, ReadError.timeout)
     host.expire(read, timeout * 5 / 2)
@@ -141,7 +149,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
     })
   )
 
-  /** The rest of a read's completions comes after its timeout, or never. */
+  /** Faults in which the rest of a read's completions comes after its timeout, or never. */
   private val lost: Seq[(String, Fault)] = Seq(
     "late" -> ((read, pieces, _) => {
       fails(read, ReadError.timeout)
@@ -162,7 +170,7 @@ class RandomFaults(random: Random, chance: Double, timeout: Long = 0) extends Fa
       Seq((report(read, 9), timeout * 3 / 2))
     }),
     "no end" -> ((read, pieces, host) => {
-      // All of the data is there, but the block does not call it complete.
+      // All of the data comes, but the hard block never says that the read is complete.
       fails(read, ReadError.malformed)
       host.expire(read, timeout * 5 / 2)
       now(pieces.init :+ pieces.last.copy(done = false))

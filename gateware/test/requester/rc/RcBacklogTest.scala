@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -10,9 +10,11 @@ import scala.util.Random
 import spinal.core._
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Beats keep their order in either queue, and there is room for all that may come. */
+/** RcBacklog is the queue of RC beats that must never hold RC off. Beats keep their order in
+  * either of its two queues, and all beats that may be outstanding have room.
+  */
 class RcBacklogTest extends AnyFunSuite {
   private lazy val compiled = LaneboxSim(RcBacklog(UInt(32 bits)))
 
@@ -25,13 +27,16 @@ class RcBacklogTest extends AnyFunSuite {
     dut.clockDomain.forkStimulus(10)
     dut.clockDomain.waitSampling(5)
 
-    /** A cycle in which a beat is offered and taken, with these chances. */
+    /** Runs a cycle in which a beat is offered, and one is taken, with these chances. */
     def cycle(offers: Double, takes: Double): Unit = {
       val (push, pop) = (dut.io.push, dut.io.pop)
       dut.clockDomain.waitSampling()
       val offered = push.valid.toBoolean
       if (pop.valid.toBoolean && pop.ready.toBoolean) {
-        assert(waiting.nonEmpty && pop.payload.toLong == waiting.dequeue(), "not the oldest beat")
+        assert(
+          waiting.nonEmpty && pop.payload.toLong == waiting.dequeue(),
+          "another beat was older"
+        )
         passed += 1
       }
       if (offered && push.ready.toBoolean) waiting += push.payload.toLong
@@ -53,7 +58,7 @@ class RcBacklogTest extends AnyFunSuite {
       for (_ <- 0 until 400) {
         val (offers, takes) = (random.nextDouble(), random.nextDouble())
         for (_ <- 0 until random.nextInt(200)) bench.cycle(offers, takes)
-        // The queue is often emptied, so that beats change from one queue to the other.
+        // The backlog is often emptied, so that beats change from one of its queues to the other.
         if (random.nextBoolean()) for (_ <- 0 until random.nextInt(100)) bench.cycle(0, 1)
       }
       while (!bench.empty) bench.cycle(0, 1)
@@ -76,9 +81,9 @@ class RcBacklogTest extends AnyFunSuite {
 
   test("the most beats that completion space allows fit, none of them taken")(
     compiled.doSim("most", Seed.value) { dut =>
-      // Computed from PG213 and not from RcBacklog: every header credit is in use, and each
-      // completion has an equal part of the data. Without straddle each completion begins a beat of
-      // its own.
+      // The number of beats is computed from PG213 and not from RcBacklog: every header credit is
+      // in use, and each completion has an equal part of the data. Without straddle each completion
+      // begins a new beat.
       val (headers, bytes) = (256, 16 * 2048)
       val dwords           = 3 + bytes / headers / 4
       val bench            = new Bench(dut, new Random(Seed.value))
@@ -90,7 +95,7 @@ class RcBacklogTest extends AnyFunSuite {
     }
   )
 
-  test("a beat that waits for nobody passes in one cycle") {
+  test("a beat that need not wait passes in one cycle") {
     compiled.doSim("latency", Seed.value) { dut =>
       val bench = new Bench(dut, new Random(Seed.value))
       bench.cycle(1, 1)

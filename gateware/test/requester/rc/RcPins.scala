@@ -2,10 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import spinal.core.sim._
 import spinal.lib._
+
+import lanebox.vocabulary.RcBeat
 
 /** A completion as the hard block presents it on RC. */
 case class RcCompletion(
@@ -13,13 +15,14 @@ case class RcCompletion(
     address: Int,
     byteCount: Int,
     dwords: Int,
-    payload: Seq[Int], // Must have `dwords` dwords, unless the block is to be broken.
+    // The data; it must have `dwords` dwords, unless the test models a broken hard block.
+    payload: Seq[Int],
     done: Boolean,
     status: Int = 0,
     poisoned: Boolean = false,
     code: Int = 0,
     cut: Boolean = false,
-    twice: Boolean = false, // The completion comes a second time, right behind.
+    twice: Boolean = false, // The hard block shows the completion a second time, right behind.
     read: Option[HostRead] = None
 ) {
   def words: Array[Int] = Array(
@@ -29,23 +32,25 @@ case class RcCompletion(
   ) ++ payload
 }
 
-/** The RC pins, driven as sim/board's completion_source does (PG213), with straddle or without.
+/** Drives the RC pins as the hard block does (PG213), with straddle or without. sim/board's
+  * completion_source does the same.
   *
-  * With straddle a second completion begins in lane 4 if the one before ends in lane 3 or below;
-  * `keep` is then all ones and `last` is never set. Without straddle `keep` and `last` delimit a
-  * completion, and `end` is not used. If `pauses` says so, a cycle has no beat, inside a completion
-  * or between two.
+  * With straddle a second completion begins in lane 4 if the one before ends in lane 3 or below.
+  * Then `keep` is all ones and `last` is never set. Without straddle `keep` and `last` delimit a
+  * completion, and `end` is not used. In a cycle for which `pauses` is true there is no beat, be it
+  * inside a completion or between two.
   */
 class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Boolean = () => false) {
   private val data                   = new Array[Int](8)
   private var used, starts, position = 0
-  private var ends                   = List[Int]() // Lanes, the first one last in the list.
-  private var cut, showing           = false
-  private var packet                 = Array[Int]()
-  private var cuts                   = false       // The completion that is being placed is cut.
-  var beats, backPressure            = 0L
+  // The lanes in which completions end; the first one is last in the list.
+  private var ends         = List[Int]()
+  private var cut, showing = false
+  private var packet       = Array[Int]()
+  private var cuts         = false // The completion that is being placed on RC is cut short.
+  var beats, backPressure  = 0L
 
-  /** One cycle. `next` gives the next completion, if there is one now. */
+  /** Runs one cycle. `next` gives the next completion, if there is one now. */
   def cycle(next: Int => Option[RcCompletion]): Unit = {
     if (showing) {
       if (rc.ready.toBoolean) taken() else backPressure += 1
@@ -93,7 +98,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
     }
   }
 
-  /** From here on the beat stays as it is until RC takes it. */
+  /** Presents the beat. It stays unchanged until RC takes it. */
   private def show(): Unit = if (!showing) {
     showing = used > 0 && !pauses()
     rc.valid #= showing
@@ -114,7 +119,7 @@ class RcPins(rc: Stream[Fragment[RcBeat]], straddle: Boolean, pauses: () => Bool
 
 object RcPins {
 
-  /** Dword 0 in the lowest bits. */
+  /** Packs dwords into a beat, dword 0 in the lowest bits. */
   def bits(words: Seq[Int]): BigInt = {
     val bytes = new Array[Byte](words.length * 4)
     for (i <- words.indices; b <- 0 to 3)

@@ -2,17 +2,18 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** A read's timeout may be found at any time, except in the middle of that read's completion, and
-  * no completion waits for it.
+/** RcUnpacker passes on the completions of RC, and lets probes in between. A probe looks up the
+  * tag of a read that may have timed out. It may come at any time, except in the middle of a
+  * completion with that tag, and no completion waits for it.
   */
 class RcUnpackerTest extends AnyFunSuite {
   val tagCount = 4
@@ -31,12 +32,16 @@ class RcUnpackerTest extends AnyFunSuite {
     )
   }
 
-  /** What steps and visits show, and how often a probe met a tag that it must not meet. */
+  /** Watches the unpacker's outputs. It fails if a probe meets a tag that it must not meet, and
+    * counts what passed.
+    */
   private class Watch(dut: RcUnpacker) {
-    var arriving: Option[Int]        = None // Tag of the completion whose beats pass now.
-    private var before: Option[Int]  = None // The tag of the visit in the cycle before.
+    var arriving: Option[Int] = None // Tag of the completion whose beats pass now.
+    // Tag of the unpacker's visit to the table of reads in the cycle before.
+    private var before: Option[Int]  = None
     var probes, completions, middles = 0
-    var pauses                       = 0    // Probes of other tags while a completion pauses.
+    // Number of probes of other tags while a completion pauses.
+    var pauses = 0
 
     def cycle(): Unit = {
       val visit = Option.when(dut.io.visit.valid.toBoolean)(dut.io.visit.header.tag.toInt)
@@ -77,7 +82,7 @@ class RcUnpackerTest extends AnyFunSuite {
           dut.clockDomain.waitSampling()
           watch.cycle()
           pins.cycle(_ => Option.when(random.nextInt(4) > 0)(completion(random)))
-          // Mostly the worst case: a probe of the tag whose completion passes now.
+          // Most probes are of the worst kind: they have the tag of the completion that passes now.
           val worst = watch.arriving.filter(_ => random.nextInt(3) > 0)
           val tag   = if (worst.isDefined) worst.get else random.nextInt(tagCount)
           dut.io.probe.valid #= random.nextInt(4) > 0
@@ -98,7 +103,7 @@ class RcUnpackerTest extends AnyFunSuite {
       dut.clockDomain.waitSampling(5)
       var probes = 0
 
-      /** Whether there was a step in this cycle. */
+      /** Runs a cycle. Returns whether the unpacker passed on a part of a completion in it. */
       def cycle(): Boolean = {
         dut.clockDomain.waitSampling()
         if (dut.io.visit.valid.toBoolean && dut.io.visit.probe.toBoolean) probes += 1

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import scala.collection.mutable
 import scala.language.reflectiveCalls
@@ -10,7 +10,11 @@ import scala.util.Random
 import spinal.core.SpinalEnumElement
 import spinal.core.sim._
 
-/** One read TLP as RequestPath claims it: the dwords from `at` on of its request. */
+import lanebox.vocabulary.ReadError
+
+/** A read TLP as RequestPath announces it to the return path: the dwords from `at` on of its
+  * request.
+  */
 case class TestClaim(
     client: Int,
     request: TestRequest,
@@ -26,18 +30,19 @@ case class TestClaim(
 
 case class TestRequest(address: Int, dwords: Int, firstBe: Int, lastBe: Int, context: Int)
 
-/** The reading clients in front of a return path. They cut requests into TLPs as RequestPath does.
+/** Models of the reading clients of a return path. They cut requests into TLPs as RequestPath
+  * does.
   *
-  * Every delivered beat is compared with memory. A beat with dwords of a failed read must be zero
-  * and carry the error of one of its reads.
+  * Every delivered beat is compared with memory. A beat with dwords of a failed read must be zero,
+  * and must carry the error of one of its reads.
   */
 class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int) {
   val clients = dut.p.clients
 
-  /** The next request of a client, if it has one. */
+  /** Gives the next request of a client, if it has one. */
   var request: Int => Option[TestRequest] = _ => None
   val takes: Array[Double]                = Array.fill(clients)(1.0)
-  var offers                              = 1.0 // Chance of a claim in a cycle.
+  var offers                              = 1.0 // Chance in a cycle that a read TLP is announced.
   val tags                                = mutable.Set[Int]()
 
   private val claims                     = Array.fill(clients)(mutable.Queue[TestClaim]())
@@ -139,7 +144,7 @@ class ReturnClients(dut: ReturnPath, host: ReturnHost, random: Random, mrrs: Int
     val error   = port.error.toEnum
     val where   = s"client $client, dword $first of $request"
     if (failed) assert(errors(error), s"$where: error $error, not one of $errors")
-    else assert(error == ReadError.none, s"$where: error $error without reason")
+    else assert(error == ReadError.none, s"$where: error $error, but no read failed")
     assert(port.fragment.data.toBigInt == RcPins.bits(words), s"$where: wrong data")
     assert(port.dwords.toInt == request.dwords, s"$where: wrong length")
     assert(port.context.toInt == request.context, s"$where: wrong context")

@@ -2,17 +2,18 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
-import lanebox.{Clearing, Seed}
+import lanebox.vocabulary.{Clearing, ReadError, Seed}
 
-/** A read that fails ends once, in full length, as zeros. Other reads are not affected. */
+/** A read that fails ends once and gives its full length, as zeros. Other reads are not affected.
+  */
 class ReturnErrorTest extends AnyFunSuite {
-  val timeout = 5000L // In cycles: 20 us.
+  val timeout = 5000L // The completion timeout in cycles of 4 ns: 20 us.
 
   def counted(bench: ReturnBench, faults: RandomFaults): Unit = {
     val counts = bench.dut.io.statistics
@@ -86,15 +87,17 @@ class ReturnErrorTest extends AnyFunSuite {
       }
       bench.clients.request = _ => bench.anyRequest(Seq(16, 128, 300)(bench.random.nextInt(3)))
       val counters = bench.dut.io.statistics
-      val never    = Set("backPressure") // RC is never held off.
-      // Until reset the counters may have any value.
+      val never    = Set("backPressure") // RC is never held off, so this counter stays 0.
+      // Before the reset the counters may have any value, so wait until a completion has been sent.
       bench.until("counts of all kinds", 40 * timeout) {
         bench.host.shown > 0 && Clearing.zeros(counters).forall(never)
       }
       bench.finish(3 * timeout)
       Clearing.check(counters, bench.dut.io.clear, bench.dut.clockDomain, never)
       bench.clients.request = _ => bench.anyRequest(16)
-      Clearing.underLoad(counters, bench.dut.io.clear, bench.random, Set("completions")) {
+      bench.host.faults = new RandomFaults(bench.random, 1)
+      val busy = Set("unsupported", "unexpected")
+      Clearing.underLoad(counters, bench.dut.io.clear, bench.random, busy) {
         bench.cycle()
       }
     }

@@ -2,25 +2,27 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import scala.collection.mutable
 import scala.util.Random
 
-/** How the host answers. */
+/** The parameters of the modelled host: how and when it answers reads. */
 case class HostTiming(
     rcb: Int = 64,
     mps: Int = 256,
     latency: Random => Long = _ => 100,
     inOrder: Boolean = false,
-    piece: Option[Int] = None,  // Completions end at multiples of this; otherwise at random.
-    gap: Double = 0,            // Chance that no completion begins where one could.
-    link: Option[Double] = None // Bytes per cycle; otherwise RC itself is the limit.
+    piece: Option[Int] = None, // A read's completions end at multiples of this; `None`: at random.
+    gap: Double = 0,           // The chance that no completion begins where one could.
+    // The link's rate in bytes per cycle; `None`: RC itself is the limit.
+    link: Option[Double] = None
 )
 
-/** A read of the card that is outstanding in the block. */
+/** A read of the card that is outstanding in the hard block. */
 class HostRead(val tag: Int, val claim: TestClaim, val rcb: Int, val claimed: Long) {
-  var address: Int = claim.address // Address of the next byte to be answered.
+  // The address of the next byte of the read that the host will send.
+  var address: Int = claim.address
   var bytes: Int   = claim.dwords * 4
 
   private def touched(size: Int) = (address + bytes + size - 1) / size - address / size
@@ -36,8 +38,8 @@ class HostRead(val tag: Int, val claim: TestClaim, val rcb: Int, val claimed: Lo
   }
 }
 
-/** Root complex and hard block behind the RC pins, modelled as in sim/board: memory, splits,
-  * latency, order, and the completion space that outstanding reads may need.
+/** Model of root complex and hard block behind the RC pins: memory, splits, latency, order, and
+  * the completion space that outstanding reads may need. sim/board has the same rules.
   */
 class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boolean = false) {
   val memory: Array[Int] = Array.fill(ReturnHost.Dwords)(random.nextInt())
@@ -52,12 +54,13 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
   private val expiring         = mutable.Queue[(Long, HostRead)]()
   private var sequence, lastAt = 0L
   private var repeated         = Option.empty[RcCompletion]
-  private var linkFree         = 0.0 // Time at which the link is free for the next completion.
+  // The time from which on the link is free for the next completion.
+  private var linkFree = 0.0
 
   def pending: Boolean = waiting.nonEmpty || !pins.idle
 
-  /** Takes a read from the card. There must be space for all its completions, and its tag must be
-    * free.
+  /** Takes a read from the card. Fails if its tag is in use, or if there is no space for all its
+    * completions.
     */
   def issue(tag: Int, claim: TestClaim): Unit = {
     assert(!reads.contains(tag), s"tag $tag belongs to a read that is outstanding")
@@ -82,7 +85,7 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
     sequence += 1
   }
 
-  /** After a while the block forgets the read, without a report. */
+  /** The hard block forgets the read after `after` cycles, without a report to the card. */
   def expire(read: HostRead, after: Long): Unit = expiring.enqueue((now + after, read))
 
   private def forget(read: HostRead): Unit = if (reads.get(read.tag).contains(read)) {
@@ -105,7 +108,7 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
     }
     if (waiting.isEmpty || waiting.head._1 > now || linkFree > now) return None
     if (timing.gap > 0 && random.nextDouble() < timing.gap) return None
-    // In the beat in which a completion is cut no other completion begins or ends.
+    // In the beat in which a cut completion ends, no other completion begins or ends.
     if (used > 0 && waiting.head._3.cut) return None
     val completion = waiting.dequeue()._3
     shown += 1
@@ -135,7 +138,8 @@ class ReturnHost(timing: HostTiming, random: Random, pins: RcPins, pooled: Boole
       }
     }
 
-  /** Splits a read into completions at boundaries where they may end (base specification 2.3.1.1).
+  /** Splits a read into completions, at boundaries that the PCIe base specification 2.3.1.1
+    * allows.
     */
   private def pieces(read: HostRead): Seq[RcCompletion] = {
     val list = mutable.Buffer[RcCompletion]()
@@ -179,7 +183,9 @@ object ReturnHost {
   val Gen3x8 = 8 * 8.0 / 8 * 128 / 130 * (1 - 0.0125) * 4
 }
 
-/** A fault on a read's way back: gives its completions, each with its delay in cycles. */
+/** A kind of fault in the host's answers. It gives a read's completions, each with its delay in
+  * cycles.
+  */
 trait Faults {
   def strike(
       read: HostRead,

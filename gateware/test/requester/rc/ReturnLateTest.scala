@@ -2,25 +2,30 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
-import lanebox.Seed
+import lanebox.vocabulary.{ReadError, Seed}
 
-/** The tag of an unanswered read becomes free again, and its late answers harm no other read. */
+/** After a read's timeout its tag becomes free again, and completions that still come for it harm
+  * no other read.
+  */
 class ReturnLateTest extends AnyFunSuite {
-  // The shortest timeout. Of this one the walk over all tags takes the largest part.
+  // The shortest timeout that the return path allows. Finding a timed-out read takes a walk over
+  // all tags, and that walk takes the largest part of this timeout.
   val timeout = 4096L
   val rounds  = 4
 
   val whole  = Shape(0, 256)
   val longer = Shape(0, 288)
 
-  /** Loses the next read when told to, and notes the tags of reads in order. */
+  /** Loses the host's answer to the next read if `losing` is set, and notes the tags of all reads
+    * in order.
+    */
   class Loss extends Faults {
     var losing                    = false
     val order                     = mutable.Buffer[Int]()
@@ -40,7 +45,9 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
-  /** A read: its offset in a page in bytes, its whole dwords in bytes, and its byte enables. */
+  /** Address and size of a read: its offset in a page and its whole dwords, both in bytes, and its
+    * byte enables.
+    */
   case class Shape(offset: Int, bytes: Int, firstBe: Int = 15, lastBe: Int = 15)
 
   class Late(val bench: ReturnBench, tags: Int) {
@@ -82,8 +89,8 @@ class ReturnLateTest extends AnyFunSuite {
     }
     def waitFor(timeouts: Int): Unit = bench.cycles(lostAt + timeouts * timeout - bench.now)
 
-    /** Issues reads under all tags. The lost read's tag must come last. Its new read is of other
-      * data than the lost one, unless `same`.
+    /** Issues reads under all tags, and checks that the lost read's tag is given out last. The new
+      * read with that tag asks for other data than the lost one, unless `same` is set.
       */
     def fill(shape: Shape, same: Boolean = false): Unit = {
       val before = loss.order.length
@@ -94,8 +101,8 @@ class ReturnLateTest extends AnyFunSuite {
       assert(!loss.order.drop(before).dropRight(1).contains(loss.tag))
     }
 
-    /** Sends the lost read's answer within the next `spread` cycles. Returns the number of
-      * completions.
+    /** Sends the completions of the lost read within the next `spread` cycles. Returns their
+      * number.
       */
     def answer(spread: Int, change: RcCompletion => RcCompletion = c => c): Int = {
       val times = Seq.fill(loss.pieces.length)(bench.now + bench.random.nextInt(spread)).sorted
@@ -103,7 +110,7 @@ class ReturnLateTest extends AnyFunSuite {
       loss.pieces.length
     }
 
-    /** Sends Unsupported Request instead. Returns the number of completions, 1. */
+    /** Answers the lost read with Unsupported Request. Returns the number of completions, 1. */
     def refuse(): Int = {
       val refusal =
         loss.pieces.head.copy(dwords = 0, payload = Nil, done = true, status = 1, code = 2)
@@ -112,7 +119,9 @@ class ReturnLateTest extends AnyFunSuite {
     }
   }
 
-  /** Answers take 600 cycles, so that reads under all tags are outstanding at the same time. */
+  /** Runs a test in which answers take 600 cycles, so that reads under all tags are outstanding at
+    * the same time.
+    */
   def late(name: String, extended: Boolean = true)(body: Late => Unit): Unit = {
     val timing = HostTiming(latency = 600L + _.nextInt(100), piece = Some(64))
     val run    = ReturnRun(Seed.value, timing, extendedTags = extended, timeoutCycles = timeout)
@@ -120,7 +129,7 @@ class ReturnLateTest extends AnyFunSuite {
       val late = new Late(bench, if (extended) 64 else 32)
       body(late)
       bench.finish()
-      assert(bench.dut.io.statistics.malformed.toLong == 0, "a read failed that was answered")
+      assert(bench.dut.io.statistics.malformed.toLong == 0, "a read that was answered failed")
     }
   }
 
@@ -135,13 +144,16 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         val took = late.back()
         assert(took > 5 * timeout / 2 && took <= 3 * timeout, s"$took cycles, not 3 x $timeout")
-        // Other tags are free all the time and are used several times over.
+        // Other tags are free all the time, and each is used several times before the lost tag.
         val before = late.loss.order.length
         for (_ <- 0 until 40) {
           late.ask(5, Shape(0, 64))
           late.bench.until("others")(late.quiet)
         }
-        assert(!late.loss.order.drop(before).contains(late.loss.tag), "given out before others")
+        assert(
+          !late.loss.order.drop(before).contains(late.loss.tag),
+          "the lost tag was used too early"
+        )
         late.fill(whole)
       }
     })
@@ -151,7 +163,7 @@ class ReturnLateTest extends AnyFunSuite {
       for (round <- 0 until rounds) {
         late.lose(longer)
         late.error()
-        // A timeout of 0 stops the clock, so the tag is not freed.
+        // A timeout of 0 cycles stops the clock by which reads time out, so the tag is not freed.
         late.bench.dut.io.timeoutCycles #= 0
         late.waitFor(10)
         assert(late.bench.dut.tags.free.toInt == 63)
@@ -177,7 +189,8 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        if (round / 2 == 1) late.ask(20, longer) // Other reads of the same shape.
+        // Other reads of the lost read's shape are outstanding.
+        if (round / 2 == 1) late.ask(20, longer)
         val pieces = if (round % 2 == 1) late.refuse() else late.answer(800)
         late.bench.cycles(850)
         late.bench.until("others")(late.quiet)
@@ -187,17 +200,17 @@ class ReturnLateTest extends AnyFunSuite {
     }
   )
 
-  /** How the lost read differs from the read that has its tag later. */
+  /** A way in which the lost read differs from the read that gets its tag later. */
   case class Difference(what: String, code: Int, lost: Shape, later: Shape = whole)
   val differences = Seq(
-    Difference("more bytes", CompletionHeader.ByteCount, longer),
-    Difference("fewer bytes", CompletionHeader.ByteCount, Shape(0, 224)),
-    Difference("one byte less", CompletionHeader.ByteCount, Shape(0, 256, lastBe = 7)),
-    Difference("another lower address", CompletionHeader.LowerAddress, Shape(64, 256)),
-    Difference("an odd lower address", CompletionHeader.LowerAddress, Shape(32, 256)),
+    Difference("more bytes", RcDescriptor.ByteCount, longer),
+    Difference("fewer bytes", RcDescriptor.ByteCount, Shape(0, 224)),
+    Difference("one byte less", RcDescriptor.ByteCount, Shape(0, 256, lastBe = 7)),
+    Difference("another lower address", RcDescriptor.LowerAddress, Shape(64, 256)),
+    Difference("an odd lower address", RcDescriptor.LowerAddress, Shape(32, 256)),
     Difference(
       "a lower address one byte on",
-      CompletionHeader.LowerAddress,
+      RcDescriptor.LowerAddress,
       Shape(0, 256, firstBe = 14),
       Shape(0, 256, lastBe = 7)
     )
@@ -213,8 +226,8 @@ class ReturnLateTest extends AnyFunSuite {
         late.waitFor(10)
         val before = late.unexpected
         late.fill(difference.later)
-        // The late answer comes before the read's own completions, or between them; the block
-        // reports the misfit or does not.
+        // The late answer comes either before the completions of the read that now has the tag, or
+        // between them. The hard block either reports that it does not fit, or reports nothing.
         val named  = (c: RcCompletion) => c.copy(code = difference.code, done = false)
         val pieces = late.answer(Seq(300, 1200)(round % 2), if (round / 2 == 1) named else c => c)
         late.bench.cycles(1250)
@@ -231,11 +244,12 @@ class ReturnLateTest extends AnyFunSuite {
         late.error()
         late.waitFor(10)
         val before = late.unexpected
-        late.fill(whole, same = true) // The same data, or the bench would report wrong data.
+        // The same data is read as before: with other data the bench would report an error.
+        late.fill(whole, same = true)
         val pieces = late.answer(300)
         late.bench.cycles(1250)
         late.bench.until("its data")(late.quiet)
-        assert(late.unexpected == before + pieces, "its own answer comes to a free tag")
+        assert(late.unexpected == before + pieces, "the later read's own answer was not dropped")
         assert(late.late == 0 && late.duplicates == late.unexpected)
       }
     }

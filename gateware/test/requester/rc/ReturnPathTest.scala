@@ -2,13 +2,15 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import lanebox.Seed
+import lanebox.vocabulary.Seed
 
-/** In whatever order, pieces and gaps the host answers, each client gets its own data in order. */
+/** Each client gets its own data in the order of its reads, in whatever order, pieces and gaps the
+  * host answers.
+  */
 class ReturnPathTest extends AnyFunSuite {
   val requests = 1500
 
@@ -56,7 +58,7 @@ class ReturnPathTest extends AnyFunSuite {
     )
   )
 
-  /** Lets clients stall now and then, each for a while. */
+  /** Lets a client stall now and then for a while. */
   def moody(bench: ReturnBench): Unit =
     for (client <- bench.clients.takes.indices if bench.random.nextInt(200) == 0)
       bench.clients.takes(client) = Seq(0.0, 0.3, 1.0, 1.0)(bench.random.nextInt(4))
@@ -78,7 +80,7 @@ class ReturnPathTest extends AnyFunSuite {
       if (run.pooled) assert(bench.host.mostUnits > 2000, s"${bench.host.mostUnits} of 2048 units")
     })
 
-  test(s"after a reset nothing of before is left, seed ${Seed.value}") {
+  test(s"after a reset no read from before it is left, seed ${Seed.value}") {
     val run = ReturnRun(Seed.value, HostTiming(latency = 20L + _.nextInt(200)), mrrs = 256)
     ReturnBench("reset", run) { bench =>
       for (_ <- 0 until 30) {

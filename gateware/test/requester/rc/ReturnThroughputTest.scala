@@ -2,13 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rc
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import lanebox.Seed
+import lanebox.vocabulary.Seed
 
-/** RC at its own limit: no cycle is lost, and `ready` never falls. */
+/** At the limit of the RC interface no cycle is lost, and `ready` never falls. */
 class ReturnThroughputTest extends AnyFunSuite {
   val completions = 1500
   val settle      = 200 // Cycles until every tag is in use and data comes without a pause.
@@ -22,7 +22,7 @@ class ReturnThroughputTest extends AnyFunSuite {
       val start = bench.now
       bench.until("completions")(bench.host.shown >= shown + completions)
       val cycles  = bench.now - start
-      val dwords  = bytes / 4 + CompletionHeader.Dwords
+      val dwords  = bytes / 4 + RcDescriptor.Dwords
       val perBeat = if (run.straddle) 4 else 8
       val needed  = completions * ((dwords + perBeat - 1) / perBeat) * perBeat / 8
       info(f"$bytes B: ${cycles.toDouble / completions}%.3f beats per completion")
@@ -48,7 +48,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     requestBytes = 512
   ))
 
-  /** A kind of traffic: the requests of clients, and how the host answers. */
+  /** A kind of traffic: which requests the clients make, and how the host answers. */
   case class Mix(name: String, latency: Int, piece: Option[Int] = Some(64))(
       val request: ReturnBench => Option[TestRequest]
   )
@@ -58,11 +58,11 @@ class ReturnThroughputTest extends AnyFunSuite {
     Some(TestRequest(at, bytes / 4, 15, 15, 0))
   }
 
-  /** Two dwords across a boundary of 64 B: two completions of one dword each. */
+  /** A read of two dwords across a boundary of 64 B: it gets two completions of one dword each. */
   private def split(bench: ReturnBench): Option[TestRequest] =
     Some(TestRequest((1 + bench.random.nextInt(ReturnHost.Dwords / 16 - 1)) * 64 - 4, 2, 15, 15, 0))
 
-  /** A completion with one dword more than fills its beats. */
+  /** A read whose completion has one dword more than fills its beats. */
   private def uneven(bench: ReturnBench): Option[TestRequest] = {
     val dwords = 8 * (1 + bench.random.nextInt(15)) + 1
     Some(TestRequest(bench.random.nextInt(ReturnHost.Dwords / 128) * 512, dwords, 15, 15, 0))
@@ -78,7 +78,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     Mix("8n + 1 dwords", latency = 200, piece = Some(512))(uneven)
   )
 
-  /** A beat in every cycle: no link of this width is as fast. */
+  /** In these tests there is a beat in every cycle. No PCIe link for this interface is as fast. */
   for (mix <- mixes; straddle <- Seq(true, false))
     test(s"${mix.name} at the pins' own rate never hold RC up, straddle $straddle, " +
       s"seed ${Seed.value}") {
@@ -94,8 +94,8 @@ class ReturnThroughputTest extends AnyFunSuite {
 
   val link = timing.copy(link = Some(ReturnHost.Gen3x8))
 
-  /** The first and last completions have odd sizes. Some of these take a cycle more than at the
-    * pins.
+  /** The first and the last completion of an unaligned read have odd sizes. Some of these take one
+    * cycle more inside the card than at the pins.
     */
   test(s"unaligned reads never hold RC up at the link's rate, seed ${Seed.value}") {
     val run = ReturnRun(Seed.value, link.copy(piece = Some(256), latency = 100L + _.nextInt(50)))
@@ -136,7 +136,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     ReturnBench("delivery", ReturnRun(Seed.value, timing)) { bench =>
       bench.clients.takes(0) = 0
       bench.clients.request = client => if (client == 0) bench.aligned(4096) else None
-      bench.cycles(4000) // All the data that the client may have outstanding has come.
+      bench.cycles(4000) // In this time all data comes that the client may have outstanding.
       bench.clients.request = _ => None
       bench.clients.takes(0) = 1
       bench.until("the first beat")(bench.clients.beats(0) >= 40)
@@ -162,7 +162,7 @@ class ReturnThroughputTest extends AnyFunSuite {
     }
   }
 
-  test(s"a client that never takes its data stops nobody, seed ${Seed.value}") {
+  test(s"a client that never takes its data stops no other client, seed ${Seed.value}") {
     ReturnBench("starvation", ReturnRun(Seed.value, link.copy(latency = 100L + _.nextInt(300)))) {
       bench =>
         bench.clients.takes(0) = 0

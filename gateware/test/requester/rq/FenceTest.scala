@@ -2,15 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** A message passes a fence when all requests before it are done, and not before. */
+/** A message passes a fence as soon as all requests handed over before it are done, and not
+  * earlier.
+  */
 class FenceTest extends AnyFunSuite {
   val messenger = 3
   val param = RequestParam(
@@ -23,28 +25,29 @@ class FenceTest extends AnyFunSuite {
   )
   lazy val compiled = LaneboxSim(FencedRequests(param))
 
-  /** Most cycles that a message may take when no request is before it any more: registers on the
-    * way.
+  /** The most cycles that a message may still take when all requests before it are done. They are
+    * spent in registers on the way.
     */
   val promptly = 8
 
   def reached(now: Seq[Int], before: Seq[Int]): Boolean =
     now.zip(before).forall { case (a, b) => a >= b }
 
-  /** Sends messages through one fence and watches them.
+  /** Sends messages through one fence and checks when each one passes.
     *
-    * When the writes before a message are `gone`, the message must pass. With `beside` it must not
-    * pass before that; it then also waits for write TLPs that had a number when the message came,
-    * perhaps of requests that came later. `passes` gets the number of earlier writes of each
-    * client.
+    * A message must pass when all reads before it are done and all writes before it are `gone`.
+    * With `beside` the message does not go through RQ, so it must also not pass earlier. It then
+    * also waits for write TLPs that already had a sequence number when it came; these may belong to
+    * later requests. `passes` gets the number of earlier writes of each client.
     */
   class Watch(dut: FencedRequests, bench: RequestBench, fence: Int, beside: Boolean)(
       gone: => Seq[Int]
   )(passes: Seq[Int] => Unit) {
-    private var before  = Option.empty[(Seq[Int], Seq[Int])]
-    private var age     = 0
-    private var clear   = 0
-    private var ahead   = 0 // Write TLPs that had a number when the message came.
+    private var before = Option.empty[(Seq[Int], Seq[Int])]
+    private var age    = 0
+    private var clear  = 0
+    // Number of write TLPs that had a sequence number when the message came.
+    private var ahead   = 0
     private var payload = 0
     private val message = dut.io.messages(fence)
     private val passed  = dut.io.passed(fence)
@@ -61,7 +64,7 @@ class FenceTest extends AnyFunSuite {
           assert(read && (written || !beside), s"message $count overtook $writes or $reads")
           assert(passed.payload.toInt == payload)
         } else if (over) clear += 1
-        assert(clear <= promptly, s"message $count waits for nothing")
+        assert(clear <= promptly, s"message $count waits although all before it is done")
         if (passed.valid.toBoolean && passed.ready.toBoolean) {
           before = None
           count += 1
@@ -88,11 +91,12 @@ class FenceTest extends AnyFunSuite {
     val bench = new RequestBench(dut, 256, 512)
     import bench.random
 
-    // Beside RQ: a write is done when its number has come back.
+    // This fence is for messages that do not go through RQ: a write is done when its sequence
+    // number has come back.
     val sent = new Watch(dut, bench, 1, beside = true)(bench.confirmedWrites.toSeq)(_ => ())
 
-    // On RQ: the message is a write of the last client. When RQ shows it, RQ must have shown all
-    // earlier writes.
+    // This fence is for messages that are themselves a write of the last client. When such a
+    // message is on RQ, all earlier writes must already have been there.
     var order = Vector.empty[Seq[Int]]
     val ordered = new Watch(dut, bench, 0, beside = false)(bench.sentWrites.toSeq)({ writes =>
       order :+= writes
@@ -104,7 +108,7 @@ class FenceTest extends AnyFunSuite {
         assert(reached(bench.sentWrites.toSeq, order(messages)), s"message $messages came early")
         messages += 1
       }
-      // The traffic never stops.
+      // The traffic never stops: each client always has requests waiting.
       for (client <- 0 until messenger if bench.waiting(client) < 3) bench.askAny(client)
     }
     for (_ <- 0 until 12) {
@@ -122,7 +126,7 @@ class FenceTest extends AnyFunSuite {
     assert(sent.count > 20 && ordered.count > 20 && messages > 20)
   }
 
-  test(s"a message overtakes nothing, and nothing that comes later delays it, seed ${Seed.value}") {
+  test(s"a message overtakes no request, and no later request delays it, seed ${Seed.value}") {
     run("fences", Seed.value)
   }
 }

@@ -2,13 +2,15 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import spinal.core._
 import spinal.core.sim._
 import spinal.lib._
 
-/** A RequestPath with a fence of each kind. */
+import lanebox.vocabulary.{HardBlock, LinkSettings, ReadClaim, Request, SequencePins}
+
+/** A RequestPath with one fence of each kind. */
 case class FencedRequests(p: RequestParam) extends Component {
   val kinds = Seq(FenceKind.Ordered, FenceKind.Sent)
   val io = new Bundle {

@@ -2,29 +2,31 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import scala.collection.mutable
 import scala.language.reflectiveCalls
 import scala.util.Random
 import spinal.core.sim._
 
-/** How busy and how unkind the surroundings of a RequestPath are. Chances are in percent per cycle.
+/** How busy the surroundings of a RequestPath are, and how often they stall. Chances are in
+  * percent per cycle.
   */
 case class RequestMood(
     rqReady: Int = 100,
     claimReady: Int = 100,
-    returns: Int = 100,    // Chance that a sequence number comes back.
-    lost: Int = 0,         // Chance that a sequence number never comes back.
-    gaps: Int = 0,         // Chance of a gap in what clients offer.
-    answerDelay: Int = 20, // Cycles at most, from a read TLP to its data.
+    returns: Int = 100,    // Chance that the hard block returns a waiting sequence number.
+    lost: Int = 0,         // Chance that the hard block never returns a sequence number.
+    gaps: Int = 0,         // Chance of a pause in the requests that clients offer.
+    answerDelay: Int = 20, // The most cycles from a read TLP on RQ to its data.
     tags: Int = 64
 )
 
-/** Everything around a RequestPath: clients, the hard block's RQ and the return path.
+/** Test bench with everything around a RequestPath: the clients, the hard block's RQ and the
+  * return path.
   *
-  * The bench knows all requests. So each TLP must be the next one of its client, cut where
-  * RequestModel cuts it, with the right bytes. A TLP's address tells its client.
+  * The bench knows all requests, and a TLP's address tells which client's it is. So it checks that
+  * each TLP is the next one of its client, cut where RequestModel cuts it, with the right bytes.
   */
 class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   private val param   = dut.p
@@ -33,15 +35,19 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   var mood            = RequestMood()
   var now             = 0L
 
-  // What has happened, by client.
-  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Handed over.
-  val sentWrites                  = Array.fill(clients.size)(0) // The last TLP was seen on RQ.
-  val confirmedWrites             = Array.fill(clients.size)(0) // The last TLP's number came back.
-  val deliveredReads              = Array.fill(clients.size)(0)
-  val tlps                        = mutable.ArrayBuffer[RequestTlp]()
-  val ends                        = mutable.ArrayBuffer[Long]() // Cycles of the TLPs' last beats.
-  var beats                       = 0L
-  var mostUnconfirmed             = 0                           // Write TLPs on their way.
+  // Counts of what has happened, one for each client.
+  val enteredReads, enteredWrites = Array.fill(clients.size)(0) // Requests that were handed over.
+  // Writes whose last TLP was seen on RQ.
+  val sentWrites = Array.fill(clients.size)(0)
+  // Writes whose last TLP has its sequence number back.
+  val confirmedWrites = Array.fill(clients.size)(0)
+  val deliveredReads  = Array.fill(clients.size)(0)
+  val tlps            = mutable.ArrayBuffer[RequestTlp]()
+  // The cycles in which the last beats of the TLPs were on RQ.
+  val ends  = mutable.ArrayBuffer[Long]()
+  var beats = 0L
+  // The most write TLPs between RQ and their number.
+  var mostUnconfirmed = 0
 
   private def chance(percent: Int) = random.nextInt(100) < percent
 
@@ -64,52 +70,17 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   }
 
   private class Client(index: Int) {
-    val asked   = mutable.Queue[ClientRequest]()
     val onClaim = mutable.Queue[Going]()
     val onRq    = Map(true -> mutable.Queue[Going](), false -> mutable.Queue[Going]())
     var writes  = 0
     // Cycles from which on the data of a read may be delivered.
-    val answers        = mutable.Queue[Long]()
-    private val port   = dut.io.clients(index)
-    private var beat   = 0
-    private var driven = false
-    port.valid #= false
-
-    def step(): Unit = {
-      if (driven && port.ready.toBoolean) {
-        val request = asked.head
-        driven = false
-        beat += 1
-        if (beat == request.beats) {
-          beat = 0
-          asked.dequeue()
-          (if (request.write) enteredWrites else enteredReads) (index) += 1
-        }
-      }
-      if (!driven && asked.nonEmpty && !chance(mood.gaps)) offer(asked.head)
-      port.valid #= driven
-    }
-
-    private def offer(request: ClientRequest): Unit = {
-      val payload = port.payload
-      driven = true
-      payload.write #= request.write
-      payload.address #= request.address
-      payload.dwords #= request.dwords
-      payload.firstBe #= request.firstBe
-      payload.lastBe #= request.lastBe
-      payload.attributes #= request.attributes
-      payload.context #= request.context
-      payload.last #= beat == request.beats - 1
-      val data = request.data.slice(8 * beat, 8 * beat + 8)
-      payload.data #= data.padTo(8, random.nextInt() & 0xffffffffL).foldRight(BigInt(0)) {
-        case (dword, above) => (above << 32) + dword
-      }
-    }
+    val answers = mutable.Queue[Long]()
+    val sender  = new RequestSender(dut.io.clients(index), random)(chance(mood.gaps))
+    sender.onTaken = request => (if (request.write) enteredWrites else enteredReads) (index) += 1
   }
   private val parties = clients.map(new Client(_))
 
-  /** A random page of the client's own, below 4 GiB or above. */
+  /** Chooses a random page of the client's own, below 4 GiB or above. */
   def page(client: Int): BigInt = {
     val high = if (random.nextBoolean()) BigInt(0) else BigInt(32, random)
     (high << 32) + (BigInt(client) << 28) + (random.nextInt(1 << 14) << 12)
@@ -119,7 +90,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   /** Lets the client that owns the address hand over this request as soon as it may. */
   def ask(request: ClientRequest): Unit = {
     val party = parties(owner(request.address))
-    party.asked += request
+    party.sender.queue += request
     party.onRq(request.write) += new Going(request, party.writes)
     if (request.write) party.writes += 1 else party.onClaim += new Going(request, party.writes)
   }
@@ -129,7 +100,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
     val address = page(client) + RequestModel.anyOffset(random)
     ask(RequestModel.random(random, write, address, RequestModel.anyDwords(random)))
   }
-  def waiting(client: Int): Int = parties(client).asked.size
+  def waiting(client: Int): Int = parties(client).sender.queue.size
   def unissued: Int             = claims.size // Reads that have a tag and are not on RQ yet.
   def done: Boolean = parties.forall { party =>
     party.onRq.values.forall(_.isEmpty) && party.answers.isEmpty
@@ -138,8 +109,9 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   // --- The return path ---------------------------------------------------------------------------
 
   private case class Claim(client: Int, at: Int, size: Int, last: Boolean)
-  private val claims = mutable.Map[Int, Claim]() // By tag, of reads that are not on RQ yet.
-  private val busy   = mutable.Map[Int, Long]()  // Tags of reads on RQ, and when they are free.
+  private val claims = mutable.Map[Int, Claim]() // By tag: reads that are not on RQ yet.
+  // For each tag of a read on RQ: the cycle in which it is free again.
+  private val busy = mutable.Map[Int, Long]()
 
   private def stepClaim(): Unit = {
     if (dut.io.claim.valid.toBoolean && dut.io.claim.ready.toBoolean) takeClaim()
@@ -175,16 +147,18 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   // --- The hard block ----------------------------------------------------------------------------
 
-  private var offered = Option.empty[Seq[BigInt]] // The beat that RQ did not take.
+  private var offered = Option.empty[Seq[BigInt]] // The beat that was offered on RQ and not taken.
   private var head    = (0, 0, 0)
   private val dwords  = mutable.ArrayBuffer[Long]()
-  // Numbers of writes, and the client whose request each one ends.
+  // The sequence number of each write TLP, with the client if that TLP ends a request of it.
   private val writeNumbers = mutable.Queue[(Int, Option[Int])]()
   private val readNumbers  = mutable.Queue[Int]()
   private var writeTlps    = 0
   var confirmedTlps        = 0
 
-  /** Write TLPs that had a number two cycles ago. RQ shows each of them later than that. */
+  /** The number of write TLPs that had a sequence number two cycles ago. A TLP is on RQ later than
+    * that.
+    */
   def numberedTlps: Int = writeTlps + ((dut.path.io.progress.issued.toInt - writeTlps) & 63)
 
   private def stepRq(): Unit = {
@@ -240,7 +214,7 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
   }
 
   private def takeWrite(tlp: RequestTlp, client: Int, last: Boolean): Unit = {
-    assert(tlp.sequence == writeTlps % 32, s"$tlp is number $writeTlps")
+    assert(tlp.sequence == writeTlps % 32, s"wrong sequence number in $tlp, write $writeTlps")
     writeNumbers += ((tlp.sequence, Option.when(last)(client)))
     writeTlps += 1
     mostUnconfirmed = mostUnconfirmed max (writeTlps - confirmedTlps)
@@ -254,14 +228,14 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
       claim.exists(c => c.client == client && c.at == going.at && c.size == tlp.dwords),
       s"$tlp has the tag of $claim"
     )
-    assert(tlp.sequence >= 32, s"$tlp has a write's number")
+    assert(tlp.sequence >= 32, s"a read has the sequence number of a write: $tlp")
     readNumbers += tlp.sequence
     val due = now + 1 + random.nextInt(mood.answerDelay)
     busy(tlp.tag) = due
     if (claim.get.last) parties(client).answers += due
   }
 
-  /** Returns at most two numbers in a cycle. Those of reads may come at any time. */
+  /** Returns at most two sequence numbers in a cycle. Those of reads may come at any time. */
   private def stepNumbers(): Unit = {
     for (pin <- dut.io.sequence.numbers) {
       pin.valid #= false
@@ -302,14 +276,14 @@ class RequestBench(dut: FencedRequests, mps: Int, mrrs: Int) {
 
   dut.clockDomain.onSamplings {
     now += 1
-    parties.foreach(_.step())
+    parties.foreach(_.sender.cycle())
     stepClaim()
     stepAnswers()
     stepRq()
     stepNumbers()
   }
 
-  /** Waits until all requests are done. Fails if they take longer than `cycles`. */
+  /** Waits until all requests are done. Fails if that takes longer than `cycles`. */
   def finish(cycles: Int = 200000): Unit = {
     val end = now + cycles
     while (!done && now < end) dut.clockDomain.waitSampling(16)

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
@@ -11,9 +11,10 @@ import spinal.core._
 import spinal.core.sim._
 import spinal.lib.sim.{StreamDriver, StreamMonitor, StreamReadyRandomizer}
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** Requests are cut where they must be and nowhere else, and every piece has the right fields. */
+/** Requests are cut where PCIe demands it and nowhere else, and every piece has the right fields.
+  */
 class RequestCutterTest extends AnyFunSuite {
   val param = RequestParam(Seq(ClientConfig("dma", reads = true, writes = true)))
 
@@ -99,11 +100,13 @@ class RequestCutterTest extends AnyFunSuite {
       if (stalls) StreamReadyRandomizer(dut.io.pieces, dut.clockDomain)
       else dut.io.pieces.ready #= true
       while (source.hasNext) dut.clockDomain.waitSampling(16)
-      // The cutter and its driver may hold several requests, each of up to 33 pieces.
+      // Requests are drained with a limit: the cutter and its driver may hold several requests,
+      // each of up to 33 pieces.
       val latest = now + 5000
       while (awaited.nonEmpty && now < latest) dut.clockDomain.waitSampling()
       assert(awaited.isEmpty, s"${awaited.size} pieces never came")
-      dut.clockDomain.waitSampling(200) // a piece too many would find nothing awaited
+      // If the cutter made a piece too many, it would come now and fail the test.
+      dut.clockDomain.waitSampling(200)
     }
     cycles
   }

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import scala.util.Random
 
@@ -19,12 +19,12 @@ case class ClientRequest(
 ) {
   def beats: Int = if (write) (dwords + 7) / 8 else 1
 
-  /** The byte enables of one of its dwords. */
+  /** The byte enables of a dword of this request. */
   def enables(dword: Int): Int =
     if (dword == 0) firstBe else if (dword == dwords - 1) lastBe else 0xf
 }
 
-/** One TLP as the hard block gets it, decoded from the beats of RQ. */
+/** A request TLP as the hard block gets it, decoded from the beats of RQ. */
 case class RequestTlp(
     write: Boolean,
     address: BigInt,
@@ -37,11 +37,13 @@ case class RequestTlp(
     data: IndexedSeq[Long]
 )
 
-/** The rules of the base specification and PG213, written independently of the hardware. */
+/** The rules for requests in the PCIe base specification and PG213, written independently of the
+  * hardware.
+  */
 object RequestModel {
-  val Page = 1024 // Dwords.
+  val Page = 1024 // A page of 4 KiB, in dwords.
 
-  /** Dwords of the TLPs that a request must be cut into. */
+  /** The sizes, in dwords, of the TLPs that a request must be cut into. */
   def cuts(address: BigInt, dwords: Int, largest: Int): List[Int] = {
     def from(at: Int): List[Int] =
       if (at == dwords) Nil
@@ -53,13 +55,14 @@ object RequestModel {
     from(0)
   }
 
-  /** Decodes a TLP from its dwords on RQ and `beside`: byte enables and number from the first beat.
+  /** Decodes a TLP from its dwords on RQ. `beside` has the byte enables and the sequence number,
+    * which RQ carries beside the first beat.
     */
   def decode(words: IndexedSeq[Long], beside: (Int, Int, Int)): RequestTlp = {
     assert(words.size >= 4, "a TLP shorter than its descriptor")
     val Seq(low, high, size, tags) = words.take(4)
     val reserved                   = Seq(low & 3, size & 0xffffe000L, tags & 0x8fffff00L)
-    assert(reserved.forall(_ == 0), "bits that must be 0")
+    assert(reserved.forall(_ == 0), "reserved bits are not 0")
     RequestTlp(
       write = ((size >> 11) & 3) == 1,
       address = (BigInt(high) << 32) + low,
@@ -91,7 +94,7 @@ object RequestModel {
   private val Starts = Seq(0xf, 0xe, 0xc, 0x8)
   private val Ends   = Seq(0xf, 0x7, 0x3, 0x1)
 
-  /** A random legal request of that size at that address. */
+  /** A random legal request of this size at this address. */
   def random(r: Random, write: Boolean, address: BigInt, dwords: Int): ClientRequest = {
     def any(of: Seq[Int]) = of(r.nextInt(of.size))
     val holes             = dwords == 2 && address % 8 == 0
@@ -107,7 +110,7 @@ object RequestModel {
     )
   }
 
-  /** Typical sizes: one dword, about a TLP or a beat, sometimes 4 KiB. */
+  /** A random size from the typical ones: a dword, about a TLP or a beat, sometimes 4 KiB. */
   def anyDwords(r: Random): Int = r.nextInt(6) match {
     case 0 => 1
     case 1 => 1 + r.nextInt(20)
@@ -117,7 +120,7 @@ object RequestModel {
     case _ => 1 + r.nextInt(140)
   }
 
-  /** The offset at which a request begins: anywhere, or just before the end of a page. */
+  /** A random offset at which a request begins: anywhere, or just before the end of a page. */
   def anyOffset(r: Random): Int = r.nextInt(4) match {
     case 0 => 0
     case 1 => 4 * (Page - 1 - r.nextInt(40))

@@ -2,20 +2,20 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.collection.mutable
 import scala.util.Random
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
-/** However many writes wait in the block and in whatever order they leave, none is counted too
-  * early.
+/** RequestNumbers gives sequence numbers to write TLPs. Whatever the number of writes that wait in
+  * the hard block, and in whatever order they leave, none is counted as gone too early.
   */
 class RequestNumbersTest extends AnyFunSuite {
-  test(s"as many writes at once as there may be, seed ${Seed.value}") {
+  test(s"31 writes wait at once, as many as there may be, seed ${Seed.value}") {
     LaneboxSim(RequestNumbers()).doSim("numbers", Seed.value) { dut =>
       val random  = new Random(Seed.value)
       val waiting = mutable.Queue[Int]()
@@ -25,8 +25,8 @@ class RequestNumbersTest extends AnyFunSuite {
       dut.clockDomain.forkStimulus(10)
       dut.clockDomain.waitSampling(10)
 
-      /** One write in each cycle that has room. `share`: the part of cycles that brings numbers
-        * back.
+      /** Runs a cycle. With `write` a write is issued if there is a free number. `share` is the
+        * chance that a number comes back.
         */
       def cycle(write: Boolean, share: Double): Unit = {
         dut.clockDomain.waitSampling()
@@ -48,7 +48,10 @@ class RequestNumbersTest extends AnyFunSuite {
         for (_ <- 0 until random.nextInt(100)) cycle(write = true, 0.3)
         for (_ <- 0 until 60) cycle(write = false, 0.8)
         assert(waiting.isEmpty && dut.io.free.toBoolean, s"round $round")
-        assert(dut.io.returned.toInt == dut.io.issued.toInt, s"round $round: not all are back")
+        assert(
+          dut.io.returned.toInt == dut.io.issued.toInt,
+          s"round $round: numbers are missing"
+        )
       }
       assert(most == 31)
     }

@@ -2,17 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-package lanebox.pcie
+package lanebox.requester.rq
 
 import org.scalatest.funsuite.AnyFunSuite
 import scala.language.reflectiveCalls
 import spinal.core.sim._
 
-import lanebox.{LaneboxSim, Seed}
+import lanebox.vocabulary.{LaneboxSim, Seed}
 
 /** Requests of several clients become TLPs as PG213 and the base specification demand. */
 class RequestPathTest extends AnyFunSuite {
-  val dma = 0 // Reads and writes.
+  val dma = 0 // The client `dma` reads and writes.
   val c2h = 1
   val h2c = 2
   val param = RequestParam(
@@ -37,7 +37,7 @@ class RequestPathTest extends AnyFunSuite {
   def check(name: String)(body: String => Unit): Unit =
     test(s"$name, seed ${Seed.value}")(body(name.filter(_.isLetterOrDigit)))
 
-  // Each test has a random mood of its own, so that each meets other stalls.
+  // Each test has a random RequestMood of its own, so that each one meets other stalls.
   for (mps <- Seq(128, 256, 512); mrrs <- Seq(128, 512, 4096))
     check(s"any request, MPS $mps, MRRS $mrrs") { name =>
       run(name, mps, mrrs min 512) { (dut, bench) =>
@@ -60,7 +60,7 @@ class RequestPathTest extends AnyFunSuite {
       }
     }
 
-  /** Requests of one kind and size, at offsets in a page. */
+  /** Lets a client make `count` requests of one kind and size, each at an offset in a page. */
   def askMany(bench: RequestBench, client: Int, write: Boolean, dwords: Int, count: Int)(
       offset: Int => Int
   ): Unit = for (i <- 0 until count) {
@@ -70,7 +70,7 @@ class RequestPathTest extends AnyFunSuite {
 
   def beatsOf(tlp: RequestTlp): Int = (4 + tlp.data.size + 7) / 8
 
-  /** After the first TLPs RQ takes a beat in every cycle. */
+  /** Checks that after the first TLPs RQ takes a beat in every cycle. */
   def checkNoBubble(bench: RequestBench): Unit = {
     val from  = 10
     val beats = bench.tlps.drop(from + 1).map(beatsOf).sum
@@ -165,8 +165,8 @@ class RequestPathTest extends AnyFunSuite {
     name =>
       run(name, mps = 512) { (dut, bench) =>
         val most =
-          // Beats of reads: as many as one write of 512 B has, for the write that waits and for
-          // another one that came when a write was due.
+          // The limit for beats of reads in a row is twice that of a write of 512 B: once for the
+          // write that waits, and once for another one that came when a write was due.
           2 * 17
         bench.mood = RequestMood(answerDelay = 1)
         for (alone <- 1 to 12) {
@@ -208,7 +208,7 @@ class RequestPathTest extends AnyFunSuite {
     }
   }
 
-  check("nothing is issued while bus mastering is off") { name =>
+  check("no TLP is issued while bus mastering is off") { name =>
     run(name) { (dut, bench) =>
       dut.io.settings.busMaster #= false
       dut.clockDomain.waitSampling(10)
@@ -220,7 +220,7 @@ class RequestPathTest extends AnyFunSuite {
     }
   }
 
-  check("a read with a tag goes out though bus mastering is switched off, and no other") { name =>
+  check("after bus mastering is switched off, only reads that have a tag go out") { name =>
     run(name) { (dut, bench) =>
       for (_ <- 0 until 40) {
         bench.mood = RequestMood(
@@ -234,7 +234,7 @@ class RequestPathTest extends AnyFunSuite {
         dut.clockDomain.waitSampling(3)
         val before = bench.tlps.size
         dut.clockDomain.waitSampling(200)
-        assert(bench.unissued == 0, "a read waits for bus mastering while its time runs")
+        assert(bench.unissued == 0, "a read has a tag, but is not on RQ")
         assert(bench.tlps.size <= before + 8, "TLPs were begun without bus mastering")
         val still = bench.beats
         for (_ <- 0 until 50) {
@@ -248,7 +248,7 @@ class RequestPathTest extends AnyFunSuite {
     }
   }
 
-  check("after stop the last TLP goes, idle says so, and nothing begins until stop falls") { name =>
+  check("after stop the last TLP goes, idle rises, and no TLP begins until stop falls") { name =>
     run(name) { (dut, bench) =>
       for (_ <- 0 until 30) {
         bench.mood = RequestMood(rqReady = 30 + bench.random.nextInt(71), claimReady = 50)
@@ -259,7 +259,8 @@ class RequestPathTest extends AnyFunSuite {
         val before = bench.tlps.size
         dut.clockDomain.waitSamplingWhere(400)(dut.io.idle.toBoolean)
         assert(bench.tlps.size <= before + 8, "TLPs were begun after stop")
-        dut.clockDomain.waitSampling(140) // A request that is half handed over may still enter.
+        // A request that is half handed over may still enter in this time.
+        dut.clockDomain.waitSampling(140)
         def seen  = (bench.beats, bench.enteredReads.sum, bench.enteredWrites.sum)
         val still = seen
         dut.clockDomain.waitSampling(100)
@@ -271,7 +272,7 @@ class RequestPathTest extends AnyFunSuite {
     }
   }
 
-  check("31 writes at most are in the hard block, and reads do not wait for that") { name =>
+  check("at most 31 writes are in the hard block, and reads do not wait for them") { name =>
     run(name) { (dut, bench) =>
       bench.mood = RequestMood(returns = 0)
       askMany(bench, c2h, write = true, 1, 100)(_ => 0)

@@ -1,0 +1,90 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""endpoint/lanebox.py, mmio/bridge.py: every instance fits its component, whatever is built"""
+
+from pathlib import Path
+
+import pytest
+from litepcie.common import msi_layout
+from litepcie.frontend.wishbone import LitePCIeWishboneMaster
+from litex.gen import LiteXModule
+from litex.soc.interconnect import stream
+from migen import *
+
+from gateware.endpoint.lanebox import LaneboxEndpoint
+from gateware.mmio.axi import user_axi
+from gateware.mmio.bridge import MmioBridge, card_memories
+from gateware.vocabulary import layouts
+
+CLOCK = 250e6
+
+
+class Sources:
+    """A platform that only remembers its sources."""
+
+    def __init__(self):
+        self.names = set()
+
+    def add_source(self, file):
+        self.names.add(Path(file).stem)
+
+
+class Phy(LiteXModule):
+    """The pins of a hard block, with nothing behind them."""
+
+    def __init__(self):
+        self.platform = Sources()
+        self.clock = CLOCK
+        self.data_width = 256
+        self.bar0_mask = 0x1FFFF
+        self.id = Signal(16)
+        self.np_request = Signal(2)
+        self.stop = Signal()
+        self.idle = Signal()
+        for name in ("cq", "cc", "rq", "rc"):
+            setattr(self, name, stream.Endpoint(getattr(layouts, f"{name}_layout")()))
+        self.msi = stream.Endpoint(msi_layout())
+        self.msix = Record(layouts.msix_control_layout())
+        self.sequence = Record(layouts.sequence_layout())
+        self.settings = Record(layouts.link_settings_layout())
+        self.cfg_mgmt = Record(layouts.cfg_mgmt_layout())
+
+
+class Card(LiteXModule):
+    """An endpoint with a client in each direction, and what else `parts` names."""
+
+    def __init__(self, parts):
+        self.phy = Phy()
+        self.endpoint = LaneboxEndpoint(self.phy)
+        self.endpoint.crossbar.get_master_port(write_only=True)
+        self.endpoint.crossbar.get_master_port(read_only=True)
+        if "msix" in parts:
+            self.endpoint.add_msix()
+        if "slave" in parts:
+            self.front_end = LitePCIeWishboneMaster(self.endpoint)
+        if "bridge" in parts or "axi" in parts:
+            memories = card_memories([[], []])
+            for name, memory in memories.items():
+                setattr(self, name, memory)
+            self.bridge = MmioBridge(
+                self.endpoint, memories, axi=user_axi() if "axi" in parts else None
+            )
+
+
+@pytest.mark.parametrize(
+    "parts, components",
+    [
+        (["slave"], {"Completer", "Requester", "SlavePort"}),
+        (["slave", "axi"], {"Completer", "Requester", "SlavePort", "MmioBridge"}),
+        (["bridge"], {"Completer", "Requester", "MmioBridge"}),
+        (["bridge", "msix"], {"Completer", "Requester", "MmioBridge"}),
+        (["axi"], {"Completer", "Requester", "MmioBridge"}),
+    ],
+)
+def test_every_instance_fits_its_component(parts, components):
+    """No port is missing, unknown, of another width, or left open without a reason."""
+    card = Card(parts)
+    card.get_fragment()
+    assert card.phy.platform.names == components

@@ -1,0 +1,116 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""Tests of phy/hard_block.py, the connection to the vendor's PCIe core."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import litepcie
+import pytest
+from litex.build.generic_platform import Pins, Subsignal
+from litex.build.xilinx import XilinxUSPPlatform
+
+from gateware.endpoint.endpoints import make_endpoint
+from gateware.numbers import COMPLETION_TIMEOUT, LONGEST_READ, SYS_CLK_FREQ
+from gateware.phy.flr import DRAIN_SECONDS, RESET_CYCLES
+from gateware.phy.hard_block import LEAVES, make_phy
+
+# PCIe base specification 6.6.2: the time that a host waits after a function level reset.
+FLR_SECONDS = 100e-3
+# Base specification 7.5.3.16: the longest completion timeout of the default range.
+BLOCK_SECONDS = 50e-3
+
+
+def sources(sim_build):
+    return (sim_build / "gateware" / "sources.txt").read_text().split()
+
+
+def test_all_verilog_is_generated_from_our_sources(sim_build):
+    """The default build has no Verilog of LitePCIe and none of a vendor."""
+    own, *others = sources(sim_build)
+    assert own == str(sim_build / "gateware" / "lanebox.v")
+    assert {Path(file).stem for file in others} == {"Completer", "MmioBridge", "Requester"}
+
+
+def test_stock_files_are_read_where_they_are_installed(stock_build):
+    """The stock build takes LitePCIe's Verilog from the installed package, and does not copy it."""
+    own, *others = sources(stock_build)
+    assert own == str(stock_build / "gateware" / "lanebox.v")
+    assert {Path(file).name for file in others} >= {"pcie_usp_support.v", "axis_iff.v"}
+    for file in others:
+        assert Path(litepcie.__file__).parent in Path(file).parents, file
+
+
+@pytest.mark.parametrize("endpoint", ["sim_build", "stock_build"])
+def test_only_the_leaves_are_missing(endpoint, request):
+    """Every module below `lanebox` is in the sources, except the hard block's primitives."""
+    sim_build = request.getfixturevalue(endpoint)
+    lint = subprocess.run(
+        [
+            "verilator",
+            "--lint-only",
+            "-Wno-lint",
+            "-Wno-style",
+            "--top-module",
+            "lanebox",
+            *sources(sim_build),
+        ],
+        capture_output=True,
+        text=True,
+    )
+    missing = set(re.findall("Cannot find file containing module: '(.*?)'", lint.stderr))
+    assert missing and missing <= set(LEAVES)
+
+
+@pytest.mark.parametrize("clock", [250e6, 125e6])
+def test_times_are_the_same_at_another_clock(clock):
+    """At another clock the timeouts last as many seconds, and therefore other numbers of cycles."""
+    pads = [
+        Subsignal(name, Pins(width))
+        for name, width in (
+            ("rst_n", 1),
+            ("clk_p", 1),
+            ("clk_n", 1),
+            ("rx_p", 8),
+            ("rx_n", 8),
+            ("tx_p", 8),
+            ("tx_n", 8),
+        )
+    ]
+    platform = XilinxUSPPlatform("xcku5p-ffvb676-2-i", [("pcie_x8", 0, *pads)])
+    phy = make_phy("lanebox", platform, platform.request("pcie_x8"), clock=clock)
+    endpoint = make_endpoint("lanebox", phy)
+    assert endpoint._timeout.storage.reset.value == 20e-3 * clock
+    assert phy.flr.drain_cycles == 40e-3 * clock
+
+
+def test_a_function_level_reset_outlasts_a_lost_read():
+    """A lost read's tag is free again before the host may use a function that it has reset.
+
+    That takes at most three timeouts. ReturnErrorTest and ReturnLateTest measure both times.
+    """
+    assert LONGEST_READ < DRAIN_SECONDS
+    assert DRAIN_SECONDS + RESET_CYCLES / SYS_CLK_FREQ < FLR_SECONDS
+    assert 3 * COMPLETION_TIMEOUT < FLR_SECONDS
+
+
+def test_a_lost_tag_rests_for_as_long_as_the_hard_block_waits():
+    """A lost read's tag is used again only when the hard block, too, has given up that read.
+
+    The tag rests for at least 5/2 of the timeout, as ReturnLateTest measures.
+    """
+    assert 5 / 2 * COMPLETION_TIMEOUT >= BLOCK_SECONDS
+
+
+def test_one_clock(sim_build):
+    """All registers are clocked by the hard block's user clock."""
+    verilog = Path(sources(sim_build)[0]).read_text()
+    clocks = set(re.findall(r"@\(posedge (\w+)\)", verilog))
+    drivers = dict(re.findall(r"assign (\w+_clk) = (\w+_clk);", verilog))
+    for clock in clocks:
+        while clock in drivers:
+            clock = drivers[clock]
+        assert clock == "block_clk"

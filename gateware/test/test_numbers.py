@@ -1,0 +1,215 @@
+# This file is part of Lanebox.
+# Copyright (c) 2026 Lanebox contributors
+# SPDX-License-Identifier: BSD-2-Clause
+
+"""numbers.py is the only hand-written source of its numbers, in any language of the project."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateware import numbers
+from tools import numbers as written
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# Words that the name of a constant has when it stands for a number, by the number's name. A name
+# has all words of one of the groups.
+NAMES = {
+    "DATA_WIDTH": ("data width",),
+    "BAR0_SIZE": ("bar 0 size", "bar 0 bytes"),
+    "BAR2_SIZE": ("bar 2 size", "bar 2 bytes"),
+    "LARGEST_PAYLOAD": (
+        "max payload",
+        "largest payload",
+        "write bytes",
+        "read bytes",
+        "piece bytes",
+    ),
+    "PAGE_BYTES": ("page bytes", "grain"),
+    "READ_TAGS": ("read tags", "all tags"),
+    "SHORT_READ_TAGS": ("short tags", "default tags"),
+    "LANDING_SIZE": ("ring bytes", "landing size"),
+    "MMIO_READS": ("mmio reads", "np credits"),
+    "TARGET_WINDOWS": ("target windows",),
+    "COMPLETION_HEADERS": ("completion headers",),
+    "COMPLETION_UNITS": ("completion units", "completion pool"),
+    "TARGET_TIMEOUT": ("target timeout",),
+    "DESCRIPTOR_LENGTH_BITS": ("descriptor length bits",),
+    "DESCRIPTOR_IRQ_DISABLE": ("irq disable", "irq off"),
+    "DESCRIPTOR_LAST_DISABLE": ("last disable", "last off"),
+    "DMA_ENABLE_IDLE": ("enable idle", "dma idle"),
+    "DMA_ENABLE_TAKEN": ("enable taken", "dma taken"),
+    "STOCK_BUFFER_SIZE": ("stock buffer size", "dma buffer size"),
+    "STOCK_BUFFERS": ("stock buffers", "dma buffer count"),
+    "STOCK_BUFFERS_PER_INTERRUPT": ("buffer per irq", "buffers per interrupt"),
+    "MSI_WIDTH": ("causes max", "msi width"),
+    "BEAT_BYTES": ("beat bytes",),
+    "CAPABILITY_BASE": ("capability base", "cap offset"),
+    "MSIX_BASE": ("msix base",),
+}
+
+# Files that are generated from numbers.py and lie in the tree, and numbers.py itself.
+SOURCES = (
+    "gateware/numbers.py",
+    "software/kernel/uapi/litepcie_capability.h",
+    "software/user/litepcie_util/limits_table.h",
+)
+SUFFIXES = (".scala", ".c", ".h", ".cpp", ".hpp", ".py")
+
+LITERAL = r"(?:0x[0-9a-fA-F']+|[0-9][0-9'_]*)[uUlL]*"
+VALUE = rf"\(?(?P<value>{LITERAL}(?:\s*(?:<<|\*)\s*{LITERAL})*)\)?"
+DEFINITIONS = (
+    re.compile(rf"^\s*#\s*define\s+(?P<name>\w+)\s+{VALUE}(?=\s|$|/)"),
+    # Scala, C++ and Python: `val A = 1`, `A: Int = 1`, `constexpr unsigned kA = 1`, `A = 1`.
+    re.compile(
+        rf"(?<![.\w])(?P<name>[A-Za-z]\w*)\s*(?::\s*\w+\s*)?=\s*{VALUE}(?=\s*(?:[,;)#]|//|/\*|$))"
+    ),
+)
+PAIR = re.compile(rf"^\s*(?P<names>\w+(?:, \w+)+) = (?P<values>{LITERAL}.*?)\s*(?:#.*)?$")
+CONSTANT = re.compile(r"^(?:k?[A-Z]\w*|[A-Z][A-Z0-9_]*)$")
+
+
+def value_of(text):
+    """The value of a literal, or of a product or shift of some; None for other text."""
+    if not re.fullmatch(VALUE, text):
+        return None
+    plain = re.sub(r"['_]|[uUlL]+\b", "", text.strip("()"))
+    return eval(re.sub(r"\b0+(?=[0-9])", "", plain), {"__builtins__": {}})  # VALUE allows no names.
+
+
+def words_of(name):
+    """`kBar0Bytes`, `BAR0_BYTES` and `bar0Bytes` -> {"bar", "0", "bytes"}."""
+    name = re.sub(r"^k(?=[A-Z])", "", name)
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", name)}
+
+
+def constants(line):
+    """(name, value) of each constant that a line of any of the languages defines."""
+    pair = PAIR.match(line)
+    if pair:
+        yield from zip(
+            re.split(r", ", pair["names"]),
+            (value_of(text.strip()) for text in pair["values"].split(",")),
+        )
+        return
+    for definition in DEFINITIONS:
+        for found in definition.finditer(line):
+            yield found["name"], value_of(found["value"])
+
+
+def written_again(text):
+    """(line, name, number) of each constant that stands for a number of numbers.py."""
+    for place, line in enumerate(text.splitlines(), 1):
+        for name, value in constants(line):
+            words = words_of(name)
+            for number, groups in NAMES.items():
+                if value == getattr(numbers, number) and any(
+                    set(group.split()) <= words for group in groups
+                ):
+                    yield place, name, number
+
+
+def sources():
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    return [
+        path
+        for path in map(Path, listed)
+        if path.suffix in SUFFIXES
+        and path.as_posix() not in SOURCES
+        and (ROOT / path).is_file()
+        and path != Path(__file__).relative_to(ROOT)
+    ]
+
+
+def test_no_number_is_written_by_hand_again():
+    """No source defines a constant of its own for a number that numbers.py has."""
+    found = [
+        f"{path}:{line}: {name} is numbers.{number}"
+        for path in sources()
+        for line, name, number in written_again((ROOT / path).read_text())
+    ]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    "line, number",
+    [
+        ("  val DataWidth = 256", "DATA_WIDTH"),
+        ("    writeBytes: Int = 512", "LARGEST_PAYLOAD"),
+        ("    readTags: Int = 256,", "READ_TAGS"),
+        ("    static constexpr uint64_t kBar0Bytes = 0x20000;", "BAR0_SIZE"),
+        ("constexpr unsigned kReadBytes = 512;  // of a read", "LARGEST_PAYLOAD"),
+        ("#define IRQ_DISABLE\t(1u << 24)\t/* no interrupt */", "DESCRIPTOR_IRQ_DISABLE"),
+        ("#define DMA_BUFFER_SIZE\t\t8192", "STOCK_BUFFER_SIZE"),
+        ("#define LITEPCIE_BEAT_BYTES 32u", "BEAT_BYTES"),
+        ("BEAT_BYTES = 8 * 4  # of the data path", "BEAT_BYTES"),
+        ("IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25", "DESCRIPTOR_LAST_DISABLE"),
+    ],
+)
+def test_a_number_that_is_written_again_is_found(line, number):
+    """A constant that repeats a number is found in each language, whatever its spelling."""
+    assert number in [found for _, _, found in written_again(line)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "  val DataWidth = Numbers.DataWidth",
+        "    readTags: Int = 64,",
+        "constexpr unsigned kWarmUp = 256;",
+        "#define IRQ_DISABLE LITEPCIE_DESCRIPTOR_IRQ_DISABLE",
+        "    limit = 512",
+    ],
+)
+def test_other_constants_are_none_of_its_business(line):
+    """A constant that has another value, another meaning, or its value from the table is left
+    alone.
+    """
+    assert not list(written_again(line))
+
+
+def test_every_number_that_is_looked_for_exists():
+    """The names that are looked for are names of numbers.py."""
+    assert [name for name in NAMES if not hasattr(numbers, name)] == []
+
+
+def test_scala_and_cpp_get_every_whole_number(tmp_path):
+    """Numbers.scala and numbers.hpp have each whole number and tuple with its value."""
+    scala, cpp = written.scala(), written.cpp()
+    for name, value in written.read().items():
+        assert getattr(numbers, name) == value
+        if isinstance(value, int):
+            assert re.search(rf"^  val {written.camel(name)} = {value}L?$", scala, re.MULTILINE)
+            assert re.search(rf" k{written.camel(name)} = {value};$", cpp, re.MULTILINE)
+    assert "val MemoryBases = Seq(65536, 81920)" in scala
+    (tmp_path / "numbers.hpp").write_text(cpp)
+    source = tmp_path / "user.cpp"
+    source.write_text(
+        '#include "numbers.hpp"\nstatic_assert(lanebox::numbers::kMemoryBases[1] == 0x14000);\n'
+    )
+    subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", "-fsyntax-only", source], check=True)
+
+
+def test_a_changed_number_changes_the_text(tmp_path):
+    """Both are made from the file that is given, so a copy of the project has its own numbers."""
+    source = tmp_path / "numbers.py"
+    source.write_text("READ_TAGS = 64\nNAME = 'text'\nRATE = 250e6\nHALF = 0.5\nlower = 3\n")
+    assert written.read(source) == {"READ_TAGS": 64, "RATE": 250000000}
+    assert "val ReadTags = 64\n" in written.scala(source)
+
+
+def test_scala_gets_a_long_where_an_int_ends(tmp_path):
+    """An Int of Scala ends at 2^31 - 1: a larger literal without an L does not compile."""
+    source = tmp_path / "numbers.py"
+    source.write_text("LAST_INT = 0x7fffffff\nFIRST_LONG = 0x80000000\n")
+    assert "val LastInt = 2147483647\n" in written.scala(source)
+    assert "val FirstLong = 2147483648L\n" in written.scala(source)
