@@ -7,7 +7,7 @@
 ready for one, with probability `flow`. The test fails if a beat that the logic has offered changes
 or goes away before it is taken. The bench works with cocotb 1.9 and 2.
 
-PYTEST_DONT_REWRITE: pytest would repeat each condition below the sentence that says what is wrong.
+PYTEST_DONT_REWRITE: otherwise pytest would add the text of a failed condition to the message.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import cocotb
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly, RisingEdge
 
-BEAT = 32  # bytes
+BEAT = 32  # bytes of a beat
 PERIOD_NS = 4
 SILENCE = 20_000  # cycles without a beat, after which receive() gives up
 ENDLESS = 1 << 20  # bytes of one packet, after which receive() gives up
@@ -34,17 +34,17 @@ FIELDS = ("data", "last", "bytes", "error")
 
 
 class Bench:
-    """The bench of one test; `dut` is the module `block` that sim/block/verilog.py makes.
+    """The bench of one test. `dut` is the module `block` that sim/block/verilog.py makes.
 
-    `flow`: probability, from 0 to 1, that a beat is offered, or taken, in a cycle. `seed`: of
-    everything random; by default $LANEBOX_SEED. `endless`: bytes without `last` that receive()
-    waits through; a test of longer packets sets more.
+    `flow`: the probability, from 0 to 1, that a beat is offered, or taken, in a cycle. `seed`: the
+    seed of everything random; by default $LANEBOX_SEED. `endless`: receive() fails after so many
+    bytes without `last`; a test with longer packets must set more.
 
-    A test has one bench: the streams of two would drive the same ports. RuntimeError if the test
-    makes a second one.
+    A test may have only one bench, because the streams of two would drive the same ports. A second
+    one raises RuntimeError.
     """
 
-    _streams = None  # the task that drives the ports of the block; it ends with its test
+    _streams = None  # the task that drives the block's ports; it ends when its test ends
 
     def __init__(self, dut, flow: float = 0.5, seed: int | None = None, endless: int = ENDLESS):
         self._alone()
@@ -54,19 +54,19 @@ class Bench:
         self.cycle = self.interrupts = self.quiet = 0
         # Cycles in which the logic took its first beat, and in which it gave its last one.
         self.first_beat = self.last_beat = 0
-        self.errors = 0  # packets that the logic gave with `error`
-        self._waiting: deque[tuple[int, int, int]] = deque()  # beats: data, last, bytes
+        self.errors = 0  # how many packets the logic gave with `error`
+        self._waiting: deque[tuple[int, int, int]] = deque()  # beats to send: data, last, bytes
         self._packet, self._received = bytearray(), []
         self._offered = None
         self._sink_valid = False
 
     def __repr__(self) -> str:
-        return "bench"  # so an assertion that fails says `where 0 = bench.interrupts`
+        return "bench"  # pytest then explains a failure by `where 0 = bench.interrupts`
 
     # What a test calls ----------------------------------------------------------------------------
 
     async def reset(self) -> None:
-        """Start the clock, reset the logic, and start the streams. Once in a test."""
+        """Start the clock, reset the logic, and start the streams. Call it once in a test."""
         self._alone()
         self.dut._log.info("seed %d; LANEBOX_SEED=... repeats or varies it", self.seed)
         for name, port in vars_of(self.dut):
@@ -87,12 +87,12 @@ class Bench:
             await RisingEdge(self.dut.clk)
 
     def random_packet(self, longest: int) -> bytes:
-        """Random bytes, 1 to `longest` of them."""
+        """A packet of 1 to `longest` random bytes."""
         length = self.random.randint(1, longest)
         return self.random.getrandbits(8 * length).to_bytes(length, "little")
 
     def send(self, *packets: bytes) -> None:
-        """Queue packets for the logic's `sink`; they go in one after the other."""
+        """Queue packets for the logic's `sink`, which gets them one after the other."""
         for packet in packets:
             for start in range(0, len(packet), BEAT):
                 part = packet[start : start + BEAT]
@@ -101,7 +101,7 @@ class Bench:
                 self._waiting.append((int.from_bytes(part, "little"), last, count))
 
     async def receive(self, count: int) -> list[bytes]:
-        """The next `count` packets of `source`.
+        """Wait for the next `count` packets of the logic's `source`, and return them.
 
         Raises AssertionError if no beat has moved for SILENCE cycles, or if a packet has grown to
         `endless` bytes.
@@ -123,7 +123,7 @@ class Bench:
         await FallingEdge(self.dut.clk)
         strobe = getattr(self.dut, f"user_{register}_write")
         getattr(self.dut, f"user_{register}_data").value = value
-        for word in reversed(range(len(strobe))):  # the upper half of a wide one goes first
+        for word in reversed(range(len(strobe))):  # the upper half of a wide register goes first
             strobe.value = 1 << word
             await FallingEdge(self.dut.clk)
         strobe.value = 0
@@ -153,8 +153,9 @@ class Bench:
     # What runs beside it --------------------------------------------------------------------------
 
     async def _run(self) -> None:
-        """In each cycle: drive the inputs on the falling edge, then sample what the rising edge
-        sees."""
+        """In each cycle drive the logic's inputs on the falling edge of the clock, and sample
+        before the rising edge what the logic will see there.
+        """
         dut = self.dut
         while True:
             await FallingEdge(dut.clk)
@@ -217,7 +218,7 @@ class Bench:
         return ", ".join(f"{field} {value:#x}" for field, value in zip(FIELDS, beat))
 
     def _hangs(self, count: int) -> str:
-        """The message of a test in which no beat moves any more: which side waits for which."""
+        """The message of a test in which no beat moves any more: which side waits for what."""
         where = []
         if self._sink_valid:
             where.append("sink.ready is low, and a beat waits")
@@ -233,7 +234,7 @@ class Bench:
         )
 
     def _never_ends(self, count: int) -> str:
-        """The message of a test in which beats come and come, and none of them is the last."""
+        """The message of a test in which beats come without end, and none of them has `last`."""
         repeated = self._packet[-BEAT:] == self._packet[-2 * BEAT : -BEAT]
         look = (
             "The last two beats are the same: is source.ready connected? In a cycle in which "
@@ -248,7 +249,7 @@ class Bench:
 
 
 def vars_of(dut):
-    """(name, handle) of each port of the block."""
+    """The ports of the block, as (name, cocotb's handle)."""
     return [(name, getattr(dut, name)) for name in _ports()]
 
 

@@ -25,34 +25,34 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "blocks"
 SIMULATE = Path(__file__).with_name("simulate.py")
 KEPT = 20
-PATIENCE = 3.0  # s, before a step that is mostly cached shows itself
-# cocotb's log: nanoseconds, level, logger, text. A traceback follows without them.
+PATIENCE = 3.0  # seconds after which a step is shown; steps are mostly cached and shorter
+# A line of cocotb's log: nanoseconds, level, logger, text. A traceback's lines have the text alone.
 LOGGED = re.compile(r" *[\d.]+ns +[A-Z]+ +cocotb\S*(?: \d+\S*)? +(?P<text>.*)")
 FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)')
 BENCH = str(Path(__file__).with_name("bench.py"))
 
-# Lines below a frame's statement: carets, and (Python 3.13) what is left of a statement that was
-# written in several lines.
+# Lines of a traceback that only decorate the statement above: carets, and (Python 3.13) the rest of
+# a statement that was written in several lines.
 DECORATION = re.compile(r"[~^ ]*|\.\.\.<\d+ lines>\.\.\.|[)\]}]+")
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """One test: its name, and what went wrong (empty if it passed)."""
+    """The outcome of one test: its name, and what went wrong (empty if the test passed)."""
 
     name: str
     problem: str = ""
 
 
 def waves_of(example: Example) -> Path:
-    """Where test() writes the waves of the example's tests, one test after the other."""
+    """The file to which test() writes the waves of the example's tests, one test after another."""
     return CACHE / example.name / "dump.fst"
 
 
 def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
-    """Run the example's tests; with `waves`, write waves_of(example).
+    """Run the example's tests of its logic alone. With `waves`, write waves to waves_of(example).
 
-    BuildError, with file and line, if its logic cannot be built.
+    Raises BuildError, with file and line, if the example's logic cannot be built.
     """
     folder = CACHE / example.name
     sources = _verilog(example, folder)
@@ -76,7 +76,9 @@ def test(example: Example, seed: int, waves: bool = False) -> list[Outcome]:
 
 
 def outcomes(results: str, output: str) -> list[Outcome]:
-    """The outcome of each test in cocotb's results file, with the log's text for a failed one."""
+    """The outcome of each test in cocotb's results file. The problem of a failed test comes from
+    cocotb's log, `output`.
+    """
     problems = _problems(output)
     return [
         Outcome(
@@ -90,7 +92,7 @@ def outcomes(results: str, output: str) -> list[Outcome]:
 
 
 def _problems(output: str) -> dict[str, str]:
-    """By test, the text that follows `NAME failed` in cocotb's log."""
+    """The text that follows `NAME failed` in cocotb's log, by the test's name."""
     found, name = {}, None
     for line in output.splitlines():
         if logged := LOGGED.match(line):
@@ -102,7 +104,9 @@ def _problems(output: str) -> dict[str, str]:
 
 
 def _readable(lines: list[str]) -> str:
-    """A traceback as lines FILE:LINE: STATEMENT, without the bench's own frames, the error last."""
+    """A traceback as lines `FILE:LINE: STATEMENT`, with the error at the end. The bench's own
+    frames are left out.
+    """
     kept, lines = [], iter(lines)
     for line in lines:
         if frame := FRAME.match(line):
@@ -115,20 +119,22 @@ def _readable(lines: list[str]) -> str:
 
 
 def _verilog(example: Example, folder: Path) -> list[Path]:
-    """Write the logic's Verilog into `folder`; returns all sources that it needs."""
+    """Write the Verilog of the example's logic into `folder`. Returns all files it needs."""
     command = [sys.executable, "-m", "sim.block.verilog", example.user, folder]
     _run(command, "gateware of the block")
     return [Path(line) for line in (folder / "sources.txt").read_text().splitlines()]
 
 
 def _environment(waves: bool) -> dict[str, str]:
-    """The environment of simulate.py. `make WAVES=1` hands WAVES on, which cocotb 2 reads, too."""
+    """The environment in which simulate.py runs. `make WAVES=1` sets WAVES, which cocotb 2 would
+    read as well, so it is replaced by LANEBOX_WAVES.
+    """
     kept = {name: value for name, value in os.environ.items() if name != "WAVES"}
     return {**kept, **({"LANEBOX_WAVES": "1"} if waves else {})}
 
 
 def _simulation(example: Example, python: Path, sources: list[Path], waves: bool) -> Path:
-    """The folder of the compiled simulation; compiled if these sources have not been before."""
+    """The folder of the compiled simulation. It is compiled if no earlier run had these sources."""
     tools = f"{python} {cocotb_version()} {verilator_version()}{' waves' if waves else ''}"
     digest = hashlib.sha256(tools.encode())
     for path in [*sources, SIMULATE]:
@@ -149,7 +155,9 @@ def _simulation(example: Example, python: Path, sources: list[Path], waves: bool
 
 
 def check(log: str, example: Example) -> None:
-    """Raise WrongPins for a port that does not fit, with the line of the example's own file."""
+    """Raise WrongPins if Verilator's log tells of a port that does not fit. The error names the
+    line in the example's own file.
+    """
     try:
         check_pins(log)
     except WrongPins as error:
@@ -159,9 +167,10 @@ def check(log: str, example: Example) -> None:
 def _run(
     command: list, what: str, environment: dict | None = None, checked: Example | None = None
 ) -> str:
-    """Run a command. With `checked`, its output is Verilator's, for this example.
+    """Run a command and return its output. With `checked`, the output is Verilator's, and is
+    checked for wrong ports of this example.
 
-    The output is looked at even if the command has failed: WrongPins is the better error.
+    It is checked even if the command has failed, since WrongPins explains more than the failure.
     """
     try:
         output = run(command, what, tie=True, cwd=ROOT, patience=PATIENCE, env=environment)

@@ -14,33 +14,53 @@ import sys
 from pathlib import Path
 
 try:
-    from cocotb_tools.runner import get_runner  # cocotb 2
+    from cocotb_tools.runner import get_runner  # the place in cocotb 2
 except ImportError:
-    from cocotb.runner import get_runner  # cocotb 1.9
+    from cocotb.runner import get_runner  # the place in cocotb 1.9
 
 ROOT = Path(__file__).resolve().parents[2]
 TOP = "block"
-FLAGS = ["-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wwarn-WIDTH", "--no-timing", "--noassert",
-         "--x-assign", "unique", "--x-initial", "unique"]  # fmt: skip
+FLAGS = [
+    "-Wno-fatal",
+    "-Wno-lint",
+    "-Wno-style",
+    "-Wwarn-WIDTH",
+    "--no-timing",
+    "--noassert",
+    "--x-assign",
+    "unique",
+    "--x-initial",
+    "unique",
+]
 WAVES = "LANEBOX_WAVES" in os.environ
 TRACE = ["--trace-fst", "--trace-structs"] if WAVES else []
 
 
 def build(directory: str, *sources: str) -> None:
+    """Verilate the block's sources into `directory`."""
     get_runner("verilator").build(
-        sources=sources, hdl_toplevel=TOP, build_dir=directory, build_args=[*FLAGS, *TRACE],
-        timescale=("1ns", "1ps"), waves=WAVES,
-    )  # fmt: skip
+        sources=sources,
+        hdl_toplevel=TOP,
+        build_dir=directory,
+        build_args=[*FLAGS, *TRACE],
+        timescale=("1ns", "1ps"),
+        waves=WAVES,
+    )
 
 
 def test(directory: str, run_directory: str, *files: str) -> None:
+    """Run the cocotb tests in `files` on the block that was built in `directory`."""
     folders = dict.fromkeys(str(Path(file).parent) for file in files)
-    sys.path[:1] = [str(ROOT), *folders]  # the runner hands sys.path on to the simulation
+    sys.path[:1] = [str(ROOT), *folders]  # the runner gives sys.path to the simulation
     get_runner("verilator").test(
-        hdl_toplevel=TOP, hdl_toplevel_lang="verilog", build_dir=directory,
-        test_module=[Path(file).stem for file in files], test_dir=run_directory,
-        results_xml=str(Path(run_directory, "results.xml")), waves=WAVES,
-    )  # fmt: skip
+        hdl_toplevel=TOP,
+        hdl_toplevel_lang="verilog",
+        build_dir=directory,
+        test_module=[Path(file).stem for file in files],
+        test_dir=run_directory,
+        results_xml=str(Path(run_directory, "results.xml")),
+        waves=WAVES,
+    )
 
 
 if __name__ == "__main__":

@@ -19,23 +19,27 @@ from litex.gen import LiteXContext, LiteXModule
 from litex.soc.interconnect.csr import CSR
 from migen import Cat, ClockDomain, Signal
 
-from lanebox.litex_verilog import simulation_verilog
-from lanebox.user.slot import check_built, find_occupant, make_occupant
+from gateware.user.slot import check_built, find_occupant, make_occupant
+from tools.verilog.litex_verilog import simulation_verilog
 
 TOP = "block"
-WORD = 32  # bits of the bus that registers are on
+WORD = 32  # bits of a word on the bus of the registers
 ROOT = Path(__file__).resolve().parents[2]
 
 
 class Region:
-    """A register region with the one attribute that the slot's check_built() looks at."""
+    """Stands for LiteX's register region. It has the one attribute that check_built() of the user
+    slot looks at.
+    """
 
     def __init__(self, registers):
         self.obj = registers
 
 
 class Block(LiteXModule):
-    """The logic, with ports in place of the slot's streams and of software's register accesses."""
+    """The user logic as a top module, with ports in place of the slot's streams and of software's
+    register accesses.
+    """
 
     def __init__(self, occupant):
         self.occupant = occupant
@@ -56,11 +60,14 @@ class Block(LiteXModule):
             self.add_register(register)
 
     def port(self, name, width):
+        """Return a new signal of `width` bits that becomes a port called `name`."""
         self.ports[name] = Signal(width, name_override=name)
         return self.ports[name]
 
     def add_stream(self, name, stream):
-        """Ports for a stream: inputs for `sink`, outputs for `source`, `ready` the other way."""
+        """Add the ports of a stream: inputs for `sink`, outputs for `source`, and `ready` in the
+        opposite direction.
+        """
         fields = {
             "valid": stream.valid,
             "ready": stream.ready,
@@ -73,7 +80,7 @@ class Block(LiteXModule):
             self.comb += signal.eq(port) if driven else port.eq(signal)
 
     def add_register(self, register):
-        """Ports for a register, split into 32-bit words as LiteX's CSR bank does."""
+        """Add the ports of a register. It is split into 32-bit words, as LiteX's CSR bank does."""
         if isinstance(register, CSR):
             words = [register]
         else:
@@ -96,9 +103,9 @@ class Block(LiteXModule):
 
 
 def write(user: str, folder: Path) -> None:
-    """Put block.v, its memories, sources.txt and ports.txt into the folder."""
+    """Write block.v, its memories' contents, sources.txt and ports.txt into the folder."""
     sys.path.append(str(ROOT / "targets"))
-    platform = importlib.import_module("sim_platform").Platform()
+    platform = importlib.import_module("targets.sim_platform").Platform()
     occupant = make_occupant(find_occupant(user), platform)
     registers = occupant.get_csrs()
     block = Block(occupant)
@@ -108,7 +115,7 @@ def write(user: str, folder: Path) -> None:
     check_built(occupant, {"user": Region(registers)} if registers else {})
     folder.mkdir(parents=True, exist_ok=True)
     lines = converted.main_source.splitlines(keepends=True)
-    undated = [line for line in lines if not line.startswith("//")]  # LiteX writes the date there
+    undated = [line for line in lines if not line.startswith("//")]  # comments have a date
     (folder / f"{TOP}.v").write_text("".join(undated))
     for name, content in converted.data_files.items():
         (folder / name).write_text(content)
@@ -118,6 +125,7 @@ def write(user: str, folder: Path) -> None:
 
 
 def main() -> None:
+    """Write the Verilog of a user's block, with plain ports, to a folder."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("user", metavar="MODULE:CLASS")
     parser.add_argument("folder", type=Path)

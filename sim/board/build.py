@@ -2,12 +2,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build the board process: verilate the gateware, compile it with the model, keep it by content.
+"""Build the board process: verilate the gateware and compile it together with the model.
 
 A board is kept under build/board/ by the hash of its Verilog, C++ sources, tools and flags, and is
 not compiled again while these stay the same. Memory images are not compiled in: they lie beside the
-executable, which reads them when it starts. `gateware.options` lies there, too: the options that
-configure the model of the hard block as this gateware expects it.
+executable, which reads them when it starts. The file `gateware.options` lies there, too. It has the
+options with which the model of the hard block is as this gateware expects it.
 """
 
 from __future__ import annotations
@@ -25,38 +25,58 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from lanebox.locks import locked
+from sim.board import border
 from sim.board.pins import check_pins
 from sim.errors import BuildError
+from tools import c_header, numbers
+from tools.locks import locked
 from tools.progress import Step, stop
 
 ROOT = Path(__file__).resolve().parents[2]
 BOARD = ROOT / "sim" / "board"
 CACHE = ROOT / "build" / "board"
-KEPT = 40  # Boards of a few MB each; the test suite needs some ten at a time.
+# The model's folders. A file includes only what is in its own folder, or in one to the left.
+MODEL = ("link", "trace", "faults", "host", "block")
+# All of the board's folders in that order: the machine answers the socket, and commands steer it.
+LAYERS = (*MODEL, "vfio_user", "machine", "control")
+KEPT = 40  # How many boards are kept, of a few MB each. The test suite needs about ten at a time.
 
 VERILATOR_FLAGS = [
-    "--cc", "--exe", "--top-module", "lanebox", "--prefix", "Vlanebox", "-O3",
-    "--x-assign", "unique", "--x-initial", "unique", "--noassert",
-    "-Wno-fatal", "-Wno-lint", "-Wno-style", "-Wwarn-WIDTH",  # the last for check_pins
-]  # fmt: skip
+    "--cc",
+    "--exe",
+    "--top-module",
+    "lanebox",
+    "--prefix",
+    "Vlanebox",
+    "-O3",
+    "--x-assign",
+    "unique",
+    "--x-initial",
+    "unique",
+    "--noassert",
+    "-Wno-fatal",
+    "-Wno-lint",
+    "-Wno-style",
+    "-Wwarn-WIDTH",  # check_pins() looks for warnings about the widths of ports
+]
 # Verilator's own default is -Os, which halves the simulation speed.
 OPTIMISATION = ["OPT_FAST=-O2", "OPT_SLOW=-O0", "OPT_GLOBAL=-O2"]
 CXX_FLAGS = "-std=c++17 -Wall -Wextra"
-# No -g: debug information has the build's folder in it, and ccache would never find it again.
+# -g is left out: debug information contains the build's folder, so ccache would never hit.
 SANITIZERS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
 
-# From 5.040 on Verilator never runs an always block that reads nothing, and so leaves constants at
-# their initial value; this warning is the only trace (lanebox.litex_verilog avoids such blocks).
+# From version 5.040 on Verilator never runs an always block that reads no signal. Signals that such
+# a block sets to constants keep their initial value, and this warning is the only sign of it.
+# tools.verilog.litex_verilog writes no such blocks.
 DEADLY_WARNINGS = re.compile(r"^%(?:Warning|Error)-ALWNEVER.*$", re.MULTILINE)
 
 
 def build_board(
     gateware: Path, waves: bool = False, quiet: bool = False, sanitize: bool = False
 ) -> Path:
-    """Build the board for the gateware under `gateware` (made by targets/sim.py --build).
+    """Build the board for the gateware in the folder `gateware` (made by targets/sim.py --build).
 
-    Returns the executable. Nothing is compiled when the same content was built before. With
+    Returns the executable. Nothing is compiled if the same content was built before. With
     `sanitize` the board fails at the first error that AddressSanitizer or UBSan finds, and at its
     end if memory has leaked; it is several times slower. Raises BuildError.
     """
@@ -77,7 +97,9 @@ def build_board(
 
 
 def _options(gateware: Path) -> str:
-    """The text of gateware.options from the SoC's constants: one option a line, NAME [VALUE]."""
+    """The text of the file gateware.options, made from the SoC's constants. It has one option a
+    line: NAME [VALUE].
+    """
     described = gateware / "csr.json"
     constants = json.loads(described.read_text())["constants"] if described.exists() else {}
     lines = ["straddle"] if constants.get("pcie_rc_straddle") else []
@@ -97,9 +119,39 @@ def _gateware_sources(gateware: Path) -> list[Path]:
     return [Path(line) for line in listing.read_text().split()]
 
 
+def numbers_header() -> Path:
+    """The path of the generated header link/numbers.hpp, which has the numbers of
+    gateware/numbers.py for C++. Its folder is named after a hash of its content.
+    """
+    text = numbers.cpp()
+    folder = ROOT / "build" / "numbers" / hashlib.sha256(text.encode()).hexdigest()[:16]
+    header = folder / MODEL[0] / "numbers.hpp"
+    if not header.exists():
+        header.parent.mkdir(parents=True, exist_ok=True)
+        staging = header.with_name(f"{header.name}.{os.getpid()}")
+        staging.write_text(text)
+        staging.replace(header)
+    return header
+
+
+def include_flags() -> list[str]:
+    """Where the compiler finds the board's headers, those that are generated among them."""
+    made = (numbers_header().parents[1], border.files())
+    return [f"-I{folder}" for folder in (BOARD, *made, c_header.VFIO_USER.parent)]
+
+
+def model_files(suffix: str) -> list[Path]:
+    """The source files of the hard block's model (link, host, pins) with this suffix. The Verilated
+    gateware and the vfio-user server are not among them.
+    """
+    made = [numbers_header()] if suffix == ".hpp" else []
+    return [path for part in MODEL for path in sorted((BOARD / part).glob(f"*{suffix}"))] + made
+
+
 def _board_sources() -> list[Path]:
     files = (p for p in BOARD.rglob("*") if p.suffix in {".cpp", ".hpp", ".sv", ".v"})
-    return sorted(p for p in files if p.parent.name != "ideal")  # that is a program of its own
+    own = sorted(p for p in files if p.parent.name != "ideal")  # that is a program of its own
+    return [*own, *sorted(border.files().iterdir()), numbers_header(), c_header.VFIO_USER]
 
 
 def _version(program: str) -> str:
@@ -113,34 +165,52 @@ def _digest(sources: list[Path], flags: list[str]) -> str:
     digest = hashlib.sha256()
     for text in [*flags, *OPTIMISATION, _version("verilator"), _version("g++")]:
         digest.update(text.encode() + b"\0")
-    for path in [*sources, *_board_sources()]:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
+    named = [(path.name, path) for path in sources]
+    # The board's own sources include each other by folder and name, so both count.
+    named += [(f"{path.parent.name}/{path.name}", path) for path in _board_sources()]
+    for name, path in named:
+        digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:16]
 
 
 def _compile(directory: Path, sources: list[Path], flags: list[str], quiet: bool) -> None:
-    work = directory.with_name(directory.name + f".{os.getpid()}")  # renamed when it is complete
+    work = directory.with_name(directory.name + f".{os.getpid()}")  # renamed when complete
     work.mkdir(parents=True)
-    mine = [str(p) for p in _board_sources() if p.suffix != ".hpp"]
+    mine = [str(p) for p in _board_sources() if p.suffix not in {".hpp", ".h"}]
     try:
         _run(
-            "board: verilate the gateware", quiet,
-            ["verilator", *flags, "-Mdir", str(work), "-CFLAGS", f"-I{BOARD}",
-             "-o", "board", *map(str, sources), *mine],
-            work / "verilate.log", check_verilate_log,
-        )  # fmt: skip
+            "board: verilate the gateware",
+            quiet,
+            [
+                "verilator",
+                *flags,
+                "-Mdir",
+                str(work),
+                "-CFLAGS",
+                " ".join(include_flags()),
+                "-o",
+                "board",
+                *map(str, sources),
+                *mine,
+            ],
+            work / "verilate.log",
+            check_verilate_log,
+        )
         jobs = str(min(os.cpu_count() or 1, 4))
         cache = ["OBJCACHE=ccache"] if shutil.which("ccache") else []
-        _run("board: compile", quiet,
-             ["make", "-C", str(work), "-f", "Vlanebox.mk", "-j", jobs, *OPTIMISATION, *cache],
-             work / "make.log")  # fmt: skip
+        _run(
+            "board: compile",
+            quiet,
+            ["make", "-C", str(work), "-f", "Vlanebox.mk", "-j", jobs, *OPTIMISATION, *cache],
+            work / "make.log",
+        )
         _keep(work, directory)
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
 def _keep(work: Path, directory: Path) -> None:
-    """Move the executable and its logs to `directory`, which appears complete or not at all."""
+    """Move the executable and its logs to `directory`. The folder appears only when complete."""
     kept = work.with_name(work.name + ".kept")
     kept.mkdir()
     for name in ("board", "verilate.log", "make.log"):
@@ -150,30 +220,36 @@ def _keep(work: Path, directory: Path) -> None:
 
 def forget(cache: Path, most: int) -> None:
     """Remove the least recently used boards until `most` are left."""
-    boards = [path for path in cache.iterdir() if not path.suffix]  # a suffix: still being built
+    boards = [path for path in cache.iterdir() if not path.suffix]  # a suffix: still built
     boards.sort(key=lambda path: path.stat().st_mtime, reverse=True)
     for board in boards[most:]:
         shutil.rmtree(board, ignore_errors=True)
 
 
 def check_verilate_log(log: str) -> None:
-    """Raise BuildError for a port that does not fit and for a block that Verilator never runs."""
+    """Raise BuildError if Verilator's log tells of a port that does not fit its module, or of an
+    always block that Verilator would never run.
+    """
     check_pins(log)
     found = DEADLY_WARNINGS.search(log)
     if found:
         raise BuildError(
             f"Verilator would leave a block of the gateware unevaluated: {found.group(0)}\n"
-            "The Verilog was not written through lanebox.litex_verilog."
+            "The Verilog was not written through tools.verilog.litex_verilog."
         )
 
 
 def _run(
-    what: str, quiet: bool, command: list[str], log: Path,
+    what: str,
+    quiet: bool,
+    command: list[str],
+    log: Path,
     check: Callable[[str], None] = lambda text: None,
 ) -> None:
-    """Run `command` as a step of the progress display, its output in `log`.
+    """Run `command` as a step of the progress display. Its output goes to the file `log`.
 
-    `check` is given the output before the exit status is looked at: its error is the better one.
+    `check` gets the output before the exit status is looked at, since an error that it raises
+    explains more than the exit status.
     """
     with Step(what, patience=math.inf if quiet else 0) as step, log.open("w") as out:
         child = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
@@ -209,12 +285,20 @@ def _beside_images(binary: Path, images: dict[str, bytes]) -> Path:
 
 
 def main() -> int:
+    """Run the program. Returns its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--gateware", type=Path, default=ROOT / "build" / "sim",
-                        help="what targets/sim.py --build wrote (build/sim)")  # fmt: skip
+    parser.add_argument(
+        "--gateware",
+        type=Path,
+        default=ROOT / "build" / "sim",
+        help="what targets/sim.py --build wrote (build/sim)",
+    )
     parser.add_argument("--waves", action="store_true", help="able to write FST waves (slower)")
-    parser.add_argument("--sanitize", action="store_true",
-                        help="end at the first error that a sanitizer finds (slower)")  # fmt: skip
+    parser.add_argument(
+        "--sanitize",
+        action="store_true",
+        help="end at the first error that a sanitizer finds (slower)",
+    )
     args = parser.parse_args()
     try:
         print(build_board(args.gateware, args.waves, sanitize=args.sanitize))

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// board: exit status 0 ended on request, 1 failed (a broken rule), 2 usage.
+// The program `board`. Exit status 0: it ended on request; 1: it failed, for example because a rule
+// was broken; 2: an option was wrong.
 #include <sys/signalfd.h>
 
 #include <cerrno>
@@ -26,7 +27,8 @@ int signals() {
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
-// Opened before the run: a path that cannot be written is found out then, not after it.
+// The file for statistics is opened before the run, so that a path that cannot be written is an
+// error before the run and not after it.
 std::ofstream open_stats(const std::string &path) {
     std::ofstream file;
     if (path.empty()) return file;
@@ -42,7 +44,7 @@ void serve(const lanebox::Options &options, int signal_fd) {
     fflush(stdout);
     try {
         board.run(signal_fd);
-    } catch (...) {  // the counters show what led to the error
+    } catch (...) {  // statistics are written in any case: they show what led to the error
         stats << board.stats() << "\n";
         throw;
     }

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds each Instance whose ports do not fit its Verilog module, in Verilator's log."""
+"""Finds, by Verilator's log, each Migen Instance whose ports do not fit its Verilog module."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from pathlib import Path
 
 from sim.errors import BuildError
 
-# Only in the Verilog that LiteX writes: widths inside a module written in Verilog are its author's
-# affair. Constants are left out: they have the same value in any width.
+# A warning about a port's width in the Verilog that LiteX writes. Widths inside a module that was
+# written in Verilog are left to its author. Ports connected to constants are left out, since a
+# constant has the same value in any width.
 WIDTH = re.compile(
     r"^%Warning-WIDTH\w*: (?P<file>[^:\n]*\b(?:lanebox|block)\.v):(?P<line>\d+):\d+: "
     r"(?P<way>\w+) port connection '(?P<port>\w+)' expects (?P<takes>\d+) bits"
@@ -21,21 +22,24 @@ WIDTH = re.compile(
 )
 MISSING = re.compile(
     r"^%Error-PINNOTFOUND: (?P<file>[^:\n]+):(?P<line>\d+):\d+: Pin not found: '(?P<port>\w+)'"
-    r"(?:\n.*Suggested alternative: '(?P<near>\w+)')?", re.MULTILINE
-)  # fmt: skip
+    r"(?:\n.*Suggested alternative: '(?P<near>\w+)')?",
+    re.MULTILINE,
+)
 INSTANCE = re.compile(r"^(?P<module>\w+) (?:#\(|\w+ ?\()")
 
 
 @dataclass(frozen=True)
 class Pin:
-    """A port that does not fit."""
+    """A port of an Instance that does not fit its Verilog module, and what is wrong with it."""
 
     module: str
     port: str
     problem: str
 
     def place(self, folder: Path | None) -> str:
-        """FILE:LINE: of the Instance's argument in one of the folder's files, or nothing."""
+        """`FILE:LINE: ` of the line that connects the port in a Python file of the folder. Empty if
+        no such line is found.
+        """
         argument = re.compile(rf"\b(?:i|o|io)_{self.port}\s*=")
         for file in sorted(folder.glob("*.py")) if folder else []:
             for number, line in enumerate(file.read_text().splitlines(), 1):
@@ -45,7 +49,9 @@ class Pin:
 
 
 class WrongPins(BuildError):
-    """Ports of a wrong width or name. Bits would be lost or zero, here as on silicon."""
+    """Raised for ports of a wrong width or name. In simulation as on silicon, bits of them would be
+    lost or zero.
+    """
 
     def __init__(self, pins: list[Pin], folder: Path | None = None):
         self.pins = pins
@@ -54,7 +60,7 @@ class WrongPins(BuildError):
 
 
 def check_pins(log: str) -> None:
-    """Raise WrongPins if Verilator's log names a port of a wrong width or a missing one."""
+    """Raise WrongPins if Verilator's log names a port of a wrong width, or one that is missing."""
     pins = []
     for found in WIDTH.finditer(log):
         takes, given = int(found["takes"]), int(found["given"])
@@ -68,20 +74,22 @@ def check_pins(log: str) -> None:
 
 
 def _input(takes: int, given: int) -> str:
-    """What a signal of `given` bits does at an input (or inout) of `takes` bits."""
+    """The text that says what happens if an input of `takes` bits gets a signal of `given` bits."""
     lost = f"{given - takes} bits would be lost" if given > takes else "the rest would be zeros"
     return f"is given {given}: {lost}"
 
 
 def _output(drives: int, given: int) -> str:
-    """What an output of `drives` bits does to a signal of `given` bits."""
+    """The text that says what happens if an output of `drives` bits drives a signal of `given`
+    bits.
+    """
     lost = drives - given
     what = f"its upper {lost} bits would be lost" if lost > 0 else "it would not drive the rest"
     return f"drives a signal of {given}: {what}"
 
 
 def _module(found: re.Match) -> str:
-    """The module whose instance the line belongs to."""
+    """The name of the module in whose instance the warning's line stands."""
     lines = Path(found["file"]).read_text().splitlines()
     for line in reversed(lines[: int(found["line"])]):
         if instance := INSTANCE.match(line.strip()):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A running board: started, asked over its control socket, always stopped."""
+"""Starts a board process, sends it commands over its control socket, and stops it in any case."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ TAIL_LINES = 15
 
 
 class BoardProcess:
-    """`with BoardProcess(executable, ["--mps", "256"]) as board:` - board.socket is ready to use.
+    """A running board: `with BoardProcess(executable, ["--mps", "256"]) as board:`. Inside the
+    block the vfio-user socket `board.socket` can be connected to.
 
-    Sockets and log live in a directory of their own, since a socket path may have 107 characters.
+    Sockets and log are in a temporary directory with a short name, since a socket's path may have
+    no more than 107 characters.
     """
 
     def __init__(self, executable: Path, options: list[str] | None = None):
@@ -73,28 +75,28 @@ class BoardProcess:
             raise BoardFailed(f"the board did not answer `{line}`\n{self.tail()}") from error
         except (OSError, ValueError) as error:
             with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(STOP_SECONDS)  # The reason may reach its log last.
+                self.process.wait(STOP_SECONDS)  # The board logs its reason last.
             raise BoardFailed(f"the board left while asked to `{line}`\n{self.tail()}") from error
         if "error" in answer:
             raise BoardFailed(f"the board refused `{line}`: {answer['error']}")
         return answer
 
     def stats(self) -> dict:
-        """The model's counters at the pins, cycles and CPU time since the last clear."""
+        """The board's counters, cycles and CPU time since its last `clear`."""
         return self.command("stats")
 
     def gone(self) -> str | None:
-        """None while the board runs, else why it does not."""
+        """None while the board runs; after that, a sentence that says how it ended."""
         status = self.process.poll()
         return None if status is None else f"the board ended with status {status}"
 
     def cpu_seconds(self) -> float:
-        """CPU time of the process since it started."""
+        """The CPU time that the board process has used since it started."""
         fields = Path(f"/proc/{self.process.pid}/schedstat").read_text().split()
         return int(fields[0]) / 1e9
 
     def resident_bytes(self) -> int:
-        """Most memory that the process has had resident so far."""
+        """The most memory, in bytes, that the board process has had resident so far."""
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
             if line.startswith("VmHWM"):
                 return int(line.split()[1]) * 1024

@@ -25,10 +25,12 @@ FORMS = {"summary": summary.write, "text": text.write, "perfetto": perfetto.writ
 
 
 def parse() -> argparse.Namespace:
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m sim.trace", description=__doc__,
+        prog="python -m sim.trace",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add = parser.add_argument
     add("file", type=Path, help="a trace in pcapng")
     forms = parser.add_mutually_exclusive_group()
@@ -42,13 +44,16 @@ def parse() -> argparse.Namespace:
 
 
 def window(tlps: Iterator[Tlp], first: int, last: int | None) -> Iterator[Tlp]:
-    """The TLPs of a stretch of device time."""
+    """Yield the TLPs of a stretch of device time."""
     return (t for t in tlps if t.ns >= first and (last is None or t.ns <= last))
 
 
 @contextlib.contextmanager
 def opened(path: Path | None) -> Iterator[TextIO]:
-    """The output: a file, or standard output without a path. A failure leaves no partial file."""
+    """Open the output: a file, or standard output without a path.
+
+    A failure leaves no partial file.
+    """
     if path is None:
         yield sys.stdout
         return
@@ -62,12 +67,14 @@ def opened(path: Path | None) -> Iterator[TextIO]:
 
 
 def main() -> int:
+    """Run the program. Returns its exit status."""
     args = parse()
     try:
         with opened(args.output) as out:
             FORMS[args.form](window(load(args.file), args.first, args.last), out)
     except BrokenPipeError:
-        sys.stderr.close()  # else the interpreter prints a second error about the pipe
+        # with stderr open, the interpreter would print a second error about the pipe
+        sys.stderr.close()
         return 0
     except (SimError, OSError) as error:
         print(f"trace: {error}", file=sys.stderr)

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The contents of host memory when a trace began, derived from the card's reads and writes.
 
-Promises: the contents, in pages, have every byte that the card read before it wrote that byte; all
-others are zero. A trace in which the host changed such a byte later is refused, since the time of a
-host's own write to memory cannot be seen on the link.
+Promises: the contents, in pages, have every byte that the card read before it wrote that byte. All
+other bytes are zero. A trace in which the host changed such a byte later is refused, since the time
+of a host's own write to memory cannot be seen on the link.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ PAGE = 4096
 
 
 class Page:
-    """A page: its contents `initial` when the trace began, and `now` at the present TLP.
+    """A page of host memory, with its contents when the trace began and at the present TLP.
 
-    `known` is 1 for each byte that the card has read or written.
+    These are `initial` and `now`. `known` is 1 for each byte that the card has read or written.
     """
 
     def __init__(self) -> None:
@@ -29,8 +29,10 @@ class Page:
 
 
 class HostMemory:
+    """Host memory as a trace shows it: all that was read from it or written to it."""
+
     def __init__(self, tlps: Iterable[Tlp]):
-        self.pages: dict[int, Page] = {}  # by bus address
+        self.pages: dict[int, Page] = {}  # the pages by bus address
         for tlp, read in matched(tlps):
             if tlp.interface == "RQ" and tlp.kind == "MWr":
                 self._written(tlp)
@@ -38,7 +40,10 @@ class HostMemory:
                 self._read(tlp, read)
 
     def _pieces(self, address: int, data: bytes) -> Iterable[tuple[Page, int, bytes]]:
-        """(page, offset in it, bytes) of the data: a TLP that breaks a rule may cross pages."""
+        """Yield (page, offset in it, bytes) of the data.
+
+        A TLP that breaks a rule may cross pages.
+        """
         while data:
             at = address % PAGE
             part, data = data[: PAGE - at], data[PAGE - at :]
@@ -74,7 +79,7 @@ class HostMemory:
                 )
 
     def regions(self) -> Iterable[tuple[int, bytes]]:
-        """(bus address, initial contents) of each stretch of adjacent pages."""
+        """Yield (bus address, initial contents) of each stretch of adjacent pages."""
         stretch: list[int] = []
         for address in [*sorted(self.pages), None]:
             if stretch and address != stretch[-1] + PAGE:

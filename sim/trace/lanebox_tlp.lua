@@ -2,9 +2,10 @@
 -- Copyright (c) 2026 Lanebox contributors
 -- SPDX-License-Identifier: BSD-2-Clause
 
--- Wireshark's view of a board's trace: each packet of link type USER0 is one TLP, from the first
--- header byte to the end of the payload. Loaded with -X lua_script:sim/trace/lanebox_tlp.lua.
--- Does not decode prefixes, digests and the bodies of messages.
+-- A Wireshark dissector for a board's trace. Each packet of link type USER0 is one TLP, from the
+-- first header byte to the end of the payload. Wireshark loads it with the option -X
+-- lua_script:sim/trace/lanebox_tlp.lua. Prefixes, digests and the bodies of messages are not
+-- decoded.
 
 local tlp = Proto("lanebox_tlp", "PCI Express TLP")
 
@@ -50,16 +51,17 @@ tlp.fields = f
 local interface_of = Field.new("frame.interface_name")
 local time_of = Field.new("frame.time_relative")
 
--- Reads that wait for completions, by side and tag, as the first pass over the file meets them;
--- and what it found for each completion, since Wireshark shows packets again in any order.
+-- `waiting` has the reads that wait for completions, by side and tag, in Wireshark's first pass
+-- over the file. `found` keeps what that pass found for each completion, since Wireshark later
+-- shows packets again in any order.
 local waiting, found
 
 function tlp.init()
     waiting, found = {}, {}
 end
 
--- Bus, device and function. Bits are taken apart by bitfield(): the libraries for them differ
--- between Wireshark's versions of Lua.
+-- Formats bus, device and function. Bits are taken apart by bitfield(), because the bit libraries
+-- differ between Wireshark's versions of Lua.
 local function name(range)
     return string.format("%02x:%02x.%x", range:bitfield(0, 8), range:bitfield(8, 5),
                          range:bitfield(13, 3))

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads packets from a pcapng file that the board has written or that Wireshark has saved again.
+"""A reader of pcapng files that the board has written or that Wireshark has saved again.
 
 Promises: both byte orders and any time resolution in powers of ten are read. A file whose end is
 cut off (the board was killed) yields the packets before the cut. Compressed files are not read.
@@ -23,22 +23,24 @@ BYTE_ORDER = {b"\x4d\x3c\x2b\x1a": "<", b"\x1a\x2b\x3c\x4d": ">"}
 LINK_TYPE_USER0 = 147
 OPTION_COMMENT, OPTION_NAME, OPTION_RESOLUTION = 1, 2, 9
 SPAN = re.compile(rb"pins (\d+) ns")
-MICROSECONDS = 6  # resolution of an interface without the option: 10^-6 s
+MICROSECONDS = 6  # an interface without the option has a resolution of 10^-6 s
 
 
 class TraceError(SimError):
-    """The file is no trace of TLPs; the text says why, and what to do next."""
+    """The file is no trace of TLPs. The text says why, and what to do next."""
 
 
 @dataclass(frozen=True)
 class Interface:
+    """An interface of a pcapng file, as its Interface Description Block has it."""
+
     name: str
     link_type: int
-    resolution: int  # times are multiples of 10^-resolution s
+    resolution: int  # time stamps are multiples of 10^-resolution s
 
 
 def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
-    """(interface's name, nanoseconds, bytes, span) of every packet, in the order of the file.
+    """Yield (interface's name, nanoseconds, bytes, span) of every packet, in the order of the file.
 
     `span` is the TLP's time at the pins in ns; None if it was no longer than its beats take.
     """
@@ -60,7 +62,7 @@ def packets(path: Path) -> Iterator[tuple[str, int, bytes, int | None]]:
 
 
 def _blocks(path: Path) -> Iterator[tuple[int, str, bytes]]:
-    """(type, byte order, the bytes between the two length fields) of every block."""
+    """Yield (type, byte order, the bytes between the two length fields) of every block."""
     order = ""
     with open(path, "rb") as file:
         while head := file.read(12):

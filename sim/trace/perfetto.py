@@ -16,20 +16,21 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TextIO
 
+from gateware import numbers
 from sim.trace.tlp import Read, Tlp, matched
 
 CYCLE_NS = 4  # user_clk
-BEAT_BYTES = 32
+BEAT_BYTES = numbers.BEAT_BYTES
 DESCRIPTOR_BYTES = {"CQ": 16, "CC": 12, "RQ": 16, "RC": 12, "MSI": 0}
 TRACKS = {"CQ": 1, "CC": 2, "RQ": 3, "RC": 4, "MSI": 5}
-LAST_BEAT = {"RQ", "CC", "MSI"}  # interfaces whose TLPs have the time of their last beat
+LAST_BEAT = {"RQ", "CC", "MSI"}  # interfaces for which the trace has the time of a TLP's last beat
 PID = 1
 
 Event = dict[str, object]
 
 
 def write(tlps: Iterable[Tlp], out: TextIO) -> None:
-    """One JSON object, an event a line."""
+    """Write one JSON object, an event a line."""
     out.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
     for number, event in enumerate(events(tlps)):
         out.write((",\n" if number else "") + json.dumps(event))
@@ -37,7 +38,7 @@ def write(tlps: Iterable[Tlp], out: TextIO) -> None:
 
 
 def events(tlps: Iterable[Tlp]) -> Iterator[Event]:
-    """All events, in the order of the TLPs."""
+    """Yield all events, in the order of the TLPs."""
     yield from _tracks()
     open_reads: dict[tuple[str, int], Read] = {}
     busy_until = dict.fromkeys(TRACKS, 0)
@@ -52,7 +53,7 @@ def events(tlps: Iterable[Tlp]) -> Iterator[Event]:
             continue
         key = tlp.side, tlp.tag
         if tlp is read.request:
-            if key in open_reads:  # the tag was used again too early
+            if key in open_reads:  # the card has used the tag again before its read ended
                 yield _read_ends(open_reads[key], now)
             open_reads[key] = read
             flow_of[id(read)] = flows = flows + 1
@@ -78,7 +79,10 @@ def _tracks() -> Iterator[Event]:
 
 
 def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
-    """Begin and end of the TLP's beats in ns; `free_from`: end of the TLP before it."""
+    """Return begin and end of the TLP's beats in ns.
+
+    `free_from` is the end of the TLP before it.
+    """
     length = DESCRIPTOR_BYTES[tlp.interface] + len(tlp.payload)
     took = tlp.span or max(1, -(-length // BEAT_BYTES)) * CYCLE_NS
     if tlp.interface in LAST_BEAT:
@@ -88,7 +92,7 @@ def span(tlp: Tlp, free_from: int) -> tuple[int, int]:
 
 
 def _at(ns: int) -> float:
-    """A time in the format's unit, microseconds."""
+    """Return a time in the format's unit, microseconds."""
     return ns / 1000
 
 
@@ -103,28 +107,43 @@ def _slice(tlp: Tlp, begin: int, end: int) -> Event:
         args.update(address=f"0x{tlp.address:x}", first_be=tlp.first_be, last_be=tlp.last_be)
         name = f"{tlp.kind} 0x{tlp.address:x}"
     return {
-        "ph": "X", "pid": PID, "tid": TRACKS[tlp.interface], "cat": tlp.kind, "name": name,
-        "ts": _at(begin), "dur": _at(end - begin), "args": args,
-    }  # fmt: skip
+        "ph": "X",
+        "pid": PID,
+        "tid": TRACKS[tlp.interface],
+        "cat": tlp.kind,
+        "name": name,
+        "ts": _at(begin),
+        "dur": _at(end - begin),
+        "args": args,
+    }
 
 
 def _flow(phase: str, number: int, tlp: Tlp, begin: int) -> Event:
     event: Event = {
-        "ph": phase, "pid": PID, "tid": TRACKS[tlp.interface], "cat": f"{tlp.side} read",
-        "name": "read", "id": number, "ts": _at(begin),
-    }  # fmt: skip
+        "ph": phase,
+        "pid": PID,
+        "tid": TRACKS[tlp.interface],
+        "cat": f"{tlp.side} read",
+        "name": "read",
+        "id": number,
+        "ts": _at(begin),
+    }
     if phase == "f":
-        event["bp"] = "e"  # bound to the slice that holds this time, not to the next one
+        event["bp"] = "e"  # the flow ends at the slice that holds this time, not at the next one
     return event
 
 
 def _tag_event(phase: str, read: Read, ns: int) -> Event:
     request = read.request
     return {
-        "ph": phase, "pid": PID, "tid": TRACKS[request.interface], "cat": f"{request.side} read",
-        "name": f"{request.side} tag {request.tag}", "id": f"{request.side} {request.tag}",
+        "ph": phase,
+        "pid": PID,
+        "tid": TRACKS[request.interface],
+        "cat": f"{request.side} read",
+        "name": f"{request.side} tag {request.tag}",
+        "id": f"{request.side} {request.tag}",
         "ts": _at(ns),
-    }  # fmt: skip
+    }
 
 
 def _read_begins(read: Read) -> Event:

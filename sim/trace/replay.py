@@ -27,27 +27,28 @@ from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
 
+from gateware import numbers
 from sim import artefacts
 from sim.board.process import BoardProcess
+from sim.clients.vfio import BAR0, CONFIG, VfioClient
 from sim.endpoints import DEFAULT
 from sim.errors import SimError
-from sim.test.vfio_client import BAR0, CONFIG, VfioClient
 from sim.trace.host_memory import HostMemory
 from sim.trace.pcapng import TraceError
 from sim.trace.tlp import Tlp, load, matched
 
-BAR0_BYTES = 0x20000
+BAR0_BYTES = numbers.BAR0_SIZE
 BAR0_REGISTER, COMMAND, CAPABILITIES = 0x10, 0x04, 0x34
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
 PATIENCE = 5  # seconds of wall time that the card may take until its next request or interrupt
-SHOWN = 5  # differences that are printed
+SHOWN = 5  # the most differences that are printed
 
 
 @dataclass(frozen=True)
 class Access:
     """A host request: `offset` in BAR0 and `size` in bytes, `data` None for a read.
 
-    `before`: how many TLPs the card had sent on RQ before it.
+    `before` is the number of TLPs that the card had sent on RQ before it.
     """
 
     offset: int
@@ -57,7 +58,7 @@ class Access:
 
 
 class Recorded:
-    """A trace as the replay needs it."""
+    """A trace with the values that the replay needs."""
 
     def __init__(self, path: Path):
         self.tlps = list(load(path))
@@ -92,12 +93,12 @@ class Recorded:
 
 
 class Host:
-    """The host's side of one board."""
+    """The host's side of one board, which makes the recorded requests again."""
 
     def __init__(self, board: BoardProcess, recorded: Recorded, mps: int, mrrs: int):
         self.board, self.recorded = board, recorded
         self.client = VfioClient(board.socket)
-        self.seen = 0  # TLPs on RQ, by the board's latest statistics
+        self.seen = 0  # TLPs that the card has sent on RQ, by the board's latest statistics
         for address, contents in recorded.memory.regions():
             self._map(address, contents)
         self._enumerate(mps, mrrs)
@@ -130,22 +131,24 @@ class Host:
         if self.recorded.interrupts:
             message = capabilities[CAP_MSI] + 2
             self._config(message, 2, self._config(message, 2) | 1)
-        self._config(COMMAND, 2, 0x6)  # memory space, bus master
+        self._config(COMMAND, 2, 0x6)  # enable memory space and bus master
 
     def play(self) -> None:
+        """Repeat the recorded accesses, each after the TLPs that came before it."""
         for access in self.recorded.accesses:
             self.wait_for(access.before)
             if access.data is None:
                 self.client.read(BAR0, access.offset, access.size)
             else:
                 self.client.write(BAR0, access.offset, access.data, posted=True)
-        self.client.read(CONFIG, 0, 4)  # answered: the board has taken all posted writes
+        # the read is answered, so the board has taken all posted writes
+        self.client.read(CONFIG, 0, 4)
         self.wait_for(self.recorded.card_requests, self.recorded.interrupts)
 
     def wait_for(self, requests: int, interrupts: int = 0) -> None:
-        """Wait until the card has made so many requests and interrupts.
+        """Wait until the card has made this many requests and interrupts.
 
-        Returns after PATIENCE, too: the comparison then finds what is missing.
+        It also returns after PATIENCE: the comparison then finds what is missing.
         """
         deadline = time.monotonic() + PATIENCE
         while self.seen < requests or interrupts:
@@ -159,7 +162,7 @@ class Host:
 
 
 def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: list[str]):
-    """Replay the trace to a new board; returns the TLPs that the board recorded."""
+    """Replay the trace to a new board. Return the TLPs that the board recorded."""
     with tempfile.TemporaryDirectory(prefix="lanebox-replay-") as directory:
         path = Path(directory) / "replay.pcapng"
         options = ["--rules", "warn", "--tlp-log", str(path), *options]
@@ -176,7 +179,10 @@ def play(recorded: Recorded, executable: Path, mps: int, mrrs: int, options: lis
 
 
 def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
-    """The values to compare, by kind. `ignored`: bus addresses whose read data is left out."""
+    """Return the values to compare, by kind.
+
+    `ignored` are bus addresses whose read data is left out.
+    """
     found = defaultdict(list)
     for tlp, read in matched(tlps):
         if tlp.interface == "CC":
@@ -192,7 +198,7 @@ def card_side(tlps: list[Tlp], ignored: set[int]) -> dict[str, list[tuple]]:
 
 
 def differences(recorded: dict[str, list[tuple]], played: dict[str, list[tuple]]) -> list[str]:
-    """A sentence for each difference."""
+    """Return a sentence for each difference between the recorded and the played trace."""
     found = []
     for kind in sorted({*recorded, *played}):
         old, new = recorded.get(kind, []), played.get(kind, [])
@@ -210,7 +216,7 @@ def _show(fields: tuple) -> str:
 
 
 def addresses(gateware: Path, prefixes: list[str], bar0: int) -> set[int]:
-    """Bus addresses of all registers whose names begin with one of `prefixes`."""
+    """Return the bus addresses of all registers whose names begin with one of `prefixes`."""
     registers = json.loads((gateware / "csr.json").read_text())["csr_registers"]
     found = set()
     for prefix in prefixes:
@@ -225,21 +231,29 @@ def addresses(gateware: Path, prefixes: list[str], bar0: int) -> set[int]:
 
 
 def parse() -> argparse.Namespace:
+    """Return the parsed command line."""
     parser = argparse.ArgumentParser(
-        prog="python -m sim.trace.replay", description=__doc__,
+        prog="python -m sim.trace.replay",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     add = parser.add_argument
     add("file", type=Path, help="a trace in pcapng, recorded from the board's start")
     add("--mps", type=int, choices=(128, 256, 512), default=256, help="as in the recording (256)")
     add("--mrrs", type=int, choices=(128, 256, 512), default=512, help="as in the recording (512)")
-    add("--ignore", action="append", default=[], metavar="NAME",
-        help="do not compare what registers with such names hold; may be repeated")  # fmt: skip
+    add(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="do not compare what registers with such names hold; may be repeated",
+    )
     add("--read-latency", metavar="NS", help="of the board: another one must change nothing")
     return parser.parse_args()
 
 
 def run(args: argparse.Namespace) -> int:
+    """Replay a trace on a new board and compare. Returns the exit status."""
     recorded = Recorded(args.file)
     built = artefacts.build(DEFAULT)
     ignored = addresses(built.gateware, args.ignore, recorded.bar0)
@@ -256,6 +270,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    """Run the program. Returns its exit status."""
     try:
         return run(parse())
     except (SimError, OSError) as error:

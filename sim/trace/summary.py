@@ -14,7 +14,7 @@ from sim.trace.tlp import Read, Tlp, matched
 
 @dataclass
 class Tally:
-    """TLPs of one kind on one interface: number, payload bytes, ns of the first and the last."""
+    """The TLPs of one kind on one interface: number, payload bytes, first and last time in ns."""
 
     first: int
     last: int = 0
@@ -22,6 +22,7 @@ class Tally:
     payload: int = 0
 
     def add(self, tlp: Tlp) -> None:
+        """Count a TLP."""
         self.last = tlp.ns
         self.tlps += 1
         self.payload += len(tlp.payload)
@@ -67,7 +68,9 @@ def _write_reads(side: str, reads: list[Read], out: TextIO) -> None:
         times = sorted(read.completions[index].latency or 0 for read in ended)
         if not times:
             continue
-        marks = [(name, times[int(share * (len(times) - 1))]) for name, share in
-                 (("least", 0), ("median", 0.5), ("99 %", 0.99), ("most", 1))]  # fmt: skip
+        marks = [
+            (name, times[int(share * (len(times) - 1))])
+            for name, share in (("least", 0), ("median", 0.5), ("99 %", 0.99), ("most", 1))
+        ]
         line = "".join(f"{name:>8} {value:,}" for name, value in marks)
         out.write(f"    to the {what:5} completion, ns:{line}\n")

@@ -18,21 +18,21 @@ from sim.trace import pcapng
 
 MEM_READ, MEM_WRITE, COMPLETION = {0x00, 0x20}, {0x40, 0x60}, {0x0A, 0x4A}
 FOUR_DWORDS, WITH_DATA, MESSAGE = 0x20, 0x40, 0x30
-# The requester of the TLPs on each interface.
+# The side that makes the requests of the TLPs on each interface.
 SIDES = {"CQ": "host", "CC": "host", "RQ": "card", "RC": "card", "MSI": "card"}
 
 
 @dataclass(frozen=True)
 class Tlp:
-    """One packet; fields that its kind does not have are 0."""
+    """A TLP of a trace. Fields that its kind does not have are 0."""
 
     ns: int
-    interface: str  # CQ, CC, RQ, RC or MSI
-    kind: str  # MRd, MWr, Cpl, CplD or other
+    interface: str  # the interface: CQ, CC, RQ, RC or MSI
+    kind: str  # the kind of TLP: MRd, MWr, Cpl, CplD or other
     dwords: int
     tag: int
     requester: int
-    address: int = 0  # the lower address of a completion
+    address: int = 0  # the address; of a completion its lower address
     first_be: int = 0
     last_be: int = 0
     completer: int = 0
@@ -40,8 +40,9 @@ class Tlp:
     byte_count: int = 0
     poisoned: bool = False
     payload: bytes = b""
-    latency: int | None = None  # of a completion matched with its request: ns since that
-    span: int | None = None  # ns from first to last beat; None if no longer than the beats take
+    latency: int | None = None  # of a completion that has a request: ns since the request
+    # ns from the TLP's first beat to its last; None if no longer than the beats take
+    span: int | None = None
 
     @property
     def side(self) -> str:
@@ -50,10 +51,11 @@ class Tlp:
 
     @property
     def is_completion(self) -> bool:
+        """Whether the packet is a completion."""
         return self.kind.startswith("Cpl")
 
     def __str__(self) -> str:
-        """The packet in the form of the board's text log."""
+        """Return the packet in the form of the board's text log."""
         span = "" if self.span is None else f" pins {self.span:.3f} ns"
         if self.is_completion:
             latency = "" if self.latency is None else f" latency {self.latency:.3f} ns"
@@ -69,7 +71,7 @@ class Tlp:
 
 
 def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp:
-    """Decode the TLP of one packet: `data` is its header and payload. TraceError if too short."""
+    """Decode the TLP of one packet. `data` is its header and payload; TraceError if too short."""
     dwords = struct.unpack_from(f">{min(len(data) // 4, 4)}I", data)
     if len(dwords) < 3 or len(dwords) < 3 + bool(data[0] & FOUR_DWORDS):
         raise pcapng.TraceError(f"a packet on {interface} at {ns} ns is shorter than a header")
@@ -80,19 +82,27 @@ def decode(interface: str, ns: int, data: bytes, span: int | None = None) -> Tlp
     common["poisoned"] = bool(dwords[0] & 1 << 14)
     if kind in COMPLETION:
         return Tlp(
-            kind="CplD" if kind & WITH_DATA else "Cpl", tag=dwords[2] >> 8 & 0xFF,
-            requester=dwords[2] >> 16, completer=dwords[1] >> 16, status=dwords[1] >> 13 & 7,
-            byte_count=(dwords[1] & 0xFFF) or 4096, address=dwords[2] & 0x7F, payload=data[12:],
+            kind="CplD" if kind & WITH_DATA else "Cpl",
+            tag=dwords[2] >> 8 & 0xFF,
+            requester=dwords[2] >> 16,
+            completer=dwords[1] >> 16,
+            status=dwords[1] >> 13 & 7,
+            byte_count=(dwords[1] & 0xFFF) or 4096,
+            address=dwords[2] & 0x7F,
+            payload=data[12:],
             **common,
-        )  # fmt: skip
+        )
     four = bool(kind & FOUR_DWORDS)
     return Tlp(
         kind="MRd" if kind in MEM_READ else "MWr" if kind in MEM_WRITE else "other",
-        tag=dwords[1] >> 8 & 0xFF, requester=dwords[1] >> 16,
-        last_be=dwords[1] >> 4 & 0xF, first_be=dwords[1] & 0xF,
+        tag=dwords[1] >> 8 & 0xFF,
+        requester=dwords[1] >> 16,
+        last_be=dwords[1] >> 4 & 0xF,
+        first_be=dwords[1] & 0xF,
         address=(dwords[2] << 32 | dwords[3] if four else dwords[2]) & ~3,
-        payload=data[16 if four else 12 :], **common,
-    )  # fmt: skip
+        payload=data[16 if four else 12 :],
+        **common,
+    )
 
 
 @dataclass
@@ -105,9 +115,10 @@ class Read:
 
 
 def matched(tlps: Iterable[Tlp]) -> Iterator[tuple[Tlp, Read | None]]:
-    """Every TLP with the read that it requests or answers, else None; completions get a latency.
+    """Yield every TLP with the read that it requests or answers, or with None.
 
-    A tag that is used again before its read has ended leaves that read unfinished.
+    Completions get a latency. A tag that is used again before its read has ended leaves that read
+    unfinished.
     """
     open_reads: dict[tuple[str, int], Read] = {}
     for tlp in tlps:
@@ -128,6 +139,6 @@ def matched(tlps: Iterable[Tlp]) -> Iterator[tuple[Tlp, Read | None]]:
 
 
 def load(path: Path) -> Iterator[Tlp]:
-    """The TLPs of a trace, in the order in which they passed the pins."""
+    """Yield the TLPs of a trace, in the order in which they passed the pins."""
     for packet in pcapng.packets(path):
         yield decode(*packet)

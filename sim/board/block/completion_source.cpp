@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/completion_source.hpp"
+#include "block/completion_source.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kSecondLane = 4;
 
-uint32_t lanes(unsigned from, unsigned to) {  // a bit per byte
+uint32_t lanes(unsigned from, unsigned to) {  // a bit for each byte of the lanes
     uint64_t bits = (uint64_t{1} << 4 * to) - (uint64_t{1} << 4 * from);
     return static_cast<uint32_t>(bits);
 }

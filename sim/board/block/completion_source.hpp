@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Read completions to RC beats, with PG213's straddle option or without.
+// Turns read completions into beats on RC, with PG213's straddle option or without.
 //
 // With straddle ("Straddle Option for 256-Bit Interface") completions are one continuous stream. At
 // most two of them share a beat; the second begins in dword lane 4 if the first ended in lane 3 or
@@ -13,13 +13,13 @@
 #include <cstddef>
 #include <vector>
 
-#include "pcie4/pins.hpp"
+#include "block/pins.hpp"
 
 namespace lanebox {
 
 struct RcBeat {
     Beat beat;
-    uint32_t byte_en = 0;  // payload bytes
+    uint32_t byte_en = 0;  // a bit for each byte of the beat that is payload
     uint8_t sof = 0;       // bit 0: a completion begins in this beat, bit 1: a second one begins
     uint8_t eof0 = 0;      // bit 0: a completion ends in this beat, bits 3..1: its last dword lane
     uint8_t eof1 = 0;      // as eof0 for the second completion that ends in this beat
@@ -30,13 +30,13 @@ public:
     explicit CompletionSource(bool straddle) : straddle_(straddle) {}
 
     bool showing() const { return showing_; }
-    // The beat on show was taken: the rest of its last completion begins the next beat. Returns how
-    // many completions ended in the beat that was taken.
+    // Call it when the shown beat was taken: the rest of its last completion begins the next beat.
+    // Returns how many completions ended in the beat that was taken.
     unsigned taken();
-    // true: load() may be called, as the beat not on show yet has room for another completion.
+    // true: load() may be called, because the next beat has room for another completion.
     bool room() const;
     void load(std::vector<uint32_t> packet, unsigned descriptor_dwords);
-    // From now on the beat does not change until it is taken.
+    // Shows the next beat at the pins. From then on it does not change until it is taken.
     const RcBeat &show();
 
 private:
@@ -45,8 +45,8 @@ private:
     bool straddle_;
     RcBeat next_;
     bool showing_ = false;
-    unsigned used_ = 0;   // dword lanes of next_ that are filled
-    unsigned ended_ = 0;  // completions that end in next_
+    unsigned used_ = 0;   // how many dword lanes of next_ are filled
+    unsigned ended_ = 0;  // how many completions end in next_
     std::vector<uint32_t> packet_;
     size_t position_ = 0;
     unsigned descriptor_dwords_ = 0;

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/completion_space.hpp"
+#include "block/completion_space.hpp"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kCreditBytes = 16;
 
-// Aligned pieces of `size` bytes that [address, address + bytes) touches.
+// How many aligned blocks of `size` bytes the range [address, address + bytes) touches.
 unsigned touched(uint64_t address, unsigned bytes, unsigned size) {
     return static_cast<unsigned>((address + bytes + size - 1) / size - address / size);
 }

@@ -2,28 +2,31 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The card's outstanding reads, by tag, and the room that their completions may need in the block's
-// receive buffer: a header each, and a data credit for every 16 bytes begun.
+// The card's outstanding reads, by tag, and the room that their completions may need in the hard
+// block's receive buffer: a header each, and a data credit for every 16 bytes begun.
 //
-// The host chooses how to split its answer. Each read therefore counts with the most completions
-// that the read completion boundary allows, less those that have been shown to the user.
+// The host chooses how to split its answer. So each read counts with the most completions that the
+// read completion boundary allows, less those that were shown to the gateware already.
 #pragma once
 
 #include <array>
 
-#include "pcie4/tlp.hpp"
+#include "link/numbers.hpp"
+#include "link/tlp.hpp"
 
 namespace lanebox {
 
 class CompletionSpace {
 public:
-    static constexpr unsigned kHeaders = 256, kData = 2048;  // PG213, receive buffer of 32 KiB
+    static constexpr unsigned kHeaders = numbers::kCompletionHeaders;
+    static constexpr unsigned kData = numbers::kCompletionUnits;
 
     // false: the tag is in use; `read` then replaces the older read with this tag.
     bool reserve(const Tlp &read, unsigned rcb);
-    void release(const Tlp &completion);  // it was shown to the user
+    void release(const Tlp &completion);  // call it when the completion is shown to the gateware
 
-    // pooled: headers and data share the room of the data credits.
+    // true: the room suffices for all outstanding reads. `pooled`: headers and data share the room
+    // of the data credits.
     bool fits(bool pooled) const {
         return pooled ? headers_ + data_ <= kData : headers_ <= kHeaders && data_ <= kData;
     }
@@ -35,14 +38,14 @@ public:
 private:
     struct Read {
         bool outstanding = false;
-        uint64_t address = 0;  // of the first byte not shown yet
+        uint64_t address = 0;  // address of the read's first byte that was not shown yet
         unsigned bytes = 0, rcb = 64;
         unsigned headers() const;
         unsigned data() const;
     };
     void count(const Read &read, int sign);
 
-    std::array<Read, 256> by_tag_{};
+    std::array<Read, numbers::kReadTags> by_tag_{};
     unsigned headers_ = 0, data_ = 0, reads_ = 0;
 };
 

@@ -2,35 +2,35 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/hard_block.hpp"
+#include "block/hard_block.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "pcie4/descriptor.hpp"
+#include "block/descriptor.hpp"
+#include "block/fc_pins.hpp"
 
 namespace lanebox {
 
 namespace {
 
-constexpr unsigned kDefaultTags = 32;  // without extended tags
-constexpr unsigned kAllTags = 256;
-constexpr unsigned kCompletionsInFlight = 64;         // PG213, 256 bit without straddle
-constexpr Time kDrain = 256 * kCycle;                 // longer than any path into the gateware
-constexpr Time kFlrTime = 100'000'000 * kNanosecond;  // base specification 6.6.2
-constexpr Time kPowerAckTime = 50'000 * kNanosecond;  // for the acknowledge; this model's own bound
-constexpr Time kSettle = 4 * kCycle;                  // after a beat on RQ or CC
+constexpr unsigned kCompletionsInFlight = 64;  // PG213's limit without straddle
+constexpr Time kDrain = 256 * kCycle;          // longer than the gateware takes to react to a TLP
+constexpr Time kFlrTime = 100'000'000 * kNanosecond;  // limit of base specification 6.6.2
+constexpr Time kPowerAckTime = 50'000 * kNanosecond;  // this model's own bound, not PG213's
+constexpr Time kSettle = 4 * kCycle;                  // idle() waits so long after RQ or CC moved
 
 void count_tlp(StreamCounters &counters, const Tlp &tlp) {
     counters.tlps++;
     counters.payload_bytes += tlp.payload_bytes();
 }
 
-uint8_t saturated(unsigned count) {  // on a 4-bit pin: 15 means 15 or more
+uint8_t saturated(unsigned count) {  // the value of a 4-bit pin, where 15 means 15 or more
     return static_cast<uint8_t>(std::min(count, 15u));
 }
 
-// Base specification 2.2.5: two quadword-aligned dwords may have holes, more may not.
+// Base specification 2.2.5: the byte enables of two quadword-aligned dwords may have holes, those
+// of longer requests may not.
 bool legal_enables(const Tlp &tlp) {
     if (tlp.dwords <= 1) return tlp.last_be == 0;
     unsigned first = tlp.first_be, last = tlp.last_be;
@@ -49,6 +49,7 @@ HardBlock::HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLo
       log_(log),
       settings_(settings),
       random_(settings.seed),
+      transmit_(root.link),
       rc_source_(settings.straddle) {
     reset();
 }
@@ -67,7 +68,7 @@ void HardBlock::reset() {
     power_change_until_ = 0;
     reads_.reset();
     sequence_.clear();
-    requests_shown_ = root_.requests_sent();
+    requests_shown_ = transmit_.requests_sent();
 }
 
 void HardBlock::clear_counters() {
@@ -82,8 +83,8 @@ void HardBlock::begin_flr(Time now) {
     root_.function_reset();
 }
 
-// The FLR ends when the user drives cfg_flr_done. A user that never does would hang a real host;
-// here the FLR ends after 100 ms with a broken rule.
+// Ends a function level reset when the user drives cfg_flr_done. If the user never does, a real
+// host would hang; in the model the reset ends after 100 ms, with a broken rule.
 void HardBlock::end_of_flr(Time now, const PinsIn &in) {
     bool late = now >= flr_until_;
     if (!in.flr_done && !late) return;
@@ -118,7 +119,7 @@ uint32_t HardBlock::manage(unsigned dword, bool write, uint32_t data) {
 }
 
 bool HardBlock::idle(Time now) const {
-    return root_.idle() && now >= quiet_from_;
+    return root_.idle() && transmit_.empty() && now >= quiet_from_;
 }
 
 void HardBlock::active(Time now, Time lasting) {
@@ -156,16 +157,16 @@ void HardBlock::accept_rq(Time now, const PinsIn &in) {
     tlp.pins_at = now;
     if (rq_lost_ || config_.flr_in_process()) return;
     unsigned expected = tlp.type == TlpType::MemWrite ? tlp.dwords : 0;
-    bool known = tlp.type != TlpType::Other;  // else the dword count is no payload length
+    bool known = tlp.type != TlpType::Other;  // for other types no payload length is known
     rules_.check(!keep_broken && (!known || tlp.payload.size() == expected), Rule::KeepMismatch,
                  tlp, "s_axis_rq_tkeep does not cover descriptor and dword count exactly");
     check_request(tlp);
-    if (tlp.dwords == 0) return;  // nothing that could be sent
+    if (tlp.dwords == 0) return;  // a request of no dwords cannot be sent
     if (tlp.poisoned && tlp.posted()) config_.report(CardError::PoisonedWrite, nullptr);
     count_tlp(rq_, tlp);
     log_.write("RQ", from, now, tlp);
     sequence_.push_back(rq_seq_num_);
-    root_.receive(std::move(tlp));
+    transmit_.push(std::move(tlp));
 }
 
 void HardBlock::check_request(const Tlp &tlp) {
@@ -189,10 +190,10 @@ void HardBlock::check_request(const Tlp &tlp) {
 void HardBlock::check_read(const Tlp &tlp) {
     rules_.check(tlp.dwords * 4 <= config_.mrrs(), Rule::ReadAboveMrrs, tlp,
                  "length above Device Control's MRRS");
-    rules_.check(tlp.tag < kDefaultTags || config_.extended_tags(), Rule::TagRange, tlp,
+    rules_.check(tlp.tag < numbers::kShortReadTags || config_.extended_tags(), Rule::TagRange, tlp,
                  "tag above 31 while extended tags are off");
-    // With the block's completion timeout disabled the user gives up reads by itself and may then
-    // use their tags again, so a tag in use breaks no rule.
+    // If the host has disabled the block's completion timeout, the user gives up reads by itself
+    // and may then use their tags again. So a tag that is in use breaks no rule then.
     bool given_up = config_.completion_timeout() == 0;
     rules_.check(reads_.reserve(tlp, config_.rcb()) || given_up, Rule::TagInUse, tlp,
                  "the tag belongs to a read that is outstanding");
@@ -231,11 +232,11 @@ void HardBlock::accept_cc(Time now, const PinsIn &in) {
     if (tlp.status) tlp.payload.clear();
     count_tlp(cc_, tlp);
     log_.write("CC", from, now, tlp);
-    root_.receive(std::move(tlp));
+    transmit_.push(std::move(tlp));
 }
 
 void HardBlock::check_completion(const Tlp &tlp) {
-    constexpr unsigned kRequestInformation = 5;  // dwords that follow a UR or CA descriptor
+    constexpr unsigned kRequestInformation = 5;  // dwords behind the descriptor of UR and CA
     rules_.check(!tlp.reserved, Rule::ReservedFields, tlp,
                  "CC descriptor: a bit that must be 0, or a status that does not exist");
     if (tlp.status == static_cast<uint8_t>(CplStatus::Success)) {
@@ -269,7 +270,7 @@ void HardBlock::take_interrupt(Time now, const PinsIn &in, PinsOut &out) {
     (enabled ? out.msi_sent : out.msi_fail) = true;
     if (!enabled) return;
     log_.write("RQ", now - kCycle, now, message);
-    root_.receive(std::move(message));
+    transmit_.push(std::move(message));
 }
 
 // --- to the gateware -----------------------------------------------------------------------------
@@ -284,8 +285,8 @@ void HardBlock::show_cq(Time now, const PinsIn &in, PinsOut &out) {
         if (!cq_source_.active()) log_.end("CQ", now);
     }
     bool reads = np_credits_ > 0;
-    if (!cq_source_.active() && root_.request_arrived(now, reads) && !held_back())
-        load_cq(now, root_.take_request(now, reads));
+    if (!cq_source_.active() && root_.link.request_at_card(reads) && !held_back())
+        load_cq(now, root_.link.take_request(reads));
     out.cq = cq_source_.beat();
     out.cq_first = cq_source_.first();
     out.cq_first_be = cq_first_be_;
@@ -319,7 +320,7 @@ void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
             rules_.flag(Rule::RcBackPressure, rc_last_, "m_axis_rc_tready was low");
         rc_blocked_ = !in.rc_ready;
     }
-    while (rc_source_.room() && root_.completion_arrived(now) && !held_back()) load_rc(now);
+    while (rc_source_.room() && root_.link.completion_at_card() && !held_back()) load_rc(now);
     const RcBeat &shown = rc_source_.show();
     out.rc = shown.beat;
     out.rc_sof = shown.sof;
@@ -328,7 +329,7 @@ void HardBlock::show_rc(Time now, const PinsIn &in, PinsOut &out) {
     out.rc_byte_en = shown.byte_en;
 }
 
-// Record in configuration space what is wrong with a completion.
+// Records in configuration space the errors of a completion that the card has received.
 void HardBlock::report(const Tlp &tlp) {
     if (tlp.replayed) config_.report(CardError::BadTlp, nullptr);
     if (tlp.rc_error == kRcTimeout) return config_.report(CardError::CompletionTimeout, nullptr);
@@ -341,8 +342,8 @@ void HardBlock::report(const Tlp &tlp) {
 }
 
 void HardBlock::load_rc(Time now) {
-    bool overflow = !settings_.straddle && root_.completions_waiting(now) >= kCompletionsInFlight;
-    Tlp tlp = root_.take_completion();
+    bool overflow = !settings_.straddle && root_.link.completions_at_card() >= kCompletionsInFlight;
+    Tlp tlp = root_.link.take_completion();
     tlp.pins_at = now;
     if (tlp.malformed) return config_.report(CardError::MalformedTlp, &tlp);
     rules_.check(!overflow, Rule::RcCompletions, tlp, "64 or more completions wait for RC");
@@ -355,16 +356,16 @@ void HardBlock::load_rc(Time now) {
 }
 
 void HardBlock::show_ready(Time now, PinsOut &out) {
-    out.rq_ready = rq_ready_ = !root_.transmit_full(now, true) && !held_back();
-    out.cc_ready = cc_ready_ = !root_.transmit_full(now, false) && !held_back();
+    out.rq_ready = rq_ready_ = !transmit_.full(now, true) && !held_back();
+    out.cc_ready = cc_ready_ = !transmit_.full(now, false) && !held_back();
 }
 
-// Shows up to two sequence numbers a cycle, of requests that are on the wire: from then on no
-// completion of the user passes the request (PG213, pcie_rq_seq_num).
+// Shows up to two sequence numbers a cycle, of requests that have left for the link. From then on
+// no completion of the user passes the request (PG213, pcie_rq_seq_num).
 void HardBlock::show_sequence(PinsOut &out) {
     for (SeqNum &shown : out.seq_num) {
         shown = {};
-        if (requests_shown_ == root_.requests_sent() || sequence_.empty()) continue;
+        if (requests_shown_ == transmit_.requests_sent() || sequence_.empty()) continue;
         shown = {sequence_.front(), true};
         sequence_.pop_front();
         requests_shown_++;
@@ -372,14 +373,15 @@ void HardBlock::show_sequence(PinsOut &out) {
 }
 
 void HardBlock::show_credits(const PinsIn &in, PinsOut &out) {
-    unsigned tags = config_.extended_tags() ? kAllTags : kDefaultTags;
+    unsigned tags = config_.extended_tags() ? numbers::kReadTags : numbers::kShortReadTags;
     out.tag_av = saturated(tags - std::min(tags, reads_.reads()));
-    Credits reads = root_.upstream_credits.available(CreditType::NonPosted);
+    Credits reads = root_.link.upstream_credits.available(CreditType::NonPosted);
     out.nph_av = saturated(reads.headers);
     out.npd_av = saturated(reads.data);
-    uint64_t changes = root_.upstream_credits.changes() + root_.downstream_credits.changes();
+    uint64_t changes =
+        root_.link.upstream_credits.changes() + root_.link.downstream_credits.changes();
     if (changes != fc_changes_ || in.fc_sel != fc_select_)
-        fc_ = fc_pins(root_.upstream_credits, root_.downstream_credits, in.fc_sel);
+        fc_ = fc_pins(root_.link.upstream_credits, root_.link.downstream_credits, in.fc_sel);
     fc_changes_ = changes;
     fc_select_ = in.fc_sel;
     out.fc = fc_;
@@ -391,6 +393,7 @@ void HardBlock::step(Time now, const PinsIn &in, PinsOut &out) {
     accept_rq(now, in);
     accept_cc(now, in);
     take_interrupt(now, in, out);
+    transmit_.run(now);
     root_.run(now);
     show_cq(now, in, out);
     show_rc(now, in, out);

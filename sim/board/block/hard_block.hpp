@@ -2,21 +2,25 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The UltraScale+ PCIE4 block at its user pins: TLPs to and from beats, PG213's rules, credits
-// towards the user, MSI, resets and power states of the function, counters. 256 bit, client tags.
+// The model of the UltraScale+ PCIE4 hard block at its user pins, with a 256-bit interface and tags
+// chosen by the user logic. It turns TLPs into beats and back, checks PG213's rules, gives credits,
+// sends MSI, carries out resets and power states of the function, and counts.
 //
-// Not modelled: parity, messages, functions other than 0.
+// Not modelled: parity, messages, functions other than 0. In this file "the user" is the logic at
+// the user pins: the gateware.
 #pragma once
 
 #include <deque>
 #include <random>
 
-#include "pcie4/completion_source.hpp"
-#include "pcie4/completion_space.hpp"
-#include "pcie4/pins.hpp"
-#include "pcie4/root_complex.hpp"
-#include "pcie4/stream.hpp"
-#include "pcie4/tlp_log.hpp"
+#include "block/completion_source.hpp"
+#include "block/completion_space.hpp"
+#include "block/pins.hpp"
+#include "block/stream.hpp"
+#include "block/transmit_buffer.hpp"
+#include "host/root_complex.hpp"
+#include "link/numbers.hpp"
+#include "trace/tlp_log.hpp"
 
 namespace lanebox {
 
@@ -27,11 +31,12 @@ struct StreamCounters {
 class HardBlock {
 public:
     struct Settings {
-        unsigned np_credits = 32;    // completer request credits that the user may hold
+        unsigned np_credits =
+            numbers::kMmioReads;     // most credits for non-posted requests that the user may hold
         unsigned stall_percent = 0;  // chance that a ready or a new TLP is held back for a cycle
         uint64_t seed = 0;
         bool straddle = false;         // two read completions may share a beat on RC
-        bool completion_pool = false;  // completions' headers and data share one pool of room
+        bool completion_pool = false;  // headers and data of completions share one pool of room
     };
 
     HardBlock(RootComplex &root, ConfigSpace &config, Rules &rules, TlpLog &log,
@@ -40,21 +45,27 @@ public:
     // One rising edge of user_clk at time `now`.
     void step(Time now, const PinsIn &in, PinsOut &out);
 
-    // No TLP is outstanding, and the gateware has had the time to deal with what it was shown.
+    // true: no TLP is outstanding, and the gateware has had the time to deal with everything that
+    // was shown to it.
     bool idle(Time now) const;
-    // The host got the answer to a read, which the gateware carried out after all that it was shown
-    // before. The block need not wait for the gateware any longer: idle() holds at once, so that
-    // device time until the host's next access is the host's alone.
+    // Call it when the host has got the answer to a BAR read. The gateware has then dealt with
+    // everything that was shown to it before that read. So idle() is true at once, and device time
+    // does not run on until the host's next access.
     void settled(Time now) { quiet_from_ = now; }
-    void reset();  // user_reset: what is at the pins is gone
-    // Initiate FLR was written. TLPs that the user sends from now on are lost, and completions of
-    // earlier reads are not shown, except the TLP that is on show already. The user must
-    // acknowledge within 100 ms.
+    void reset();  // user_reset was set: TLPs at the pins are lost
+    // Begins a function level reset. TLPs that the user sends from now on are lost, and completions
+    // of earlier reads are not shown, except a TLP that is at the pins already. The user must
+    // acknowledge the reset within 100 ms.
     void begin_flr(Time now);
     bool flr_late() const { return flr_late_; }  // the last FLR was not acknowledged in time
 
-    // An access on cfg_mgmt_*; returns that dword of configuration space. A write changes nothing:
-    // it is only checked against the user's windows.
+    void link_lost() { transmit_.lose(); }  // TLPs that have not left for the link yet are lost
+    void set_link_up(bool up) { transmit_.set_link_up(up); }
+    // How many TLPs the user has sent since the start.
+    uint64_t received() const { return transmit_.received(); }
+
+    // Carries out an access on cfg_mgmt_*, and returns that dword of configuration space. A write
+    // changes nothing: it is only checked that its address is one that the user may write.
     uint32_t manage(unsigned dword, bool write, uint32_t data);
 
     const StreamCounters &cq() const { return cq_; }
@@ -92,30 +103,31 @@ private:
     TlpLog &log_;
     Settings settings_;
     std::mt19937_64 random_;
+    TransmitBuffer transmit_;
 
     BeatSink rq_sink_, cc_sink_;
     OfferWatch rq_offer_, cc_offer_;
     BeatSource cq_source_;
     CompletionSource rc_source_;
-    bool rc_blocked_ = false;                   // the beat on show has been refused once
+    bool rc_blocked_ = false;                   // the beat on RC was not taken at least once
     Tlp rc_last_;                               // the last completion that began on RC
-    bool rq_ready_ = false, cc_ready_ = false;  // as the gateware saw them in the cycle that ends
-    Time rq_from_ = 0, cc_from_ = 0;            // first beat of the TLP at the pins; 0: no TLP
+    bool rq_ready_ = false, cc_ready_ = false;  // tready of RQ and CC in the cycle that ends
+    Time rq_from_ = 0, cc_from_ = 0;  // when the TLP at the pins showed its first beat; 0: no TLP
     uint8_t rq_first_be_ = 0, rq_last_be_ = 0;
     uint8_t cq_first_be_ = 0, cq_last_be_ = 0;
     unsigned np_credits_ = 0;
     CompletionSpace reads_;  // the card's outstanding reads
     uint8_t rq_seq_num_ = 0;
     std::deque<uint8_t> sequence_;  // sequence numbers that have not been shown as sent yet
-    uint64_t requests_shown_ = 0;   // how many of RootComplex::requests_sent() have been shown
-    FcPins fc_;                     // for fc_select_, after fc_changes_ changes of the credits
+    uint64_t requests_shown_ = 0;   // how many of transmit_.requests_sent() have been shown
+    FcPins fc_;                     // the pins for fc_select_, as of fc_changes_ credit changes
     unsigned fc_select_ = ~0u;
     uint64_t fc_changes_ = 0;
     bool flr_late_ = false;
-    Time flr_until_ = 0;           // deadline of cfg_flr_done
-    Time power_change_until_ = 0;  // deadline of cfg_power_state_change_ack, 0: none is awaited
+    Time flr_until_ = 0;           // when cfg_flr_done must have come
+    Time power_change_until_ = 0;  // deadline of cfg_power_state_change_ack; 0: no power change
     bool rq_lost_ = false, cc_lost_ = false;  // the TLP at the pins began during an FLR
-    Time quiet_from_ = 0;  // by then the gateware has dealt with what it was shown
+    Time quiet_from_ = 0;  // when the gateware will have dealt with all that was shown to it
     StreamCounters cq_, cc_, rq_, rc_;
 };
 

@@ -9,14 +9,14 @@
 #include <array>
 #include <cstdint>
 
-#include "pcie4/units.hpp"
+#include "link/units.hpp"
 
 namespace lanebox {
 
 struct Beat {
     bool valid = false;
     bool last = false;
-    uint8_t keep = 0;  // one bit per dword
+    uint8_t keep = 0;  // tkeep: one bit for each dword
     std::array<uint32_t, kBeatDwords> data{};
 };
 
@@ -25,20 +25,20 @@ struct PinsIn {
     uint8_t rq_first_be = 0, rq_last_be = 0;  // s_axis_rq_tuser[7:0]
     bool cq_ready = false, rc_ready = false;
     uint32_t msi_int = 0;    // cfg_interrupt_msi_int
-    uint8_t np_req = 0;      // pcie_cq_np_req, bit 0: one more credit
+    uint8_t np_req = 0;      // pcie_cq_np_req; bit 0 gives one more credit
     uint8_t rq_seq_num = 0;  // s_axis_rq_tuser[61:60,27:24]
     uint8_t fc_sel = 0;      // cfg_fc_sel
     bool flr_done = false;   // cfg_flr_done, bit 0
     bool power_ack = false;  // cfg_power_state_change_ack
 };
 
-// cfg_fc_*: posted, non-posted and completion credits, as cfg_fc_sel chooses.
+// The pins cfg_fc_*: posted, non-posted and completion credits. cfg_fc_sel chooses which.
 struct FcPins {
     uint8_t ph = 0, nph = 0, cplh = 0;
     uint16_t pd = 0, npd = 0, cpld = 0;
 };
 
-struct SeqNum {  // pcie_rq_seq_num0 or 1 with its vld
+struct SeqNum {  // pcie_rq_seq_num0 or pcie_rq_seq_num1, with its vld pin
     uint8_t value = 0;
     bool valid = false;
 };
@@ -46,9 +46,9 @@ struct SeqNum {  // pcie_rq_seq_num0 or 1 with its vld
 struct PinsOut {
     Beat cq, rc;
     uint8_t cq_first_be = 0, cq_last_be = 0;
-    bool cq_first = false;  // first beat of a TLP
+    bool cq_first = false;  // the beat on CQ is the first one of a TLP
     uint8_t rc_sof = 0, rc_eof0 = 0, rc_eof1 = 0;
-    uint32_t cq_byte_en = 0, rc_byte_en = 0;  // payload bytes of the beat
+    uint32_t cq_byte_en = 0, rc_byte_en = 0;  // a bit for each byte of the beat that is payload
     bool rq_ready = false, cc_ready = false;
     bool msi_sent = false, msi_fail = false;
     uint8_t np_credits = 0;          // pcie_cq_np_req_count

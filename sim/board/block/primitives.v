@@ -2,8 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The vendor's leaf cells that stand between the pads and the hard block, as far as simulation sees
-// them: the reference clock is the clock, and the synchroniser's flip-flop is set asynchronously.
+// Models of the vendor's cells between the card's pads and the hard block. In simulation the
+// reference clock is itself the user clock. FDPE is a flip-flop with asynchronous set, of which
+// reset synchronisers are made.
 
 module IBUFDS_GTE4 #(
     parameter REFCLK_HROW_CK_SEL = 0

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/stream.hpp"
+#include "block/stream.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@ namespace lanebox {
 
 namespace {
 
-constexpr size_t kUsualDwords = 9 * kBeatDwords;  // of a write of 256 bytes with its descriptor
+constexpr size_t kUsualDwords = 9 * kBeatDwords;  // a write of 256 bytes with its descriptor
 
 }  // namespace
 
@@ -45,13 +45,14 @@ uint32_t BeatSource::byte_enables() const {
     return last > descriptor_dwords_ ? enables & ~disabled(last, last_be_) : enables;
 }
 
-// The bits of a dword's disabled bytes, 0 when the beat on show does not hold that dword.
+// A bit for each disabled byte of a dword, at the byte's place in the shown beat. 0 if the beat
+// does not hold the dword.
 uint32_t BeatSource::disabled(size_t dword, uint8_t enables) const {
     bool shown = dword >= position_ && dword < position_ + kBeatDwords;
     return shown ? (~uint32_t{enables} & 0xf) << 4 * (dword - position_) : 0;
 }
 
-// Only the dwords that tkeep covers are part of the offer.
+// Compares only the dwords that tkeep covers, since the others mean nothing.
 bool OfferWatch::same(const Beat &beat) const {
     if (!beat.valid || beat.last != refused_.last || beat.keep != refused_.keep) return false;
     for (unsigned i = 0; i < kBeatDwords; i++)
@@ -62,11 +63,9 @@ bool OfferWatch::same(const Beat &beat) const {
 bool BeatSink::accept(const Beat &beat) {
     if (dwords_.empty()) {
         keep_broken_ = false;
-        beats_ = 0;
         dwords_.reserve(kUsualDwords);
     }
-    beats_++;
-    // tkeep is a run of ones from bit 0, full in every beat but the last.
+    // Legal tkeep is a run of ones from bit 0 on, and all ones in every beat but the last.
     keep_broken_ |= (beat.keep & (beat.keep + 1)) != 0 || (!beat.last && beat.keep != 0xff);
     if (beat.keep == 0xff) {
         dwords_.insert(dwords_.end(), beat.data.begin(), beat.data.end());

@@ -2,17 +2,17 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// TLPs to beats and back, one TLP after another without a bubble.
+// Turns TLPs into beats and beats into TLPs. TLPs follow each other without an idle cycle.
 #pragma once
 
 #include <cstddef>
 #include <vector>
 
-#include "pcie4/pins.hpp"
+#include "block/pins.hpp"
 
 namespace lanebox {
 
-// Shows one packet of dwords beat by beat; the beat on show changes only when it has been taken.
+// Shows a TLP's dwords beat by beat. The beat changes only after it was taken.
 class BeatSource {
 public:
     bool active() const { return position_ < dwords_.size(); }
@@ -23,7 +23,7 @@ public:
     void taken() { position_ += kBeatDwords; }
     bool first() const { return position_ == 0; }
     Beat beat() const;
-    uint32_t byte_enables() const;  // payload bytes of the beat on show
+    uint32_t byte_enables() const;  // a bit for each byte of the shown beat that is payload
 
 private:
     uint32_t disabled(size_t dword, uint8_t enables) const;
@@ -34,10 +34,11 @@ private:
     uint8_t first_be_ = 0xf, last_be_ = 0xf;
 };
 
-// Notices when what is offered changes or disappears before it has been taken.
+// Notices if an offered beat changes or disappears before it was taken, which AXI4-Stream forbids.
 class OfferWatch {
 public:
-    // One clock edge; false when the beat refused at the edge before is not offered any more.
+    // Call it at each clock edge. false: the beat that was not taken at the edge before is not
+    // offered any more.
     bool kept(const Beat &beat, bool taken) {
         bool kept = !refused_.valid || same(beat);
         if (!beat.valid || taken)
@@ -54,21 +55,19 @@ private:
     Beat refused_;
 };
 
-// Collects accepted beats into packets.
+// Collects the beats that were taken into TLPs.
 class BeatSink {
 public:
-    // Returns true when `beat` completed a packet, which `take` then yields.
+    // Returns true if `beat` completed a TLP. take() then gives the TLP's dwords.
     bool accept(const Beat &beat);
     std::vector<uint32_t> take();
     bool mid_packet() const { return !dwords_.empty(); }
-    bool keep_broken() const { return keep_broken_; }  // of the packet just completed
-    unsigned beats() const { return beats_; }
+    bool keep_broken() const { return keep_broken_; }  // tkeep of the completed TLP was illegal
     void reset() { *this = {}; }
 
 private:
     std::vector<uint32_t> dwords_;
     bool keep_broken_ = false;
-    unsigned beats_ = 0;
 };
 
 }  // namespace lanebox

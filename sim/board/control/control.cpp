@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "control.hpp"
+#include "control/control.hpp"
 
 #include <sys/socket.h>
 
@@ -17,8 +17,8 @@ constexpr size_t kLongestLine = 1 << 16;
 Control::Control(const std::string &path, Handler handler)
     : handler_(std::move(handler)), listen_(path) {}
 
-// A client that does not read its answers is dropped at the first one that cannot be sent: the
-// board serves nobody else while it sends.
+// Answers the lines that have come. A client that does not read its answers is dropped when one
+// cannot be sent, because the board serves nothing else while it sends.
 bool Control::answer_lines() {
     for (size_t end; (end = pending_.find('\n')) != std::string::npos;) {
         std::string answer = handler_(pending_.substr(0, end)) + "\n";

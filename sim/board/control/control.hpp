@@ -19,10 +19,10 @@ public:
     Control(const std::string &path, Handler handler);
 
     int fd() const { return client_ ? client_.get() : listen_.fd(); }
-    void serve();  // fd() is readable: accept a client, or answer its commands
+    void serve();  // call it when fd() is readable: accepts a client, or answers its commands
 
 private:
-    bool answer_lines();  // false: drop this client
+    bool answer_lines();  // false: the client must be dropped
 
     Handler handler_;
     vfio_user::Listener listen_;

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "plan.hpp"
+#include "control/plan.hpp"
 
 #include <stdexcept>
 

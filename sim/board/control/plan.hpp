@@ -4,9 +4,9 @@
 
 // Commands of the control socket that wait for a cycle of device time (`at CYCLE COMMAND`).
 //
-// The cycle at which a client's command takes effect depends on the speed of the machine. A command
-// that waits here takes effect in the cycle it names, so a measurement that consists of such
-// commands is the same on every machine. While a command waits there is work: device time runs.
+// The cycle at which other commands take effect depends on the speed of the computer. A planned
+// command takes effect in the cycle that it names, so a measurement that consists of planned
+// commands is the same on every computer. Device time runs while a planned command waits.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ namespace lanebox {
 
 class Plan {
 public:
-    // Throws std::invalid_argument if that cycle has come already: the effect of the command would
-    // then depend on the client's speed.
+    // Plans a command. Throws std::invalid_argument if its cycle has come already, because the
+    // command's effect would then depend on the speed of the computer.
     void add(uint64_t now, uint64_t cycle, const std::string &command);
-    // The next command whose cycle has come, in the order of cycles, then of arrival.
+    // Takes the next command whose cycle has come, in the order of cycles, then of arrival.
     std::optional<std::string> take(uint64_t now);
     bool empty() const { return waiting_.empty(); }
     uint64_t size() const { return waiting_.size(); }

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/fault_script.hpp"
+#include "faults/fault_script.hpp"
 
 #include <algorithm>
 #include <fstream>
@@ -65,7 +65,7 @@ void FaultScript::read_line(std::vector<std::string> words) {
         throw std::invalid_argument(
             "must be `at NS FAULT [ARGUMENT]`, `tlp N FAULT [ARGUMENT]` or `random FAULT RATE`");
     std::string fault = words[2] + (words.size() == 4 ? ":" + words[3] : "");
-    Faults().arm(fault);  // reports a wrong fault now instead of when it is due
+    Faults().arm(fault);  // throws if the fault is wrong: now, and not only when it is due
     uint64_t when = number(words[1]);
     lines_.push_back({by_time, by_time ? when * kNanosecond : when, fault});
 }

@@ -2,26 +2,27 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Faults by a script, one a line:
+// Reads a script of faults, one a line:
 //
-//   at NS FAULT [ARGUMENT]      armed when device time has come to NS nanoseconds
-//   tlp N FAULT [ARGUMENT]      armed when the card has sent N TLPs on RQ and CC
-//   random FAULT RATE           strikes at each of its opportunities with a chance of RATE, 0 to 1
+//   at NS FAULT [ARGUMENT]      the fault is armed when device time has come to NS nanoseconds
+//   tlp N FAULT [ARGUMENT]      the fault is armed when the card has sent N TLPs on RQ and CC
+//   random FAULT RATE           the fault strikes at each opportunity with a chance of RATE, 0 to 1
 //
-// '#' begins a comment. Device time runs only while there is work, so `at` never strikes an idle
-// card.
+// '#' begins a comment. Device time runs only while the card has work, so `at` never strikes an
+// idle card.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "pcie4/faults.hpp"
+#include "faults/faults.hpp"
 
 namespace lanebox {
 
 class FaultScript {
 public:
-    // Throws std::invalid_argument with file, line and rule. An empty path: no script.
+    // Reads the script at `path`; an empty path means no script. A wrong line throws
+    // std::invalid_argument, which names the file, the line and the rule.
     FaultScript(const std::string &path, Faults &faults);
 
     void run(Time now, uint64_t tlps) {
@@ -31,7 +32,7 @@ public:
 private:
     struct Line {
         bool by_time;
-        uint64_t when;  // Time or number of TLPs
+        uint64_t when;  // device time, or number of TLPs
         std::string fault;
     };
     void read_line(std::vector<std::string> words);

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Faults planted on request, so that a test can prove that it would notice them.
+// Faults that are planted on request, so that a test can prove that it would notice them.
 //
 // A fault is armed with a count n and strikes once, at the n-th opportunity from then on. Or it is
 // armed with a chance, and may strike at each opportunity. Events are faults of the whole card:
@@ -16,8 +16,8 @@
 #include <utility>
 #include <vector>
 
-#include "pcie4/latency.hpp"
-#include "pcie4/tlp.hpp"
+#include "link/latency.hpp"
+#include "link/tlp.hpp"
 
 namespace lanebox {
 
@@ -31,21 +31,21 @@ class Faults {
 public:
     void seed(uint64_t seed) { random_.seed(seed); }
 
-    // "NAME" or "NAME:N" with N >= 1, or an event with its argument; throws std::invalid_argument
-    // that lists the names.
+    // Arms a fault: "NAME" or "NAME:N" with N >= 1, or an event with its argument. An unknown name
+    // throws std::invalid_argument, which lists the names.
     void arm(const std::string &spec);
-    // Strike at each opportunity with a chance of `rate`, 0 to 1; not for events.
+    // Lets a fault strike at each opportunity with a chance of `rate`, 0 to 1. Not for events.
     void arm_random(const std::string &name, double rate);
 
-    // flip-c2h: inverts one payload bit of a memory write of the card.
-    // c2h-be: enables only the top byte of its first dword.
+    // The fault flip-c2h inverts one payload bit of a memory write of the card. c2h-be enables only
+    // the top byte of the write's first dword.
     void on_c2h_write(Tlp &write);
-    // flip-h2c: inverts one payload bit of a read completion. poison: sets its EP bit.
-    // byte-count: its byte count is 64 too high.
-    // attributes, lower-address: this field differs from what the read asks for.
+    // The fault flip-h2c inverts one payload bit of a completion for the card. poison sets the
+    // completion's EP bit. byte-count makes its byte count 64 too high. attributes and
+    // lower-address make that field differ from what the read asked for.
     void on_completion(Tlp &completion);
-    // wrong-be: inverts the enable of byte 3 of a BAR write's first dword.
-    // hole-be: disables byte 1 of that dword.
+    // The fault wrong-be inverts the enable of byte 3 of a BAR write's first dword. hole-be
+    // disables byte 1 of the write's first dword.
     void on_mmio_write(Tlp &write);
     bool lose_msi();         // lose-msi: an interrupt message disappears
     bool unsupported();      // ur: a read from the card ends in Unsupported Request
@@ -56,7 +56,7 @@ public:
     bool replay_down();      // replay-down: a TLP to the card has a wrong LCRC and is sent again
     bool duplicate();        // duplicate: the last completion of a read comes twice
     bool malformed();        // malformed: a request to the card breaks the specification
-    bool malformed_completion();  // malformed-completion: a read's first completion does
+    bool malformed_completion();  // malformed-completion: a read's first completion is malformed
 
     bool event_waiting() const { return !events_.empty(); }
     Event take_event();

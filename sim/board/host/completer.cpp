@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/completer.hpp"
+#include "host/completer.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,8 @@ void Completer::reset() {
     not_before_ = 0;
 }
 
-// No answer leaves before its request has arrived, however short a latency was drawn.
+// Schedules a completion. It does not leave before its read has arrived, however short the random
+// latency is.
 void Completer::answer(Tlp completion, Time now) {
     Time drawn = translated_ + timing_.read_latency.sample(random_);
     Time at = std::max({drawn, now + downstream_.duration(completion), not_before_});
@@ -38,7 +39,8 @@ void Completer::answer(Tlp completion, Time now) {
     }
 }
 
-// A completion without a request: its tag is one that no gateware here can have in use.
+// Makes a completion that answers no read. Its tag is one that the gateware does not use at the
+// same time.
 Tlp Completer::stray(const Tlp &completion) {
     Tlp tlp = completion;
     tlp.tag ^= 0x80;
@@ -73,7 +75,8 @@ void Completer::lose(const Tlp &read) {
     end.tag = read.tag;
     end.request_done = true;
     end.rc_error = kRcTimeout;
-    // PG213: all other fields are invalid. They are all ones, so that no gateware can rely on them.
+    // By PG213 all other fields are invalid. They are set to ones, so that gateware that relies on
+    // them fails.
     end.address = 0xfff;
     end.dwords = 0x7ff;
     end.byte_count = 0x1fff;
@@ -81,8 +84,9 @@ void Completer::lose(const Tlp &read) {
     waiting_.emplace(read.pins_at + timeout, std::move(end));
 }
 
-// Bytes of the completion that begins at `address` of a read with `left` bytes to go: up to a
-// boundary at which a completion may end (base specification 2.3.1.1), and at most MPS.
+// How many bytes the completion has that begins at `address`, if `left` bytes of the read are to
+// come. It ends at a boundary at which a completion may end (base specification 2.3.1.1), and has
+// at most MPS bytes.
 unsigned Completer::piece(uint64_t address, unsigned left) {
     unsigned mps = config_.mps(), rcb = config_.rcb(), unit = mps;
     if (timing_.split == Split::Rcb) unit = rcb;
@@ -93,8 +97,8 @@ unsigned Completer::piece(uint64_t address, unsigned left) {
     unsigned first = rcb - static_cast<unsigned>(address % rcb);
     if (left <= first) return left;
     unsigned longest = std::min(left, mps);
-    unsigned ends = (longest - first) / rcb + 1;            // boundaries within reach
-    bool whole = left <= mps && (left - first) % rcb != 0;  // the read's own end, too
+    unsigned ends = (longest - first) / rcb + 1;            // boundaries where it may end
+    bool whole = left <= mps && (left - first) % rcb != 0;  // it may end with the read, too
     unsigned chosen = static_cast<unsigned>(random_() % (ends + whole));
     return chosen == ends ? left : first + chosen * rcb;
 }
@@ -119,7 +123,7 @@ void Completer::complete(const Tlp &read, const std::vector<uint32_t> &data, Tim
         completion.payload.assign(data.begin() + at, data.begin() + at + count);
         completion.malformed = malformed;
         answer(std::move(completion), now);
-        // The block drops the malformed completion, and no other of this read follows.
+        // The hard block drops the malformed completion, and no further one of this read follows.
         if (malformed) return lose(read);
         at += count;
     }

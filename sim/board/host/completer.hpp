@@ -2,21 +2,21 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The root complex as completer: into which completions it splits the answer to a read of the card,
-// and when each of them arrives.
+// The root complex as completer of the card's reads. It decides into which completions the answer
+// to a read is split, and when each of them arrives.
 //
-// Each completion has a latency of its own, counted from the read's last RQ beat, and never leaves
-// before its predecessor of the same read: completions of different reads overtake each other and
-// interleave as their latencies fall, those of one read stay in order. With `reorder` off reads are
-// answered in the order in which they were asked.
+// Each completion has a random latency of its own, counted from the read's last RQ beat. It never
+// leaves before an earlier completion of the same read. So completions of different reads may
+// overtake each other and interleave, and those of one read stay in order. With `reorder` off,
+// reads are answered in the order in which they were sent.
 #pragma once
 
 #include <map>
 
-#include "pcie4/config_space.hpp"
-#include "pcie4/faults.hpp"
-#include "pcie4/host_timing.hpp"
-#include "pcie4/link.hpp"
+#include "faults/faults.hpp"
+#include "host/host_timing.hpp"
+#include "link/config_space.hpp"
+#include "link/link.hpp"
 
 namespace lanebox {
 
@@ -33,7 +33,7 @@ public:
     void complete(const Tlp &read, const std::vector<uint32_t> &data, Time now);
     void refuse(const Tlp &read, CplStatus status, Time now);
 
-    // No answer: the hard block ends the read when its completion timeout is over.
+    // Leaves a read without an answer. The hard block ends it when its completion timeout is over.
     void lose(const Tlp &read);
 
     // Completions that wait for the link, in the order of the times at which their last byte should
@@ -56,8 +56,8 @@ private:
     Faults &faults_;
     Random &random_;
 
-    Time translated_ = 0;  // when the present read's address is translated
-    Time not_before_ = 0;  // the next completion does not overtake the one of this time
+    Time translated_ = 0;  // when the IOMMU has translated the present read's address
+    Time not_before_ = 0;  // the next completion arrives no earlier than this
     std::multimap<Time, Tlp> waiting_;
 };
 

@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// How the root complex behaves where the specification leaves it a choice.
+// The timing of the root complex, and its choices where the specification leaves it one.
 #pragma once
 
-#include "pcie4/latency.hpp"
+#include "link/latency.hpp"
 
 namespace lanebox {
 
@@ -14,10 +14,10 @@ enum class Split { Size, Rcb, Mps, Random };
 
 struct HostTiming {
     Latency read_latency{600 * kNanosecond};  // last RQ beat to first RC beat, for each completion
-    Chance iommu_miss;                        // of each read: a page table walk delays it
-    Chance write_stall;                       // of each write: no posted write is accepted so long
-    Time mmio_rtt = 700 * kNanosecond;        // the host's share of an MMIO read
-    unsigned completion_size = 0;             // bytes; 0: as large as MPS allows
+    Chance iommu_miss;   // chance that a page table walk delays a read, and for how long
+    Chance write_stall;  // chance that after a write no posted write is accepted, and for how long
+    Time mmio_rtt = 700 * kNanosecond;  // the host's share of an MMIO read
+    unsigned completion_size = 0;       // size of completions in bytes; 0: as large as MPS allows
     Split split = Split::Size;
     bool reorder = true;  // completions of different reads, and relaxed writes, may overtake
 };

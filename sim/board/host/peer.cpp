@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/peer.hpp"
+#include "host/peer.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -12,9 +12,9 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint16_t kPeerId = 0x0200;                // bus 2
-constexpr Time kTimeout = 1'000'000 * kNanosecond;  // 1 ms: 256 reads may wait for each other
-constexpr size_t kQueue = 4;                        // requests that wait at the root for the link
+constexpr uint16_t kPeerId = 0x0200;                // the peer's requester ID: bus 2
+constexpr Time kTimeout = 1'000'000 * kNanosecond;  // of a read: 1 ms, as 256 reads may queue up
+constexpr size_t kQueue = 4;                        // most requests that wait at the root complex
 constexpr unsigned kPage = 4096;
 
 void require(bool holds, const std::string &rule) {

@@ -2,8 +2,9 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Another device behind the root complex that reads and writes a BAR of the card, as an NVMe drive
-// does: whole requests back to back or paced, many tags, every completion checked.
+// A peer device: another device behind the root complex that reads and writes a BAR of the card, as
+// an NVMe drive does. It sends whole requests back to back or paced, uses many tags, and checks
+// every completion.
 //
 // Requests walk from `offset` in steps of their size and begin again at `offset` when they reach
 // the end of its 4 KiB page. A write stores peer_pattern() of each dword's offset in the BAR. A
@@ -15,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "pcie4/read_progress.hpp"
-#include "pcie4/root_complex.hpp"
+#include "host/read_progress.hpp"
+#include "host/root_complex.hpp"
 
 namespace lanebox {
 
@@ -26,24 +27,25 @@ class Peer {
 public:
     struct Job {
         bool write = false;
-        unsigned bar = 0;  // 0 or 2
+        unsigned bar = 0;  // the BAR to access: 0 or 2
         uint64_t offset = 0;
-        unsigned size = 4;  // bytes of a request
-        uint64_t count = 0;
-        unsigned tags = 1;  // reads in flight
-        Time gap = 0;       // from one request to the next at the earliest
+        unsigned size = 4;   // bytes of each request
+        uint64_t count = 0;  // number of requests
+        unsigned tags = 1;   // the most reads in flight
+        Time gap = 0;        // the least time from one request to the next
     };
     struct Counters {
         uint64_t issued = 0, completed = 0, bytes = 0;
-        uint64_t errors = 0;      // completions that the specification forbids, or with a status
+        uint64_t errors = 0;      // completions with an error status or against the specification
         uint64_t timeouts = 0;    // reads without an answer
-        uint64_t mismatches = 0;  // dwords that were not what the peer writes
+        uint64_t mismatches = 0;  // dwords read that had not the value that the peer writes there
         Time first = 0, last = 0;
     };
 
     Peer(RootComplex &root, const ConfigSpace &config, Rules &rules);
 
-    // Throws std::invalid_argument with the rule that the job breaks. Counts begin anew.
+    // Begins a job; its counts begin at 0. Throws std::invalid_argument, with the rule, if the job
+    // breaks one.
     void start(const Job &job);
     void run(Time now);
     bool idle() const { return left_ == 0 && reads_.empty(); }

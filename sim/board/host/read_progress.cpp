@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/read_progress.hpp"
+#include "host/read_progress.hpp"
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@ namespace lanebox {
 
 namespace {
 
-constexpr unsigned kBoundary = 128;  // RCB of everything but a root (base specification 2.3.1.1)
+constexpr unsigned kBoundary = 128;  // a card's completions end there (base specification 2.3.1.1)
 
 }  // namespace
 

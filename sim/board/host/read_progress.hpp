@@ -2,13 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A read of the card's BAR as its requester sees it: what is still to come, and whether a
-// completion is the one that the specification wants next (base specification 2.2.9, 2.3.1.1).
+// A read of the card's BAR as its requester sees it: which bytes are still to come, and whether a
+// completion is the one that must come next (base specification 2.2.9, 2.3.1.1).
 #pragma once
 
 #include <string>
 
-#include "pcie4/tlp.hpp"
+#include "link/tlp.hpp"
 
 namespace lanebox {
 
@@ -18,7 +18,7 @@ public:
 
     // A text that says what is wrong with a successful completion; empty when it is right.
     std::string wrong(const Tlp &completion, unsigned mps) const;
-    // Bytes that a right completion brings, the first of them at payload byte next() & 3.
+    // How many bytes a right completion brings. The first one is payload byte next() & 3.
     unsigned brings(const Tlp &completion) const;
     void advance(const Tlp &completion);
 

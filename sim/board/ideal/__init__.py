@@ -1,4 +1,6 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The model without a gateware, between ideal users and an ideal host: its highest rates."""
+"""Measures the highest rates that the model of the hard block allows, with ideal user logic in
+place of a gateware and an ideal host.
+"""

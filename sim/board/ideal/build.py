@@ -1,9 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build and run the ideal users on the model: payload rates of each stream in device time.
+"""Build and run the program that measures the model of the hard block with ideal user logic. It
+gives the payload rate of each stream, in device time.
 
-Needs no Verilator. The program is kept by the content of its sources under build/ideal/.
+Verilator is not needed. The program is kept under build/ideal/ by a hash of its sources.
 """
 
 from __future__ import annotations
@@ -15,16 +16,19 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from sim.board.build import BOARD, include_flags, model_files, numbers_header
 from sim.errors import BuildError, TestFailed
 
 ROOT = Path(__file__).resolve().parents[3]
-BOARD = ROOT / "sim" / "board"
+IDEAL = BOARD / "ideal"
 CACHE = ROOT / "build" / "ideal"
-FLAGS = ["-std=c++17", "-O2", "-Wall", "-Wextra", f"-I{BOARD}"]
+FLAGS = ["-std=c++17", "-O2", "-Wall", "-Wextra"]
 
 
 def rates(cycles: int = 100_000) -> dict:
-    """{stream: {bytes per TLP: {"gb_per_s", "bytes", "cycles", "mps", "violations"}}}."""
+    """The measured rates: {stream: {bytes per TLP: {"gb_per_s", "bytes", "cycles", "mps",
+    "violations"}}}.
+    """
     result = subprocess.run([build(), str(cycles)], capture_output=True, text=True)
     if result.returncode:
         raise TestFailed(f"the model refuses its ideal users: {result.stderr.strip()}")
@@ -32,12 +36,12 @@ def rates(cycles: int = 100_000) -> dict:
 
 
 def build() -> Path:
-    """The program, compiled when its sources have changed."""
-    headers = [p for part in ("pcie4", "ideal", ".") for p in sorted((BOARD / part).glob("*.hpp"))]
-    sources = [p for part in ("pcie4", "ideal") for p in sorted((BOARD / part).glob("*.cpp"))]
+    """The path of the program, which is compiled if its sources have changed."""
+    headers = [numbers_header(), *sorted(BOARD.rglob("*.hpp"))]
+    sources = [*model_files(".cpp"), *sorted(IDEAL.glob("*.cpp"))]
     digest = hashlib.sha256()
     for path in [*headers, *sources]:
-        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+        digest.update(f"{path.parent.name}/{path.name}".encode() + b"\0" + path.read_bytes())
     program = CACHE / digest.hexdigest()[:16] / "ideal"
     if not program.exists():
         _compile(program, sources)
@@ -51,10 +55,10 @@ def _compile(program: Path, sources: list[Path]) -> None:
     try:
         objects = [work / f"{path.parent.name}-{path.stem}.o" for path in sources]
         for source, made in zip(sources, objects):
-            _run([*compiler, *FLAGS, "-c", source, "-o", made])
+            _run([*compiler, *FLAGS, *include_flags(), "-c", source, "-o", made])
         program.parent.mkdir(parents=True, exist_ok=True)
         _run(["g++", *objects, "-o", work / "ideal"])
-        (work / "ideal").replace(program)  # last of all, in one step
+        (work / "ideal").replace(program)  # the complete program appears in one step
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

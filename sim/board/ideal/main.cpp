@@ -2,27 +2,28 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The rates that the model allows: hard block, link and root complex with ideal users in place of a
-// gateware, one stream at a time. Prints payload rates in device time as JSON, by stream and by
-// bytes per TLP. A broken rule ends the program: a rate that needs a breach means nothing.
+// Measures the rates that the model of hard block, link and root complex allows, with ideal user
+// logic in place of a gateware, one stream at a time. Prints payload rates in device time as JSON,
+// by stream and by bytes per TLP. A broken rule ends the program, since a rate that breaks a rule
+// means nothing.
 //
-//   ideal [CYCLES]    measured for each rate, after a warm-up (100000)
+//   ideal [CYCLES]    each rate is measured for so many cycles after a warm-up (100000)
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <memory>
 
 #include "ideal/users.hpp"
-#include "json.hpp"
+#include "link/numbers.hpp"
+#include "machine/json.hpp"
 
 using namespace lanebox;
 
 namespace {
 
-constexpr unsigned kBar0Bytes = 0x20000;
 constexpr unsigned kWarmUp = 20'000;  // cycles, longer than any buffer takes to fill
 constexpr Time kReadLatency = 300 * kNanosecond;
-constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;  // one completion per RCB
+constexpr unsigned kHeadersPerRead = Reader::kReadBytes / 64;  // a completion for each RCB, 64 B
 constexpr unsigned kCompletionsInFlight = 63;                  // PG213: without straddle
 
 class Memory : public Host {
@@ -42,7 +43,7 @@ public:
     bool interrupt() override { return true; }
 };
 
-// Everything below the user pins, powered on and configured for `mps`.
+// The model of everything below the hard block's user pins, powered on and configured for `mps`.
 struct Rig {
     Rig(unsigned mps, unsigned completion_bytes, bool straddle)
         : block(root, config, rules, log, settings(straddle)) {
@@ -68,7 +69,8 @@ struct Rig {
     }
 
     Memory memory;
-    ConfigSpace config{{512, 512, 64, kBar0Bytes}};
+    ConfigSpace config{
+        {numbers::kLargestPayload, numbers::kLargestPayload, 64, numbers::kBar0Size}};
     Rules rules{Rules::Mode::Fatal};
     Faults faults;
     TlpLog log{""};

@@ -8,13 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "pcie4/descriptor.hpp"
+#include "block/descriptor.hpp"
 
 namespace lanebox {
 
 namespace {
 
-constexpr uint16_t kPeerId = 0x0100;  // bus 1: a device beside the card
+constexpr uint16_t kPeerId = 0x0100;  // the ID of another requester, on the card's bus
 constexpr unsigned kPeerReads = 128;
 constexpr size_t kAhead = 8;  // requests that the host keeps ready at the root
 constexpr uint32_t kMemRead = 0, kMemWrite = 1;
@@ -24,7 +24,7 @@ void expect(bool holds, const char *what, uint64_t address) {
 }
 
 uint64_t place(uint64_t count) {
-    return kAbove4G + count % kWindow;
+    return kAbove4G + count % kBufferBytes;
 }
 
 std::vector<uint32_t> request_packet(uint32_t type, uint64_t address, unsigned bytes, uint8_t tag) {
@@ -41,8 +41,8 @@ void check_pattern(const uint32_t *data, uint64_t address, unsigned bytes) {
         expect(data[at / 4] == pattern(address + at), "wrong data", address + at);
 }
 
-// The beat that is offered at this clock edge. If the block is ready, the source goes on to the
-// next.
+// The beat that `source` offers at this clock edge. If the hard block is ready, the source goes on
+// to its next beat.
 Beat offer(BeatSource &source, bool ready) {
     Beat beat = source.beat();
     if (beat.valid && ready) source.taken();
@@ -122,7 +122,8 @@ void Reader::take_beat(const PinsOut &out) {
     if (out.rc.last) finish_packet();
 }
 
-// Straddled completions are delimited by sof and eof; tkeep and tlast are constant.
+// Takes a beat of RC with straddle: sof and eof say where completions begin and end; tkeep and
+// tlast are constant.
 void Reader::take_straddled(const PinsOut &out) {
     constexpr unsigned kSecond = 4;
     expect(out.rc.keep == 0xff && !out.rc.last, "tkeep or tlast driven while straddling", 0);

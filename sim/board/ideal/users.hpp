@@ -2,25 +2,26 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// User logic that no gateware beats: it offers a beat every cycle, takes every beat at once, and
-// answers a request in the cycle after it came. Payloads are checked; a wrong dword throws.
+// Ideal user logic, which no gateware can outdo: it offers a beat in every cycle, takes every beat
+// at once, and answers a request in the next cycle. It checks payloads; a wrong dword throws.
 #pragma once
 
 #include <array>
 #include <deque>
 #include <vector>
 
-#include "pcie4/hard_block.hpp"
+#include "block/hard_block.hpp"
+#include "link/numbers.hpp"
 
 namespace lanebox {
 
-// The contents of the dword at `address`, in host memory as on the card.
+// The contents of the dword at `address`, both in host memory and on the card.
 inline uint32_t pattern(uint64_t address) {
     return static_cast<uint32_t>(address / 4 * 2654435761u);
 }
 
 constexpr uint64_t kAbove4G = uint64_t{1} << 32;  // so that requests have a 4-dword header
-constexpr uint64_t kWindow = 1 << 20;             // bytes after which addresses wrap
+constexpr uint64_t kBufferBytes = 1 << 20;        // addresses wrap at the end of this buffer
 
 class User {
 public:
@@ -31,7 +32,7 @@ public:
     virtual void drive(const PinsOut &out, PinsIn &in) = 0;
 };
 
-// RQ: writes of `bytes` without end.
+// For RQ: sends writes of `bytes` bytes without end.
 class Writer : public User {
 public:
     explicit Writer(unsigned bytes) : bytes_(bytes) {}
@@ -43,10 +44,10 @@ private:
     BeatSource rq_;
 };
 
-// RC: keeps `reads` reads of kReadBytes in flight, and takes each completion as it comes.
+// For RC: keeps `reads` reads of kReadBytes in flight, and takes each completion as it comes.
 class Reader : public User {
 public:
-    static constexpr unsigned kReadBytes = 512;
+    static constexpr unsigned kReadBytes = numbers::kLargestPayload;
     Reader(unsigned reads, bool straddle);
     void drive(const PinsOut &out, PinsIn &in) override;
 
@@ -59,13 +60,13 @@ private:
 
     bool straddle_;
     std::deque<uint8_t> free_tags_;
-    std::array<uint64_t, 256> next_address_{};  // expected, by tag
+    std::array<uint64_t, numbers::kReadTags> next_address_{};  // of the data expected next, by tag
     uint64_t asked_ = 0;
     BeatSource rq_;
     std::vector<uint32_t> packet_;
 };
 
-// CC: reads of `bytes` by a requester behind the root, answered at once.
+// For CC: answers at once the reads of `bytes` bytes by a requester behind the root.
 class Answerer : public User {
 public:
     Answerer(RootComplex &root, unsigned bytes);
@@ -78,12 +79,12 @@ private:
     unsigned bytes_;
     std::deque<uint8_t> free_tags_;
     uint64_t asked_ = 0;
-    std::array<uint64_t, 256> address_{};
+    std::array<uint64_t, numbers::kReadTags> address_{};
     std::deque<std::vector<uint32_t>> answers_;
     BeatSource cc_;
 };
 
-// CQ: writes of `bytes` by the host, taken as they come.
+// For CQ: takes writes of `bytes` bytes by the host as they come.
 class Target : public User {
 public:
     explicit Target(unsigned bytes) : bytes_(bytes) {}

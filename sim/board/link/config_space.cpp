@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/config_space.hpp"
+#include "link/config_space.hpp"
 
 #include <cstring>
 #include <utility>
@@ -25,7 +25,7 @@ struct Kept {
     unsigned offset, bytes;
     uint32_t mask;
 };
-// Read-only and writable sticky bits (base specification 7.8.4).
+// The sticky bits, which a hot reset leaves unchanged (base specification 7.8.4).
 constexpr Kept kSticky[] = {
     {kAer + kAerUncorrectable, 4, ~0u},   {kAer + kAerUncorrectableMask, 4, ~0u},
     {kAer + kAerSeverity, 4, ~0u},        {kAer + kAerCorrectable, 4, ~0u},
@@ -33,8 +33,8 @@ constexpr Kept kSticky[] = {
     {kAer + kAerHeaderLog, 4, ~0u},       {kAer + kAerHeaderLog + 4, 4, ~0u},
     {kAer + kAerHeaderLog + 8, 4, ~0u},   {kAer + kAerHeaderLog + 12, 4, ~0u},
 };
-// What a function level reset leaves unchanged: MPS, RCB and clocking in Link Control, target
-// speed.
+// The bits that a function level reset leaves unchanged, too: MPS in Device Control, RCB, ASPM and
+// clocking in Link Control, the target speed.
 constexpr Kept kOfTheLink[] = {{0x78, 2, 0x00e0}, {0x80, 2, 0x00cb}, {0xa0, 2, 0x000f}};
 
 }  // namespace
@@ -85,18 +85,18 @@ void ConfigSpace::set_base() {
     set(0x00, 0x903810ee, 4, 0);      // LitePCIe's identifiers for Gen3 x8 on UltraScale+
     set(0x04, 0x0000, 2, 0x0546);     // COMMAND: memory, bus master, parity, SERR, INTx off
     set(0x06, 0x0010, 2, 0, 0xf900);  // STATUS: capability list; errors are cleared by ones
-    set(0x08, 0x05800000, 4, 0);      // memory controller, other
+    set(0x08, 0x05800000, 4, 0);      // class code: memory controller, other
     set(0x10, 0, 4, ~static_cast<uint32_t>(power_.bar0_bytes - 1));
-    if (uint64_t bytes = power_.bar2_bytes) {  // 64 bit, prefetchable
+    if (uint64_t bytes = power_.bar2_bytes) {  // BAR2: 64 bit, prefetchable
         uint64_t mask = ~(bytes - 1);
         set(0x18, 0xc, 4, static_cast<uint32_t>(mask));
         set(0x1c, 0, 4, static_cast<uint32_t>(mask >> 32));
     }
-    set(0x2c, 0x4c4210ee, 4, 0);           // subsystem: this project's own number
-    set(0x34, 0x40, 1, 0);                 // first capability
-    set(0x3c, 0xff, 1, 0xff);              // interrupt line: no pin, scratch for software
+    set(0x2c, 0x4c4210ee, 4, 0);           // subsystem ID: this project's own number
+    set(0x34, 0x40, 1, 0);                 // pointer to the first capability
+    set(0x3c, 0xff, 1, 0xff);              // Interrupt Line, writable by software; no INTx
     set(0x40, 0x00034801, 4, 0);           // power management, version 3, D0 and D3hot
-    set(0x44, 0x0008, 4, 0x0003);          // no soft reset
+    set(0x44, 0x0008, 4, 0x0003);          // power management: No Soft Reset is set
     set(0x48, 0x00807005, 4, 0x00010000);  // MSI, 64 bit, one vector, no mask bits
     set(0x4c, 0, 4, 0xfffffffc);
     set(0x50, 0, 4, 0xffffffff);
@@ -113,19 +113,19 @@ void ConfigSpace::set_express() {
     set(0x70, 0x00020010, 4, 0);  // PCI Express version 2 endpoint, last capability
     set(0x74, 0x00008020 | size_code(power_.mps) | (power_.flr ? kFlrOffered : 0), 4, 0);
     set(0x78, 0x0810, 2, 0x7fff);  // relaxed ordering and no snoop allowed, MPS 128
-    set(0x7a, 0, 2, 0, 0x000f);    // Device Status: errors detected
+    set(0x7a, 0, 2, 0, 0x000f);    // Device Status: the four error bits
     bytes_[0x79] = static_cast<uint8_t>((bytes_[0x79] & 0x8f) | size_code(power_.mrrs) << 4);
     set(0x7c, 0x00000083, 4, 0);  // link capabilities: 8 GT/s x8, no ASPM
     set(0x80, power_.rcb == 128 ? 8 : 0, 2, 0x00cb);
     train(power_.link);
-    set(0x94, 0x0000000f, 4, 0);  // completion timeout ranges
+    set(0x94, 0x0000000f, 4, 0);  // Device Capabilities 2: completion timeout ranges
     set(0x98, 0, 2, 0x001f);
-    set(0x9c, 0x0000000e, 4, 0);  // supported speeds
+    set(0x9c, 0x0000000e, 4, 0);  // Link Capabilities 2: supported speeds
     set(0xa0, 3, 2, 0x000f);      // target link speed 8 GT/s
 }
 
 void ConfigSpace::set_extended() {
-    constexpr uint32_t kUncorrectable = 0x0017f030, kCorrectable = 0x000031c1;  // implemented
+    constexpr uint32_t kUncorrectable = 0x0017f030, kCorrectable = 0x000031c1;  // error bits in AER
     constexpr unsigned kSecondary = 0x1c0, kLanes = 8;
     set(kAer, 0x0001 | 2u << 16 | kSecondary << 20, 4, 0);
     set(kAer + kAerUncorrectable, 0, 4, 0, kUncorrectable);
@@ -158,7 +158,7 @@ void ConfigSpace::train(const LinkState &link) {
     power_.link = link;
     changes_++;
     set(0x82, 0x1000 | link.width << 4 | link.generation, 2, 0);  // link status, slot clock
-    set(0xa2, link.generation >= 3 ? 0x1e : 0, 2, 0);             // equalised in all three phases
+    set(0xa2, link.generation >= 3 ? 0x1e : 0, 2, 0);             // Link Status 2: equalised
 }
 
 ConfigSpace::Bar ConfigSpace::bar(unsigned id) const {
@@ -184,7 +184,8 @@ uint32_t ConfigSpace::word(unsigned offset) const {
     return value;
 }
 
-// The longest of each range of base specification 7.5.3.16, which leaves the choice to the device.
+// Each range of base specification 7.5.3.16 leaves the device a choice. The model takes the longest
+// time of the range.
 Time ConfigSpace::completion_timeout() const {
     unsigned chosen = byte(0x98);
     if (chosen & 0x10) return 0;
@@ -223,7 +224,7 @@ void ConfigSpace::after_write(unsigned offset, const uint8_t *in, unsigned bytes
     auto written = [&](unsigned at) { return at >= offset && at < offset + bytes; };
     if (written(kPowerControl)) {
         auto now = static_cast<unsigned>(power_state());
-        if (now == 1 || now == 2)  // D1, D2: not supported, no change (5.3.1.4)
+        if (now == 1 || now == 2)  // D1 and D2 are not supported: the state stays (5.3.1.4)
             bytes_[kPowerControl] =
                 static_cast<uint8_t>((bytes_[kPowerControl] & ~3u) | static_cast<unsigned>(before));
         power_change_pending_ |= power_state() != before;

@@ -7,16 +7,16 @@
 // 0x1c0, and nothing where silicon has nothing (PG213: the user's windows are 0xB0-0xBF and
 // 0x480-0x4FF, unused here).
 //
-// Writes obey each register's read-only and write-1-to-clear bits; what a write changes is seen by
-// the hard block on the next clock. One function, a 32-bit BAR0 and by option a 64-bit BAR2, one
-// MSI vector without mask bits.
+// Writes obey each register's read-only and write-1-to-clear bits. The hard block sees a change on
+// the next clock. The card has one function, a 32-bit BAR0 and by option a 64-bit BAR2, and one MSI
+// vector without mask bits.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
-#include "pcie4/errors.hpp"
-#include "pcie4/link.hpp"
+#include "link/errors.hpp"
+#include "link/link.hpp"
 
 namespace lanebox {
 
@@ -27,18 +27,18 @@ class ConfigSpace {
 public:
     static constexpr unsigned kSize = 4096;
 
-    struct Msix {  // the table is part of the gateware; configuration space only says where it is
+    struct Msix {  // where the MSI-X table is; the table itself is part of the gateware
         unsigned vectors = 0;
         unsigned bar = 0;
         uint32_t table = 0, pending = 0;  // offsets in the BAR, bytes
     };
-    struct Power {      // what is fixed when the card powers on
+    struct Power {      // the properties that are fixed when the card powers on
         unsigned mps;   // bytes, the largest payload that Device Capabilities advertise
         unsigned mrrs;  // bytes, Device Control's read request size
         unsigned rcb;   // bytes, 64 or 128
         uint64_t bar0_bytes;
-        LinkState link = {};      // what the link trained to
-        uint64_t bar2_bytes = 0;  // 0: there is none
+        LinkState link = {};      // the rate and width to which the link trained
+        uint64_t bar2_bytes = 0;  // size of BAR2; 0: the card has none
         bool flr = false;         // Device Capabilities offer a function level reset
         Msix msix = {};
     };
@@ -46,11 +46,11 @@ public:
         unsigned id;
         uint64_t base, bytes;
         bool claims(uint64_t address) const { return address - base < bytes; }
-        unsigned aperture_bits() const;  // as PG213's completer request descriptor has it
+        unsigned aperture_bits() const;  // BAR aperture, as in PG213's completer request descriptor
     };
 
-    // What survives a reset (base specification 6.6). Power: nothing. Hot: the sticky error bits.
-    // Function: the sticky error bits and the settings of the link (6.6.2).
+    // The kinds of reset, by what survives them (base specification 6.6). Power: nothing. Hot: the
+    // sticky error bits. Function: the sticky error bits and the settings of the link (6.6.2).
     enum class Reset { Power, Hot, Function };
 
     explicit ConfigSpace(const Power &power);
@@ -59,11 +59,12 @@ public:
     void read(unsigned offset, void *data, unsigned bytes) const;
     void write(unsigned offset, const void *data, unsigned bytes);
 
-    // The link trained to another rate or width; Link Status says so.
+    // Call it when the link trained to another rate or width. Link Status then shows it.
     void train(const LinkState &link);
     const LinkState &link() const { return power_.link; }
 
-    // The upper end of the range that Device Control 2 chooses; 0: the timeout is disabled.
+    // The completion timeout: the upper end of the range that Device Control 2 chooses. 0: the
+    // timeout is disabled.
     Time completion_timeout() const;
     bool memory_enabled() const { return byte(0x04) & 2; }
     bool bus_master() const { return byte(0x04) & 4; }
@@ -78,26 +79,27 @@ public:
     unsigned rcb() const { return byte(0x80) & 8 ? 128 : 64; }
     PowerState power_state() const { return static_cast<PowerState>(byte(0x44) & 3); }
 
-    // BAR 0 or 2, with no bytes when there is none.
+    // BAR 0 or 2. Its size is 0 if the card has no such BAR.
     Bar bar(unsigned id) const;
-    Bar claims(uint64_t address) const;  // the BAR that claims it; BAR0 when none does
+    Bar claims(uint64_t address) const;  // the BAR that holds the address; BAR0 if none does
 
     // A write to Device Control begins a function level reset, which resets this configuration
-    // space at once. end_flr() is called when the user has acknowledged it.
+    // space at once. end_flr() is called when the gateware has acknowledged it.
     bool flr_offered() const { return power_.flr; }
     bool flr_in_process() const { return flr_in_process_; }
     void end_flr();
-    // A change of the power state that the user has not acknowledged yet.
+    // true: the power state has changed, and the gateware has not acknowledged it yet.
     bool power_change_pending() const { return power_change_pending_; }
     void acknowledge_power_change();
 
-    // Record an error that the function found: sets status bits, logs the header of the received
+    // Records an error that the function found: sets status bits, logs the header of the received
     // TLP (nullptr: none), and queues the error messages that are enabled.
     void report(CardError error, const Tlp *tlp);
-    // Error messages since the last call, a bit each: correctable, non-fatal, fatal.
+    // The error messages since the last call, a bit for each: correctable, non-fatal, fatal.
     uint8_t take_error_messages();
 
-    uint64_t changes() const { return changes_; }  // counts changes of anything above
+    // How often configuration space has changed.
+    uint64_t changes() const { return changes_; }
 
 private:
     void log(const ErrorEffect &effect, const Tlp *tlp);
@@ -115,7 +117,7 @@ private:
     Power power_;
     std::array<uint8_t, kSize> bytes_{};
     std::array<uint8_t, kSize> writable_{};
-    std::array<uint8_t, kSize> clearable_{};  // bits cleared by writing ones
+    std::array<uint8_t, kSize> clearable_{};  // bits that software clears by writing ones
     bool flr_in_process_ = false, power_change_pending_ = false;
     uint8_t error_messages_ = 0;
     uint64_t changes_ = 0;

@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/errors.hpp"
+#include "link/errors.hpp"
 
-#include "pcie4/config_space.hpp"
-#include "pcie4/trace_pcapng.hpp"
+#include "link/config_space.hpp"
+#include "link/wire_header.hpp"
 
 namespace lanebox {
 
@@ -16,12 +16,12 @@ constexpr uint16_t kMasterDataParity = 1u << 8, kSignaledTargetAbort = 1u << 11;
 constexpr uint16_t kReceivedTargetAbort = 1u << 12, kReceivedMasterAbort = 1u << 13;
 constexpr uint16_t kDetectedParity = 1u << 15;
 
-// Registers of 32 bits with the status in their upper half.
+// Registers of 32 bits: COMMAND with STATUS above it, Device Control with Device Status above it.
 constexpr unsigned kCommand = 0x04, kDeviceControl = 0x78;
 constexpr uint32_t kSignaledSystemError = 1u << 14;
 constexpr uint16_t kParityResponse = 1u << 6, kSystemErrorEnable = 1u << 8;
-constexpr uint16_t kUnsupportedReporting = 1u << 3;  // of Device Control; bits 2..0 enable messages
-constexpr uint16_t kUnsupportedDetected = 1u << 3;   // of Device Status
+constexpr uint16_t kUnsupportedReporting = 1u << 3;  // Device Control; bits 2..0 enable messages
+constexpr uint16_t kUnsupportedDetected = 1u << 3;   // a bit of Device Status
 
 enum Severity : unsigned { Correctable, NonFatal, Fatal };
 
@@ -79,7 +79,8 @@ void ConfigSpace::send_message(unsigned severity, bool of_request) {
     if (system_error) put(kCommand, word(kCommand) | kSignaledSystemError << 16);
 }
 
-// The first error that is not masked is the one that the pointer and the header log keep.
+// Sets an error's status bit in AER. First Error Pointer and header log keep the first error that
+// is not masked.
 void ConfigSpace::log(const ErrorEffect &effect, const Tlp *tlp) {
     uint32_t before = word(kAer + kAerUncorrectable), mask = word(kAer + kAerUncorrectableMask);
     put(kAer + kAerUncorrectable, before | effect.uncorrectable);
@@ -89,7 +90,7 @@ void ConfigSpace::log(const ErrorEffect &effect, const Tlp *tlp) {
     put(kAer + kAerControl, (word(kAer + kAerControl) & ~0x1fu) | bit);
     WireHeader header;
     if (effect.logs_header && tlp) header = wire_header(*tlp, false);
-    // Byte 0 of the header is the log's most significant one.
+    // Byte 0 of the header is the most significant byte of the log's first register.
     for (unsigned i = 0; i < header.dwords.size(); i++)
         put(kAer + kAerHeaderLog + 4 * i, i < header.count ? header.dwords[i] : 0);
 }

@@ -17,8 +17,8 @@ struct Tlp;
 enum class CardError : unsigned {
     PoisonedCompletion,    // a read was answered with poisoned data
     CompletionTimeout,     // a read was not answered
-    UnexpectedCompletion,  // a completion that belongs to no outstanding read
-    MalformedTlp,          // a received TLP that the block discards: the user never sees it
+    UnexpectedCompletion,  // the card got a completion that belongs to no outstanding read
+    MalformedTlp,          // the card got a malformed TLP; the hard block drops it
     UnsupportedRequest,    // the card refused a request of the host
     CompleterAbort,        // the card could not carry out a request of the host
     RefusedByHost,         // a read was answered with Unsupported Request
@@ -32,14 +32,14 @@ struct ErrorEffect {
     uint32_t uncorrectable;  // bit of AER's Uncorrectable Error Status, 0: none
     uint32_t correctable;    // bit of AER's Correctable Error Status, 0: none
     uint16_t status;         // bits of the STATUS register
-    bool advisory;           // 6.2.3.2.4: reported as correctable unless it is made fatal
-    bool unsupported;        // Device Status: Unsupported Request Detected
-    bool logs_header;
+    bool advisory;           // advisory non-fatal (6.2.3.2.4): correctable unless made fatal
+    bool unsupported;        // sets Unsupported Request Detected in Device Status
+    bool logs_header;        // AER logs the header of the TLP
 };
 
 const ErrorEffect &effect_of(CardError error);
 
-// Base specification 7.8.4: registers of the capability, from its beginning.
+// The AER capability (base specification 7.8.4): its place, and its registers as offsets in it.
 constexpr unsigned kAer = 0x100;
 constexpr unsigned kAerUncorrectable = 0x04, kAerUncorrectableMask = 0x08, kAerSeverity = 0x0c;
 constexpr unsigned kAerCorrectable = 0x10, kAerCorrectableMask = 0x14, kAerControl = 0x18;

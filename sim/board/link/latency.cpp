@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/latency.hpp"
+#include "link/latency.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace lanebox {
 
 namespace {
 
-constexpr uint64_t kLongest = 1'000'000'000;  // ns: a second, beyond every time-out
+constexpr uint64_t kLongest = 1'000'000'000;  // ns: a second, longer than every timeout
 constexpr uint64_t kHeaviest = 1'000'000'000;
 
 bool number(const std::string &text, uint64_t low, uint64_t high, uint64_t &value) {

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// How long the host takes: a distribution of latencies, and rare events that add to it.
+// How long the host takes to answer: a distribution of latencies, and rare events that add to it.
 //
 // Random numbers come from the caller's generator. A fixed latency draws none, so it does not
 // change the numbers that the other distributions draw.
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "pcie4/units.hpp"
+#include "link/units.hpp"
 
 namespace lanebox {
 
@@ -21,15 +21,16 @@ using Random = std::mt19937_64;
 class Latency {
 public:
     explicit Latency(Time fixed) : steps_{{fixed, fixed, 1}} {}
-    // "600", "uniform:LOW:HIGH" or "file:PATH" in nanoseconds; a file has a latency and a weight
-    // a line. Throws std::invalid_argument that names what is wrong, the line and the rule.
+    // Parses "600", "uniform:LOW:HIGH" or "file:PATH", in nanoseconds. A line of the file has a
+    // latency and its weight. Throws std::invalid_argument, which names the wrong text, its line
+    // and the rule.
     static Latency parse(const std::string &spec);
 
     Time sample(Random &random) const;
 
 private:
     struct Step {
-        Time low, high;  // nanosecond steps from low to high are equally likely
+        Time low, high;  // all whole nanoseconds from low to high are equally likely
         uint64_t weights_so_far;
     };
 
@@ -39,14 +40,14 @@ private:
     std::vector<Step> steps_;
 };
 
-// Something that happens with a chance of `percent` and then takes `lasts`.
+// An event that happens with a chance of `percent` and then takes the time `lasts`.
 struct Chance {
     double percent = 0;
     Time lasts = 0;
 
-    // "PERCENT:NS"; percent may have a fraction, `longest` bounds the nanoseconds.
+    // Parses "PERCENT:NS". The percentage may have a fraction; NS may be at most `longest`.
     static Chance parse(const std::string &spec, uint64_t longest);
-    Time sample(Random &random) const;  // 0 when it does not happen
+    Time sample(Random &random) const;  // how long the event takes; 0: it does not happen
 };
 
 }  // namespace lanebox

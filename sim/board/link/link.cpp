@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/link.hpp"
+#include "link/link.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -14,15 +14,16 @@ namespace {
 constexpr unsigned kDllpBytes = 8;  // start and end symbols, or a token, around 6 bytes
 constexpr unsigned kLcrcBytes = 4;
 
-// Differences of the link's two encodings. 8b/10b frames a TLP by a start and an end symbol and has
-// a sequence number of 2 bytes; with 128b/130b a start token of 4 bytes carries it, and no end.
+// The properties of the link's encoding, by generation. 8b/10b (generations 1 and 2) has a start
+// and an end symbol around a TLP, and a sequence number of 2 bytes. 128b/130b (generation 3) has a
+// start token of 4 bytes, which carries the sequence number, and no end symbol.
 struct Encoding {
-    Time symbol;            // one byte on every lane
-    unsigned internal;      // symbol times of the receiver's own delay in the acknowledge limit
+    Time symbol;            // the time of one byte on every lane
+    unsigned internal;      // the receiver's own delay in the acknowledge limit, in symbol times
     unsigned framing;       // bytes around header, payload and LCRC
-    unsigned skip_period;   // symbol times; 128b/130b: 370 blocks of 16
-    unsigned skip_symbols;  // on every lane
-    unsigned skip_bytes;    // once for each skip: the end of data stream token
+    unsigned skip_period;   // symbol times between skips; 128b/130b: 370 blocks of 16
+    unsigned skip_symbols;  // symbols of a skip on every lane
+    unsigned skip_bytes;    // bytes once for each skip: the end of data stream token
 };
 
 constexpr Encoding kEncodings[] = {{4 * kNanosecond, 19, 1 + 2 + 1, 1538, 4, 0},
@@ -38,8 +39,8 @@ unsigned header_bytes(const Tlp &tlp) {
     return three_dwords ? 12 : 16;
 }
 
-// The factor of tables 3-7 to 3-9, in tenths, by payload size and width; cocotbext-pcie and Linux'
-// cxgb3 driver have the same (test_model_link.py).
+// The acknowledge factor of the base specification's tables 3-7 to 3-9, in tenths, by payload size
+// and link width. cocotbext-pcie and Linux' cxgb3 driver have the same values (test_model_link.py).
 unsigned acknowledge_factor(unsigned mps, unsigned width) {
     if (mps > 256) return width > 8 ? 20 : 10;
     return width <= 4 ? 14 : width <= 8 ? 25 : 30;
@@ -54,7 +55,7 @@ LinkDirection::LinkDirection() {
 }
 
 void LinkDirection::schedule() {
-    constexpr unsigned kTlpOverhead = 28;  // of the largest TLP, as the tables assume it
+    constexpr unsigned kTlpOverhead = 28;  // bytes of a TLP besides its payload, by the same tables
     const Encoding &line = encoding(state_.generation);
     unsigned factor = acknowledge_factor(mps_, state_.width);
     unsigned limit = (mps_ + kTlpOverhead) * factor / (10 * state_.width) + line.internal;
@@ -85,7 +86,7 @@ Time LinkDirection::duration(const Tlp &tlp) const {
 }
 
 void LinkDirection::run_periodic(Periodic &event, Time until) {
-    if (event.next + event.interval < until)  // all but the last one fell into idle time
+    if (event.next + event.interval < until)  // earlier ones fell into idle time
         event.next += (until - event.next) / event.interval * event.interval;
     while (event.next <= until) {
         free_at_ = std::max(free_at_, event.next) + event.length;
@@ -93,7 +94,8 @@ void LinkDirection::run_periodic(Periodic &event, Time until) {
     }
 }
 
-// From the end of a corrupted TLP to its repetition: the delays of both ends and the NAK DLLP.
+// The time from the end of a corrupted TLP to its repetition: the delays of both ends, and the NAK
+// DLLP.
 Time LinkDirection::replay() const {
     return encoding(state_.generation).internal * symbol_ + bytes(kDllpBytes);
 }

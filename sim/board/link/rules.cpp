@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/rules.hpp"
+#include "link/rules.hpp"
 
 #include <cstdio>
 #include <numeric>
@@ -12,7 +12,7 @@ namespace lanebox {
 namespace {
 
 constexpr uint64_t kReportsPerRule =
-    3;  // later ones are counted: a bug can break a rule with every TLP
+    3;  // later ones are only counted, since a bug can break a rule with every TLP
 
 std::string report(Rule rule, const Tlp &tlp, const std::string &detail) {
     return std::string("rule ") + rule_name(rule) + " broken by " + describe(tlp) + " at " +

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Rules of the hard block and the bus that a card must not break. Each breach names its rule and
-// the offending TLP.
+// The rules of the hard block and of PCIe that a card must not break. A report of a broken rule
+// names the rule and the TLP that broke it.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "pcie4/tlp.hpp"
+#include "link/tlp.hpp"
 
 namespace lanebox {
 
@@ -19,15 +19,15 @@ enum class Rule : unsigned {
     TvalidGap,        // PG213: tvalid must not drop inside a TLP on RQ and CC
     KeepMismatch,     // PG213: tkeep is contiguous, and covers descriptor plus dword count
     RequestType,      // only memory reads and writes are expected from this gateware
-    ByteEnables,      // base specification 2.2.5
+    ByteEnables,      // base specification 2.2.5: legal byte enables
     Crosses4k,        // base specification 2.2.7: no request crosses a 4 KiB boundary
-    PayloadAboveMps,  // base specification 2.2.2
-    ReadAboveMrrs,    // base specification 7.5.3.4
+    PayloadAboveMps,  // base specification 2.2.2: no payload above Max_Payload_Size
+    ReadAboveMrrs,    // base specification 7.5.3.4: no read above Max_Read_Request_Size
     TagInUse,         // base specification 2.2.6.2: tags of outstanding reads differ
-    TagRange,         // 32 tags unless extended tags are enabled
-    BusMasterOff,     // base specification 7.5.1.1.3
-    MsiDisabled,      // an interrupt was asked for while MSI is disabled
-    UnexpectedCpl,    // a completion on CC that no outstanding read asked for
+    TagRange,         // tags are below 32 unless extended tags are enabled
+    BusMasterOff,     // base specification 7.5.1.1.3: no request without bus mastering
+    MsiDisabled,      // no interrupt may be sent while MSI or MSI-X is disabled
+    UnexpectedCpl,    // every completion on CC must answer an outstanding read
     CplByteCount,     // base specification 2.2.9: byte count, length and lower address
     CplErrorForm,     // PG213: UR and CA completions carry the request's five dwords
     RcCompletions,    // PG213: without straddle fewer than 64 completions in flight
@@ -39,7 +39,7 @@ enum class Rule : unsigned {
     UserConfig,       // PG213: the user's configuration space is 0xB0-0xBF and 0x480-0x4FF
     FlrTimeout,       // base specification 6.6.2: a function level reset is done within 100 ms
     PowerState,       // base specification 5.3.1.4.1: in D3hot a function sends no requests
-    PowerAck,         // PG213: cfg_power_state_change_ack, or configuration requests hang
+    PowerAck,         // PG213: the gateware must drive cfg_power_state_change_ack
     kCount,
 };
 
@@ -55,9 +55,9 @@ public:
 
     explicit Rules(Mode mode) : mode_(mode) {}
 
-    // Count a breach; in fatal mode throws RuleBroken with rule, TLP and detail.
+    // Counts a broken rule. In fatal mode throws RuleBroken, with the rule, the TLP and `detail`.
     void broken(Rule rule, const Tlp &tlp, const std::string &detail);
-    // Count a breach that silicon tolerates at the cost of speed; never fatal.
+    // Counts a broken rule that silicon tolerates at the cost of speed. It is never fatal.
     void flag(Rule rule, const Tlp &tlp, const char *detail) {
         if (mode_ != Mode::Off) count(rule, tlp, detail);
     }

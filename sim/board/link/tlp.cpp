@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/tlp.hpp"
+#include "link/tlp.hpp"
 
 #include <cstdio>
 

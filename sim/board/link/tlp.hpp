@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pcie4/units.hpp"
+#include "link/units.hpp"
 
 namespace lanebox {
 
@@ -28,24 +28,24 @@ constexpr uint16_t kCardId = 0x0100;  // bus 1, device 0: the model has one card
 struct Tlp {
     TlpType type = TlpType::Other;
     uint64_t address = 0;  // byte address of the first dword (requests); low 12 bits (completions)
-    unsigned dwords = 0;   // length of the payload; of a read, the length it asks for
-    uint8_t first_be = 0xf;  // requests only
-    uint8_t last_be = 0;     // 0 when dwords == 1
+    unsigned dwords = 0;   // length of the payload in dwords; for a read, the length asked for
+    uint8_t first_be = 0xf;  // requests only: byte enables of the first dword
+    uint8_t last_be = 0;     // requests only: byte enables of the last dword; 0 if dwords == 1
     uint8_t tag = 0;
     uint16_t requester = 0;
     uint8_t attributes = 0;     // bit 0 no snoop, bit 1 relaxed ordering, bit 2 ID-based ordering
-    uint8_t status = 0;         // completions only, a CplStatus when legal
+    uint8_t status = 0;         // completions only: a CplStatus, if the status is legal
     uint8_t rc_error = 0;       // completions only: what the hard block reports beside the status
     unsigned byte_count = 0;    // completions only: bytes left including this one
     bool request_done = false;  // completions only: the last one of its request
     bool poisoned = false;
     bool interrupt = false;  // a memory write that the hard block made from an MSI request
     uint8_t raw_type = 0;    // the descriptor's request type field
-    bool reserved = false;   // from the user: the descriptor has a bit set that must be 0
-    bool malformed = false;  // to the card: breaks the specification, the block drops it
-    bool replayed = false;   // to the card: its first transmission had a wrong LCRC
-    Time shown_at = 0;       // from the user: when its first beat was shown at the pins
-    Time pins_at = 0;        // when its last beat was taken at the pins
+    bool reserved = false;   // TLPs of the card: the descriptor has a bit set that must be 0
+    bool malformed = false;  // TLPs to the card: it breaks the specification, the block drops it
+    bool replayed = false;   // TLPs to the card: the first transmission had a wrong LCRC
+    Time shown_at = 0;       // TLPs of the card: when the first beat was shown at the pins
+    Time pins_at = 0;        // when the TLP's last beat was taken at the pins
     std::vector<uint32_t> payload;
 
     bool has_data() const { return !payload.empty(); }
@@ -57,19 +57,19 @@ struct Tlp {
 // The text of a TLP in logs and rule reports, e.g. "MWr 0x1000 64 dw be f/f tag 3".
 std::string describe(const Tlp &tlp);
 
-// Length in dwords, and byte enables of the first and the last dword, of an access to `bytes` bytes
-// at `address`. `last` is 0 for an access of one dword.
+// The length in dwords, and the byte enables of the first and the last dword, of an access to
+// `bytes` bytes at `address`. `last` is 0 for an access of one dword.
 struct ByteEnables {
     unsigned dwords;
     uint8_t first, last;
 };
 ByteEnables byte_enables(uint64_t address, unsigned bytes);
 
-// Bytes from the first to the last enabled one, as a completion's byte count has them (base
-// specification 2.3.1.1).
+// How many bytes there are from the first to the last enabled byte: the byte count of a completion
+// (base specification 2.3.1.1).
 unsigned bytes_enabled(uint8_t first, uint8_t last, unsigned dwords);
 
-// Offset of the first enabled byte inside the first dword; 0 for a zero-length read.
+// The offset of the first enabled byte in the first dword. 0 for a zero-length read.
 unsigned first_enabled(uint8_t first);
 
 }  // namespace lanebox

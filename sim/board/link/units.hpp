@@ -15,8 +15,11 @@ using Time = uint64_t;
 
 constexpr Time kNanosecond = 8000;
 constexpr Time kCycle = 4 * kNanosecond;  // user_clk, 250 MHz
-constexpr Time kSymbol = 8125;            // one byte on every lane at 8 GT/s, 128b/130b
+constexpr Time kSymbol = 8125;            // time of one byte on every lane at 8 GT/s, 128b/130b
 
 constexpr unsigned kBeatDwords = 8;  // 256-bit user interface
+// Dwords of PG213's descriptors, in front of the payload.
+constexpr unsigned kRequestDescriptorDwords = 4;
+constexpr unsigned kCompletionDescriptorDwords = 3;
 
 }  // namespace lanebox

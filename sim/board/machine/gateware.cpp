@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "gateware.hpp"
+#include "machine/gateware.hpp"
 
 #include <cstring>
 #include <filesystem>
@@ -23,7 +23,7 @@ namespace lanebox {
 namespace {
 
 constexpr unsigned kResetCycles = 32;
-int user_data_key;  // its address is the key under which the instance finds its Gateware
+int user_data_key;  // its address is the key under which pcie4_bind() finds the Gateware object
 
 uint32_t exponent(unsigned value) {
     uint32_t code = 0;
@@ -31,7 +31,7 @@ uint32_t exponent(unsigned value) {
     return code;
 }
 
-uint32_t size_code(unsigned bytes) {  // 128 -> 0, 256 -> 1, ...
+uint32_t size_code(unsigned bytes) {  // PCIe's code for a size: 128 -> 0, 256 -> 1, ...
     return exponent(bytes / 128);
 }
 
@@ -41,8 +41,9 @@ uint32_t power_code(const ConfigSpace &config) {
     return config.memory_enabled() || config.bus_master();
 }
 
-// The Verilog reads its memory images from the current directory on the first evaluation. They lie
-// beside the executable, so its folder is the current directory while this object lives.
+// Makes the executable's folder the current directory as long as this object lives. The compiled
+// Verilog reads its memory images from the current directory when it is first evaluated, and they
+// lie beside the executable.
 class BesideExecutable {
 public:
     BesideExecutable() : before_(std::filesystem::current_path()) {
@@ -55,8 +56,88 @@ private:
     std::filesystem::path before_;
 };
 
-// Every scope gets the pointer, since the name and the place of the pcie_usp instance, which asks
-// for it in pcie4_bind(), depend on the design.
+Beat beat_in(uint32_t valid, uint32_t last, uint32_t keep, const uint32_t *data) {
+    Beat beat;
+    beat.valid = valid;
+    beat.last = last;
+    beat.keep = static_cast<uint8_t>(keep);
+    if (valid) memcpy(beat.data.data(), data, sizeof beat.data);
+    return beat;
+}
+
+PinsIn pins_in(const BorderInputs &from) {
+    PinsIn in;
+    in.rq = beat_in(from.s_axis_rq_tvalid, from.s_axis_rq_tlast, from.s_axis_rq_tkeep,
+                    from.s_axis_rq_tdata);
+    in.cc = beat_in(from.s_axis_cc_tvalid, from.s_axis_cc_tlast, from.s_axis_cc_tkeep,
+                    from.s_axis_cc_tdata);
+    in.rq_first_be = static_cast<uint8_t>(from.s_axis_rq_tuser_first_be);
+    in.rq_last_be = static_cast<uint8_t>(from.s_axis_rq_tuser_last_be);
+    in.rq_seq_num = static_cast<uint8_t>(from.s_axis_rq_tuser_sequence);
+    in.cq_ready = from.m_axis_cq_tready;
+    in.rc_ready = from.m_axis_rc_tready;
+    in.msi_int = from.cfg_interrupt_msi_int;
+    in.np_req = static_cast<uint8_t>(from.pcie_cq_np_req);
+    in.fc_sel = static_cast<uint8_t>(from.cfg_fc_sel);
+    in.flr_done = from.cfg_flr_done & 1;
+    in.power_ack = from.cfg_power_state_change_ack;
+    return in;
+}
+
+void show_cq(const PinsOut &out, BorderOutputs &to) {
+    to.m_axis_cq_tvalid = out.cq.valid;
+    to.m_axis_cq_tlast = out.cq.last;
+    to.m_axis_cq_tkeep = out.cq.keep;
+    memcpy(to.m_axis_cq_tdata, out.cq.data.data(), sizeof out.cq.data);
+    to.m_axis_cq_tuser_first_be = out.cq_first_be;
+    to.m_axis_cq_tuser_last_be = out.cq_last_be;
+    to.m_axis_cq_tuser_byte_enable = out.cq_byte_en;
+    to.m_axis_cq_tuser_start = out.cq.valid && out.cq_first;
+}
+
+void show_rc(const PinsOut &out, BorderOutputs &to) {
+    to.m_axis_rc_tvalid = out.rc.valid;
+    to.m_axis_rc_tlast = out.rc.last;
+    to.m_axis_rc_tkeep = out.rc.keep;
+    memcpy(to.m_axis_rc_tdata, out.rc.data.data(), sizeof out.rc.data);
+    to.m_axis_rc_tuser_byte_enable = out.rc_byte_en;
+    to.m_axis_rc_tuser_start_0 = out.rc_sof & 1;
+    to.m_axis_rc_tuser_start_1 = out.rc_sof >> 1;
+    to.m_axis_rc_tuser_end_0_valid = out.rc_eof0 & 1;
+    to.m_axis_rc_tuser_end_0_dword = out.rc_eof0 >> 1;
+    to.m_axis_rc_tuser_end_1_valid = out.rc_eof1 & 1;
+    to.m_axis_rc_tuser_end_1_dword = out.rc_eof1 >> 1;
+}
+
+void show_credits(const PinsOut &out, BorderOutputs &to) {
+    to.pcie_cq_np_req_count = out.np_credits;
+    to.pcie_rq_tag_av = out.tag_av;
+    to.pcie_rq_seq_num0 = out.seq_num[0].value;
+    to.pcie_rq_seq_num_vld0 = out.seq_num[0].valid;
+    to.pcie_rq_seq_num1 = out.seq_num[1].value;
+    to.pcie_rq_seq_num_vld1 = out.seq_num[1].valid;
+    to.pcie_tfc_nph_av = out.nph_av;
+    to.pcie_tfc_npd_av = out.npd_av;
+    to.cfg_fc_ph = out.fc.ph;
+    to.cfg_fc_nph = out.fc.nph;
+    to.cfg_fc_cplh = out.fc.cplh;
+    to.cfg_fc_pd = out.fc.pd;
+    to.cfg_fc_npd = out.fc.npd;
+    to.cfg_fc_cpld = out.fc.cpld;
+}
+
+void show(const PinsOut &out, BorderOutputs &to) {
+    to.s_axis_rq_tready = out.rq_ready;
+    to.s_axis_cc_tready = out.cc_ready;
+    show_cq(out, to);
+    show_rc(out, to);
+    show_credits(out, to);
+    to.cfg_interrupt_msi_sent = out.msi_sent;
+    to.cfg_interrupt_msi_fail = out.msi_fail;
+}
+
+// Gives the Gateware pointer to every scope of the design. The pcie_usp instance asks for it in
+// pcie4_bind(), and the name and place of that instance depend on the design.
 void bind_scopes(VerilatedContext &context, Gateware *gateware) {
     for (const auto &[name, scope] : *context.scopeNameMap())
         svPutUserData(const_cast<VerilatedScope *>(scope), &user_data_key, gateware);
@@ -95,18 +176,28 @@ Gateware::~Gateware() {
     top_->final();
 }
 
-// The configuration state in one word, which pcie_usp.sv unpacks to the cfg_* pins.
-uint32_t Gateware::pack() {
+// Sets the pins that show configuration space. An error message is shown for one cycle.
+void Gateware::show_configuration(BorderOutputs &pins) {
     const ConfigSpace &config = config_;
-    return size_code(config.mps()) | size_code(config.mrrs()) << 4 |
-           uint32_t{config.msi_enabled()} << 8 | uint32_t{config.memory_enabled()} << 9 |
-           uint32_t{config.bus_master()} << 10 | uint32_t{config.rcb() == 128} << 11 |
-           exponent(config.link().width) << 12 | (config.link().generation - 1) << 15 |
-           uint32_t{config.flr_in_process()} << 17 | uint32_t{link_ != Link::Up} << 18 |
-           uint32_t{link_ == Link::HotReset} << 19 | uint32_t{config.msix_enabled()} << 20 |
-           uint32_t{config.msix_masked()} << 21 | power_code(config) << 22 |
-           uint32_t{config.power_change_pending()} << 25 |
-           uint32_t{config_.take_error_messages()} << 26;
+    pins.cfg_max_payload = size_code(config.mps());
+    pins.cfg_max_read_req = size_code(config.mrrs());
+    pins.cfg_rcb_status = config.rcb() == 128;
+    // Memory space enable is bit 1, bus master enable bit 2 (PG213).
+    pins.cfg_function_status = config.memory_enabled() << 1 | config.bus_master() << 2;
+    pins.cfg_function_power_state = power_code(config);
+    pins.cfg_negotiated_width = exponent(config.link().width);
+    pins.cfg_current_speed = config.link().generation - 1;
+    pins.cfg_phy_link_down = link_ != Link::Up;
+    pins.cfg_hot_reset_out = link_ == Link::HotReset;
+    pins.cfg_flr_in_process = config.flr_in_process();
+    pins.cfg_power_state_change_interrupt = config.power_change_pending();
+    pins.cfg_interrupt_msi_enable = config.msi_enabled();
+    pins.cfg_interrupt_msix_enable = config.msix_enabled();
+    pins.cfg_interrupt_msix_mask = config.msix_masked();
+    unsigned errors = config_.take_error_messages();
+    pins.cfg_err_cor_out = errors & 1;
+    pins.cfg_err_nonfatal_out = errors >> 1 & 1;
+    pins.cfg_err_fatal_out = errors >> 2 & 1;
 }
 
 void Gateware::dump(Time at) {
@@ -144,26 +235,37 @@ void Gateware::link_down(bool hot_reset) {
 
 void Gateware::set_link(Link link) {
     link_ = link;
-    packed_changes_ = ~uint64_t{0};
+    shown_changes_ = ~uint64_t{0};
 }
 
 bool Gateware::busy() const {
     return top_->busy;
 }
 
-void Gateware::step(const PinsIn &in, PinsOut &out, uint32_t &config_state, bool in_reset) {
-    if (packed_changes_ != config_.changes()) {
-        packed_changes_ = config_.changes();
-        packed_ = pack();
+void Gateware::step(const BorderInputs &inputs, BorderOutputs &outputs) {
+    if (shown_changes_ != config_.changes()) {
+        shown_changes_ = config_.changes();
+        show_configuration(shown_);
     }
-    config_state = packed_;
-    if (in_reset || failure_ || link_ != Link::Up) return;
+    outputs = shown_;
+    if (inputs.in_reset || failure_ || link_ != Link::Up) return;
     try {
-        hard_block_.step(now(), in, out);
+        PinsOut out;
+        hard_block_.step(now(), pins_in(inputs), out);
+        show(out, outputs);
     } catch (...) {
-        // tick() throws it again: no exception may pass through the Verilated code in between.
+        // No exception may pass through the Verilated code that called this function, so tick()
+        // throws it again.
         failure_ = std::current_exception();
     }
+}
+
+void *Gateware::bind(int layout) {
+    if (layout != kBorderLayout)
+        failure_ = std::make_exception_ptr(std::runtime_error(
+            "the Verilog passes pins in layout " + std::to_string(layout) +
+            ", and the model takes " + std::to_string(kBorderLayout) + ": build the board anew"));
+    return this;
 }
 
 uint32_t Gateware::manage(unsigned dword, bool write, uint32_t data) {
@@ -180,25 +282,9 @@ uint32_t Gateware::manage(unsigned dword, bool write, uint32_t data) {
 
 // --- DPI -----------------------------------------------------------------------------------------
 
-namespace {
-
-lanebox::Beat beat_in(bool valid, bool last, const svBitVecVal *data, int keep) {
-    lanebox::Beat beat;
-    beat.valid = valid;
-    beat.last = last;
-    beat.keep = static_cast<uint8_t>(keep);
-    if (valid) memcpy(beat.data.data(), data, sizeof beat.data);
-    return beat;
-}
-
-int sequence_bits(const lanebox::SeqNum &number) {
-    return number.value | number.valid << 6;
-}
-
-}  // namespace
-
-extern "C" void *pcie4_bind() {
-    return svGetUserData(svGetScope(), &lanebox::user_data_key);
+extern "C" void *pcie4_bind(int layout) {
+    void *gateware = svGetUserData(svGetScope(), &lanebox::user_data_key);
+    return static_cast<lanebox::Gateware *>(gateware)->bind(layout);
 }
 
 extern "C" int pcie4_manage(void *model, int dword, int is_write, int data) {
@@ -207,46 +293,9 @@ extern "C" int pcie4_manage(void *model, int dword, int is_write, int data) {
         gateware->manage(static_cast<unsigned>(dword), is_write != 0, static_cast<uint32_t>(data)));
 }
 
-extern "C" void pcie4_step(void *model, int in_flags, const svBitVecVal *rq_data, int rq_keep,
-                           int rq_user, const svBitVecVal *cc_data, int cc_keep, int msi_int,
-                           int *out_flags, svBitVecVal *cq_data, int *cq_keep, int *cq_enables,
-                           int *cq_byte_en, svBitVecVal *rc_data, int *rc_keep, int *rc_byte_en,
-                           int *config_state, int *rq_state, int *fc_headers, int *fc_requests,
-                           int *fc_completions) {
-    auto flag = [in_flags](int bit) { return (in_flags >> bit & 1) != 0; };
-    lanebox::PinsIn in;
-    in.np_req = static_cast<uint8_t>(in_flags & 3);
-    in.rq = beat_in(flag(2), flag(3), rq_data, rq_keep);
-    in.cc = beat_in(flag(4), flag(5), cc_data, cc_keep);
-    in.rq_first_be = static_cast<uint8_t>(rq_user & 0xf);
-    in.rq_last_be = static_cast<uint8_t>(rq_user >> 4 & 0xf);
-    in.rq_seq_num = static_cast<uint8_t>(rq_user >> 8 & 0x3f);
-    in.fc_sel = static_cast<uint8_t>(in_flags >> 9 & 7);
-    in.flr_done = flag(12);
-    in.power_ack = flag(13);
-    in.cq_ready = flag(6);
-    in.rc_ready = flag(7);
-    in.msi_int = static_cast<uint32_t>(msi_int);
-
-    lanebox::PinsOut out;
-    uint32_t state = 0;
-    static_cast<lanebox::Gateware *>(model)->step(in, out, state, flag(8));
-
-    *config_state = static_cast<int>(state);
-    *out_flags = out.rq_ready | out.cc_ready << 1 | out.cq.valid << 2 | out.cq.last << 3 |
-                 out.rc.valid << 4 | out.rc.last << 5 | out.msi_sent << 6 | out.msi_fail << 7 |
-                 (out.cq.valid && out.cq_first) << 8 | out.rc_sof << 9 | out.np_credits << 16 |
-                 (out.rc_eof0 | out.rc_eof1 << 4) << 24;
-    memcpy(cq_data, out.cq.data.data(), sizeof out.cq.data);
-    *cq_keep = out.cq.keep;
-    *cq_enables = out.cq_first_be | out.cq_last_be << 4;
-    *cq_byte_en = static_cast<int>(out.cq_byte_en);
-    memcpy(rc_data, out.rc.data.data(), sizeof out.rc.data);
-    *rc_keep = out.rc.keep;
-    *rc_byte_en = static_cast<int>(out.rc_byte_en);
-    *rq_state = sequence_bits(out.seq_num[0]) | sequence_bits(out.seq_num[1]) << 7 |
-                out.tag_av << 14 | out.nph_av << 18 | out.npd_av << 22;
-    *fc_headers = out.fc.ph | out.fc.nph << 8 | out.fc.cplh << 16;
-    *fc_requests = out.fc.pd | out.fc.npd << 12;
-    *fc_completions = out.fc.cpld;
+extern "C" void pcie4_step(void *model, const svBitVecVal *inputs, svBitVecVal *outputs) {
+    // Verilog's vectors and the C++ structs have the same layout: 32-bit words in the same order.
+    static_cast<lanebox::Gateware *>(model)->step(
+        *reinterpret_cast<const lanebox::BorderInputs *>(inputs),
+        *reinterpret_cast<lanebox::BorderOutputs *>(outputs));
 }

@@ -2,16 +2,18 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The Verilated SoC with its clock: user_clk is the only one, a tick is one 4 ns period.
+// The gateware's SoC, compiled by Verilator, with its only clock, user_clk. A tick is one period of
+// 4 ns.
 #pragma once
 
 #include <exception>
 #include <memory>
 #include <string>
 
-#include "pcie4/config_space.hpp"
-#include "pcie4/hard_block.hpp"
-#include "slot.hpp"
+#include "block/hard_block.hpp"
+#include "link/config_space.hpp"
+#include "machine/slot.hpp"
+#include "pcie_border.hpp"
 
 class VerilatedContext;
 class Vlanebox;
@@ -20,7 +22,7 @@ class VerilatedFstC;
 namespace lanebox {
 
 struct Waves {
-    std::string path;  // empty: none
+    std::string path;  // file for waves; empty: no waves
     Time from = 0, to = ~Time{0};
 };
 
@@ -30,9 +32,9 @@ public:
     Gateware(HardBlock &hard_block, ConfigSpace &config, const Waves &waves, uint64_t seed);
     ~Gateware();
 
-    void tick();   // rethrows what the model threw
-    void reset();  // PERST# low and high again, until user_reset is gone
-    // The link goes down, in a hot reset or otherwise: user_reset stays set until link_up().
+    void tick();   // rethrows an exception that the model of the hard block threw
+    void reset();  // drives PERST# low and high again, and runs until user_reset is low
+    // The link goes down, in a hot reset or otherwise. user_reset stays set until link_up().
     void link_down(bool hot_reset);
     void link_up() { set_link(Link::Up); }
     bool busy() const;  // the gateware's `busy` output: work that the hard block's pins do not show
@@ -41,14 +43,17 @@ public:
     void clear_slot() { slot_.clear(); }
     Time now() const { return cycles_ * kCycle; }
 
-    // Called by the pcie_usp instance, once per user_clk.
-    void step(const PinsIn &in, PinsOut &out, uint32_t &config_state, bool in_reset);
+    // Called by the Verilog module pcie_usp in each period of user_clk.
+    void step(const BorderInputs &inputs, BorderOutputs &outputs);
+    // Called once by the pcie_usp instance, with the layout of its pins (sim/board/border.py);
+    // returns this. Another layout than that of C++ is an error, which tick() throws.
+    void *bind(int layout);
     // Called by the pcie_usp instance for each access on cfg_mgmt_*; returns the dword read.
     uint32_t manage(unsigned dword, bool write, uint32_t data);
 
 private:
     enum class Link { Up, HotReset, Down };
-    uint32_t pack();
+    void show_configuration(BorderOutputs &pins);
     void set_link(Link link);
     void dump(Time at);
 
@@ -58,8 +63,10 @@ private:
     uint64_t cycles_ = 0;
     Slot slot_;
     Link link_ = Link::Up;
-    uint32_t packed_ = 0;  // pack() after packed_changes_ changes of the configuration
-    uint64_t packed_changes_ = ~uint64_t{0};
+    // The values of the pins that show configuration space, as of shown_changes_ changes of it. All
+    // other members are 0.
+    BorderOutputs shown_{};
+    uint64_t shown_changes_ = ~uint64_t{0};
     std::exception_ptr failure_;
     std::unique_ptr<VerilatedContext> context_;
     std::unique_ptr<Vlanebox> top_;

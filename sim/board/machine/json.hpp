@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// JSON objects of names and numbers, on one line.
+// Makes JSON objects of names and values, as text on one line.
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "options.hpp"
+#include "machine/options.hpp"
 
 #include <getopt.h>
 
@@ -131,7 +131,7 @@ unsigned one_of(const std::string &name, const char *text,
     throw std::invalid_argument("--" + name + " " + text + ": must be one of " + list);
 }
 
-// A power of two from 4 KiB to 16 GiB, or 0; K, M and G are binary.
+// Parses the size of a BAR: 0, or a power of two from 4 KiB to 16 GiB. K, M and G are binary units.
 uint64_t size_of(const std::string &name, const std::string &text) {
     size_t used = 0;
     uint64_t value = 0;
@@ -186,8 +186,8 @@ bool on_or_off(const std::string &name, const std::string &text) {
     throw std::invalid_argument("--" + name + " " + text + ": must be on or off");
 }
 
-// Runs `parse`, whose error names the rule only, and puts the option and its value before the
-// error.
+// Runs `parse`. Its error names only the rule that was broken, so the option and its value are put
+// before that.
 template <typename Parse>
 auto named(const std::string &name, const std::string &value, Parse parse) {
     try {
@@ -204,7 +204,7 @@ Rules::Mode rules_mode(const std::string &text) {
     throw std::invalid_argument("--rules " + text + ": must be one of fatal, warn, off");
 }
 
-// Applies an option of the host's timing. false: `row` is none of these.
+// Applies an option of the host's timing. false: `row` is no such option.
 bool apply_timing(HostTiming &timing, const Row &row, const char *value) {
     constexpr uint64_t kLongestMiss = 1'000'000, kLongestStall = 500'000;
     std::string name = row.name;
@@ -268,8 +268,9 @@ void apply(Options &options, const Row &row, const char *value) {
     }
 }
 
-// Applies gateware.options, which sim/board/build.py writes beside the executable: the options that
-// this gateware needs, one NAME [VALUE] a line. The command line may override them.
+// Applies the options in the file gateware.options, which sim/board/build.py writes beside the
+// executable. It has the options that this gateware needs, one NAME [VALUE] a line. The command
+// line may override them.
 void read_gateware_options(Options &options) {
     auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
     std::ifstream file(folder / "gateware.options");

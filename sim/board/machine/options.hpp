@@ -9,17 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "gateware.hpp"
-#include "pcie4/rules.hpp"
+#include "link/numbers.hpp"
+#include "link/rules.hpp"
+#include "machine/gateware.hpp"
 
 namespace lanebox {
 
 struct Options {
     std::string socket, control, tlp_log, stats;
-    unsigned mps = 512, mrrs = 512, rcb = 64, np_credits = 32, stall_percent = 0;
+    unsigned mps = numbers::kLargestPayload, mrrs = numbers::kLargestPayload, rcb = 64;
+    unsigned np_credits = numbers::kMmioReads, stall_percent = 0;
     uint64_t seed = 1, pace = 0;
     bool straddle = false, completion_pool = false, flr = false, link_rate = true;
-    uint64_t bar2 = 0;  // bytes
+    uint64_t bar2 = 0;  // size of BAR2 in bytes; 0: no BAR2
     ConfigSpace::Msix msix;
     LinkState link;
     HostTiming timing;
@@ -30,9 +32,10 @@ struct Options {
     bool once = false, help = false;
 };
 
-// Throws std::invalid_argument with the option, its value and the rule.
+// Parses the command line. A wrong option throws std::invalid_argument, which names the option, its
+// value and the rule it broke.
 Options parse_options(int argc, char **argv);
-// Sets one option by its name; throws as parse_options().
+// Sets one option by its name. A wrong value throws std::invalid_argument.
 void set_option(Options &options, const std::string &name, const std::string &value);
 std::string usage();
 

@@ -2,20 +2,20 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Counts beats, packets and stalls of the user slot's two streams, from the pins `user_slot` in
-// each cycle. The gateware's own monitor counts the same. These counters can be read at any cycle
-// without an MMIO read, which would itself take time on the link.
+// Counts beats, packets and stalls of the user slot's two streams, from the SoC's pins `user_slot`
+// in each cycle. The gateware's own slot monitor counts the same. These counters can be read at any
+// cycle without an MMIO read, which would itself take time on the link.
 #pragma once
 
 #include <cstdint>
 
-#include "json.hpp"
+#include "machine/json.hpp"
 
 namespace lanebox {
 
 class SlotSide {
 public:
-    // Valid, ready and last are bits 0 to 2.
+    // Bits 0 to 2 of `pins` are the stream's valid, ready and last.
     void sample(unsigned pins, uint64_t cycle) {
         unsigned state = pins & 3;
         if (state != state_) since_ = cycle;
@@ -25,8 +25,8 @@ public:
         stalls_ += state == 1;
     }
     void clear() { beats_ = packets_ = stalls_ = 0; }
-    // `cycle` is the next that will be sampled. `held_cycles`: how long valid and ready have been
-    // as they are.
+    // The counters as JSON. `cycle` is the next cycle that will be sampled. `held_cycles` in the
+    // text says for how many cycles valid and ready have not changed.
     Json json(uint64_t cycle) const {
         return Json()
             .number("valid", uint64_t{state_ & 1})

@@ -2,26 +2,25 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/tlp_log.hpp"
+#include "trace/tlp_log.hpp"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "pcie4/descriptor.hpp"
-#include "pcie4/pins.hpp"
-#include "pcie4/trace_file.hpp"
-#include "pcie4/trace_pcapng.hpp"
+#include "trace/trace_file.hpp"
+#include "trace/trace_pcapng.hpp"
 
 namespace lanebox {
 
 namespace {
 
-// When the requests that wait for completions were made, by tag.
+// By tag: the times at which the reads that wait for completions were sent.
 class Latencies {
 public:
     void request(uint8_t tag, Time at) { since_[tag] = at; }
-    // False for a completion that no request asked for. The last one of a request ends it.
+    // Computes a completion's latency. false: no read waits for it. The last completion of a read
+    // ends the read.
     bool completion(const Tlp &tlp, Time at, Time &latency) {
         Time since = since_[tlp.tag];
         if (since == kNone) return false;

@@ -2,51 +2,53 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The trace of every TLP at the pins. FILE.pcapng gets the packets themselves, which Wireshark
-// opens and `python -m sim.trace` converts; any other name gets a text line for each TLP.
+// Writes a trace of every TLP at the hard block's pins. A file named *.pcapng gets the packets
+// themselves, which Wireshark opens and `python -m sim.trace` converts. A file with any other name
+// gets a line of text for each TLP.
 //
-// Without a file a TLP costs one test of a pointer.
+// If no trace is written, a TLP costs one test of a pointer.
 #pragma once
 
 #include <deque>
 #include <memory>
 #include <string>
 
-#include "pcie4/tlp.hpp"
+#include "link/tlp.hpp"
 
 namespace lanebox {
 
-// How long a TLP takes at 256-bit pins when nothing holds it up and it shares no beat.
+// How long a TLP takes at 256-bit pins if nothing holds it up and it shares no beat with another.
 Time unhindered(const char *interface, const Tlp &tlp);
 
 class TlpLog {
 public:
-    // One way to write a TLP down. `span`: from the first beat's appearance until the last one was
-    // taken, 0 when that was not seen.
+    // A format of the trace. `span`: the time from the appearance of the TLP's first beat until its
+    // last beat was taken; 0 if that was not seen.
     class Sink {
     public:
         virtual ~Sink() = default;
         virtual void write(const char *interface, Time at, Time span, const Tlp &tlp) = 0;
     };
 
-    // No path: nothing is written. Throws std::runtime_error when the file cannot be made.
+    // With an empty path nothing is written. Throws std::runtime_error if the file cannot be made.
     explicit TlpLog(const std::string &path);
     ~TlpLog() { abandon(); }
 
-    // RQ and CC, when the last beat has been taken: `at` that time, `from` that of the first beat.
+    // For RQ and CC. Call it when the TLP's last beat was taken, at `at`. `from`: the time of its
+    // first beat.
     void write(const char *interface, Time from, Time at, const Tlp &tlp) {
         if (sink_) put({interface, at, at - from, false, tlp});
     }
-    // CQ and RC: the first beat is shown at `at`. Later TLPs wait in memory until this one has
-    // ended, so that the trace stays in the order of first beats.
+    // For CQ and RC. Call it when the TLP's first beat is shown, at `at`. Later TLPs wait in memory
+    // until this one has ended, so that the trace is in the order of first beats.
     void begin(const char *interface, Time at, const Tlp &tlp) {
         if (sink_) put({interface, at, 0, true, tlp});
     }
-    // The last beat of the oldest TLP that began on this interface and has not ended was taken.
+    // Call it when the last beat of the oldest open TLP on this interface was taken, at `at`.
     void end(const char *interface, Time at) {
         if (sink_) close(interface, at);
     }
-    void abandon();  // TLPs on show are withdrawn (a reset): written with span 0
+    void abandon();  // a reset has withdrawn the TLPs at the pins: they are written with span 0
 
 private:
     struct Entry {
@@ -60,7 +62,7 @@ private:
     void flush();
 
     std::unique_ptr<Sink> sink_;
-    std::deque<Entry> waiting_;  // in the order of their times, from the first open one on
+    std::deque<Entry> waiting_;  // in the order of their times, from the first open TLP on
 };
 
 }  // namespace lanebox

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// A file that a trace is written to: closed with its owner, buffered in large pieces.
+// The file that a trace is written to. It is buffered in large pieces, and closed with its owner.
 #pragma once
 
 #include <cerrno>
@@ -19,7 +19,7 @@ struct CloseFile {
 };
 using TraceFile = std::unique_ptr<FILE, CloseFile>;
 
-// Throws std::runtime_error when the file cannot be made.
+// Makes the file. Throws std::runtime_error if that fails.
 inline TraceFile open_trace(const std::string &path) {
     TraceFile file(fopen(path.c_str(), "we"));
     if (!file) throw std::runtime_error("cannot write TLP log " + path + ": " + strerror(errno));

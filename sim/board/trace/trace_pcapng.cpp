@@ -2,90 +2,22 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-#include "pcie4/trace_pcapng.hpp"
+#include "trace/trace_pcapng.hpp"
+
+#include "link/wire_header.hpp"
 
 namespace lanebox {
 
 namespace {
 
-// --- the wire: base specification 2.2 ------------------------------------------------------------
-
-constexpr uint16_t kHostId = 0x0000;
-
-// Bits of a header's first dword.
-constexpr uint32_t kFourDwords = 1u << 29;
-constexpr uint32_t kWithData = 1u << 30;
-constexpr uint32_t kPoisoned = 1u << 14;
-constexpr unsigned kOrderingAndSnoop = 12, kIdOrdering = 18;  // where the attributes are
-
-// Format and type for each request type of the RQ descriptor (PG213, "Transaction Types"):
-// memory, I/O, atomics, locked read, configuration, messages. 0xff where there is none.
-constexpr uint8_t kRequests[16] = {0x00, 0x40, 0x02, 0x42, 0x4c, 0x4d, 0x4e, 0x01,
-                                   0x04, 0x05, 0x44, 0x45, 0x30, 0x30, 0x30, 0xff};
-constexpr uint8_t kCompletion = 0x0a;
-
-uint32_t first_dword(uint8_t fmt_type, const Tlp &tlp) {
-    uint32_t attributes = (tlp.attributes & 3u) << kOrderingAndSnoop |
-                          (uint32_t{tlp.attributes} >> 2 & 1) << kIdOrdering;
-    return uint32_t{fmt_type} << 24 | (tlp.poisoned ? kPoisoned : 0) | attributes |
-           (tlp.dwords & 0x3ff);
-}
-
-bool refused(const Tlp &tlp) {
-    return tlp.type == TlpType::Completion && tlp.status;
-}
-
-unsigned payload_bytes(const Tlp &tlp) {
-    return refused(tlp) ? 0 : tlp.payload_bytes();
-}
-
-WireHeader completion_header(const Tlp &tlp, bool from_card) {
-    uint16_t completer = from_card ? kCardId : kHostId;
-    uint16_t requester = tlp.requester || from_card ? tlp.requester : kCardId;
-    WireHeader header;
-    header.dwords[0] = first_dword(kCompletion, tlp) | (payload_bytes(tlp) ? kWithData : 0);
-    if (refused(tlp)) header.dwords[0] &= ~0x3ffu;
-    header.dwords[1] =
-        uint32_t{completer} << 16 | (tlp.status & 7u) << 13 | (tlp.byte_count & 0xfff);
-    header.dwords[2] = uint32_t{requester} << 16 | uint32_t{tlp.tag} << 8 | (tlp.address & 0x7f);
-    return header;
-}
-
-uint8_t request_type(const Tlp &tlp) {
-    switch (tlp.type) {
-        case TlpType::MemRead: return kRequests[0];
-        case TlpType::MemWrite: return kRequests[1];
-        default: return kRequests[tlp.raw_type & 0xf];
-    }
-}
-
-WireHeader request_header(const Tlp &tlp, bool from_card) {
-    uint16_t requester = tlp.requester || !from_card ? tlp.requester : kCardId;
-    uint32_t low = static_cast<uint32_t>(tlp.address) & ~3u;
-    uint32_t high = static_cast<uint32_t>(tlp.address >> 32);
-    WireHeader header;
-    header.dwords[0] = first_dword(request_type(tlp), tlp);
-    header.dwords[1] = uint32_t{requester} << 16 | uint32_t{tlp.tag} << 8 |
-                       (tlp.last_be & 0xfu) << 4 | (tlp.first_be & 0xfu);
-    if (high || header.dwords[0] & kFourDwords) {  // every message has four
-        header.dwords[0] |= kFourDwords;
-        header.dwords[2] = high;
-        header.dwords[3] = low;
-        header.count = 4;
-    } else {
-        header.dwords[2] = low;
-    }
-    return header;
-}
-
-// --- the file: draft-ietf-opsawg-pcapng ----------------------------------------------------------
+// Block types and options of the format, by draft-ietf-opsawg-pcapng.
 
 constexpr uint32_t kSectionHeader = 0x0a0d0d0a, kInterface = 1, kEnhancedPacket = 6;
 constexpr uint32_t kByteOrder = 0x1a2b3c4d;
 constexpr uint16_t kLinkTypeUser0 = 147;
 constexpr uint16_t kOptionName = 2, kOptionSpeed = 8, kOptionResolution = 9;
 constexpr uint16_t kOptionComment = 1, kOptionFlags = 2;
-constexpr uint32_t kInbound = 1, kOutbound = 2;       // as the card sees it
+constexpr uint32_t kInbound = 1, kOutbound = 2;       // direction as the card sees it
 constexpr uint64_t kSpeed = 32 * 8 * 250'000'000ull;  // bits per second that 256 bit can carry
 
 struct Interface {
@@ -115,13 +47,13 @@ static_assert(sizeof(SectionHeaderBlock) == 28);
 struct InterfaceBlock {
     uint32_t type = kInterface, length = sizeof(InterfaceBlock);
     uint16_t link_type = kLinkTypeUser0, reserved = 0;
-    uint32_t snap_length = 0;  // no limit
+    uint32_t snap_length = 0;  // packets of any length
     uint16_t name_code = kOptionName, name_length = 0;
     char name[4] = {};
     uint16_t speed_code = kOptionSpeed, speed_length = 8;
     uint32_t speed[2] = {static_cast<uint32_t>(kSpeed), static_cast<uint32_t>(kSpeed >> 32)};
     uint16_t resolution_code = kOptionResolution, resolution_length = 1;
-    uint8_t resolution[4] = {9, 0, 0, 0};  // 10^-9 s
+    uint8_t resolution[4] = {9, 0, 0, 0};  // times in 10^-9 s
     uint32_t end_of_options = 0;
     uint32_t length_again = sizeof(InterfaceBlock);
 };
@@ -147,7 +79,7 @@ struct PacketTail {
 };
 static_assert(sizeof(PacketTail) == 8);
 
-// An option that is a text; empty when there is nothing to say.
+// A comment option with this text. Nothing if the text is empty.
 std::string comment(const std::string &text) {
     if (text.empty()) return {};
     const uint16_t head[] = {kOptionComment, static_cast<uint16_t>(text.size())};
@@ -158,11 +90,6 @@ std::string comment(const std::string &text) {
 }
 
 }  // namespace
-
-WireHeader wire_header(const Tlp &tlp, bool from_card) {
-    return tlp.type == TlpType::Completion ? completion_header(tlp, from_card)
-                                           : request_header(tlp, from_card);
-}
 
 PcapngTrace::PcapngTrace(const std::string &path) : file_(open_trace(path)) {
     SectionHeaderBlock section;
@@ -187,7 +114,7 @@ void PcapngTrace::write(const char *interface, Time at, Time span, const Tlp &tl
     bool hindered = span && span != unhindered(interface, tlp);
     std::string remark =
         comment(hindered ? "pins " + std::to_string(span / kNanosecond) + " ns" : "");
-    uint32_t captured = header.count * 4 + payload_bytes(tlp);
+    uint32_t captured = header.count * 4 + wire_payload_bytes(tlp);
     uint64_t time = at / kNanosecond;
     PacketHead head;
     PacketFlags flags;
@@ -201,7 +128,9 @@ void PcapngTrace::write(const char *interface, Time at, Time span, const Tlp &tl
     flags.flags = from_card ? kOutbound : kInbound;
     put(&head, sizeof head);
     put(header.dwords.data(), header.count * 4);
-    put(tlp.payload.data(), payload_bytes(tlp));  // in memory as on the wire: lowest address first
+    // The payload is not swapped as the header's dwords are: its bytes have the link's order
+    // already.
+    put(tlp.payload.data(), wire_payload_bytes(tlp));
     put(remark.data(), remark.size());
     put(&flags, sizeof flags);
     put(&tail, sizeof tail);

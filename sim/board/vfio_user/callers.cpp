@@ -17,7 +17,7 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-constexpr size_t kMostWaiting = 16;  // silent callers; with one more the oldest is closed
+constexpr size_t kMostWaiting = 16;  // most silent callers; with one more the oldest is closed
 
 void watch(const Fd &events, int fd) {
     epoll_event event{};
@@ -26,7 +26,7 @@ void watch(const Fd &events, int fd) {
         throw std::runtime_error(std::string("cannot watch a connection: ") + strerror(errno));
 }
 
-// true: the client has closed its end. Messages that it sent before are still served first.
+// true: the client has closed its end. Messages that it sent before are still served.
 bool has_left(const Fd &client) {
     pollfd end{client.get(), POLLRDHUP, 0};
     return poll(&end, 1, 0) == 1;
@@ -41,15 +41,16 @@ int process_of(const Fd &socket) {
 
 enum class Call { Silent, Over, Speaks };
 
-// The first bytes are not taken from the socket: if the caller becomes the client, the server reads
-// them.
+// Looks whether a caller has sent a message. The bytes stay in the socket, so that the server can
+// read them if the caller becomes the client.
 Call listen_to(const Fd &caller, Header &first) {
     ssize_t count = recv(caller.get(), &first, sizeof first, MSG_PEEK | MSG_DONTWAIT);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return Call::Silent;
     return count > 0 ? Call::Speaks : Call::Over;
 }
 
-// A socket that is closed before everything in it was read looks like a broken one to its peer.
+// Reads and drops everything in the socket. If a socket is closed before that, its peer gets an
+// error instead of the answer.
 void read_rest(const Fd &caller) {
     char data[4096];
     while (recv(caller.get(), data, sizeof data, MSG_DONTWAIT) > 0) {
@@ -85,8 +86,8 @@ void Callers::refuse(const Fd &caller, const Header &request, const Fd &client) 
              "; one at a time");
 }
 
-// A client that has left keeps its place until its last message has been served: until then a
-// caller waits. Returns true when the caller waits no longer.
+// Answers a caller's first message. A client that has left keeps its place until its last message
+// was served; until then callers wait. Returns true if the caller need not wait any longer.
 bool Callers::answer(Fd &caller, const Fd &client, Fd &chosen) {
     Header first{};
     switch (listen_to(caller, first)) {

@@ -2,10 +2,10 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Connections that are not the client yet. The first that sends a message becomes the client; as
-// long as there is one, every other is told so at once: its first request is refused with EBUSY,
-// and its connection ends. A connection that is closed before its first message (a probe of the
-// socket) is neither.
+// Callers: connections to the vfio-user socket that are not the client. The first caller that sends
+// a message becomes the client. While the board has a client, every other caller is refused: its
+// first request is answered with EBUSY, and its connection ends. A connection that is closed before
+// its first message (a probe of the socket) is dropped without a word.
 #pragma once
 
 #include <deque>
@@ -20,7 +20,7 @@ class Callers {
 public:
     Callers(const std::string &path, ClientLog &log);
 
-    int fd() const { return events_.get(); }  // readable: look() has something to do
+    int fd() const { return events_.get(); }  // when it is readable, call look()
 
     // Serves new connections and first messages. Returns the new client, or an empty Fd; a new
     // client is chosen only while `client`, the present one, is empty.
@@ -29,11 +29,11 @@ public:
 private:
     void welcome();
     void refuse(const Fd &caller, const Header &request, const Fd &client);
-    bool answer(Fd &caller, const Fd &client, Fd &chosen);  // true: caller is done with
+    bool answer(Fd &caller, const Fd &client, Fd &chosen);  // true: the caller is done
 
     ClientLog &log_;
     Listener listen_;
-    Fd events_;  // an epoll instance: listen_ and waiting_
+    Fd events_;  // an epoll instance that watches listen_ and waiting_
     std::deque<Fd> waiting_;
 };
 

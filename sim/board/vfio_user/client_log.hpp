@@ -2,8 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The board's messages about a client, on stderr. Their number is limited for each client: one that
-// repeats a mistake a million times must not fill the disk.
+// Writes the board's messages about a client to stderr. Their number is limited for each client: a
+// client that repeats a mistake a million times must not fill the disk.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ public:
     void next_client() { said_ = 0; }
 
 private:
-    unsigned said_ = 0;  // of the present client
+    unsigned said_ = 0;  // how many sentences were written about the present client
 };
 
 }  // namespace lanebox::vfio_user

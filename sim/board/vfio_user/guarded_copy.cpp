@@ -13,13 +13,15 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-// A signal handler is given no object, so these two are variables of the file.
-thread_local sigjmp_buf *volatile landing = nullptr;  // of the copy that runs; nullptr: none does
+// A signal handler gets no object, so these two are variables of the file. `landing` is where the
+// handler jumps to; nullptr: no copy is running.
+thread_local sigjmp_buf *volatile landing = nullptr;
 struct sigaction before;
 
 void on_bus_error(int) {
     if (landing) siglongjmp(*landing, 1);
-    sigaction(SIGBUS, &before, nullptr);  // the access is repeated, and now ends the process
+    // Outside a copy: the access is repeated under the former handler, which ends the process.
+    sigaction(SIGBUS, &before, nullptr);
 }
 
 }  // namespace
@@ -27,7 +29,7 @@ void on_bus_error(int) {
 void catch_bus_errors() {
     struct sigaction action{};
     action.sa_handler = on_bus_error;
-    action.sa_flags = SA_NODEFER;  // the jump leaves the signal mask as it is
+    action.sa_flags = SA_NODEFER;  // SIGBUS stays unblocked, since the jump restores no signal mask
     struct sigaction present;
     sigaction(SIGBUS, &action, &present);
     if (present.sa_handler != on_bus_error) before = present;
@@ -40,7 +42,8 @@ bool guarded_copy(void *to, const void *from, size_t bytes) {
         return false;
     }
     landing = &point;
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // the copy stays between the two stores
+    // The compiler must not move the copy out from between the two stores to `landing`.
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     memcpy(to, from, bytes);
     std::atomic_signal_fence(std::memory_order_seq_cst);
     landing = nullptr;

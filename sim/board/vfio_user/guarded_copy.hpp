@@ -4,10 +4,10 @@
 
 // Copies to and from a mapped file whose owner may shorten it at any time.
 //
-// The kernel answers an access to a page that the file has lost with SIGBUS. Here that ends the
-// copy, not the process; a SIGBUS anywhere else ends the process as it always did. The file is not
-// asked for its size before each copy: that would cost a system call and could not exclude that it
-// is shortened right after.
+// The kernel answers an access to a page that the file has lost with SIGBUS. During a guarded copy
+// SIGBUS ends the copy and not the process. At any other time SIGBUS ends the process as usual.
+// Asking for the file's size before each copy would be no help: it would cost a system call, and
+// the file could be shortened right after.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace lanebox::vfio_user {
 // Installs the handler of SIGBUS. Call it before the first guarded_copy().
 void catch_bus_errors();
 
-// false: a page is missing. What lies before it may have been copied.
+// Copies like memcpy(). false: a page is missing; bytes before it may have been copied.
 bool guarded_copy(void *to, const void *from, size_t bytes);
 
 }  // namespace lanebox::vfio_user

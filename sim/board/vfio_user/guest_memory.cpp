@@ -23,7 +23,8 @@ constexpr size_t kPage = 4096;
 
 }  // namespace
 
-// A client's file, mapped whole. It is unmapped, and leaves `known`, with the last of its windows.
+// A client's file, mapped whole. When the last window onto it is gone, it is unmapped and removed
+// from `known`.
 class GuestMemory::File {
 public:
     File(Files &known, FileKey key, uint8_t *bytes, size_t size)
@@ -46,10 +47,11 @@ private:
     const FileKey key_;
 };
 
-// Bytes before the first missing page, found by trial: fstat() cannot be asked. The descriptor was
-// closed after the mapping, since a client may have more files than the board may have descriptors.
+// The number of bytes before the first missing page. It is found by trial, since fstat() needs the
+// descriptor. The descriptor was closed after the mapping, because a client may have more files
+// than the board may have descriptors.
 size_t GuestMemory::File::present() const {
-    size_t low = 0, high = (size + kPage - 1) / kPage;  // pages; those below `low` are there
+    size_t low = 0, high = (size + kPage - 1) / kPage;  // page numbers; pages below `low` exist
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         uint8_t byte;

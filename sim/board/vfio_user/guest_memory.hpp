@@ -2,12 +2,14 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Host memory as DMA_MAP messages describe it: bus addresses onto shared files.
+// Host memory as the client's DMA_MAP messages describe it. Each message is a window: bus addresses
+// that show a part of a shared file.
 //
-// A file is mapped once, whole, however many windows onto it are announced: a guest IOMMU sends one
-// message and one descriptor for each 4 KiB page. The mapping ends with the last of its windows.
+// A file is mapped once, whole, however many windows onto it are announced, since a guest IOMMU
+// sends one message and one descriptor for each 4 KiB page. The mapping ends with the file's last
+// window.
 //
-// The file belongs to the client, which may shorten it under the mapping. An access to a missing
+// The file belongs to the client, which may shorten it while it is mapped. An access to a missing
 // page then fails like one to an unmapped address, and the log says so once for each file.
 #pragma once
 
@@ -31,7 +33,7 @@ public:
     struct Window {
         uint64_t address, size;
         uint32_t flags;
-        uint8_t *bytes;  // nullptr: announced without a descriptor, unreachable for DMA
+        uint8_t *bytes;  // nullptr: the window came without a descriptor, so DMA cannot reach it
         std::shared_ptr<File> file;
     };
 
@@ -39,19 +41,19 @@ public:
     GuestMemory(const GuestMemory &) = delete;
     GuestMemory &operator=(const GuestMemory &) = delete;
 
-    // Returns 0 or an errno. `fd` stays the caller's; -1 when the message brought none.
+    // Adds a window. Returns 0 or an errno. `fd` stays the caller's; -1: the message brought none.
     int map(const DmaMap &request, int fd);
     void unmap(const DmaUnmap &request);
     void clear() { windows_.clear(); }
 
-    // Copies across window borders; false at the first byte that is not mapped or not permitted.
+    // Copies, across the borders of windows, too. false: a byte is not mapped or not permitted.
     bool read(uint64_t address, void *data, size_t bytes) const;
     bool write(uint64_t address, const void *data, size_t bytes);
 
     const std::map<uint64_t, Window> &windows() const { return windows_; }
 
 private:
-    // With the size, so that a file that has grown is mapped anew.
+    // The key has the file's size, so that a file that has grown is mapped anew.
     using FileKey = std::tuple<dev_t, ino_t, off_t>;
     using Files = std::map<FileKey, std::weak_ptr<File>>;
 
@@ -61,8 +63,8 @@ private:
     bool walk(uint64_t address, size_t bytes, uint32_t permission, Copy copy) const;
 
     ClientLog &log_;
-    Files files_;                         // files with at least one window
-    std::map<uint64_t, Window> windows_;  // by bus address, never overlapping
+    Files files_;                         // the files that have at least one window
+    std::map<uint64_t, Window> windows_;  // windows by bus address; they never overlap
 };
 
 }  // namespace lanebox::vfio_user

@@ -12,9 +12,9 @@ namespace lanebox::vfio_user {
 
 namespace {
 
-constexpr uint64_t kLargeWindow = 1u << 20;  // smaller ones are ROMs and frame buffers
+constexpr uint64_t kLargeWindow = 1u << 20;  // smaller windows are ROMs and frame buffers
 constexpr unsigned kSamplesPerWindow = 256;
-constexpr unsigned kEnough = 4;  // samples for a verdict; a single one may have changed meanwhile
+constexpr unsigned kEnough = 4;  // samples for a verdict; one alone may have changed meanwhile
 
 }  // namespace
 

@@ -2,11 +2,12 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Finds out that the client's memory is a private copy of the file that it handed over.
+// Finds out whether the client's memory is a private copy of the file that it handed over.
 //
-// QEMU with share=off sends descriptors all the same, and DMA then silently goes nowhere. The check
-// asks for samples by message and compares them with the mapping: in a private copy no sample that
-// holds data is the same in both. Only clients that announce max_data_xfer_size can be asked.
+// QEMU with share=off hands over descriptors as well, but uses a private copy of the memory, so DMA
+// silently has no effect. The check asks the client for samples of its memory by message and
+// compares them with the mapped file. If the memory is a private copy, no sample that holds data is
+// the same in both. Only clients that announce max_data_xfer_size can be asked.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ public:
     void start(const GuestMemory &memory);
     bool running() const { return !samples_.empty(); }
     DmaAccess next() const { return {samples_.front(), kSampleBytes}; }
-    // `data`: kSampleBytes bytes of sample next(), as the client sent them.
+    // Compares a sample. `data`: the kSampleBytes bytes of sample next(), as the client sent them.
     Verdict compare(const GuestMemory &memory, const uint8_t *data);
     void stop() { samples_.clear(); }
 

@@ -2,88 +2,66 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// vfio-user messages as they are on the socket (QEMU docs/interop/vfio-user.rst), little endian.
+// The vfio-user messages under the server's names. vfio_user_protocol.h, which the library's client
+// includes as well, has their numbers and layouts.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 
 namespace lanebox::vfio_user {
 
+namespace wire {
+#include "vfio_user_protocol.h"
+}
+
 enum class Command : uint16_t {
-    Version = 1,
-    DmaMap = 2,
-    DmaUnmap = 3,
-    GetInfo = 4,
-    GetRegionInfo = 5,
-    GetIrqInfo = 7,
-    SetIrqs = 8,
-    RegionRead = 9,
-    RegionWrite = 10,
-    DmaRead = 11,
-    DmaWrite = 12,
-    Reset = 13,
-    RegionWriteMulti = 15,
+    Version = wire::CMD_VERSION,
+    DmaMap = wire::CMD_DMA_MAP,
+    DmaUnmap = wire::CMD_DMA_UNMAP,
+    GetInfo = wire::CMD_GET_INFO,
+    GetRegionInfo = wire::CMD_GET_REGION_INFO,
+    GetIrqInfo = wire::CMD_GET_IRQ_INFO,
+    SetIrqs = wire::CMD_SET_IRQS,
+    RegionRead = wire::CMD_REGION_READ,
+    RegionWrite = wire::CMD_REGION_WRITE,
+    DmaRead = wire::CMD_DMA_READ,
+    DmaWrite = wire::CMD_DMA_WRITE,
+    Reset = wire::CMD_DEVICE_RESET,
+    RegionWriteMulti = wire::CMD_REGION_WRITE_MULTI,
 };
 
-constexpr uint32_t kFlagTypeMask = 0xf;
-constexpr uint32_t kFlagReply = 0x1;
-constexpr uint32_t kFlagNoReply = 0x10;
-constexpr uint32_t kFlagError = 0x20;
+constexpr uint32_t kFlagTypeMask = wire::TYPE_MASK;
+constexpr uint32_t kFlagReply = wire::TYPE_REPLY;
+constexpr uint32_t kFlagNoReply = wire::FLAG_NO_REPLY;
+constexpr uint32_t kFlagError = wire::FLAG_ERROR;
 
-constexpr uint32_t kBars = 6;  // regions 0 to 5
-constexpr uint32_t kRegionConfig = 7;
-constexpr uint32_t kRegionCount = 9;
-constexpr uint32_t kRegionReadable = 1, kRegionWritable = 2;
+constexpr uint32_t kBars = wire::REGION_BARS;
+constexpr uint32_t kRegionConfig = wire::REGION_CONFIG;
+constexpr uint32_t kRegionCount = wire::REGION_COUNT;
+constexpr uint32_t kRegionReadable = wire::REGION_READABLE;
+constexpr uint32_t kRegionWritable = wire::REGION_WRITABLE;
 
-constexpr uint32_t kIrqMsi = 1, kIrqMsix = 2;
-constexpr uint32_t kIrqCount = 5;
-constexpr uint32_t kIrqEventfd = 1, kIrqNoResize = 8;
-constexpr uint32_t kSetIrqDataNone = 1, kSetIrqDataEventfd = 4, kSetIrqActionTrigger = 32;
+constexpr uint32_t kIrqMsi = wire::IRQ_MSI, kIrqMsix = wire::IRQ_MSIX;
+constexpr uint32_t kIrqCount = wire::IRQ_COUNT;
+constexpr uint32_t kIrqEventfd = wire::IRQ_EVENTFD, kIrqNoResize = wire::IRQ_NO_RESIZE;
+constexpr uint32_t kSetIrqDataNone = wire::IRQ_DATA_NONE;
+constexpr uint32_t kSetIrqDataEventfd = wire::IRQ_DATA_EVENTFD;
+constexpr uint32_t kSetIrqActionTrigger = wire::IRQ_ACTION_TRIGGER;
 
-constexpr uint32_t kDeviceReset = 1, kDevicePci = 2;
-constexpr uint32_t kDmaReadable = 1, kDmaWritable = 2;
-constexpr uint32_t kUnmapAll = 2;
+constexpr uint32_t kDeviceReset = wire::DEVICE_CAN_RESET, kDevicePci = wire::DEVICE_IS_PCI;
+constexpr uint32_t kDmaReadable = wire::DMA_READABLE, kDmaWritable = wire::DMA_WRITABLE;
+constexpr uint32_t kUnmapAll = wire::DMA_UNMAP_ALL;
 
-struct Header {
-    uint16_t id, command;
-    uint32_t size, flags, error;
-};
-struct DmaMap {
-    uint32_t argsz, flags;
-    uint64_t offset, address, size;
-};
-struct DmaUnmap {
-    uint32_t argsz, flags;
-    uint64_t address, size;
-};
-struct DeviceInfo {
-    uint32_t argsz, flags, regions, irqs;
-};
-struct RegionInfo {
-    uint32_t argsz, flags, index, capabilities;
-    uint64_t size, offset;
-};
-struct IrqInfo {
-    uint32_t argsz, flags, index, count;
-};
-struct IrqSet {
-    uint32_t argsz, flags, index, start, count;
-};
-struct RegionAccess {
-    uint64_t offset;
-    uint32_t region, count;
-};
-struct WriteMultiEntry {
-    RegionAccess access;
-    uint8_t data[8];
-};
-struct DmaAccess {
-    uint64_t address, count;
-};
-
-static_assert(sizeof(Header) == 16 && sizeof(DmaMap) == 32 && sizeof(DmaUnmap) == 24);
-static_assert(sizeof(DeviceInfo) == 16 && sizeof(RegionInfo) == 32 && sizeof(IrqInfo) == 16);
-static_assert(sizeof(IrqSet) == 20 && sizeof(RegionAccess) == 16 && sizeof(WriteMultiEntry) == 24);
-static_assert(sizeof(DmaAccess) == 16);
+using Header = wire::header;
+using DmaMap = wire::dma_map;
+using DmaUnmap = wire::dma_unmap;
+using DeviceInfo = wire::device_info;
+using RegionInfo = wire::region_info;
+using IrqInfo = wire::irq_info;
+using IrqSet = wire::irq_set;
+using RegionAccess = wire::region_access;
+using WriteMultiEntry = wire::multi_write;
+using DmaAccess = wire::memory_access;
 
 }  // namespace lanebox::vfio_user

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,6 +17,8 @@
 namespace lanebox::vfio_user {
 
 namespace {
+
+static_assert(std::tuple_size_v<decltype(Shape::bar_bytes)> == kBars);
 
 constexpr size_t kMaxTransfer = 1u << 20;
 constexpr uint32_t kMaxBarAccess = 4096;
@@ -31,12 +34,14 @@ bool parse(const Message &message, Body &body) {
 
 }  // namespace
 
-Server::Server(const std::string &path, Device &device, GuestMemory &memory, ClientLog &log)
+Server::Server(const std::string &path, Device &device, const Shape &shape, GuestMemory &memory,
+               ClientLog &log)
     : device_(device),
+      shape_(shape),
       memory_(memory),
       log_(log),
       callers_(path, log),
-      msix_(device.msix_vectors()) {}
+      msix_(shape.msix_vectors) {}
 
 bool Server::answer_callers() {
     Fd chosen = callers_.look(client_);
@@ -64,7 +69,8 @@ bool Server::serve() {
     return false;
 }
 
-// After half a message the client could not find the start of the next, so the connection ends.
+// Sends a message. If only a part of it could be sent, the client could not find the start of the
+// next message, so the connection ends.
 bool Server::send(const void *data, size_t bytes) {
     if (send_all(client_.get(), data, bytes)) return true;
     shutdown(client_.get(), SHUT_RDWR);
@@ -118,7 +124,7 @@ bool Server::version(const Message &message) {
     if (proposed[0] != 0) return reply_error(message.header, EINVAL);
     greeted_ = true;
     std::string text(message.body.begin() + 4, message.body.end());
-    // Without this capability the client does not expect requests from this side.
+    // A client without this capability does not expect requests from the server.
     asks_allowed_ = text.find("max_data_xfer_size") != std::string::npos;
     uint8_t body[4 + sizeof kCapabilities] = {};
     memcpy(body + 4, kCapabilities, sizeof kCapabilities);
@@ -151,8 +157,8 @@ bool Server::device_info(const Message &message) {
 }
 
 uint64_t Server::region_bytes(uint32_t region) const {
-    if (region < kBars) return device_.bar_bytes(region);
-    return region == kRegionConfig ? device_.config_bytes() : 0;
+    if (region < kBars) return shape_.bar_bytes[region];
+    return region == kRegionConfig ? shape_.config_bytes : 0;
 }
 
 bool Server::region_info(const Message &message) {
@@ -184,7 +190,7 @@ int Server::check_irqs(const Message &message, const IrqSet &request) {
     bool none = request.flags & kSetIrqDataNone, eventfds = request.flags & kSetIrqDataEventfd;
     if (request.flags & kSetIrqActionTrigger && none == eventfds) return EINVAL;
     if (!eventfds) return 0;
-    size_t fds = message.fds.size();  // one for each vector; none: the client takes them back
+    size_t fds = message.fds.size();  // one for each vector; 0: the client takes them back
     if (fds && fds != request.count) return EINVAL;
     if (std::all_of(message.fds.begin(), message.fds.end(), is_eventfd)) return 0;
     log_.say(
@@ -217,7 +223,7 @@ void Server::set_msi(Message &message, const IrqSet &request) {
 
 void Server::set_msix(Message &message, const IrqSet &request) {
     bool none = request.flags & kSetIrqDataNone;
-    bool off = none && request.count == 0;  // all of them
+    bool off = none && request.count == 0;  // the client takes all vectors back
     uint32_t end = off ? static_cast<uint32_t>(msix_.size()) : request.start + request.count;
     for (uint32_t vector = off ? 0 : request.start; vector < end; vector++) {
         if (none && !off) {
@@ -288,7 +294,7 @@ bool Server::region_write_multi(const Message &message) {
         WriteMultiEntry entry;
         memcpy(&entry, message.body.data() + sizeof count + i * sizeof entry, sizeof entry);
         if (entry.access.count > sizeof entry.data || check_access(entry.access)) continue;
-        write(entry.access, entry.data);
+        write(entry.access, reinterpret_cast<const uint8_t *>(&entry.data));
     }
     return reply(message.header, nullptr, 0);
 }

@@ -2,13 +2,13 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// The vfio-user server: one client at a time, messages in order, BAR reads answered when the device
-// has the data. A client that leaves takes its mappings and interrupts with it; the next may come.
-// Nothing that a client sends ends the process: what cannot work is refused, or ends the
-// connection, and the log says why.
+// The vfio-user server. It serves one client at a time, messages in order. BAR reads are answered
+// when the device has the data. When a client leaves, its mappings and interrupts are dropped, and
+// the next client may come. Nothing that a client sends ends the process: a request that cannot
+// work is refused, or ends the connection, and the log says why.
 //
 // Supported: BARs, configuration space, one MSI vector, MSI-X, DMA through mapped descriptors.
-// Not supported: INTx, migration, DMA by messages (used only to tell a private copy).
+// Not supported: INTx, migration, DMA by messages (which only the check of private_copy.hpp uses).
 #pragma once
 
 #include <string>
@@ -26,7 +26,8 @@ namespace lanebox::vfio_user {
 
 class Server {
 public:
-    Server(const std::string &path, Device &device, GuestMemory &memory, ClientLog &log);
+    Server(const std::string &path, Device &device, const Shape &shape, GuestMemory &memory,
+           ClientLog &log);
 
     // Descriptors to wait on for reading; client_fd() is -1 while there is no client.
     int callers_fd() const { return callers_.fd(); }
@@ -35,10 +36,9 @@ public:
     // Serves one message that has arrived. false: the client left.
     bool serve();
 
-    bool connected() const { return static_cast<bool>(client_); }
     bool greeted() const { return greeted_; }  // the present or last client sent VERSION
     bool interrupt();                 // raises MSI; false: the client has no eventfd for it
-    bool interrupt(unsigned vector);  // raises MSI-X; false: likewise
+    bool interrupt(unsigned vector);  // raises MSI-X; false: the client has no eventfd for it
     void look_for_private_copy();     // call it when bus mastering is switched on
 
 private:
@@ -68,6 +68,7 @@ private:
     void drop();
 
     Device &device_;
+    const Shape shape_;
     GuestMemory &memory_;
     ClientLog &log_;
     Callers callers_;

@@ -2,7 +2,8 @@
 // Copyright (c) 2026 Lanebox contributors
 // SPDX-License-Identifier: BSD-2-Clause
 
-// Unix sockets for the board: listening, and whole messages with descriptors.
+// Unix sockets for the board: a listening socket, and functions for whole messages with
+// descriptors.
 #pragma once
 
 #include <sys/types.h>
@@ -26,15 +27,15 @@ public:
     Listener(const Listener &) = delete;
     Listener &operator=(const Listener &) = delete;
 
-    int fd() const { return socket_.get(); }  // -1: no listener
-    // The connection has a timeout of some seconds: while the board waits for the rest of a message
-    // it serves nobody else, not even a request to end.
+    int fd() const { return socket_.get(); }  // the listening socket; -1: none
+    // Accepts a connection. It has a timeout of some seconds, because while the board waits for the
+    // rest of a message it serves nothing else, not even a request to end.
     Fd accept() const;
 
 private:
     std::string path_;
     Fd socket_;
-    std::pair<dev_t, ino_t> identity_{};  // of the socket file: another board may have replaced it
+    std::pair<dev_t, ino_t> identity_{};  // of its own socket file, which may have been replaced
 };
 
 struct Message {

@@ -1,0 +1,56 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The commands of the control socket, one a line. A command given by `at` waits for its cycle.
+//
+//   stats | clear | quit | mark
+//   set OPTION VALUE                  sets an option that may change while the board runs
+//   fault NAME[:N]                    arms a fault (faults/faults.hpp)
+//   write OFFSET VALUE                writes a dword of BAR0, as the host's processor does
+//   peer read|write [bar0|bar2] OFFSET SIZE COUNT TAGS [GAP_NS]
+//   at CYCLE write|mark|peer ...      carries out the command in that cycle of device time
+#pragma once
+
+#include <istream>
+#include <string>
+
+#include "control/plan.hpp"
+#include "control/statistics.hpp"
+#include "machine/function.hpp"
+#include "machine/machine.hpp"
+
+namespace lanebox {
+
+class Commands {
+public:
+    Commands(Machine &machine, Function &function)
+        : machine_(machine), function_(function), statistics_(machine) {}
+
+    // Carries out a command line. Returns, as JSON, the statistics after it, or {"error": ...}.
+    std::string answer(const std::string &line);
+    std::string stats() const { return statistics_.text(plan_.size()); }
+    void run() {  // call it once a cycle: carries out planned commands that are due
+        if (!plan_.empty()) run_plan();
+    }
+    bool waiting() const { return !plan_.empty(); }
+    void forget() { plan_.clear(); }
+    bool quit() const { return quit_; }
+
+private:
+    bool obey(const std::string &verb, std::istream &words);
+    void set(const std::string &name, const std::string &value);
+    void clear();
+    void plan(std::istream &words);
+    void run_plan();
+    void write_register(std::istream &words);
+    void start_peer(std::istream &words);
+
+    Machine &machine_;
+    Function &function_;
+    Statistics statistics_;
+    Plan plan_;
+    bool quit_ = false;
+};
+
+}  // namespace lanebox

@@ -1,0 +1,182 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+#include "host/host_cpu.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace lanebox {
+
+namespace {
+
+constexpr Time kTimeout = 50'000 * kNanosecond;  // the shortest timeout of a real root complex
+constexpr uint16_t kHostId = 0x00a0;             // the host's requester ID; any but the card's
+// The most reads in flight: few enough that the last one is answered before its timeout.
+constexpr unsigned kReads = 32;
+// So many timed-out reads are kept, so that their late completions are recognised. An older read is
+// forgotten, and its tag is used again.
+constexpr size_t kLateReads = 128;
+constexpr Time kNotSent = ~Time{0};  // the deadline of a read that waits for the link
+
+// How many bytes the request has that begins at `address`, if `left` bytes of the access are to go.
+// Its dwords hold at most `most` bytes, and it does not cross a 4 KiB boundary.
+unsigned request_bytes(uint64_t address, unsigned left, unsigned most) {
+    constexpr unsigned kPage = 4096;
+    unsigned to_page = kPage - static_cast<unsigned>(address % kPage);
+    return std::min({left, most - static_cast<unsigned>(address % 4), to_page});
+}
+
+}  // namespace
+
+Tlp HostCpu::request(TlpType type, uint64_t address, unsigned bytes) {
+    ByteEnables enables = byte_enables(address, bytes);
+    Tlp tlp;
+    tlp.type = type;
+    tlp.address = address & ~uint64_t{3};
+    tlp.dwords = enables.dwords;
+    tlp.first_be = enables.first;
+    tlp.last_be = enables.last;
+    tlp.requester = kHostId;
+    return tlp;
+}
+
+std::deque<HostCpu::Late>::iterator HostCpu::late(uint8_t tag) {
+    return std::find_if(late_.begin(), late_.end(), [tag](const Late &l) { return l.tag == tag; });
+}
+
+uint8_t HostCpu::free_tag() {
+    while (late_.size() > kLateReads) late_.pop_front();
+    while (reads_.count(next_tag_) || late(next_tag_) != late_.end()) next_tag_++;
+    return next_tag_++;
+}
+
+void HostCpu::read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) {
+    uint64_t address = config_.bar(bar).base + offset;
+    auto access = std::make_shared<Access>();
+    access->data.assign(bytes, 0xff);
+    access->reads = 0;
+    access->done = std::move(done);
+    for (unsigned at = 0; at < bytes;) {
+        unsigned count = request_bytes(address + at, bytes - at, config_.mrrs());
+        counters_.mmio_reads++;
+        Tlp tlp = request(TlpType::MemRead, address + at, count);
+        tlp.tag = free_tag();
+        reads_.insert({tlp.tag, {{address + at, count}, at, count, kNotSent, access}});
+        access->reads++;
+        requests.push_back({now_ + timing_.mmio_rtt / 2, std::move(tlp)});
+        at += count;
+    }
+}
+
+void HostCpu::write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) {
+    uint64_t address = config_.bar(bar).base + offset;
+    for (unsigned at = 0; at < bytes;) {
+        unsigned count = request_bytes(address + at, bytes - at, config_.mps());
+        counters_.mmio_writes++;
+        Tlp tlp = request(TlpType::MemWrite, address + at, count);
+        tlp.payload.assign(tlp.dwords, 0);
+        memcpy(reinterpret_cast<uint8_t *>(tlp.payload.data()) + (address + at) % 4,
+               static_cast<const uint8_t *>(data) + at, count);
+        faults_.on_mmio_write(tlp);
+        requests.push_back({now_ + timing_.mmio_rtt / 2, std::move(tlp)});
+        at += count;
+    }
+}
+
+bool HostCpu::full() const {
+    return reads_.size() >= kReads;
+}
+
+void HostCpu::sent(const Tlp &request, Time at) {
+    if (request.type == TlpType::MemRead && request.requester == kHostId)
+        reads_.at(request.tag).deadline = at + kTimeout;
+}
+
+// --- answers -------------------------------------------------------------------------------------
+
+void HostCpu::finish(const Read &read, bool ok, Time at) {
+    Access &access = *read.access;
+    if (!ok) {
+        std::fill_n(access.data.begin() + read.at, read.bytes, uint8_t{0xff});
+        access.ok = false;
+        counters_.mmio_errors++;
+    }
+    if (--access.reads == 0) finished_.push_back({at, read.access});
+}
+
+void HostCpu::lose() {
+    requests.clear();
+    for (const auto &[tag, read] : reads_) finish(read, false, now_);
+    reads_.clear();
+    late_.clear();
+}
+
+void HostCpu::expire() {
+    for (auto entry = reads_.begin(); entry != reads_.end();) {
+        if (entry->second.deadline > now_) {
+            ++entry;
+            continue;
+        }
+        counters_.completion_timeouts++;
+        finish(entry->second, false, now_);
+        late_.push_back({entry->first, entry->second.progress});
+        entry = reads_.erase(entry);
+    }
+}
+
+bool HostCpu::right(const Read &read, const Tlp &completion) {
+    if (completion.status != static_cast<uint8_t>(CplStatus::Success)) return false;
+    std::string what = read.progress.wrong(completion, config_.mps());
+    if (what.empty() && completion.requester != kHostId)
+        what = "requester must be " + std::to_string(kHostId);
+    if (!what.empty()) rules_.broken(Rule::CplByteCount, completion, what);
+    return what.empty();
+}
+
+// true: the completion answers a read that has timed out. It is dropped, as a real root complex
+// does.
+bool HostCpu::came_late(const Tlp &completion) {
+    auto entry = late(completion.tag);
+    if (entry == late_.end()) return false;
+    ReadProgress &read = entry->progress;
+    if (completion.status || !read.wrong(completion, config_.mps()).empty())
+        late_.erase(entry);
+    else if (read.advance(completion); !read.left())
+        late_.erase(entry);
+    return true;
+}
+
+void HostCpu::completion(const Tlp &completion) {
+    if (came_late(completion)) return;
+    auto entry = reads_.find(completion.tag);
+    rules_.check(entry != reads_.end(), Rule::UnexpectedCpl, completion,
+                 "no read with this tag is outstanding");
+    if (entry == reads_.end()) return;
+    Read &read = entry->second;
+    bool ok = right(read, completion);
+    if (ok) {
+        auto *data = read.access->data.data() + (read.at + read.bytes - read.progress.left());
+        memcpy(
+            data,
+            reinterpret_cast<const uint8_t *>(completion.payload.data()) + read.progress.next() % 4,
+            read.progress.brings(completion));
+        read.progress.advance(completion);
+        if (read.progress.left()) return;
+    }
+    finish(read, ok, now_ + timing_.mmio_rtt / 2);
+    reads_.erase(entry);
+}
+
+void HostCpu::run() {
+    if (!reads_.empty()) expire();
+    while (!finished_.empty() && finished_.front().at <= now_) {
+        Finished finished = std::move(finished_.front());
+        finished_.pop_front();
+        finished.access->done(finished.access->data.data(), finished.access->ok);
+    }
+}
+
+}  // namespace lanebox

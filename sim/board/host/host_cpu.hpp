@@ -1,0 +1,104 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The host's processor. It turns software's accesses to the card's BARs into TLPs, and takes their
+// answers.
+//
+// An access becomes as few TLPs as are legal: each is as long as MPS (writes) or MRRS (reads, the
+// host's own choice) and the next 4 KiB boundary allow, with exact byte enables. A TLP spends half
+// of `mmio_rtt` on its way to the link, and an answer half of it on its way back. A read without an
+// answer ends with all ones after 50 us.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "faults/faults.hpp"
+#include "host/host_counters.hpp"
+#include "host/host_link.hpp"
+#include "host/host_timing.hpp"
+#include "host/read_progress.hpp"
+#include "link/config_space.hpp"
+#include "link/rules.hpp"
+
+namespace lanebox {
+
+class HostCpu {
+public:
+    // Called when a read is done. `data`: the bytes read; all ones if `ok` is false.
+    using ReadDone = std::function<void(const uint8_t *data, bool ok)>;
+
+    HostCpu(const ConfigSpace &config, const HostTiming &timing, HostCounters &counters,
+            Rules &rules, Faults &faults, const Time &now)
+        : config_(config),
+          timing_(timing),
+          counters_(counters),
+          rules_(rules),
+          faults_(faults),
+          now_(now) {}
+
+    // `bytes` is 1 to 4096; `offset` counts from the start of the BAR.
+    void read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done);
+    void write(unsigned bar, uint64_t offset, const void *data, unsigned bytes);
+    bool full() const;  // true: as many reads as allowed are in flight
+    bool idle() const { return requests.empty() && finished_.empty() && reads_.empty(); }
+
+    // Call it when a request was sent on the link and arrives at `at`. The timeout of a read counts
+    // from there.
+    void sent(const Tlp &request, Time at);
+    void completion(const Tlp &completion);
+    void run();   // ends reads that have timed out, and hands finished reads to software
+    void lose();  // outstanding reads end with all ones; requests not sent yet are dropped
+
+    // Requests that wait at the root complex until they are ready to be sent.
+    std::deque<Timed> requests;
+
+private:
+    struct Access {  // a read of software, which becomes one read TLP or several
+        std::vector<uint8_t> data;
+        unsigned reads;  // how many of its TLPs are not answered yet
+        bool ok = true;
+        ReadDone done;
+    };
+    using AccessRef = std::shared_ptr<Access>;
+    struct Read {
+        ReadProgress progress;
+        unsigned at, bytes;  // the read's part of the access: offset and size in bytes
+        Time deadline;
+        AccessRef access;
+    };
+    struct Finished {
+        Time at;
+        AccessRef access;
+    };
+    struct Late {  // a read that timed out
+        uint8_t tag;
+        ReadProgress progress;
+    };
+
+    static Tlp request(TlpType type, uint64_t address, unsigned bytes);
+    uint8_t free_tag();
+    std::deque<Late>::iterator late(uint8_t tag);
+    bool came_late(const Tlp &completion);
+    bool right(const Read &read, const Tlp &completion);
+    void finish(const Read &read, bool ok, Time at);
+    void expire();
+
+    const ConfigSpace &config_;
+    const HostTiming &timing_;
+    HostCounters &counters_;
+    Rules &rules_;
+    Faults &faults_;
+    const Time &now_;
+
+    std::deque<Finished> finished_;  // finished reads on their way back to the processor
+    std::map<uint8_t, Read> reads_;  // outstanding reads, by tag
+    std::deque<Late> late_;          // timed-out reads, oldest first; a late answer breaks no rule
+    uint8_t next_tag_ = 0;
+};
+
+}  // namespace lanebox

@@ -1,0 +1,108 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Both directions of the link, their credits, and the TLPs that are on the link or in a receive
+// buffer.
+//
+// Towards the host, TLPs arrive in the order in which they were sent. Only a posted write with
+// relaxed ordering, if Device Control allows it, may overtake TLPs before it. Towards the card,
+// requests and completions wait in buffers of their own, as in the hard block.
+#pragma once
+
+#include <deque>
+
+#include "faults/faults.hpp"
+#include "host/host_counters.hpp"
+#include "host/host_timing.hpp"
+#include "link/config_space.hpp"
+#include "link/credits.hpp"
+#include "link/link.hpp"
+
+namespace lanebox {
+
+// A TLP, and the time at which it is ready to be sent or at which it arrives.
+struct Timed {
+    Time at;
+    Tlp tlp;
+    bool held = false;  // the TLP was ready to be sent, but had no credit
+};
+
+class HostLink {
+public:
+    HostLink(const ConfigSpace &config, const HostTiming &timing, HostCounters &counters,
+             Faults &faults, Random &random, const Time &now)
+        : upstream_credits(kHostBuffer),
+          downstream_credits(kBlockBuffer),
+          config_(config),
+          timing_(timing),
+          counters_(counters),
+          faults_(faults),
+          random_(random),
+          now_(now) {}
+
+    void update() {  // takes in the credits that have arrived by now
+        upstream_credits.update(now_);
+        downstream_credits.update(now_);
+    }
+    void configure();  // takes over MPS and the link's state from configuration space
+
+    // --- towards the host
+    bool host_takes(const Tlp &tlp) const { return upstream_credits.allows(tlp); }
+    void to_host(Time ready, Tlp tlp);  // the card sends a TLP, for which a credit must be there
+    bool at_host() const { return arrived(to_host_); }
+    const Tlp &next_at_host() const { return to_host_.front().tlp; }
+    Tlp take_at_host();
+
+    // --- towards the card
+    // true: the first TLP of `queue` has a credit, and must be sent now to arrive in its time.
+    bool due(std::deque<Timed> &queue);
+    Time to_card(Time ready, Tlp tlp);  // sends a TLP; returns when it arrives
+    // The hard block's own report of a completion timeout, which does not cross the link. It waits
+    // behind the completions that have arrived.
+    void report(Tlp end);
+    // The next request for the gateware. `reads` false: the gateware has given no credit for reads,
+    // so reads wait and posted writes pass them (PG213, "Selective Flow Control for Non-Posted
+    // Requests").
+    bool request_at_card(bool reads) const { return deliverable(reads) != kNone; }
+    Tlp take_request(bool reads);
+    bool completion_at_card() const { return arrived(completions_); }
+    size_t completions_at_card() const;
+    Tlp take_completion() { return take(completions_); }
+    bool requests_under_way() const { return !requests_.empty(); }
+
+    bool idle() const { return to_host_.empty() && completions_.empty() && requests_.empty(); }
+    void lose_all();      // a reset of the link: all TLPs are lost
+    void lose_to_card();  // a reset of the function: TLPs that have not reached it are lost
+
+    static Tlp take(std::deque<Timed> &queue);
+
+    LinkDirection upstream, downstream;
+    CreditPool upstream_credits, downstream_credits;  // of the host's, the block's buffer
+
+private:
+    // The receive buffers' credits, {headers, data}: posted, non-posted, completions ({0, 0} is
+    // infinite).
+    static constexpr CreditPool::Limits kHostBuffer{{{128, 1024}, {128, 128}, {0, 0}}};
+    static constexpr CreditPool::Limits kBlockBuffer{{{64, 1024}, {64, 64}, {0, 0}}};
+    static constexpr size_t kNone = ~size_t{0};
+
+    bool arrived(const std::deque<Timed> &queue) const {
+        return !queue.empty() && queue.front().at <= now_;
+    }
+    size_t deliverable(bool reads) const;
+    void overtake();
+
+    const ConfigSpace &config_;
+    const HostTiming &timing_;
+    HostCounters &counters_;
+    Faults &faults_;
+    Random &random_;
+    const Time &now_;
+
+    // TLPs on the link or in a receive buffer, in the order of their arrival. `completions_` and
+    // `requests_` are towards the card.
+    std::deque<Timed> to_host_, completions_, requests_;
+};
+
+}  // namespace lanebox

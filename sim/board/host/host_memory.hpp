@@ -1,0 +1,61 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// Carries out the card's requests: reads and writes of host memory, MSI and MSI-X messages.
+//
+// Reads are answered by the completer. Posted writes become visible in the order in which they
+// arrive. A write stall holds up everything behind the write.
+#pragma once
+
+#include "faults/faults.hpp"
+#include "host/completer.hpp"
+#include "host/host.hpp"
+#include "host/host_counters.hpp"
+#include "host/host_timing.hpp"
+#include "link/config_space.hpp"
+#include "link/rules.hpp"
+
+namespace lanebox {
+
+class HostMemory {
+public:
+    HostMemory(Host &host, const ConfigSpace &config, const HostTiming &timing,
+               HostCounters &counters, Rules &rules, Faults &faults, Random &random,
+               const LinkDirection &downstream, const Time &now)
+        : completer(config, timing, downstream, faults, random),
+          host_(host),
+          config_(config),
+          timing_(timing),
+          counters_(counters),
+          rules_(rules),
+          faults_(faults),
+          random_(random),
+          now_(now) {}
+
+    void write(Tlp &write);
+    void read(const Tlp &read);
+    bool stalled() const { return now_ < writes_from_; }  // true: no posted write is accepted now
+    void configure();  // takes over MSI-X enable and mask from configuration space
+    void reset();
+
+    Completer completer;
+
+private:
+    bool message(const Tlp &write);
+    bool store(const Tlp &write);
+
+    Host &host_;
+    const ConfigSpace &config_;
+    const HostTiming &timing_;
+    HostCounters &counters_;
+    Rules &rules_;
+    Faults &faults_;
+    Random &random_;
+    const Time &now_;
+
+    Time writes_from_ = 0;     // the end of a write stall; then posted writes are accepted again
+    Time messages_until_ = 0;  // the last time at which an MSI-X message may appear on RQ
+};
+
+}  // namespace lanebox

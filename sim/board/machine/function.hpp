@@ -1,0 +1,71 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The card's PCIe function as the vfio-user client sees it: BARs, configuration space, resets. The
+// link may go down, and the card may be removed.
+//
+// A configuration request takes device time, as on a real machine. So config_read(), config_write()
+// and reset() let device time run.
+#pragma once
+
+#include <functional>
+
+#include "machine/machine.hpp"
+#include "machine/msix_vectors.hpp"
+#include "vfio_user/device.hpp"
+
+namespace lanebox {
+
+class Function : public vfio_user::Device {
+public:
+    struct Hooks {
+        std::function<void()> tick;          // lets one cycle of device time pass
+        std::function<bool()> working;       // says whether the machine has work
+        std::function<void()> power_cycled;  // called after a power cycle of the card
+        std::function<void()> mastering;     // called when the host switches bus mastering on
+    };
+
+    Function(Machine &machine, MsixVectors &vectors, Hooks hooks)
+        : machine_(machine), vectors_(vectors), hooks_(std::move(hooks)) {}
+
+    // vfio_user::Device
+    void bar_read(unsigned bar, uint64_t offset, unsigned bytes, ReadDone done) override;
+    void bar_write(unsigned bar, uint64_t offset, const void *data, unsigned bytes) override;
+    void config_read(unsigned offset, void *data, unsigned bytes) override;
+    void config_write(unsigned offset, const void *data, unsigned bytes) override;
+    bool reset() override;
+    void left() override { power_cycle(); }
+    void msix_vector(unsigned vector, bool used) override;
+
+    vfio_user::Shape shape() const;  // for the server that shows this function
+
+    // Call it once a cycle: carries out events that are due, and brings the link back in its time.
+    void run();
+    void strike();  // carries out the events (faults of the whole card) that wait in Faults
+    // true: the link is down, and will come back by itself.
+    bool retraining() const { return !link_up() && link_up_at_ != kNever; }
+    // true: a BAR read has been answered since the last call.
+    bool take_answered() { return std::exchange(answered_, false); }
+
+private:
+    static constexpr Time kNever = ~Time{0};
+
+    bool link_up() const { return link_up_at_ == 0; }
+    bool reachable() const;
+    void link_down(Time until, ConfigSpace::Reset kind);
+    void link_back();
+    void travel();
+    void settle();
+    void write_config(unsigned offset, const void *data, unsigned bytes);
+    void power_cycle();
+
+    Machine &machine_;
+    MsixVectors &vectors_;
+    Hooks hooks_;
+    Time link_up_at_ = 0;     // when the link comes back; 0: it is up; kNever: the card is removed
+    bool hot_reset_ = false;  // the link is down because of a hot reset, which the host itself made
+    bool answered_ = false;   // a BAR read has been answered
+};
+
+}  // namespace lanebox

@@ -1,0 +1,56 @@
+// This file is part of Lanebox.
+// Copyright (c) 2026 Lanebox contributors
+// SPDX-License-Identifier: BSD-2-Clause
+
+// The simulated machine: gateware, hard block, link, root complex and a peer device, connected.
+//
+// The path of a TLP. A read of the card goes up on the left side, and its completion comes down:
+//
+//   guest memory, MSI-X vectors       vfio_user/     BAR accesses of the client
+//             ^                                          |          ^
+//             | Host                                     v          | ReadDone
+//        RootComplex   host/    HostMemory, HostCpu, HostLink, Peer
+//             ^  |                                       |          ^
+//             |  v     link/    one wire each way: symbol times, credits
+//        HardBlock     block/   TLPs to beats, PG213's rules, tags, transmit buffer
+//          ^     |                                       |          ^
+//       rq |     | rc                                 cq |          | cc
+//          |     v                                       v          |
+//        Gateware      gateware.cpp: the Verilated SoC, a step each 4 ns
+#pragma once
+
+#include "faults/fault_script.hpp"
+#include "host/peer.hpp"
+#include "link/numbers.hpp"
+#include "machine/gateware.hpp"
+#include "machine/options.hpp"
+
+namespace lanebox {
+
+struct Machine {
+    static constexpr uint64_t kBar0Bytes = numbers::kBar0Size;
+
+    Machine(const Options &options, Host &host);
+
+    // true: a TLP is under way, a stream at the hard block's pins is not idle, or the gateware says
+    // that it is busy.
+    bool working() const;
+    void tick();  // lets one cycle of 4 ns pass; rethrows an exception of the model
+    void power_cycle();
+    void lose_link();  // TLPs under way are lost, and outstanding BAR reads end with all ones
+
+    Time now() const { return gateware.now(); }
+
+    Options options;
+    ConfigSpace config;
+    Rules rules;
+    Faults faults;
+    TlpLog log;
+    RootComplex root;
+    Peer peer;
+    FaultScript script;
+    HardBlock hard_block;
+    Gateware gateware;
+};
+
+}  // namespace lanebox
