@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that a run is made of, built when it is not there yet: gateware, board, utility."""
+"""The parts that a run needs: gateware, board and utility. Each is built if it is not there."""
 
 from __future__ import annotations
 
@@ -12,17 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lanebox.locks import locked
 from sim.board.build import build_board
 from sim.board.pins import WrongPins
 from sim.endpoints import DEFAULT
 from sim.errors import BuildError
 from sim.examples import Example, Occupant
+from tools.locks import locked
 from tools.progress import StepError, run
 
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
-PATIENCE = 3.0  # s, before a step that is mostly cached shows itself
+# seconds that a build step may take before it is shown; most steps only find finished files
+PATIENCE = 3.0
 
 
 @dataclass(frozen=True)
@@ -31,12 +32,12 @@ class Artefacts:
 
     endpoint: str
     example: Example | Occupant | None
-    gateware: Path  # what targets/sim.py wrote
+    gateware: Path  # the folder that targets/sim.py wrote the gateware to
     board: Path
 
     @property
     def headers(self) -> Path:
-        """csr.h, soc.h and mem.h of this gateware."""
+        """The folder with csr.h, soc.h and mem.h of this gateware."""
         return self.gateware / "include"
 
 
@@ -47,25 +48,35 @@ def build(
     memories: dict[int, str] | None = None,
     msix: bool = False,
     completion_pool: bool = False,
+    capture: bool = False,
 ) -> Artefacts:
-    """Gateware and board for `endpoint`, with `example` in the user slot.
+    """Return gateware and board for `endpoint`, with `example` in the user slot.
 
+    `capture`: with the capture block and its generator of frames.
     `memories`: files with the contents of memory 0 and 1 (.hex, .coe, .bin; see mmio/memory.py).
     """
     variant = [example.name] if example else [endpoint] if endpoint != DEFAULT else []
     variant += ["msix"] if msix else []
     variant += ["pool"] if completion_pool else []
+    variant += ["capture"] if capture else []
     gateware = BUILD / "-".join(["sim", *variant])
     command = [
-        sys.executable, str(ROOT / "targets" / "sim.py"), "--build",
-        "--endpoint", endpoint, "--output-dir", str(gateware),
-    ]  # fmt: skip
+        sys.executable,
+        str(ROOT / "targets" / "sim.py"),
+        "--build",
+        "--endpoint",
+        endpoint,
+        "--output-dir",
+        str(gateware),
+    ]
     if example is not None:
         command += ["--user", example.user]
     if msix:
         command.append("--msix")
     if completion_pool:
         command.append("--completion-pool")
+    if capture:
+        command.append("--capture")
     for number, file in (memories or {}).items():
         command += [f"--memory{number}", str(Path(file).absolute())]
     _step("gateware", command)
@@ -77,7 +88,7 @@ def build(
 
 
 def utility(headers: Path, static: bool = False) -> Path:
-    """Build litepcie_util for the gateware with these headers. `static`: as the guest needs it."""
+    """Build litepcie_util for the gateware with these headers. The guest needs it `static`."""
     return _software(ROOT / "software" / "user", "litepcie_util", headers, static)
 
 
@@ -92,7 +103,7 @@ def library() -> Path:
 
 
 def client(example: Example, headers: Path, static: bool = False) -> Path:
-    """Build the example's own C client, whose program has the name of the example's folder."""
+    """Build the example's own C client. The program has the name of the example's folder."""
     return program(example.client, example.title, headers, static)
 
 
@@ -124,7 +135,7 @@ def _software(
 
 
 def _step(what: str, command: list[str]) -> None:
-    """Run a build command; BuildError if it fails.
+    """Run a build command. Raise BuildError if it fails.
 
     A command that takes longer than PATIENCE shows its last line of output: sbt may fetch packages
     for a minute.

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """make bench: the whole set of benchmarks, without a guest.
 
-Prints a row when it is measured, the table at the end, and merges all rows into build/results.json.
+Each row is printed when it is measured, and the table at the end. All rows are merged into
+build/results.json.
 """
 
 from __future__ import annotations
@@ -16,32 +17,34 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from sim import area, artefacts, held, idle_reads, measure, model, peer, streams
+from sim import artefacts
 from sim.card import Card
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError
 from sim.examples import AXI50
-from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import Recording, record
-from sim.results import RESULTS, Row, beyond, broken, merge, row, table
-from sim.streams import Job
+from sim.rows import area, capture, held, idle_reads, measure, model, peer, streams
+from sim.rows.measure import Conditions
+from sim.rows.results import RESULTS, Row, beyond, broken, merge, row, table
+from sim.rows.streams import Job
 
 C2H, H2C, BOTH = Job(("c2h",)), Job(("h2c",)), Job(("c2h", "h2c"))
-SMALL = (64, 128, 256, 512, 1504)  # bytes of a descriptor
+SMALL = (64, 128, 256, 512, 1504)  # sizes of descriptors in bytes
 BOTH_WAYS = ("dma_test", "--direction", "both", "--duration", "5")
 IDLE_SECONDS = 2.0
 COST_SECONDS = "2"
 COST_TURNS = 2
 
 
-# Suffix of the row's id, and read latency in ns. At these the reads in flight begin to bind.
+# Suffix of the row's id, and read latency in ns. At these latencies the reads in flight begin to
+# bind.
 FAR_READS = (("@1us", 1000), ("@2us", 2000), ("@5us", 5000), ("@10us", 10000))
 
 
 @dataclass(frozen=True)
 class Bench:
-    """One endpoint's gateware and board, with the utility that measures it."""
+    """The gateware and board of one endpoint, with the utility that measures it."""
 
     endpoint: str
     built: artefacts.Artefacts
@@ -49,23 +52,30 @@ class Bench:
     seed: int
 
     def at(self, **conditions) -> Conditions:
-        """Conditions with this endpoint and seed; the rest as given, or by default."""
+        """Conditions with this endpoint and seed.
+
+        All others are as given, or have their defaults.
+        """
         return Conditions(self.endpoint, seed=self.seed, **conditions)
 
     @property
     def registers(self) -> Path:
-        """The register map."""
+        """The path of the register map."""
         return self.built.gateware / "csr.json"
 
     def card(self, *more: str, **conditions) -> Card:
-        """A context manager for a board under these conditions; `more`: further board options."""
+        """A context manager for a board under these conditions.
+
+        `more` are further board options.
+        """
         return Card(self.built.board, self.util, self.at(**conditions), list(more))
 
 
 def rows_of(bench: Bench) -> Iterator[Row]:
-    """One endpoint's rows: streams, each on a new board, then accesses by software.
+    """Yield the rows of one endpoint.
 
-    Rows that are measured with the Lanebox endpoint only come last.
+    Streams come first, each on a new board, then accesses by software. The rows that only the
+    Lanebox endpoint has come last.
     """
     for mps in (128, 256, 512):
         yield measure.c2h(*_stream(bench, C2H, mps=mps))
@@ -86,25 +96,30 @@ def rows_of(bench: Bench) -> Iterator[Row]:
         slow = artefacts.build(bench.endpoint, AXI50)
         at = bench.at(user=AXI50.name)
         yield from peer.axi_rows(slow.board, slow.gateware / "csr.json", at)
+        built = artefacts.build(bench.endpoint, capture=True)
+        yield from capture.rows(built.board, built.gateware / "csr.json", bench.at())
         yield from area.rows(bench.built.gateware)
 
 
 def by_software(bench: Bench) -> Iterator[Row]:
-    """Accesses and single transfers of the utility."""
+    """Yield the rows of single accesses and single transfers, as litepcie_util measures them."""
     with bench.card() as card:
         yield from measure.mmio(*_run(card, "mmio_bench"))
         yield from measure.latency(*_run(card, "latency"))
 
 
 def ideal_reads(bench: Bench) -> Iterator[Row]:
-    """Reads over a link on which bytes take no time, so that only the endpoint's pins bind."""
+    """Yield rows of reads over a link on which bytes take no time, so that only the pins bind."""
     for mps, completion in ((256, 64), (256, 128), (256, 256), (512, 512)):
         at = {"mps": mps, "completion_size": completion}
         yield measure.h2c_ideal(*_stream(bench, H2C, "--link-rate", "off", **at))
 
 
 def far_reads(bench: Bench) -> Iterator[Row]:
-    """Reads with long round trips: at both RCBs, with two descriptor sizes, and with least MRRS."""
+    """Yield rows of reads with long round trips.
+
+    They are measured at both RCBs, with two sizes of descriptors, and with the least MRRS.
+    """
     for rcb in (64, 128):
         for suffix, latency in FAR_READS:
             entry = measure.h2c(*_stream(bench, H2C, rcb=rcb, read_latency_ns=latency))
@@ -118,7 +133,7 @@ def far_reads(bench: Bench) -> Iterator[Row]:
 
 
 def small(bench: Bench) -> Iterator[Row]:
-    """Descriptors of few bytes, where the cost of each descriptor counts as much as its data."""
+    """Yield rows of small descriptors, whose own cost counts as much as that of their data."""
     for size in SMALL:
         yield _small(bench, f"small/c2h/{size}", "c2h", size)
     for suffix, latency in (("@0.6us", 600), ("@1.5us", 1500)):
@@ -129,7 +144,10 @@ def small(bench: Bench) -> Iterator[Row]:
 
 
 def a_host_as_it_is(bench: Bench) -> Iterator[Row]:
-    """Reads from a host that is not ideal: jitter, a few very late reads, 64-byte completions."""
+    """Yield rows of reads from a host that is not ideal.
+
+    It has jitter, a few very late reads, or completions of 64 bytes.
+    """
     jitter = {"read_latency_ns": 800, "jitter_ns": 400}
     yield _small(bench, "h2c/cpl256@400-1200ns", "h2c", 4096, streams.LONG_WINDOW, **jitter)
     for percent in (1, 3):
@@ -141,7 +159,7 @@ def a_host_as_it_is(bench: Bench) -> Iterator[Row]:
 
 
 def compare(rows: list[Row]) -> None:
-    """Set `vs` of each row whose peer, the stock endpoint's row of that name, was measured too."""
+    """Set `vs`, the ratio to the stock endpoint, in each row that this endpoint has, too."""
     by_id = {entry.id: entry for entry in rows}
     stock = ENDPOINTS["litepcie"].prefix
     for entry in rows:
@@ -167,7 +185,7 @@ def _run(card: Card, *arguments: str) -> tuple[dict, Conditions, int]:
 
 
 def speed(card: Card) -> Row:
-    """Cycles that the simulation runs in a second of CPU time, with traffic both ways."""
+    """Return the row of the cycles simulated in a second of CPU time, with traffic both ways."""
     card.run(*BOTH_WAYS)
     stats = card.board.stats()
     return row(
@@ -180,9 +198,9 @@ def speed(card: Card) -> Row:
 
 
 def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
-    """Simulation speed with all rules checked, as a share of the speed with none.
+    """Return the row of the simulation's speed with all rules checked, as a share of it with none.
 
-    Both are measured in turns, so that a change of the machine's speed meets both.
+    Both are measured in turns, so that a change of the machine's speed affects both.
     """
     cycles, seconds = {"off": 0, "warn": 0}, {"off": 0.0, "warn": 0.0}
     for mode in ("off", "warn") * COST_TURNS:
@@ -198,7 +216,10 @@ def rules_cost(board: Path, util: Path, at: Conditions) -> Row:
 
 
 def idle(card: Card) -> Row:
-    """CPU time that the board takes while no client uses it, in percent of a core."""
+    """Return the row of an idle board's CPU time, in percent of a core.
+
+    No client uses the board.
+    """
     before = card.board.cpu_seconds()
     time.sleep(IDLE_SECONDS)
     used = (card.board.cpu_seconds() - before) / IDLE_SECONDS * 100
@@ -206,7 +227,7 @@ def idle(card: Card) -> Row:
 
 
 def everything(seed: int, names: list[str]) -> Iterator[Row]:
-    """The model's own rows, then each endpoint's, then those of the simulation itself."""
+    """Yield the rows of the model, then of each endpoint, then of the simulation itself."""
     yield from model.rows()
     benches = []
     for name in names:
@@ -219,7 +240,7 @@ def everything(seed: int, names: list[str]) -> Iterator[Row]:
 
 
 def simulation(bench: Bench) -> Iterator[Row]:
-    """Rows of the simulation's own speed and idle cost, and of the cost of its rules."""
+    """Yield rows of the simulation's own speed and idle cost, and of the cost of its rules."""
     with bench.card() as card:
         yield speed(card)
         yield idle(card)
@@ -227,12 +248,13 @@ def simulation(bench: Bench) -> Iterator[Row]:
 
 
 def recorded(seed: int, name: str) -> Recording:
-    """Record the traces that the report page shows, with the endpoint `name`."""
+    """Record the TLP traces that the report page shows, on the board with the endpoint `name`."""
     built = artefacts.build(name)
     return record(built.board, artefacts.utility(built.headers), Conditions(name, seed=seed))
 
 
 def main() -> int:
+    """Run the program. Returns its exit status."""
     parser = argparse.ArgumentParser(
         prog="python -m sim.bench", description=__doc__.splitlines()[0]
     )
@@ -265,7 +287,10 @@ def main() -> int:
 
 
 def complaints(rows: list[Row]) -> list[str]:
-    """A sentence for each row that must not be so: above its limit, or with a broken rule."""
+    """Return a sentence for each row that is above its limit or has broken rules.
+
+    Neither may happen.
+    """
     return [
         *(f"{entry.id} is beyond its limit, which cannot be" for entry in beyond(rows)),
         *(f"{entry.id} broke {entry.violations} rules of the hard block" for entry in broken(rows)),

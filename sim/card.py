@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board with litepcie_util on its socket: the host without a machine."""
+"""A board with litepcie_util connected to its socket, so that no virtual machine is needed."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from pathlib import Path
 
 from sim.board.process import BoardProcess
 from sim.errors import TestFailed
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
 
-TIMEOUT = 300  # seconds; the longest test takes a tenth of it
+TIMEOUT = 300  # seconds that a command may take; the longest test takes a tenth of this
 
 
 class Card:
-    """`with Card(board, util, conditions) as card: report, broken = card.run("dma_test")`."""
+    """A board on which commands of the utility run.
+
+    Used as `with Card(board, util, conditions) as card: report, broken = card.run("dma_test")`.
+    """
 
     def __init__(self, board: Path, util: Path, at: Conditions, more: list[str] | None = None):
         self.util = util
@@ -40,11 +43,14 @@ class Card:
 
     @property
     def device(self) -> str:
-        """The utility's name for this card. It holds MRRS, which the client sets, not the board."""
+        """The utility's name for this card.
+
+        It holds MRRS, since the client and not the board sets it.
+        """
         return f"sim:{self.board.socket},mrrs={self.at.mrrs}"
 
     def run(self, *arguments: str) -> tuple[dict, int]:
-        """Run one command of the utility; returns its JSON and how many rules were broken."""
+        """Run one command of the utility. Return its JSON and the number of broken rules."""
         self.board.command("clear")
         command = [self.util, "-d", self.device, "--json", *arguments]
         try:
@@ -61,7 +67,7 @@ class Card:
         return report, sum(self.board.stats()["violations"].values())
 
     def show(self, *arguments: str) -> int:
-        """Run one command with its output on this terminal; returns its exit status."""
+        """Run one command with its output on this terminal. Return its exit status."""
         command = [self.util, "-d", self.device, *arguments]
         try:
             return subprocess.run(command, timeout=TIMEOUT).returncode

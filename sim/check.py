@@ -13,18 +13,19 @@ import argparse
 import sys
 import time
 
-from sim import artefacts, clients, examples
+from sim import artefacts, examples
 from sim.block import run as block
 from sim.board.process import BoardProcess
+from sim.clients import programs
 from sim.endpoints import DEFAULT
 from sim.errors import SimError, TestFailed
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
 
 
 def on_the_block(example: examples.Example, seed: int, waves: bool = False) -> int:
-    """Run the example's cocotb tests; returns their number. TestFailed if any failed.
+    """Run the example's cocotb tests and return their number. Raise TestFailed if any failed.
 
-    ValueError if there are none that `waves` could be recorded of.
+    Raises ValueError if `waves` are wanted and the example has no tests.
     """
     if not example.tests:
         if waves:
@@ -47,13 +48,17 @@ def on_the_block(example: examples.Example, seed: int, waves: bool = False) -> i
 
 
 def on_the_board(example: examples.Example) -> int:
-    """Run the example's clients on a board; returns their number. TestFailed at the first error."""
+    """Run the example's clients on a board and return their number.
+
+    Raise TestFailed at an error.
+    """
     built = artefacts.build(DEFAULT, example)
     with BoardProcess(built.board, Conditions().board_options()) as board:
-        return clients.run(example, built, f"sim:{board.socket}")
+        return programs.run(example, built, f"sim:{board.socket}")
 
 
 def run(args: argparse.Namespace) -> int:
+    """Run an example's tests on its block and its client on the board. Returns the exit status."""
     example = examples.find(args.example)
     started = time.monotonic()
     tests = on_the_block(example, args.seed, args.waves)
@@ -68,6 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    """Run the program. Returns its exit status."""
     parser = argparse.ArgumentParser(prog="python -m sim.check", description=__doc__.split("\n")[0])
     parser.add_argument("--example", required=True, metavar="NAME", help="a folder, or its name")
     parser.add_argument("--seed", type=int, default=1, help="of everything random (1)")

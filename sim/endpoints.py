@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lanebox import layouts
+from gateware import numbers
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """One endpoint. `prefix` begins the ids of its rows; `rules` is its board's --rules option."""
+    """A PCIe endpoint.
+
+    `prefix` begins the ids of its rows; `rules` is its board's --rules option.
+    """
 
     name: str
     prefix: str
-    tags: int  # reads in flight
+    tags: int  # the number of reads that may be in flight
     straddle: bool  # two read completions may share a beat on RC
     rules: str
 
@@ -24,9 +27,9 @@ class Endpoint:
 ENDPOINTS = {
     entry.name: entry
     for entry in (
-        Endpoint("lanebox", "", tags=layouts.READ_TAGS, straddle=True, rules="fatal"),
-        # The stock endpoint breaks some rules.
-        Endpoint("litepcie", "stock/", tags=layouts.STOCK_READ_TAGS, straddle=False, rules="warn"),
+        Endpoint("lanebox", "", tags=numbers.READ_TAGS, straddle=True, rules="fatal"),
+        # The stock endpoint breaks some rules, so its board only warns.
+        Endpoint("litepcie", "stock/", tags=numbers.STOCK_READ_TAGS, straddle=False, rules="warn"),
     )
 }
 DEFAULT = "lanebox"

@@ -1,15 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors of a simulation run that end it with a sentence to the user instead of a traceback."""
+"""Errors that end a simulation run with a sentence to the user instead of a traceback."""
 
 
 class SimError(RuntimeError):
-    """The message says what failed, quotes the failing program, and says what to do next."""
+    """A run failed. The message quotes the failing program, and says what to do next."""
 
 
 class BuildError(SimError):
-    """A build step failed: its name and the end of its output."""
+    """A build step failed. The message has its name and the end of its output."""
 
 
 class BoardFailed(SimError):
@@ -17,6 +17,6 @@ class BoardFailed(SimError):
 
 
 class TestFailed(SimError):
-    """litepcie_util, or a client, found an error."""
+    """A test of the card failed: litepcie_util, or a client, found an error."""
 
-    __test__ = False  # pytest would take the name for a test class
+    __test__ = False  # pytest would take the name for that of a test class

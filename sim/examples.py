@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Logic for the user slot, in a folder: NAME/NAME.py is the occupant. client.c, client.py
-and test_*.py are its clients and its tests, if it has any.
+"""Logic for the user slot, in a folder of its own.
 
-The folder is one of examples/, or a user's own anywhere else. Its class is named after it:
-spinal_scale has SpinalScale.
+NAME/NAME.py is the occupant of the slot. client.c, client.py and test_*.py are its clients and its
+tests, if it has any. The folder is one of examples/, or a user's own in any other place. The class
+of the logic is named after the folder: spinal_scale has SpinalScale.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
-DIGITS = 8  # of the hash that tells two folders of one name apart
+DIGITS = 8  # digits of the hash that tells two folders of one name apart
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,16 @@ class Example:
 
     @property
     def title(self) -> str:
-        """The folder's name, by which its files and its class are called."""
+        """The folder's name. Its files and its class are named after it."""
         return self.folder.name
 
     @property
     def name(self) -> str:
-        """The name of its builds. For a folder outside examples/ it has a hash of the path, as the
-        folder may have the name of one in examples/."""
+        """The name that the example's builds have.
+
+        For a folder outside examples/ it has a hash of the path, since a folder in examples/ may
+        have the same name.
+        """
         if self.folder.parent == EXAMPLES:
             return self.title
         return f"{self.title}-{hashlib.sha256(str(self.folder).encode()).hexdigest()[:DIGITS]}"
@@ -46,17 +49,17 @@ class Example:
 
     @property
     def client(self) -> Path | None:
-        """The example's client in C, if it has one."""
+        """The path of the example's client in C, if it has one."""
         return self._file("client.c")
 
     @property
     def python_client(self) -> Path | None:
-        """The example's client in Python, if it has one."""
+        """The path of the example's client in Python, if it has one."""
         return self._file("client.py")
 
     @property
     def tests(self) -> list[Path]:
-        """The example's cocotb tests, which use sim/block/bench.py."""
+        """The paths of the example's cocotb tests, which use sim/block/bench.py."""
         return sorted(self.folder.glob("test_*.py"))
 
     def _file(self, name: str) -> Path | None:
@@ -73,17 +76,19 @@ class Occupant:
 
 
 # A memory in BAR2, behind the user slot's AXI4 bus, that answers after 50 cycles.
-AXI50 = Occupant("axi50", "lanebox.user.axi_memory:SlowMemoryOnAxi")
+AXI50 = Occupant("axi50", "gateware.user.axi_memory:SlowMemoryOnAxi")
 
 
 def names() -> list[str]:
-    """Every folder NAME of examples/ that has a NAME.py."""
+    """Return every folder NAME of examples/ that has a NAME.py."""
     return sorted(p.name for p in EXAMPLES.iterdir() if (p / f"{p.name}.py").exists())
 
 
 def _next_step(folder: Path) -> str:
-    """A sentence for a folder that is not there: the folder beside it that may be meant, and the
-    command that makes it."""
+    """Return a sentence for a folder that does not exist.
+
+    It names the folder beside it that may be meant, and the command that makes a new one.
+    """
     beside = folder.parent.iterdir() if folder.parent.is_dir() else ()
     blocks = [each.name for each in beside if (each / f"{each.name}.py").is_file()]
     near = get_close_matches(folder.name, blocks, n=1)
@@ -92,9 +97,9 @@ def _next_step(folder: Path) -> str:
 
 
 def find(text: str) -> Example:
-    """The example of that name or, if `text` has a slash, in that folder.
+    """Return the example of that name or, if `text` has a slash, in that folder.
 
-    Raises ValueError that says what is missing.
+    Raises ValueError, which says what is missing.
     """
     if "/" not in text:
         if text in names():

@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """make sim: the board in a box runs the MMIO and DMA benchmarks.
 
-With a guest (the default) a Debian kernel boots in QEMU, loads our driver and runs litepcie_util;
-with --vm 0 the same utility talks to the board's socket. Either way the numbers are counted by the
+With a guest (the default) a Debian kernel boots in QEMU, loads our driver and runs litepcie_util.
+With --vm 0 the same utility talks to the board's socket. Either way the numbers are counted by the
 card and the data is compared. With --driver stock the guest loads LitePCIe's driver, whose rings
-our library does not use. Then our utility only measures registers, and LitePCIe's own moves data.
-Exit status: 0 ok, 1 failed, 2 usage, 130 interrupted.
+our library does not use. Then our utility only measures registers, and LitePCIe's own utility moves
+the data. Exit status: 0 ok, 1 failed, 2 usage, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sim import artefacts, clients, examples, measure, streams, user_slot
+from sim import artefacts, examples
 from sim.board.process import BoardProcess
 from sim.card import Card
+from sim.clients import programs
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.errors import SimError, TestFailed
 from sim.examples import Example
@@ -34,31 +35,35 @@ from sim.guest.folder import Folder
 from sim.guest.initramfs import Initramfs
 from sim.guest.packages import SetupError
 from sim.guest.supervise import GuestError
-from sim.measure import Conditions
 from sim.report import page
 from sim.report.record import record
-from sim.results import RESULTS, Row, merge, row, table
+from sim.rows import measure, streams, user_slot
+from sim.rows.measure import Conditions
+from sim.rows.results import RESULTS, Row, merge, row, table
+from sim.rows.streams import Job
 from sim.serve import serve
-from sim.streams import Job
 from tools.progress import StepError, phase
 
 ROOT = artefacts.ROOT
 WAVES = ROOT / "build" / "waves.fst"
-WAVES_TO = "2000000"  # the registers' tests and the first DMA; a file of some 20 MB
+# ns of the recording: the registers' tests and the first DMA; a file of some 20 MB
+WAVES_TO = "2000000"
 LAYOUT = ROOT / "sim" / "board" / "waves.gtkw"
 SIZE = "16M"  # bytes that are moved and compared in each direction
 DEVICE = "/dev/litepcie0"
 GUEST_SECONDS = 180
-# Cycles of device time in a second. If the guest cannot keep up, the card waits for it and is
-# measured too slow. The run is then repeated at the next, slower pace. The card itself behaves the
-# same at any pace, as device time is its only clock.
+# Paces that are tried one after the other, in cycles of device time per second. If the guest cannot
+# keep up, the card waits for it and is measured too slow. The run is then repeated at the next,
+# slower pace. The card itself behaves the same at any pace, as device time is its only clock.
 GUEST_PACES = (200_000, 100_000)
 KEPT_UP = 0.95  # ratio that each rate must reach for the guest to have kept up
 STOCK_PACE = 200_000  # LitePCIe's own utility keeps up at this pace; its card does not wait for it
 STOCK = [
-    "litepcie_util_stock info", "litepcie_util_stock scratch_test",
-    "litepcie_util_stock -z -t 5 dma_test >/out/stock || true", "cat /out/stock",
-]  # fmt: skip
+    "litepcie_util_stock info",
+    "litepcie_util_stock scratch_test",
+    "litepcie_util_stock -z -t 5 dma_test >/out/stock || true",
+    "cat /out/stock",
+]
 
 TESTS = {
     "mmio": ("mmio_bench", "--count", "200"),
@@ -80,27 +85,36 @@ class Plan:
 
     built: artefacts.Artefacts
     at: Conditions
-    options: list[str]  # of the board, beyond the conditions
+    options: list[str]  # options of the board that are not in the conditions
     guest: guest_run.Guest | None = None
     accel: str = "tcg"
-    files: Sequence[tuple[str, str]] = ()  # more for the guest: pairs (host path, guest path)
-    debian: bool = False  # with Debian's programs in the guest
+    files: Sequence[tuple[str, str]] = ()  # more files for the guest: pairs (host path, guest path)
+    debian: bool = False  # the guest has Debian's programs
 
     def board(self, *more: str) -> BoardProcess:
-        """A context manager for the board of this plan; `more`: further board options."""
+        """A context manager for the board of this plan. `more` are further board options."""
         return BoardProcess(self.built.board, [*self.at.board_options(), *self.options, *more])
 
     def run_guest(self, board: BoardProcess, commands, files, **choices) -> guest_run.Result:
-        """A guest with the board plugged in, the tools installed, and the example's folder."""
+        """Run a guest with the board, the tools and the example's folder."""
         example = self.built.example
         folder = Folder(example.folder) if isinstance(example, Example) else None
         if self.debian:
             choices.setdefault("memory", debian.MEMORY)
         result = guest_run.run_guest(
-            board.socket, commands, [*self.tools(), *files], guest=self.guest, folder=folder,
-            logs=[("the board's log", board.log)], alive=board.gone, more=self.programs(),
-            mps=self.at.mps, mrrs=self.at.mrrs, accel=self.accel, **choices,
-        )  # fmt: skip
+            board.socket,
+            commands,
+            [*self.tools(), *files],
+            guest=self.guest,
+            folder=folder,
+            logs=[("the board's log", board.log)],
+            alive=board.gone,
+            more=self.programs(),
+            mps=self.at.mps,
+            mrrs=self.at.mrrs,
+            accel=self.accel,
+            **choices,
+        )
         for sentence in result.folder:
             print(f"{folder.path}: {sentence}", file=sys.stderr)
         return result
@@ -118,8 +132,10 @@ class Plan:
         return [*found, *self.files]
 
     def programs(self) -> Callable[[Initramfs], None] | None:
-        """A function that adds Debian's programs and lanebox_host to the guest's initramfs, or None
-        if they were not asked for."""
+        """A function that adds Debian's programs and lanebox_host to the guest's initramfs.
+
+        It is None if they were not asked for.
+        """
         if not self.debian:
             return None
         package = ROOT / "software" / "python" / "lanebox_host"
@@ -140,7 +156,7 @@ class Plan:
 
 
 def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]) -> list[Row]:
-    """Rows of the short set, in the order of TESTS."""
+    """Return the rows of the short set of benchmarks, in the order of TESTS."""
     rows: list[Row] = []
     for name, report in reports.items():
         if name == "mmio":
@@ -154,11 +170,11 @@ def rows_of(reports: dict[str, dict], at: Conditions, violations: dict[str, int]
 
 
 def without_guest(plan: Plan) -> list[Row]:
-    """The short set of benchmarks over the board's socket.
+    """Measure the short set of benchmarks over the board's socket.
 
     The utility moves the data and compares it. Its speed depends on the machine's load, and its
-    register writes share the link. The rates therefore come from sim/streams.py, where no software
-    takes part.
+    register writes share the link. The rates therefore come from sim/rows/streams.py, where no
+    software takes part.
     """
     built = plan.built
     util = artefacts.utility(built.headers)
@@ -167,7 +183,7 @@ def without_guest(plan: Plan) -> list[Row]:
             if card.show(command):
                 raise TestFailed(f"litepcie_util {command} failed")
         if built.example is not None:
-            clients.run(built.example, built, f"sim:{card.board.socket}")
+            programs.run(built.example, built, f"sim:{card.board.socket}")
         reports, violations = {}, {}
         for name, command in TESTS.items():
             reports[name], violations[name] = card.run(*command)
@@ -186,7 +202,10 @@ def without_guest(plan: Plan) -> list[Row]:
 
 
 def in_guest(plan: Plan) -> list[Row]:
-    """The short set of benchmarks in a guest: all of it on our driver, MMIO alone on LitePCIe's."""
+    """Measure the short set of benchmarks in a guest.
+
+    With our driver all benchmarks of the set run, with LitePCIe's driver only those of registers.
+    """
     if plan.at.driver == "stock":
         result, *rest = _boot(plan, STOCK_PACE)
         _check_stock(result.files.get("stock", b"").decode())
@@ -202,7 +221,7 @@ def in_guest(plan: Plan) -> list[Row]:
 
 
 def _check_stock(text: str) -> None:
-    """Check what LitePCIe's dma_test printed, since its exit status is 0 even after errors."""
+    """Check the output of LitePCIe's dma_test, since its exit status is 0 even after errors."""
     lines = [line.split() for line in text.splitlines()]
     found = [line for line in lines if len(line) == 5 and line[0].replace(".", "").isdigit()]
     if not found or not int(found[-1][2]) or any(int(line[4]) for line in found):
@@ -210,7 +229,10 @@ def _check_stock(text: str) -> None:
 
 
 def _rows(plan: Plan, result: guest_run.Result, stats: dict, memory: int) -> list[Row]:
-    """The rows of what a guest measured; TestFailed if anything failed in the guest."""
+    """Return the rows of what a guest measured.
+
+    Raise TestFailed if anything failed in the guest.
+    """
     reports = _reports(result)
     for report in reports.values():
         measure.check(report)
@@ -227,7 +249,7 @@ def _rows(plan: Plan, result: guest_run.Result, stats: dict, memory: int) -> lis
 
 
 def _boot(plan: Plan, pace: int) -> tuple[guest_run.Result, dict, int]:
-    """Run one guest; returns its result, the board's counters, and the board's memory in MiB."""
+    """Run one guest. Return its result, the board's counters, and the board's memory in MiB."""
     commands, files = _commands(plan)
     with plan.board("--pace", str(pace)) as board:
         result = plan.run_guest(board, commands, files, timeout=GUEST_SECONDS, live=True)
@@ -255,13 +277,13 @@ def _commands(plan: Plan) -> tuple[list[str], list[tuple[Path, str]]]:
 
 
 def _reports(result: guest_run.Result) -> dict[str, dict]:
-    """The guest's reports by test. Commands after the first that failed have none."""
+    """Return the guest's reports by test. Commands after the first that failed have none."""
     files = {name: result.files.get(f"{name}.json") for name in TESTS}
     return {name: json.loads(text) for name, text in files.items() if text}
 
 
 def shell(plan: Plan) -> int:
-    """An interactive guest with the board plugged in."""
+    """Run an interactive guest with the board plugged in."""
     with plan.board() as board:
         return plan.run_guest(board, [], [], interactive=True, timeout=None).rc
 
@@ -270,6 +292,7 @@ def shell(plan: Plan) -> int:
 
 
 def parse() -> argparse.Namespace:
+    """Return the parsed command line. Ends the program if options do not fit together."""
     defaults = Conditions()
     parser = argparse.ArgumentParser(prog="python -m sim.run", description=__doc__.splitlines()[0])
     add = parser.add_argument
@@ -279,36 +302,68 @@ def parse() -> argparse.Namespace:
     add("--mps", type=int, choices=(128, 256, 512), default=defaults.mps, help="bytes (256)")
     add("--mrrs", type=int, choices=(128, 256, 512), default=defaults.mrrs, help="bytes (512)")
     add("--rcb", type=int, choices=(64, 128), default=defaults.rcb, help="bytes (64)")
-    add("--read-latency", type=int, default=defaults.read_latency_ns, metavar="NS",
-        help="host memory, last RQ beat to first RC beat (600)")  # fmt: skip
-    add("--mmio-rtt", type=int, default=defaults.mmio_rtt_ns, metavar="NS",
-        help="the host's share of an MMIO read (700)")  # fmt: skip
+    add(
+        "--read-latency",
+        type=int,
+        default=defaults.read_latency_ns,
+        metavar="NS",
+        help="host memory, last RQ beat to first RC beat (600)",
+    )
+    add(
+        "--mmio-rtt",
+        type=int,
+        default=defaults.mmio_rtt_ns,
+        metavar="NS",
+        help="the host's share of an MMIO read (700)",
+    )
     add("--seed", type=int, default=defaults.seed, help="of everything random (1)")
     add("--endpoint", choices=sorted(ENDPOINTS), default=defaults.endpoint)
-    add("--example", metavar="NAME",
-        help=f"the user slot's logic: a folder, or {', '.join(examples.names())}")  # fmt: skip
+    add(
+        "--example",
+        metavar="NAME",
+        help=f"the user slot's logic: a folder, or {', '.join(examples.names())}",
+    )
     add("--memory0", metavar="FILE", help="contents at BAR0 + 0x10000: .hex, .coe or .bin (zeros)")
     add("--memory1", metavar="FILE", help="contents at BAR0 + 0x14000 (zeros)")
     add("--msix", action="store_true", help="gateware with MSI-X, which the guest then uses")
     add("--kernel", metavar="SERIES", help="guest kernel: 6.1, 6.12 (the host release's own)")
-    add("--driver", choices=DRIVERS, default=DRIVERS[0],
-        help="in the guest: ours (lanebox), or LitePCIe's own (stock)")  # fmt: skip
-    add("--guest", choices=("small", "debian"), default="small",
-        help="debian: with Python, NumPy, lspci, fio, iperf3, ethtool (small)")  # fmt: skip
-    add("--file", action="append", default=[], type=guest_run.file_pair, metavar="HOST:GUEST",
-        help="a file for the guest, such as ./tool:bin/tool (repeatable)")  # fmt: skip
+    add(
+        "--driver",
+        choices=DRIVERS,
+        default=DRIVERS[0],
+        help="in the guest: ours (lanebox), or LitePCIe's own (stock)",
+    )
+    add(
+        "--guest",
+        choices=("small", "debian"),
+        default="small",
+        help="debian: with Python, NumPy, lspci, fio, iperf3, ethtool (small)",
+    )
+    add(
+        "--file",
+        action="append",
+        default=[],
+        type=guest_run.file_pair,
+        metavar="HOST:GUEST",
+        help="a file for the guest, such as ./tool:bin/tool (repeatable)",
+    )
     add("--accel", choices=("tcg", "kvm"), default="tcg", help="tcg")
     add("--waves", action="store_true", help=f"write {WAVES.relative_to(ROOT)} and its layout")
     add("--waves-from", metavar="NS", help="device time at which the waves begin")
     add("--waves-to", metavar="NS", default=WAVES_TO, help=f"and at which they end ({WAVES_TO})")
-    add("--fault", action="append", default=[], metavar="NAME[:N]",
-        help="plant a fault, to see that it is noticed (sim/README.md)")  # fmt: skip
+    add(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="NAME[:N]",
+        help="plant a fault, to see that it is noticed (sim/README.md)",
+    )
     add("--tlp-log", metavar="FILE", help="a line for each TLP; FILE.pcapng: the TLPs themselves")
     return parser.parse_args()
 
 
 def board_extras(args: argparse.Namespace) -> list[str]:
-    """Options of the board that do not belong to Conditions: trace, faults, waves.
+    """Return the board's options that do not belong to Conditions: trace, faults, waves.
 
     With --waves the layout for GTKWave is written as well.
     """
@@ -317,7 +372,8 @@ def board_extras(args: argparse.Namespace) -> list[str]:
         extras += ["--fault", fault]
     if args.waves:
         layout = LAYOUT.read_text()
-        if args.endpoint == "litepcie":  # there the hard block is inside LitePCIe's wrapper
+        # with LitePCIe's endpoint the hard block is one level deeper, inside a wrapper
+        if args.endpoint == "litepcie":
             layout = layout.replace("lanebox.pcie_usp_i", "lanebox.pcie_support.pcie_usp_i")
         WAVES.with_suffix(".gtkw").write_text(layout)
         extras += ["--waves", str(WAVES)]
@@ -328,7 +384,7 @@ def board_extras(args: argparse.Namespace) -> list[str]:
 
 
 def trace_hint(path: str) -> str:
-    """A sentence on how to look at the recorded trace."""
+    """Return a sentence on how to look at the recorded trace."""
     if not path.endswith(".pcapng"):
         return f"TLPs: {path}"
     return (
@@ -342,14 +398,17 @@ def _guest(args: argparse.Namespace, built: artefacts.Artefacts) -> guest_run.Gu
 
 
 def _parts(args: argparse.Namespace) -> int:
-    """How many of build, guest, measurement and page this run has; progress counts them."""
+    """Return how many of build, guest, measurement and page this run has.
+
+    The display of the progress counts them.
+    """
     if args.board or args.shell:
         return 2 if args.shell and args.vm == "1" else 1
     return 4 if args.vm == "1" else 3
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build, measure, print."""
+    """Build, measure and print. Return the exit status."""
     if args.guest == "debian" and (args.vm == "0" or args.board):
         raise ValueError("GUEST=debian: there is no guest with VM=0, and beside a board that stays")
     example = examples.find(args.example) if args.example else None
@@ -360,10 +419,16 @@ def run(args: argparse.Namespace) -> int:
     stays = args.board or (args.shell and args.vm == "0")
     with_guest = not stays and (args.vm == "1" or args.shell)
     at = Conditions(
-        args.endpoint, mps=args.mps, mrrs=args.mrrs, rcb=args.rcb, seed=args.seed,
-        read_latency_ns=args.read_latency, mmio_rtt_ns=args.mmio_rtt,
-        user=example.name if example else "loopback", driver=args.driver if with_guest else None,
-    )  # fmt: skip
+        args.endpoint,
+        mps=args.mps,
+        mrrs=args.mrrs,
+        rcb=args.rcb,
+        seed=args.seed,
+        read_latency_ns=args.read_latency,
+        mmio_rtt_ns=args.mmio_rtt,
+        user=example.name if example else "loopback",
+        driver=args.driver if with_guest else None,
+    )
     phase(min(2, parts), parts)
     guest = _guest(args, built) if with_guest else None
     plan = Plan(built, at, board_extras(args), guest, args.accel, args.file, args.guest == "debian")
@@ -393,6 +458,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    """Run the program. Returns its exit status."""
     args = parse()
     try:
         return run(args)

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""make board: a board that stays, for programs of one's own. Ctrl-C ends it.
+"""make board: a board that runs until Ctrl-C, for programs of one's own.
 
-Its socket is build/board.sock. Clients may come one after the other; a second client at the same
+Its socket is build/board.sock. Clients may come one after the other. A second client at the same
 time is refused with EBUSY.
 """
 
@@ -23,7 +23,7 @@ from sim.board.process import BoardProcess
 from sim.errors import SimError, TestFailed
 
 SOCKET = artefacts.BUILD / "board.sock"
-GATEWARE = artefacts.BUILD / "board.gateware"  # link to the running gateware's folder
+GATEWARE = artefacts.BUILD / "board.gateware"  # link to the folder of the running gateware
 LOCK = artefacts.BUILD / "board.lock"
 LOOK_SECONDS = 0.2
 
@@ -42,12 +42,12 @@ def alone() -> Iterator[None]:
 
 
 def shown(path: Path) -> str:
-    """The path as it is typed in the current folder: relative if it lies below."""
+    """Return the path as it is typed in the current folder: relative if it lies below it."""
     return os.path.relpath(path) if path.is_relative_to(Path.cwd()) else str(path)
 
 
 def hints(built: artefacts.Artefacts, util: Path) -> list[str]:
-    """Commands to type in another terminal: info, a dump of the registers, a Python program."""
+    """Return commands to type in another terminal: info, register dump, a Python program."""
     words = [shown(util), "-d", f"sim:{shown(SOCKET)}"]
     names = shown(built.gateware / "csr.json")
     lines = [shlex.join([*words, "info"]), shlex.join([*words, "dump", "--csr", names])]
@@ -74,14 +74,17 @@ def reachable(board: BoardProcess, gateware: Path) -> Iterator[None]:
 
 
 def running() -> Path:
-    """The folder of the running board's gateware; SimError if no board runs."""
+    """Return the folder of the running board's gateware. Raise SimError if no board runs."""
     if not SOCKET.exists():
         raise SimError("no board runs: `make board` starts one, in another terminal")
     return GATEWARE.resolve()
 
 
 def serve(board: BoardProcess, built: artefacts.Artefacts) -> int:
-    """Run the board until Ctrl-C. TestFailed, with the end of its log, if it ends by itself."""
+    """Run the board until Ctrl-C.
+
+    If it ends by itself, raise TestFailed with the end of its log.
+    """
     util = artefacts.utility(built.headers)
     with alone(), board, reachable(board, built.gateware):
         print(f"The board is at sim:{shown(SOCKET)}. In another terminal, for example:\n")

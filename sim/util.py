@@ -19,18 +19,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-from sim import artefacts, clients, examples, serve
+from sim import artefacts, examples, serve
 from sim.board.process import BoardProcess
+from sim.clients import programs
 from sim.errors import SimError
 from sim.examples import Occupant
-from sim.measure import Conditions
+from sim.rows.measure import Conditions
 
 
 def command(words: list[str], headers: Path) -> tuple[list[str], list[str]]:
-    """The command that starts the program, and the remaining words, its arguments.
+    """Return the command that starts the program, and the remaining words, its arguments.
 
-    A first word with a slash is the path of a program, or of its source in C. All other words go
-    to litepcie_util.
+    A first word with a slash is the path of a program, or of its source in C. All other words go to
+    litepcie_util.
     """
     if not words or "/" not in words[0]:
         return [str(artefacts.utility(headers))], words
@@ -45,14 +46,14 @@ def command(words: list[str], headers: Path) -> tuple[list[str], list[str]]:
 
 
 def start(words: list[str], gateware: Path, socket: Path) -> int:
-    """Run the program on the board at `socket` with this gateware; returns its exit status."""
+    """Run the program on the board at `socket` with this gateware. Return its exit status."""
     program, words = command(words, gateware / "include")
-    places = clients.environment(gateware)
+    places = programs.environment(gateware)
     return subprocess.run([*program, "-d", f"sim:{socket}", *words], env=places).returncode
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start a board unless --running, and the program on it; returns the program's exit status."""
+    """Start a board unless --running, and the program on it. Return the program's exit status."""
     if args.running:
         return start(args.words, serve.running(), serve.SOCKET)
     user = examples.find(args.example) if args.example else None
@@ -64,16 +65,21 @@ def run(args: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    """Run litepcie_util on a new board. Returns its exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m sim.util", description=__doc__,
+        prog="python -m sim.util",
+        description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     parser.add_argument("--board", default="", metavar="OPTIONS", help="of the board, in one word")
     parser.add_argument("--running", action="store_true", help="on the board of `make board`")
     parser.add_argument("--example", metavar="NAME", help="in the user slot: a folder, or its name")
     parser.add_argument("--user", metavar="MODULE:CLASS", help="in the user slot (loopback)")
-    parser.add_argument("words", nargs=argparse.REMAINDER,
-        help="a command of litepcie_util, or the path of a program")
+    parser.add_argument(
+        "words",
+        nargs=argparse.REMAINDER,
+        help="a command of litepcie_util, or the path of a program",
+    )
     args = parser.parse_args()
     try:
         return run(args)

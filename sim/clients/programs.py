@@ -15,13 +15,12 @@ from sim.artefacts import Artefacts
 from sim.errors import TestFailed
 from sim.examples import Example
 
-SECONDS = 300  # for one client
+SECONDS = 300  # after which a client program that has not ended has failed
 
 
 def environment(gateware: Path) -> dict[str, str]:
-    """This process' environment, plus the variables by which a Python client finds what it needs:
-
-    the package lanebox_host, the library liblitepcie and the register map of `gateware`.
+    """This process' environment, and the variables by which a Python client finds the package
+    lanebox_host, the library liblitepcie and the register map of `gateware`.
     """
     places = {
         "PYTHONPATH": str(artefacts.ROOT / "software" / "python"),
@@ -32,9 +31,9 @@ def environment(gateware: Path) -> dict[str, str]:
 
 
 def run(example: Example, built: Artefacts, device: str) -> int:
-    """Run the example's clients on `device` one after the other; returns their number.
+    """Run the example's client programs on `device`, one after the other. Returns their number.
 
-    Their output goes to this terminal. Raises TestFailed for the first that fails.
+    Their output goes to this terminal. Raises TestFailed if one fails.
     """
     commands = []
     if example.client:

@@ -17,32 +17,43 @@ import socket
 import struct
 import time
 
-VERSION, DMA_MAP, DMA_UNMAP, DEVICE_INFO, REGION_INFO = 1, 2, 3, 4, 5
-IRQ_INFO, SET_IRQS, REGION_READ, REGION_WRITE = 7, 8, 9, 10
-DMA_READ, DEVICE_RESET, REGION_WRITE_MULTI = 11, 13, 15
+from tools import c_header
 
-FLAG_REPLY, FLAG_NO_REPLY, FLAG_ERROR = 0x1, 0x10, 0x20
-BAR0, CONFIG = 0, 7
-MSI = 1
-READABLE, WRITABLE = 1, 2
-UNMAP_ALL = 2
-IRQ_DATA_NONE, IRQ_DATA_EVENTFD, IRQ_ACTION_TRIGGER = 1, 4, 32
+_WIRE = c_header.read(c_header.VFIO_USER)
+_numbers = _WIRE.numbers
+VERSION, DMA_MAP, DMA_UNMAP = (_numbers[f"CMD_{n}"] for n in ("VERSION", "DMA_MAP", "DMA_UNMAP"))
+DEVICE_INFO, REGION_INFO = _numbers["CMD_GET_INFO"], _numbers["CMD_GET_REGION_INFO"]
+IRQ_INFO, SET_IRQS = _numbers["CMD_GET_IRQ_INFO"], _numbers["CMD_SET_IRQS"]
+REGION_READ, REGION_WRITE = _numbers["CMD_REGION_READ"], _numbers["CMD_REGION_WRITE"]
+REGION_WRITE_MULTI = _numbers["CMD_REGION_WRITE_MULTI"]
+DMA_READ, DEVICE_RESET = _numbers["CMD_DMA_READ"], _numbers["CMD_DEVICE_RESET"]
 
-HEADER = struct.Struct("<HHIII")  # id, command, size, flags, error
-ACCESS = struct.Struct("<QII")  # offset, region, count
+FLAG_REPLY, FLAG_NO_REPLY = _numbers["TYPE_REPLY"], _numbers["FLAG_NO_REPLY"]
+FLAG_ERROR = _numbers["FLAG_ERROR"]
+BAR0, CONFIG = 0, _numbers["REGION_CONFIG"]
+MSI = _numbers["IRQ_MSI"]
+READABLE, WRITABLE = _numbers["DMA_READABLE"], _numbers["DMA_WRITABLE"]
+UNMAP_ALL = _numbers["DMA_UNMAP_ALL"]
+IRQ_DATA_NONE, IRQ_DATA_EVENTFD = _numbers["IRQ_DATA_NONE"], _numbers["IRQ_DATA_EVENTFD"]
+IRQ_ACTION_TRIGGER = _numbers["IRQ_ACTION_TRIGGER"]
+
+LAYOUTS = _WIRE.layouts  # of each message's body, by the name of its structure
+HEADER = LAYOUTS["header"]  # id, command, size, flags, error
+ACCESS = LAYOUTS["region_access"]  # offset, region, count
 TIMEOUT = 20  # seconds of wall time after which a board that does not answer is broken
 
 
 class VfioClient:
-    """One connection. `memory_of(address, count)` answers the server's DMA_READ. Without it the
-    client does not announce that it can be asked."""
+    """A connection to a board. `memory_of(address, count)` answers the server's DMA_READ. Without
+    it the client does not announce that the server may ask for its memory.
+    """
 
     def __init__(self, path, memory_of=None, greet=True):
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.connect(str(path))  # waits while the board's queue is full
         self.socket.settimeout(TIMEOUT)
         self.memory_of = memory_of
-        self.asked = 0  # DMA_READ requests served
+        self.asked = 0  # how many DMA_READ requests of the server were answered
         self.capabilities = None
         self._number = 0
         self._replies = {}
@@ -50,12 +61,13 @@ class VfioClient:
             self.greet()
 
     def close(self):
+        """Close the connection, by which the board forgets all mappings."""
         self.socket.close()
 
     # Messages ----------------------------------------------------------------------------------
 
     def send(self, command, body=b"", fds=(), flags=0, size=None):
-        """Send a request; returns its number. `size` overrides the size in the header."""
+        """Send a request. Returns its message number. `size` overrides the size in the header."""
         self._number = (self._number + 1) & 0x7FFF
         size = HEADER.size + len(body) if size is None else size
         message = HEADER.pack(self._number, command, size, flags, 0) + body
@@ -66,7 +78,9 @@ class VfioClient:
         return self._number
 
     def reply(self, number):
-        """Wait for the reply to request `number`; an error in it becomes an OSError."""
+        """Wait for the reply to request `number`, and return its body. An error in the reply
+        becomes an OSError.
+        """
         while number not in self._replies:
             self._receive()
         flags, error, body = self._replies.pop(number)
@@ -76,6 +90,7 @@ class VfioClient:
         return body
 
     def call(self, command, body=b"", fds=()):
+        """Send a message and return its reply's body. Raises OSError with the reply's error."""
         return self.reply(self.send(command, body, fds))
 
     def _receive_exactly(self, count):
@@ -97,19 +112,21 @@ class VfioClient:
 
     def _serve(self, number, command, body):
         assert command == DMA_READ and self.memory_of, f"unexpected request {command} of the board"
-        address, count = struct.unpack("<QQ", body)
+        address, count = LAYOUTS["memory_access"].unpack(body)
         answer = body + self.memory_of(address, count)
         self.asked += 1
         header = HEADER.pack(number, command, HEADER.size + len(answer), FLAG_REPLY, 0)
         self.socket.sendall(header + answer)
 
     def serve_for(self, seconds):
-        """Serve the board's requests until it has made none for `seconds`."""
+        """Answer the board's requests until it has sent none for `seconds`."""
         while select.select([self.socket], [], [], seconds)[0]:
             self._receive()
 
     def closed_within(self, seconds):
-        """Whether the board ends the connection in time; replies still there are read first."""
+        """Whether the board ends the connection in time. Replies that are still in the socket are
+        read first.
+        """
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             if not select.select([self.socket], [], [], 0.05)[0]:
@@ -123,6 +140,7 @@ class VfioClient:
     # Requests ----------------------------------------------------------------------------------
 
     def greet(self, capabilities=None):
+        """Agree on the protocol's version, and on the given or usual capabilities."""
         if capabilities is None:
             capabilities = {"max_msg_fds": 8}
             if self.memory_of:
@@ -133,35 +151,40 @@ class VfioClient:
 
     def device_info(self):
         """(flags, number of regions, number of interrupt kinds)."""
-        return struct.unpack("<IIII", self.call(DEVICE_INFO, struct.pack("<IIII", 16, 0, 0, 0)))[1:]
+        info = LAYOUTS["device_info"]
+        return info.unpack(self.call(DEVICE_INFO, info.pack(info.size, 0, 0, 0)))[1:]
 
     def region_info(self, index):
         """(flags, size) of a region."""
-        body = self.call(REGION_INFO, struct.pack("<IIIIQQ", 32, 0, index, 0, 0, 0))
-        _, flags, _, _, size, _ = struct.unpack("<IIIIQQ", body)
+        info = LAYOUTS["region_info"]
+        body = self.call(REGION_INFO, info.pack(info.size, 0, index, 0, 0, 0))
+        _, flags, _, _, size, _ = info.unpack(body)
         return flags, size
 
     def irq_count(self, index):
-        body = self.call(IRQ_INFO, struct.pack("<IIII", 16, 0, index, 0))
-        return struct.unpack("<IIII", body)[3]
+        """Return how many interrupts of kind `index` the device has."""
+        info = LAYOUTS["irq_info"]
+        return info.unpack(self.call(IRQ_INFO, info.pack(info.size, 0, index, 0)))[3]
 
     def read(self, region, offset, count):
+        """Return `count` bytes of a region from `offset` on."""
         return self.reply(self.send_read(region, offset, count))[ACCESS.size :]
 
     def send_read(self, region, offset, count):
-        """Send a read without waiting; returns the number for `reply`."""
+        """Send a read and do not wait. Returns the message number, which reply() needs."""
         return self.send(REGION_READ, ACCESS.pack(offset, region, count))
 
     def read_many(self, region, offsets, count):
-        """Send reads as fast as the board takes them; returns their data in order."""
+        """Send reads as fast as the board takes them. Returns their data, in order."""
         numbers = []
         for offset in offsets:
-            while select.select([self.socket], [], [], 0)[0]:  # make room for its replies
+            while select.select([self.socket], [], [], 0)[0]:  # make room for replies
                 self._receive()
             numbers.append(self.send_read(region, offset, count))
         return [self.reply(number)[ACCESS.size :] for number in numbers]
 
     def write(self, region, offset, data, posted=False):
+        """Write bytes to a region. A posted write has no reply, so its errors are not told."""
         body = ACCESS.pack(offset, region, len(data)) + data
         if posted:
             self.send(REGION_WRITE, body, flags=FLAG_NO_REPLY)
@@ -169,23 +192,31 @@ class VfioClient:
             self.call(REGION_WRITE, body)
 
     def write_multi(self, writes):
-        """BAR0 writes in one message: [(offset, data), ...] with at most 8 bytes each."""
+        """Send several writes to BAR0 in one message. `writes`: [(offset, data), ...], at most 8
+        bytes each.
+        """
         body = struct.pack("<Q", len(writes))
         for offset, data in writes:
             body += ACCESS.pack(offset, BAR0, len(data)) + data.ljust(8, b"\0")
         self.call(REGION_WRITE_MULTI, body)
 
     def map(self, address, size, fd=None, offset=0, flags=READABLE | WRITABLE):
-        body = struct.pack("<IIQQQ", 32, flags, offset, address, size)
+        """Let the device reach `size` bytes at a bus address: those of a file, or by messages
+        without one.
+        """
+        body = LAYOUTS["dma_map"].pack(32, flags, offset, address, size)
         self.call(DMA_MAP, body, [] if fd is None else [fd])
 
     def unmap(self, address, size, flags=0):
-        self.call(DMA_UNMAP, struct.pack("<IIQQ", 24, flags, address, size))
+        """Take the mapping of `size` bytes at a bus address away from the device."""
+        self.call(DMA_UNMAP, LAYOUTS["dma_unmap"].pack(24, flags, address, size))
 
     def set_eventfd(self, fd, index=MSI, start=0, count=1):
+        """Let an interrupt signal the eventfd `fd`; None takes the eventfd away."""
         flags = IRQ_DATA_EVENTFD | IRQ_ACTION_TRIGGER
         fds = [] if fd is None else [fd]
-        self.call(SET_IRQS, struct.pack("<IIIII", 20, flags, index, start, count), fds)
+        self.call(SET_IRQS, LAYOUTS["irq_set"].pack(20, flags, index, start, count), fds)
 
     def reset(self):
+        """Reset the device, as a function level reset does."""
         self.call(DEVICE_RESET)

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The gateware on cocotbext-pcie's UltraScale+ device and root complex, as one cocotb test.
 
-Runs on cocotb 1.9 and 2. The file $LANEBOX_PLAN says what to do (JSON: seed, length, split, csr).
-The values that software saw are written to outcome.json in the current directory.
+It runs on cocotb 1.9 and 2. The file $LANEBOX_PLAN says what to do (JSON: seed, length, split,
+csr). The values that software saw are written to outcome.json in the current folder.
 """
 
 import json
@@ -19,10 +19,11 @@ from cocotbext.pcie.core import RootComplex
 from cocotbext.pcie.core.caps import PciCapId
 from cocotbext.pcie.xilinx.us import UltraScalePlusPcieDevice
 
+from gateware import numbers
 from sim.differential.execute import NotReached, execute
 from sim.differential.operations import EXTENDED_TAGS, LINK_FIELDS, MEMORIES, PIECE, Plan
 
-BAR0_SIZE = 128 * 1024
+BAR0_SIZE = numbers.BAR0_SIZE
 MOST_REQUESTS = 32  # PG213: most credits for non-posted requests that a user may hold
 NS_READ, NS_AWAIT, NS_POLL = 50_000, 400_000, 1_000
 
@@ -39,7 +40,10 @@ SIGNALS = """user_clk user_lnk_up phy_rdy_out sys_reset pcie_cq_np_req
 
 
 def hard_block(dut):
-    """The hard block's instance: inside LitePCIe's wrapper, or at the top with our endpoint."""
+    """Return the hard block's instance.
+
+    It is inside LitePCIe's wrapper, or at the top with our endpoint.
+    """
     return (dut.pcie_support if hasattr(dut, "pcie_support") else dut).pcie_usp_i
 
 
@@ -63,18 +67,27 @@ class Device(UltraScalePlusPcieDevice):
 
 
 def make_device(block, constants):
-    """The device behind the pins of `block`, configured as the gateware's constants say."""
+    """Return the device behind the pins of `block`, configured as the gateware's constants say."""
     buses = {
         f"{name}_bus": AxiStreamBus.from_prefix(block, f"{side}_axis_{name}")
         for name, side in (("rq", "s"), ("rc", "m"), ("cq", "m"), ("cc", "s"))
     }
     device = Device(
-        pcie_generation=3, pcie_link_width=8, user_clk_frequency=250e6, alignment="dword",
-        pf_count=1, max_payload_size=512, enable_client_tag=True, enable_extended_tag=True,
-        pf0_msi_enable=True, pf0_msi_count=1, **buses,
-        rc_straddle=bool(constants.get("pcie_rc_straddle")), user_reset=block.device_reset,
+        pcie_generation=3,
+        pcie_link_width=8,
+        user_clk_frequency=250e6,
+        alignment="dword",
+        pf_count=1,
+        max_payload_size=numbers.LARGEST_PAYLOAD,
+        enable_client_tag=True,
+        enable_extended_tag=True,
+        pf0_msi_enable=True,
+        pf0_msi_count=1,
+        **buses,
+        rc_straddle=bool(constants.get("pcie_rc_straddle")),
+        user_reset=block.device_reset,
         **{name: getattr(block, name) for name in SIGNALS},
-    )  # fmt: skip
+    )
     device.functions[0].configure_bar(0, BAR0_SIZE)
     if bar2 := constants.get("pcie_bar2_size"):
         device.functions[0].configure_bar(2, bar2, ext=True, prefetch=True)
@@ -82,14 +95,14 @@ def make_device(block, constants):
 
 
 def quiet(*parts):
-    """Log errors only: else each empty slot is a warning, and each beat is a line."""
+    """Let these parts log errors only. Else each empty slot is a warning, and each beat a line."""
     logging.getLogger("cocotb.pcie").setLevel(logging.ERROR)
     for part in parts:
         part.log.setLevel(logging.ERROR)
 
 
 class CocotbHost:
-    """The host's side of sim/differential/execute.py on cocotbext-pcie's root complex."""
+    """The host that sim/differential/execute.py drives, on cocotbext-pcie's root complex."""
 
     def __init__(self, root, card):
         self.root, self.card, self.messages = root, card, 0
@@ -99,6 +112,7 @@ class CocotbHost:
         self.bar = card.bar_addr[0]
 
     async def start(self):
+        """Enable memory accesses, bus mastering and MSI, as a driver does."""
         await self.card.enable_device()
         await self.card.set_master()
         await self.card.alloc_irq_vectors(1, 1)
@@ -108,13 +122,16 @@ class CocotbHost:
         self.messages += 1
 
     def interrupts(self):
+        """The number of MSI messages so far."""
         return self.messages
 
     async def config_read(self, capability, offset, size):
+        """Return `size` bytes of a capability from `offset` on, as a number."""
         data = await self.card.capability_read(PciCapId(capability), offset, size)
         return int.from_bytes(data, "little")
 
     async def link(self, mps, mrrs):
+        """Set MPS and MRRS, both in bytes."""
         control = await self.config_read(PciCapId.EXP, 8, 2)
         sizes = (mps.bit_length() - 8) << 5 | (mrrs.bit_length() - 8) << 12
         await self.card.capability_write_word(
@@ -123,29 +140,35 @@ class CocotbHost:
         self.root.max_payload_size = mps.bit_length() - 8
 
     async def read(self, offset, size):
+        """Read `size` bytes of BAR0. A read that is refused gives all ones."""
         try:
             data = await self.root.mem_read(self.bar + offset, size, timeout=NS_READ)
-        except Exception as refused:  # whatever the error is, a processor sees all ones
+        except Exception as refused:  # whatever the error of the read is, a processor sees all ones
             cocotb.log.info("read of %d at %#x: %r", size, offset, refused)
             data = b"\xff" * size
         return int.from_bytes(data, "little")
 
     async def read_many(self, offsets, size):
+        """Read `size` bytes at each of the offsets, all in flight at the same time."""
         tasks = [cocotb.start_soon(self.read(offset, size)) for offset in offsets]
         return [await task for task in tasks]
 
     async def write(self, offset, value, size):
+        """Write `size` bytes to BAR0."""
         await self.root.mem_write(self.bar + offset, value.to_bytes(size, "little"))
 
     def fill(self, address, data):
+        """Put `data` into host memory at a bus address."""
         base = max(base for base in MEMORIES if base <= address)
         self.memories[base][address - base : address - base + len(data)] = data
 
     def peek(self, address, size):
+        """Return `size` bytes of host memory from a bus address on."""
         base = max(base for base in MEMORIES if base <= address)
         return bytes(self.memories[base][address - base : address - base + size])
 
     async def until(self, condition):
+        """Wait until `condition` holds, for at most NS_AWAIT of simulated time."""
         for _ in range(NS_AWAIT // NS_POLL):
             if condition():
                 return

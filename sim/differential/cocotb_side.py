@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Runs a plan against the gateware on cocotbext-pcie's models, from outside cocotb.
 
-The compiled simulation is kept under build/cocotb/ by content.
+The compiled simulation is kept under build/cocotb/ in a folder named by a hash of its sources.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import os
 import shutil
 from pathlib import Path
 
+from gateware.phy import pins_verilog
 from sim.differential.environment import (
     CACHE,
     ROOT,
@@ -27,19 +28,37 @@ from tools.progress import StepError, run
 
 HERE = Path(__file__).resolve().parent
 RECORDER = HERE / "pin_recorder.sv"
+STUB = HERE / "pcie_usp_stub.sv.in"
 SIMULATE = HERE / "cocotb_simulate.py"
 
 
 def gateware_sources(gateware: Path) -> list[Path]:
+    """Return the Verilog files of the gateware in a folder. Raises BuildError if it was not
+    built.
+    """
     listing = gateware / "gateware" / "sources.txt"
     if not listing.exists():
         raise BuildError(f"{listing} is missing: run targets/sim.py --build first")
     return [Path(line) for line in listing.read_text().split()]
 
 
+def stub() -> Path:
+    """The file with the hard block's pins that cocotb drives. Its ready has one bit, not four."""
+    text = pins_verilog.fill(
+        STUB.read_text(), {f"s_axis_{name}_tready": 1 for name in ("rq", "cc")}
+    )
+    file = CACHE / hashlib.sha256(text.encode()).hexdigest()[:16] / "pcie_usp.sv"
+    if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        staging = file.with_suffix(f".{os.getpid()}")
+        staging.write_text(text)
+        staging.rename(file)
+    return file
+
+
 def build(gateware: Path) -> tuple[Path, Path]:
     """(the cocotb environment's Python, directory of the compiled simulation), made if need be."""
-    model = [ROOT / "sim" / "board" / "pcie4" / "primitives.v", HERE / "pcie_usp_stub.sv", RECORDER]
+    model = [ROOT / "sim" / "board" / "block" / "primitives.v", stub(), RECORDER]
     sources = [*gateware_sources(gateware), *model]
     with alone():
         python = interpreter()
@@ -55,7 +74,8 @@ def build(gateware: Path) -> tuple[Path, Path]:
 def _compile(python: Path, directory: Path, sources: list[Path]) -> None:
     staging = directory.with_name(f"{directory.name}.new")
     shutil.rmtree(staging, ignore_errors=True)
-    # Verilator's own default is -Os. The runner has no option for it, so make is told.
+    # Verilator's own default is -Os. cocotb's runner has no option for it, so make gets these
+    # options.
     options = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 -j2"
     cache = " OBJCACHE=ccache" if shutil.which("ccache") else ""
     environment = dict(os.environ, MAKEFLAGS=options + cache)
@@ -65,9 +85,9 @@ def _compile(python: Path, directory: Path, sources: list[Path]) -> None:
 
 
 def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool) -> dict:
-    """Run the plan in `directory`; returns the outcome, and leaves the beats in its `pins.txt`.
+    """Run the plan in `directory`. Return the outcome, and leave the beats in its `pins.txt`.
 
-    `split`: the root complex completes reads in pieces of 64 B instead of as few as it can.
+    With `split` the root complex completes reads in pieces of 64 B instead of as few as it can.
     """
     csr = json.loads((gateware / "csr.json").read_text())
     plan = directory / "plan.json"
@@ -76,7 +96,8 @@ def observe(gateware: Path, directory: Path, seed: int, length: int, split: bool
         shutil.copy(image, directory)
     python, simulation = build(gateware)
     environment = dict(os.environ, LANEBOX_PLAN=str(plan), LANEBOX_ROOT=str(ROOT))
-    environment.pop("PYTEST_CURRENT_TEST", None)  # the runner would think that it runs in pytest
+    # with it the runner would think that it runs in pytest
+    environment.pop("PYTEST_CURRENT_TEST", None)
     command = [python, SIMULATE, "test", simulation, directory]
     output = run(command, "cocotb: run", tie=True, env=environment)
     outcome = directory / "outcome.json"

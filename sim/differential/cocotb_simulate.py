@@ -14,34 +14,53 @@ import sys
 from pathlib import Path
 
 try:
-    from cocotb_tools.runner import get_runner  # cocotb 2
+    from cocotb_tools.runner import get_runner  # cocotb 2 has the runner here
 except ImportError:
-    from cocotb.runner import get_runner  # cocotb 1.9
+    from cocotb.runner import get_runner  # cocotb 1.9 has it here
 
 TOP, MODULE = "lanebox", "sim.differential.cocotb_card"
-FLAGS = ["-O3", "-Wno-fatal", "-Wno-WIDTH", "-Wno-lint", "-Wno-style", "--no-timing",
-         "--noassert", "--x-assign", "fast", "--x-initial", "fast"]  # fmt: skip
+FLAGS = [
+    "-O3",
+    "-Wno-fatal",
+    "-Wno-WIDTH",
+    "-Wno-lint",
+    "-Wno-style",
+    "--no-timing",
+    "--noassert",
+    "--x-assign",
+    "fast",
+    "--x-initial",
+    "fast",
+]
 
 
 def main() -> int:
+    """Build or run the simulation, as the command line says. Returns the exit status."""
     action, directory, *rest = sys.argv[1:]
     if action == "build":
         get_runner("verilator").build(
-            sources=rest, hdl_toplevel=TOP, build_dir=directory, build_args=FLAGS,
+            sources=rest,
+            hdl_toplevel=TOP,
+            build_dir=directory,
+            build_args=FLAGS,
             timescale=("1ns", "1ps"),
-        )  # fmt: skip
+        )
     else:
         test(get_runner("verilator"), directory, Path(rest[0]))
     return 0
 
 
 def test(runner, directory: str, run_directory: Path) -> None:
+    """Run the simulation that was built in `directory`."""
     sys.path[0] = os.environ["LANEBOX_ROOT"]  # the runner hands sys.path on to the simulation
     runner.test(
-        hdl_toplevel=TOP, hdl_toplevel_lang="verilog", test_module=MODULE,
-        build_dir=directory, test_dir=run_directory,
+        hdl_toplevel=TOP,
+        hdl_toplevel_lang="verilog",
+        test_module=MODULE,
+        build_dir=directory,
+        test_dir=run_directory,
         results_xml=str(run_directory / "results.xml"),
-    )  # fmt: skip
+    )
 
 
 if __name__ == "__main__":

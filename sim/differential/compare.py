@@ -21,10 +21,11 @@ from sim.differential.observation import Observation, Packet
 from sim.differential.well_formed import answers, completions_of_reads, enabled_bytes
 
 READ, WRITE = 0, 1
-# Fields of CC that echo the request. They are not compared: `answers` names the request instead.
+# Fields of CC that echo the request. They are not compared: the field `answers` names the request
+# instead.
 ECHOES = ("requester", "tag")
-# Fields of RQ's reads that are not compared: the card numbers its writes, a read has the number of
-# the write before it, and which write that is depends on time.
+# Fields of RQ's reads that are not compared. The card numbers its writes, and a read has the number
+# of the write before it. Which write that is depends on time.
 NUMBERS = ("sequence",)
 
 
@@ -44,7 +45,7 @@ class Disagreement:
 
 
 def compare(ours: Observation, theirs: Observation) -> list[Disagreement]:
-    """All disagreements, each once, in the order in which they were found."""
+    """Return all disagreements, each once, in the order in which they were found."""
     found: dict[Disagreement, None] = {}
     for what, mine, other in _differences(ours, theirs):
         if mine != other:
@@ -85,7 +86,7 @@ def _software(ours: dict, theirs: dict) -> Iterator[tuple]:
 
 
 def _configs(ours: list, theirs: list) -> Iterator[tuple]:
-    """The sequence of (MPS, MRRS), and for each output the set of all values that it had."""
+    """Yield the sequences of (MPS, MRRS), and for each output the set of all its values."""
     sizes = [[(c["max_payload"], c["max_read_req"]) for c in side] for side in (ours, theirs)]
     yield "cfg.sizes", *sizes
     for name in ours[0]:
@@ -93,7 +94,10 @@ def _configs(ours: list, theirs: list) -> Iterator[tuple]:
 
 
 def _packets(name: str, ours: list, theirs: list, ignore: tuple) -> Iterator[tuple]:
-    """Field by field, TLP by TLP; a missing TLP is one disagreement and ends the comparison."""
+    """Compare two lists of TLPs field by field.
+
+    A missing TLP is one disagreement and ends the comparison.
+    """
     yield f"{name}.count", len(ours), len(theirs)
     for mine, other in zip(ours, theirs):
         for field in mine.fields:
@@ -105,12 +109,15 @@ def _packets(name: str, ours: list, theirs: list, ignore: tuple) -> Iterator[tup
 
 
 def _tag_is_free(packet: Packet) -> bool:
-    """A root complex may take any free tag for a read. CC's comparison checks the echo."""
+    """Whether the packet is a read whose tag the root complex chose.
+
+    It may take any free tag. That the completion echoes the tag is checked with CC.
+    """
     return packet.channel == "CQ" and packet.type == READ
 
 
 def _reads(ours: list, theirs: list) -> Iterator[tuple]:
-    """The result of each read of the card, from all its completions together."""
+    """Yield the result of each read of the card, from all its completions together."""
     yield "rc.reads", len(ours), len(theirs)
     nothing = {"faults": ("no completion",)}
     for mine, other in zip_longest(ours, theirs, fillvalue=nothing):

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python environment of the independent model, apart from the project's own.
+"""The Python environment of the independent model (cocotbext-pcie), apart from the project's own.
 
 Promises: build/cocotb/venv-<content> has the packages of tools/requirements-cocotb.txt and the
 cocotb that works with this machine's Verilator. It is made once, and used again while both stay the
@@ -18,21 +18,22 @@ import subprocess
 import sys
 from pathlib import Path
 
-from lanebox.locks import locked
 from sim.errors import BuildError
+from tools.locks import locked
 from tools.progress import run
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "cocotb"
 REQUIREMENTS = ROOT / "tools" / "requirements-cocotb.txt"
 
-# cocotb 2 needs calls that Verilator has since 5.032 (Debian 13); older ones get cocotb 1.9.2.
+# cocotb 2 needs calls that Verilator has from 5.032 on (Debian 13). Older versions of Verilator get
+# cocotb 1.9.2.
 COCOTB_2_FROM = (5, 32)
 COCOTB_1, COCOTB_2 = "1.9.2", "2.1.0"
 
 
 def verilator_version() -> tuple[int, int]:
-    """(5, 6) for "Verilator 5.006 ..."."""
+    """Return the version as numbers: (5, 6) for "Verilator 5.006 ..."."""
     path = shutil.which("verilator")
     if not path:
         raise BuildError("verilator is not installed; `make setup` installs what is missing")
@@ -44,22 +45,23 @@ def verilator_version() -> tuple[int, int]:
 
 
 def cocotb_version() -> str:
+    """Return the version of cocotb that this machine's Verilator works with."""
     return COCOTB_2 if verilator_version() >= COCOTB_2_FROM else COCOTB_1
 
 
 def alone():
-    """A lock: one process at a time makes files under build/cocotb; the others then find them."""
+    """Return a lock: one process at a time makes files under build/cocotb, the others find them."""
     return locked(CACHE / "lock")
 
 
 def interpreter() -> Path:
-    """The environment's Python, made if it is not there. Call it inside `alone`."""
+    """Return the environment's Python, and make it if it is not there. Call this inside `alone`."""
     content = REQUIREMENTS.read_text() + cocotb_version() + sys.version
     venv = CACHE / f"venv-{hashlib.sha256(content.encode()).hexdigest()[:16]}"
     ready = venv / "ready"
     if not ready.exists():
-        # The environment is made in place, since it cannot be moved. `ready` is written last:
-        # without it the environment is incomplete and is made again.
+        # The environment is made in place, since it cannot be moved. `ready` is written last.
+        # Without it the environment is incomplete and is made again.
         shutil.rmtree(venv, ignore_errors=True)
         _make(venv)
         ready.touch()
@@ -68,13 +70,23 @@ def interpreter() -> Path:
 
 def _make(venv: Path) -> None:
     run([sys.executable, "-m", "venv", venv], "cocotb: Python environment", tie=True)
-    # pip's notice of a newer version would be shown as the last line of an error.
+    # pip's notice of a newer version would be shown as the last line of an error, so it is off.
     environment = dict(os.environ, PIP_DISABLE_PIP_VERSION_CHECK="1")
     run(
-        [venv / "bin" / "python", "-m", "pip", "install", "-q", f"cocotb=={cocotb_version()}",
-         "-r", REQUIREMENTS],
-        "cocotb: packages", tie=True, env=environment,
-    )  # fmt: skip
+        [
+            venv / "bin" / "python",
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            f"cocotb=={cocotb_version()}",
+            "-r",
+            REQUIREMENTS,
+        ],
+        "cocotb: packages",
+        tie=True,
+        env=environment,
+    )
 
 
 if __name__ == "__main__":

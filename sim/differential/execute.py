@@ -32,9 +32,9 @@ class NotReached(Exception):
 
 
 async def execute(operations: list, host) -> dict:
-    """Returns {"values": [[operation, value], ...], "memory": {address: hexadecimal}, "unreached"}.
+    """Return {"values": [[operation, value], ...], "memory": {address: hexadecimal}, "unreached"}.
 
-    An operation that raises NotReached ends the list; "unreached" names it (else None).
+    An operation that raises NotReached ends the list. "unreached" names it (else None).
     """
     values, unreached = [], None
     for step in operations:

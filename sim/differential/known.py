@@ -16,22 +16,26 @@ TABLE = Path(__file__).with_name("disagreements.md")
 
 @dataclass(frozen=True)
 class Known:
-    """A row; `*` in it stands for anything."""
+    """A row of that table. `*` in it stands for any text."""
 
     what: str
     ours: str
     theirs: str
-    endpoint: str  # the endpoint whose gateware shows it, or "both"
+    endpoint: str  # the endpoint whose gateware shows the disagreement, or "both"
     reason: str
 
     def covers(self, found: Disagreement) -> bool:
+        """Whether this entry of the list explains the disagreement."""
         pairs = ((found.what, self.what), (found.ours, self.ours), (found.theirs, self.theirs))
-        # A bracket in the table is a bracket, not fnmatch's set of characters.
+        # A bracket in the table means itself; fnmatch would take it for a set of characters.
         return all(fnmatchcase(value, pattern.replace("[", "[[]")) for value, pattern in pairs)
 
 
 def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
-    """The rows of the table whose first column is code: all, or those that `endpoint` shows."""
+    """Return the rows of the table whose first column is code.
+
+    With `endpoint` only those rows that this endpoint shows.
+    """
     rows = []
     for line in path.read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -41,7 +45,7 @@ def load(endpoint: str | None = None, path: Path = TABLE) -> list[Known]:
 
 
 def judge(found: list[Disagreement], known: list[Known]) -> tuple[list, list]:
-    """(disagreements that no row covers, rows that cover no disagreement)."""
+    """Return (disagreements that no row covers, rows that cover no disagreement)."""
     unlisted = [one for one in found if not any(row.covers(one) for row in known)]
     gone = [row for row in known if not any(row.covers(one) for one in found)]
     return unlisted, gone

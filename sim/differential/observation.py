@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Turns the file of `pin_recorder.sv` into TLPs with every field of descriptor and tuser.
 
-It knows the tables of PG213 (chapters "Descriptor formats", 256 bit) and nothing of either model.
+The module knows the tables of PG213 (chapters "Descriptor formats", 256 bit) and nothing of either
+model.
 """
 
 from __future__ import annotations
@@ -16,66 +17,117 @@ CHANNELS = ("CQ", "CC", "RQ", "RC")
 
 # Fields (name, lowest bit, width in bits) of a descriptor whose dwords are one number.
 REQUEST = (
-    ("address_type", 0, 2), ("address", 2, 62), ("dwords", 64, 11), ("type", 75, 4),
-)  # fmt: skip
+    ("address_type", 0, 2),
+    ("address", 2, 62),
+    ("dwords", 64, 11),
+    ("type", 75, 4),
+)
 CQ = (
-    *REQUEST, ("requester", 80, 16), ("tag", 96, 8), ("function", 104, 8), ("bar", 112, 3),
-    ("aperture", 115, 6), ("tc", 121, 3), ("attributes", 124, 3),
-)  # fmt: skip
+    *REQUEST,
+    ("requester", 80, 16),
+    ("tag", 96, 8),
+    ("function", 104, 8),
+    ("bar", 112, 3),
+    ("aperture", 115, 6),
+    ("tc", 121, 3),
+    ("attributes", 124, 3),
+)
 RQ = (
-    *REQUEST, ("poisoned", 79, 1), ("requester", 80, 16), ("tag", 96, 8), ("completer", 104, 16),
-    ("requester_enable", 120, 1), ("tc", 121, 3), ("attributes", 124, 3), ("ecrc", 127, 1),
-)  # fmt: skip
+    *REQUEST,
+    ("poisoned", 79, 1),
+    ("requester", 80, 16),
+    ("tag", 96, 8),
+    ("completer", 104, 16),
+    ("requester_enable", 120, 1),
+    ("tc", 121, 3),
+    ("attributes", 124, 3),
+    ("ecrc", 127, 1),
+)
 CC = (
-    ("low_address", 0, 7), ("address_type", 8, 2), ("byte_count", 16, 13), ("locked", 29, 1),
-    ("dwords", 32, 11), ("status", 43, 3), ("poisoned", 46, 1), ("requester", 48, 16),
-    ("tag", 64, 8), ("completer", 72, 16), ("completer_enable", 88, 1), ("tc", 89, 3),
-    ("attributes", 92, 3), ("ecrc", 95, 1),
-)  # fmt: skip
-RC = (
-    ("low_address", 0, 12), ("error", 12, 4), ("byte_count", 16, 13), ("locked", 29, 1),
-    ("completed", 30, 1), ("dwords", 32, 11), ("status", 43, 3), ("poisoned", 46, 1),
-    ("requester", 48, 16), ("tag", 64, 8), ("completer", 72, 16), ("tc", 89, 3),
+    ("low_address", 0, 7),
+    ("address_type", 8, 2),
+    ("byte_count", 16, 13),
+    ("locked", 29, 1),
+    ("dwords", 32, 11),
+    ("status", 43, 3),
+    ("poisoned", 46, 1),
+    ("requester", 48, 16),
+    ("tag", 64, 8),
+    ("completer", 72, 16),
+    ("completer_enable", 88, 1),
+    ("tc", 89, 3),
     ("attributes", 92, 3),
-)  # fmt: skip
+    ("ecrc", 95, 1),
+)
+RC = (
+    ("low_address", 0, 12),
+    ("error", 12, 4),
+    ("byte_count", 16, 13),
+    ("locked", 29, 1),
+    ("completed", 30, 1),
+    ("dwords", 32, 11),
+    ("status", 43, 3),
+    ("poisoned", 46, 1),
+    ("requester", 48, 16),
+    ("tag", 64, 8),
+    ("completer", 72, 16),
+    ("tc", 89, 3),
+    ("attributes", 92, 3),
+)
 DESCRIPTORS = {"CQ": (4, CQ), "CC": (3, CC), "RQ": (4, RQ), "RC": (3, RC)}
 
-# Fields of tuser that are valid in a TLP's first beat only, and those that belong to each beat.
+# Fields of tuser that are valid in a TLP's first beat only (FIRST_USER), and those that belong to
+# each beat (BEAT_USER).
 FIRST_USER = {
     "CQ": (("first_be", 0, 4), ("last_be", 4, 4), ("tph", 42, 11)),
     "CC": (),
-    "RQ": (("first_be", 0, 4), ("last_be", 4, 4), ("address_offset", 8, 3), ("tph", 12, 12),
-           ("sequence", 24, 4)),
+    "RQ": (
+        ("first_be", 0, 4),
+        ("last_be", 4, 4),
+        ("address_offset", 8, 3),
+        ("tph", 12, 12),
+        ("sequence", 24, 4),
+    ),
     "RC": (),
-}  # fmt: skip
+}
 BEAT_USER = {
     "CQ": (("byte_enables", 8, 32), ("start", 40, 1), ("discontinue", 41, 1), ("parity", 53, 32)),
     "CC": (("discontinue", 0, 1), ("parity", 1, 32)),
     "RQ": (("discontinue", 11, 1), ("parity", 28, 32)),
-    "RC": (("byte_enables", 0, 32), ("start", 32, 2), ("end", 34, 8), ("discontinue", 42, 1),
-           ("parity", 43, 32)),
-}  # fmt: skip
+    "RC": (
+        ("byte_enables", 0, 32),
+        ("start", 32, 2),
+        ("end", 34, 8),
+        ("discontinue", 42, 1),
+        ("parity", 43, 32),
+    ),
+}
 
 # Fields of `config_pins`, into which pin_recorder.sv packs the cfg_* outputs.
 CONFIG = (
-    ("max_payload", 0, 2), ("max_read_req", 2, 3), ("function_status", 5, 16),
-    ("rcb_status", 21, 1), ("msi_enable", 22, 4), ("negotiated_width", 26, 3),
+    ("max_payload", 0, 2),
+    ("max_read_req", 2, 3),
+    ("function_status", 5, 16),
+    ("rcb_status", 21, 1),
+    ("msi_enable", 22, 4),
+    ("negotiated_width", 26, 3),
     ("current_speed", 29, 2),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class Packet:
-    """One TLP. `fields`: numbers by name; a field of BEAT_USER has a tuple, a number for each beat.
+    """A TLP as it passed the pins. `fields` are numbers by name.
 
-    A field can also be read as an attribute.
+    A field of BEAT_USER has a tuple, a number for each beat. A field can also be read as an
+    attribute.
     """
 
     channel: str
     cycle: int
     fields: dict
-    payload: tuple  # the dwords behind the descriptor that tkeep covers
-    keep: tuple  # tkeep of each beat
+    payload: tuple  # the TLP's dwords behind the descriptor, as far as tkeep covers them
+    keep: tuple  # the value of tkeep in each beat
 
     def __getattr__(self, name):
         try:
@@ -85,16 +137,20 @@ class Packet:
 
 
 class Observation:
-    """One side's run: packets in the order of the pins, messages, cfg_* changes, and `outcome`."""
+    """The observation of one model's run: packets in the order of the pins, messages, cfg_*.
+
+    `outcome` holds the values that software saw.
+    """
 
     def __init__(self, directory: Path, outcome: dict):
         self.outcome = outcome
         self.packets: list[Packet] = []
-        self.messages: list[tuple[int, int, int]] = []  # sent, fail, cfg_interrupt_msi_int
-        self.configs: list[dict] = []  # each change of cfg_* outputs
+        # (sent, fail, cfg_interrupt_msi_int) of each message
+        self.messages: list[tuple[int, int, int]] = []
+        self.configs: list[dict] = []  # the values of the cfg_* outputs after each change
         open_beats: dict = {channel: [] for channel in CHANNELS}
         lines = (directory / "pins.txt").read_text().splitlines()
-        ends = {line.split()[2] for line in lines if line.startswith("RC ")}  # tlast
+        ends = {line.split()[2] for line in lines if line.startswith("RC ")}  # the values of tlast
         straddle = Straddle() if ends == {"0"} else None
         for line in lines:
             channel, cycle, *rest = line.split()
@@ -115,6 +171,7 @@ class Observation:
         self.unfinished = [channel for channel in CHANNELS if open_beats[channel]]
 
     def on(self, channel: str) -> list[Packet]:
+        """Return the packets of one channel, in order."""
         return [packet for packet in self.packets if packet.channel == channel]
 
 
@@ -126,10 +183,11 @@ class Straddle:
     """
 
     def __init__(self):
-        self.keeps: set = set()  # every tkeep seen; the option does not use tkeep
-        self.dwords: list = []  # of the completion under way: (dword, its four byte enables)
+        self.keeps: set = set()  # every tkeep seen; the straddle option does not use tkeep
+        self.dwords: list = []  # (dword, its four byte enables) of the completion under way
 
     def parts(self, beat: list) -> list:
+        """Return the parts of an RC beat: where packets begin in it and where they end."""
         user = beat[2]
         ends = [user >> low + 1 & 7 for low in (34, 38) if user >> low & 1]
         starts = [0, 4][: bin(user >> 32 & 3).count("1")]
@@ -138,7 +196,7 @@ class Straddle:
         return [part for piece in self._pieces(beat, starts, ends) for part in piece]
 
     def _pieces(self, beat: list, starts: list, ends: list):
-        """Yields, for each completion that ends in this beat, all its beats."""
+        """Yield, for each completion that ends in this beat, all its beats."""
         _, keep, user, data = beat
         self.keeps.add(keep)
         for lane in range(DATA_DWORDS):
@@ -156,7 +214,10 @@ class Straddle:
             raise ValueError(f"straddle: begins {starts} and ends {ends} where nothing does")
 
     def _beats(self, user: int) -> list:
-        """The completion's beats; discontinue and parity (`user`) are those of the last RC beat."""
+        """Return the completion's beats.
+
+        `user` (discontinue, parity) is that of the last RC beat.
+        """
         whole, self.dwords = self.dwords, []
         result = []
         for at in range(0, len(whole), DATA_DWORDS):

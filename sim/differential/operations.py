@@ -12,6 +12,8 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+from gateware import numbers
+
 # Bus addresses of host memory: a piece that 32-bit addresses reach, and one that needs 64 bits.
 LOW, HIGH = 0x9000_0000, 0x2_4000_0000
 PIECE = 128 * 1024
@@ -22,10 +24,11 @@ NOWHERE = 0xA000_0000  # a bus address without memory
 
 CAP_MSI, CAP_EXPRESS = 0x05, 0x10
 EXTENDED_TAGS, LINK_FIELDS = 0x100, 0x70E0  # in Device Control: Extended Tag Enable; MPS and MRRS
-IRQ_DISABLE, LAST_DISABLE = 1 << 24, 1 << 25  # bits beside the length of a descriptor
+IRQ_DISABLE, LAST_DISABLE = numbers.DESCRIPTOR_IRQ_DISABLE, numbers.DESCRIPTOR_LAST_DISABLE
 C2H_GENERATE = 1
 DRAIN_READS = 16
-READS_TOGETHER = 80  # more than the card has credits for: it must give credits back meanwhile
+# reads at a time: more than the card has credits for, so it must give credits back
+READS_TOGETHER = 80
 
 
 @dataclass(frozen=True)
@@ -48,13 +51,15 @@ class ConfigRead:
 
 @dataclass(frozen=True)
 class Read:
+    """A read of `size` bytes of BAR0."""
+
     offset: int
     size: int = 4
 
 
 @dataclass(frozen=True)
 class ReadMany:
-    """Reads of one size that are under way together."""
+    """Make reads of one size that are outstanding at the same time."""
 
     offsets: tuple
     size: int = 4
@@ -62,6 +67,8 @@ class ReadMany:
 
 @dataclass(frozen=True)
 class Write:
+    """A write of `size` bytes to BAR0."""
+
     offset: int
     value: int
     size: int = 4
@@ -69,7 +76,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Fill:
-    """Write bytes to host memory; the card takes no part."""
+    """Write bytes to host memory. The card takes no part."""
 
     address: int
     data: bytes = field(repr=False)
@@ -77,7 +84,7 @@ class Fill:
 
 @dataclass(frozen=True)
 class AwaitMemory:
-    """Wait until host memory holds these bytes."""
+    """Wait until host memory holds the bytes `data` at `address`."""
 
     address: int
     data: bytes = field(repr=False)
@@ -98,9 +105,11 @@ class Registers:
         self.constants = csr["constants"]
 
     def write(self, name: str, value: int, at: int = 0) -> Write:
+        """Return the write of a register, or of the word `at` bytes behind its start."""
         return Write(self.csr[name]["addr"] + at, value)
 
     def read(self, name: str, at: int = 0) -> Read:
+        """Return the read of a register, or of the word `at` bytes behind its start."""
         return Read(self.csr[name]["addr"] + at)
 
     def program(self, channel: str, descriptors: list, interrupt: bool) -> list:
@@ -121,16 +130,21 @@ class Registers:
     def stop(self) -> list:
         """Stop both directions, connect the streams to the user slot, and empty them.
 
-        A stopped writer drops a beat a cycle. The reads only take the time that this needs.
+        A stopped writer drops a beat a cycle. The reads of registers that follow only wait for
+        that.
         """
-        names = ("pcie_dma0_writer_enable", "pcie_dma0_reader_enable",
-                 "pcie_dma0_loopback_enable", "pattern_control")  # fmt: skip
+        names = (
+            "pcie_dma0_writer_enable",
+            "pcie_dma0_reader_enable",
+            "pcie_dma0_loopback_enable",
+            "pattern_control",
+        )
         pause = [self.read("ctrl_scratch")] * DRAIN_READS
         return [*(self.write(name, 0) for name in names), *pause]
 
 
 class Plan:
-    """Builds the list of operations; `length` scales the random accesses and the DMA."""
+    """Builds the list of operations. `length` scales the random accesses and the DMA."""
 
     def __init__(self, csr: dict, seed: int, length: int):
         self.registers = Registers(csr)
@@ -140,10 +154,11 @@ class Plan:
         self.steps: list = []
 
     def build(self) -> list:
+        """Return the whole script: configuration space, registers, and DMA at each MPS and MRRS."""
         self.steps += configuration_reads()
         self.steps.append(Link(256, 512))
         self.mmio()
-        sizes = ((128, 512), (256, 128), (512, 256))  # each MPS and each MRRS
+        sizes = ((128, 512), (256, 128), (512, 256))  # (MPS, MRRS): each MPS and each MRRS once
         for turn in range(self.length):
             for i, (mps, mrrs) in enumerate(sizes):
                 self.steps.append(Link(mps, mrrs))
@@ -174,12 +189,12 @@ class Plan:
         self.steps.append(Read(UNMAPPED))
 
     def descriptors(self, base: int) -> list:
-        """Four (address, bytes) from `base` on, each within a page of 4 KiB."""
+        """Return four descriptors (address, bytes) from `base` on, each within a page of 4 KiB."""
         counts = [self.random.choice((4096, 4096, 2048, 1024, 512)) for _ in range(4)]
         return [(base + 4096 * i, count) for i, count in enumerate(counts)]
 
     def c2h(self, memory: int) -> None:
-        """c2h: the card's pattern into memory, with an interrupt that is checked and cleared."""
+        """Let c2h write the card's pattern into memory. Its interrupt is checked and cleared."""
         registers = self.registers
         bit = 1 << registers.constants["pcie_dma0_writer_interrupt"]
         descriptors = self.descriptors(memory)
@@ -206,7 +221,7 @@ class Plan:
         ]
 
     def loopback(self, memory: int) -> None:
-        """Random bytes to the card and back, both directions at once."""
+        """Send random bytes to the card and back, both directions at once."""
         registers = self.registers
         descriptors = self.descriptors(memory)
         back = [(address + PIECE // 2, count) for address, count in descriptors]
@@ -225,8 +240,10 @@ class Plan:
         self.steps += registers.stop()
 
     def refused(self) -> None:
-        """One read by the card that ends in Unsupported Request. It comes last, since the stock
-        endpoint does not recover from it."""
+        """Let the card make a read that ends in Unsupported Request.
+
+        It comes last, since the stock endpoint does not recover from it.
+        """
         registers = self.registers
         self.steps += [
             *registers.program("reader", [(NOWHERE, 256)], interrupt=False),
@@ -236,11 +253,15 @@ class Plan:
 
 
 def configuration_reads() -> list:
-    """Reads of the fields that enumeration and drivers use: sizes, link, MSI; no identifiers."""
+    """Return reads of the configuration fields that enumeration and drivers use.
+
+    They are sizes, link and MSI, but no identifiers.
+    """
     return [
-        ConfigRead(CAP_EXPRESS, 0x00, 4, 0x00F0_00FF),  # endpoint
-        ConfigRead(CAP_EXPRESS, 0x04, 4, 0x7),  # largest payload
-        ConfigRead(CAP_EXPRESS, 0x0C, 4, 0x3FF),  # link capabilities: rate, width
-        ConfigRead(CAP_EXPRESS, 0x12, 2, 0x3FF),  # link status: rate, width
-        ConfigRead(CAP_MSI, 0x02, 2, 0x01FE),  # vectors, 64 bit, masks
+        # PCI Express capabilities: the device is an endpoint
+        ConfigRead(CAP_EXPRESS, 0x00, 4, 0x00F0_00FF),
+        ConfigRead(CAP_EXPRESS, 0x04, 4, 0x7),  # Device Capabilities: the largest payload
+        ConfigRead(CAP_EXPRESS, 0x0C, 4, 0x3FF),  # Link Capabilities: rate and width
+        ConfigRead(CAP_EXPRESS, 0x12, 2, 0x3FF),  # Link Status: rate and width
+        ConfigRead(CAP_MSI, 0x02, 2, 0x01FE),  # MSI control: number of vectors, 64 bit, masks
     ]

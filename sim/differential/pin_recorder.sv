@@ -3,9 +3,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 
 // Writes every beat that passes the hard block's user pins as a line of `pins.txt` in the current
-// directory: interface, cycle, tlast, tkeep, tuser, tdata. It is bound into any module `pcie_usp`,
-// so that both models are recorded by the same code. A beat that is offered and not taken is not
-// written. cfg_* outputs are written when they change, interrupts when sent or failed.
+// folder: interface, cycle, tlast, tkeep, tuser, tdata. The module is bound into any module
+// `pcie_usp`, so that both models are recorded by the same code. A beat that is offered and not
+// taken is not written. cfg_* outputs are written when they change, interrupts when sent or failed.
 
 module pin_recorder (
     input         clk, reset,
@@ -31,7 +31,7 @@ module pin_recorder (
 
     always @(posedge clk) if (!reset) begin
         cycle = cycle + 1;
-        // The file is opened with the first beat: by then the run's directory is the current one.
+        // The file is opened with the first beat: by then the run's folder is the current one.
         if (file == 0 && (rq | rc | cq | cc)) file = $fopen("pins.txt", "w");
         if (cq) $fwrite(file, "CQ %0d %b %h %h %h\n", cycle, cq_last, cq_keep, cq_user, cq_data);
         if (cc) $fwrite(file, "CC %0d %b %h %h %h\n", cycle, cc_last, cc_keep, cc_user, cc_data);
@@ -46,7 +46,7 @@ module pin_recorder (
     end
 endmodule
 
-// RQ's and CC's tready have one bit or four equal ones; the one-bit port takes the lowest.
+// RQ's and CC's tready have one bit or four equal bits; the one-bit port takes the lowest.
 bind pcie_usp pin_recorder recorder (
     .clk(user_clk), .reset(user_reset),
     .rq_data(s_axis_rq_tdata), .rq_keep(s_axis_rq_tkeep), .rq_user(s_axis_rq_tuser),

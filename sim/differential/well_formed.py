@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of each side by itself, where two right models may differ from one another.
+"""Checks of each model's run by itself, for facts in which two right models may differ.
 
 The completions of one read must bring its bytes once, in order, each with the right address and
 count (base specification 2.3.1.1). An answer must belong to a request that waits for it.
@@ -14,14 +14,14 @@ from dataclasses import replace
 from sim.differential.observation import Observation, Packet
 
 READ = 0
-# Fields that are the same in all completions of a read, and in both models.
+# Fields that must be the same in all completions of a read, and in both models.
 COMMON = ("error", "locked", "status", "poisoned", "requester", "completer", "tc", "attributes")
 # Fields of an error completion that are compared between the models.
 REFUSAL = ("error", "status", "dwords", "byte_count", "low_address", "byte_enables", "start")
 
 
 def enables(packet: Packet) -> list[int]:
-    """Byte enables of each payload dword, from a request's first and last byte enables."""
+    """Return each payload dword's byte enables, from the request's first and last ones."""
     count = len(packet.payload)
     if count == 0:
         return []
@@ -32,7 +32,7 @@ def enables(packet: Packet) -> list[int]:
 
 
 def enabled_bytes(packet: Packet) -> bytes:
-    """The payload's bytes that are enabled."""
+    """Return the bytes of the payload that the byte enables select."""
     data = b""
     for dword, mask in zip(packet.payload, enables(packet)):
         lanes = dword.to_bytes(4, "little")
@@ -41,7 +41,7 @@ def enabled_bytes(packet: Packet) -> bytes:
 
 
 def answers(side: Observation) -> list[Packet]:
-    """CC's packets, each with a field `answers`: the number of the CQ read it answers, -1: none."""
+    """Return CC's packets, each with a field `answers`: the number of its CQ read, or -1."""
     waiting: dict = {}
     reads, answered = 0, []
     for packet in side.packets:
@@ -55,7 +55,10 @@ def answers(side: Observation) -> list[Packet]:
 
 
 def completions_of_reads(side: Observation) -> list[dict]:
-    """For each read on RQ the result of its completions on RC: data, COMMON fields, and faults."""
+    """Return the result of the completions on RC for each read on RQ.
+
+    It has the data, the COMMON fields, and faults.
+    """
     reads: list = []
     waiting: dict = {}
     for packet in side.packets:
@@ -75,7 +78,7 @@ def completions_of_reads(side: Observation) -> list[dict]:
 
 
 class _Read:
-    """One read and its completions so far."""
+    """A read of the card and its completions so far."""
 
     def __init__(self, request: Packet | None):
         self.request = request
@@ -98,7 +101,8 @@ class _Read:
         self._must("dwords", packet.dwords * 4, len(packet.payload) * 4)
         self._must("byte_enables", len(covered), len(packet.payload) * 4)
         lanes = sum(bin(mask).count("1") for mask in packet.byte_enables)
-        self._must("byte_enables of all lanes", lanes, len(covered))  # none covers the descriptor
+        # no byte enable covers the completion's descriptor
+        self._must("byte_enables of all lanes", lanes, len(covered))
         self._must("completed", packet.completed, int(left == packet.dwords * 4))
         self._must("start", packet.start, (1,) + (0,) * (len(packet.start) - 1))
         self._must("discontinue", any(packet.discontinue), False)
@@ -130,8 +134,11 @@ class _Read:
 
 
 def _end_flags(packet: Packet) -> str:
-    """is_eof of the beats: "none" if never set, "right" if only the last beat has it with the place
-    of its last dword, else the values."""
+    """Return what is_eof of the beats says about the end of the packet.
+
+    It is "none" if is_eof is never set, "right" if only the last beat has it with the place of its
+    last dword, else the values.
+    """
     last = packet.keep[-1].bit_length() - 1
     right = (0,) * (len(packet.keep) - 1) + (1 | last << 1,)
     if not any(packet.fields["end"]):
@@ -140,12 +147,15 @@ def _end_flags(packet: Packet) -> str:
 
 
 def _whole(dwords: int) -> tuple:
-    """tkeep of each beat of a packet of `dwords` without holes."""
+    """Return tkeep of each beat of a packet of `dwords` without holes."""
     return tuple((1 << min(8, dwords - at)) - 1 for at in range(0, dwords, 8))
 
 
 def _lane_bytes(packet: Packet) -> bytes:
-    """The payload bytes that tuser's byte enables cover, in lane order, without the descriptor."""
+    """Return the payload bytes that tuser's byte enables cover, in lane order.
+
+    The descriptor is left out.
+    """
     data, at = b"", 0
     for mask, keep in zip(packet.byte_enables, packet.keep):
         for lane in range(8):

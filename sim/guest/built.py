@@ -1,15 +1,15 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels of our own configuration, built from Debian's sources: Debian's own lack these options.
+"""Kernels with a configuration of our own, built from Debian's sources.
 
-`p2p` is 6.12 with peer-to-peer DMA, IOMMUFD and VFIO's devices; `debug` is 6.1 with KASAN, lockdep,
-kmemleak, DMA API debugging and fault injection; `races` is 6.1 with KCSAN. Configurations:
+Debian's binary kernels lack the options that these tests need. `p2p` is Linux 6.12 with
+peer-to-peer DMA, IOMMUFD and VFIO's devices. `debug` is 6.1 with KASAN, lockdep, kmemleak, DMA API
+debugging and fault injection. `races` is 6.1 with KCSAN. The configurations are in
 sim/guest/config.
 
-Promises: a kernel is built in build/kernel once for each content of its configuration. Only the
-image and the files that modules are built against are kept. A build takes some four minutes on two
-cores.
+Promises: each content of a configuration is built once, in build/kernel. Only the image and the
+files that modules are built against are kept. A build takes some four minutes on two cores.
 """
 
 from __future__ import annotations
@@ -21,29 +21,46 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lanebox.locks import locked
 from sim.guest import SetupError, mirror, packages
 from sim.guest import kernel as guest_kernel
 from sim.guest.kernel import Kernel
 from sim.guest.packages import BUILD
+from tools.locks import locked
 from tools.progress import run
 
 CONFIG = Path(__file__).resolve().parent / "config"
-# The kernel series of each configuration.
+# The series of the Linux kernel for each configuration.
 KERNELS = {"p2p": "6.12", "debug": "6.1", "races": "6.1"}
 IMAGE = "arch/x86/boot/bzImage"
-# Folders of the source tree that are removed after the build: modules are built without them, and a
-# kernel's sources have a gigabyte.
+# Folders of the source tree that are removed after the build. Modules are built without them, and a
+# kernel's sources take a gigabyte.
 UNUSED = (
-    "Documentation", "block", "certs", "crypto", "drivers", "fs", "init", "io_uring", "ipc",
-    "kernel", "lib", "mm", "net", "samples", "security", "sound", "usr", "virt", "rust",
-)  # fmt: skip
+    "Documentation",
+    "block",
+    "certs",
+    "crypto",
+    "drivers",
+    "fs",
+    "init",
+    "io_uring",
+    "ipc",
+    "kernel",
+    "lib",
+    "mm",
+    "net",
+    "samples",
+    "security",
+    "sound",
+    "usr",
+    "virt",
+    "rust",
+)
 SKIPPED = ("*/Documentation/*/*", "*/arch/*/boot/dts/*", "*/drivers/gpu/drm/*/*.[ch]")
 PROGRAMS = ("flex", "bison", "bc", "xz")
 
 
 def ensure(name: str) -> Kernel:
-    """The kernel of this name, built if need be."""
+    """Return the kernel of this name, and build it if it is not there."""
     if name not in KERNELS:
         raise SetupError(f"kernel {name}: there are {', '.join(KERNELS)}.")
     place = BUILD / "kernel" / f"{name}-{digest(name)}"
@@ -56,30 +73,32 @@ def ensure(name: str) -> Kernel:
 
 
 def fragments(name: str) -> list[Path]:
-    """The files of options that are merged into tinyconfig."""
+    """Return the files of options that are merged into the kernel's tinyconfig."""
     return [CONFIG / "base.config", CONFIG / f"{name}.config"]
 
 
 def digest(name: str) -> str:
-    """A hash of the kernel's series and configuration, which names its build."""
+    """Return a hash of the kernel's series and configuration. It names the folder of the build."""
     parts = [KERNELS[name], *(path.read_text() for path in fragments(name))]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def source(series: str) -> Path:
-    """Debian's source archive of this series, fetched if need be."""
+    """Return Debian's source archive of this series, and fetch it if it is not there."""
     directory = BUILD / "kernel" / f"source-{series}"
     package = f"linux-source-{series}"
     if not packages.manifest(directory):
         packages.unpack(
-            directory, f"sources of {series}", mirror.sources(),
+            directory,
+            f"sources of {series}",
+            mirror.sources(),
             lambda archive: archive.plan_exact([package]),
-        )  # fmt: skip
+        )
     return directory / "root" / "usr" / "src" / f"{package}.tar.xz"
 
 
 def build(name: str, place: Path) -> None:
-    """Configure and compile in a directory beside `place`, and rename it to `place` at the end."""
+    """Configure and compile in a folder beside `place`, and rename it to `place` at the end."""
     missing = [program for program in PROGRAMS if not shutil.which(program)]
     if missing or not Path("/usr/include/libelf.h").exists():
         raise SetupError(
@@ -103,15 +122,20 @@ def build(name: str, place: Path) -> None:
 
 
 def configure(tree: Path, name: str, environment: dict[str, str]) -> None:
-    """Write .config: tinyconfig with the fragments. SetupError if the kernel lost an option."""
+    """Write .config: tinyconfig with the fragments merged in.
+
+    Raises SetupError if the kernel's configuration dropped an option that a fragment asks for.
+    """
     merge = ["scripts/kconfig/merge_config.sh", "-m", ".config", *map(str, fragments(name))]
     for argv in (["make", "-s", "tinyconfig"], merge, ["make", "-s", "olddefconfig"]):
         subprocess.run(argv, cwd=tree, env=environment, check=True, stdout=subprocess.DEVNULL)
     lines = (tree / ".config").read_text().splitlines()
     wanted = {
-        line for path in fragments(name) for line in path.read_text().splitlines()
+        line
+        for path in fragments(name)
+        for line in path.read_text().splitlines()
         if line.startswith("CONFIG_") and not line.endswith("=n")
-    }  # fmt: skip
+    }
     lost = sorted(wanted - set(lines))
     if lost:
         raise SetupError(f"kernel {name}: {KERNELS[name]} has no {', '.join(lost)}")

@@ -4,10 +4,9 @@
 """Debian's own programs for the guest (GUEST=debian): Python 3 with NumPy, lspci, fio, iperf3, ...
 
 Promises: the packages come from the same release as the kernel, and apt has verified them. No step
-needs root or runs a maintainer script, and no program needs the host's own files. Programs lie in
-usr/bin, with exactly the libraries that their own loader asks for. They are fetched once, into
-build/debian. Limits: no documentation, no translations, and Python comes without its tests and its
-editor.
+needs root or runs a maintainer script. No program needs files of the host. Programs lie in usr/bin,
+with exactly the libraries that their own loader asks for. They are fetched once, into build/debian.
+Limits: documentation and translations are left out, and so are Python's tests and its editor.
 """
 
 from __future__ import annotations
@@ -25,20 +24,31 @@ from tools.progress import run
 
 PACKAGES = ("python3", "python3-numpy", "pciutils", "fio", "iperf3", "ethtool")
 PROGRAMS = ("fio", "iperf3", "lspci", "setpci", "ethtool")
-FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")  # where a release may have PROGRAMS
-PLACE = "usr/bin"  # where the guest has PROGRAMS
+FOLDERS = ("usr/bin", "usr/sbin", "bin", "sbin")  # the folders in which a release may have PROGRAMS
+PLACE = "usr/bin"  # the folder of PROGRAMS in the guest
 LOADER = "ld-linux-x86-64.so.2"
-LOADER_PLACE = f"lib64/{LOADER}"  # where every program looks for the loader
+LOADER_PLACE = f"lib64/{LOADER}"  # the path at which every program looks for the loader
 LIBRARIES = "usr/lib/x86_64-linux-gnu"  # a folder in which the loader looks for libraries
 MODULES = "usr/lib/python3/dist-packages"
 DATA = ("usr/share/misc/pci.ids",)
-UNUSED = ("**/__pycache__", "**/test", "**/tests", "**/idlelib", "**/lib2to3", "**/ensurepip",
-          "**/tkinter", "**/pydoc_data", "**/numpy/core/include", "**/*.a", "**/*.pyi")  # fmt: skip
-MEMORY = 1024  # MiB: while the kernel unpacks the root, memory holds it twice
+UNUSED = (
+    "**/__pycache__",
+    "**/test",
+    "**/tests",
+    "**/idlelib",
+    "**/lib2to3",
+    "**/ensurepip",
+    "**/tkinter",
+    "**/pydoc_data",
+    "**/numpy/core/include",
+    "**/*.a",
+    "**/*.pyi",
+)
+MEMORY = 1024  # MiB of guest memory: while the kernel unpacks the root, memory holds it twice
 
 
 def loader(root: Path) -> Path:
-    """The dynamic loader in an unpacked tree."""
+    """Return the dynamic loader in an unpacked tree."""
     found = next((path for path in root.rglob(LOADER) if path.is_file()), None)
     if not found:
         raise SetupError(f"{root} has no {LOADER}: Debian's C library has moved it.")
@@ -46,7 +56,7 @@ def loader(root: Path) -> Path:
 
 
 def libraries(root: Path, files: Iterable[Path]) -> dict[str, Path]:
-    """The libraries that the tree's own loader finds for these files, by the names asked for."""
+    """Return the libraries that the tree's loader finds for these files, by the names asked for."""
     program = loader(root)
     folders = ":".join(sorted({str(path.parent) for path in root.rglob("*.so*")}))
     found: dict[str, Path] = {}
@@ -57,7 +67,8 @@ def libraries(root: Path, files: Iterable[Path]) -> dict[str, Path]:
             raise SetupError(
                 f"{file.name}'s libraries are not whole:\n{asked.stdout}{asked.stderr}"
             )
-        # The name asked for is the key: it is mostly a symbolic link, and is copied as a file.
+        # The key is the name asked for. That is mostly a symbolic link; the file behind it is
+        # copied.
         pairs = re.findall(r"^\s*(\S+) => (/\S+) \(", asked.stdout, re.MULTILINE)
         found.update((name, Path(path)) for name, path in pairs if Path(path).name != LOADER)
     return found
@@ -73,8 +84,10 @@ def keep(tree: Path) -> None:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
     interpreter = (root / "usr/bin/python3").resolve()
     for name in PROGRAMS:
-        _copy(next(filter(Path.exists, (root / f / name for f in FOLDERS)), root / PLACE / name),
-            kept / PLACE / name)  # fmt: skip
+        _copy(
+            next(filter(Path.exists, (root / f / name for f in FOLDERS)), root / PLACE / name),
+            kept / PLACE / name,
+        )
     _copy(interpreter, kept / PLACE / interpreter.name)
     for name in DATA:
         _copy(root / name, kept / name)
@@ -96,26 +109,43 @@ def _copy(source: Path, target: Path) -> None:
 
 
 def _compile(root: Path) -> None:
-    """Compile Python's modules ahead, which would take the guest a minute.
+    """Compile Python's modules on the host; in the guest that would take a minute.
 
     The guest's Python does not compare the bytecode with the sources ("unchecked-hash").
     """
-    argv = [root / LOADER_PLACE, "--library-path", root / LIBRARIES, root / PLACE / "python3", "-s",
-            "-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash",
-            "-s", root, "-p", "/", root / "usr/lib"]  # fmt: skip
+    argv = [
+        root / LOADER_PLACE,
+        "--library-path",
+        root / LIBRARIES,
+        root / PLACE / "python3",
+        "-s",
+        "-m",
+        "compileall",
+        "-q",
+        "--invalidation-mode",
+        "unchecked-hash",
+        "-s",
+        root,
+        "-p",
+        "/",
+        root / "usr/lib",
+    ]
     places = {"PYTHONHOME": str(root / "usr"), "PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
     run(argv, "Debian's Python: compile its modules", patience=packages.PATIENCE, env=places)
 
 
 def ensure() -> Path:
-    """The folder whose contents go into the guest's root; fetched if it is not there."""
+    """Return the folder whose contents go into the guest's root; fetch it if it is not there."""
     directory = BUILD / "debian" / mirror.suite()
     if not packages.manifest(directory):
         sources = mirror.sources()
         packages.unpack(
-            directory, "Debian's programs", sources,
-            lambda archive: archive.plan_closure(sources[0][1], *PACKAGES), keep,
-        )  # fmt: skip
+            directory,
+            "Debian's programs",
+            sources,
+            lambda archive: archive.plan_closure(sources[0][1], *PACKAGES),
+            keep,
+        )
     return directory / "root"
 
 
@@ -129,7 +159,10 @@ def put(root: Initramfs, package: Path, library: Path) -> None:
 
 
 def libraries_of(tree: Path, library: Path) -> None:
-    """SetupError if `library` was built on this machine for a newer C library than the guest's."""
+    """Raise SetupError if `library` needs a newer C library than the guest has.
+
+    It was built on this machine, whose C library may be newer.
+    """
     try:
         libraries(tree, [library])
     except SetupError as error:

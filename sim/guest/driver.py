@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver as a module for the guest's kernel: ours, or LitePCIe's own.
 
-Promises: our driver is software/kernel, which asks the card what it has and so fits every gateware.
-LitePCIe's driver is that of the installed litepcie package, unpatched, with the gateware's register
-headers. A module is kept in build/driver/<hash> for each content of sources, headers, kernel and
-compiler. LitePCIe's liteuart.c is not built: it does not compile from Linux 6.12 on, and the board
-has no UART.
+Promises: our driver is software/kernel. It asks the card what it has, so one module fits every
+gateware. LitePCIe's driver is that of the installed litepcie package, unpatched, with the
+gateware's register headers. A module is kept in build/driver/<hash> for each content of sources,
+headers, kernel and compiler. LitePCIe's liteuart.c is not built: it does not compile from Linux
+6.12 on, and the board has no UART.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from lanebox.locks import locked
 from sim.guest import SetupError
 from sim.guest.kernel import Kernel
 from sim.guest.packages import BUILD
+from tools.locks import locked
 from tools.progress import run
 
 DRIVERS = ("lanebox", "stock")
@@ -33,16 +33,19 @@ OUR_FILES = ("Kbuild", "*.[ch]", "uapi/*.h")
 
 SOURCES = ("main.c", "litepcie.h", "config.h", "flags.h")
 GENERATED = ("csr.h", "soc.h", "mem.h")
-HEADERS = BUILD / "sim" / "include"  # where targets/sim.py --build puts them
+# the folder into which targets/sim.py --build writes the register headers
+HEADERS = BUILD / "sim" / "include"
 KBUILD = "obj-m = litepcie.o\nlitepcie-objs = main.o\n"
 
-# BTF, the type information for tracers, needs the program pahole and has no reader in the guest.
+# BTF is type information for tracers. Making it needs the program pahole, and nothing in the guest
+# reads it.
 OPTIONS = ("CONFIG_DEBUG_INFO_BTF_MODULES=",)
 
 
 def source_directory() -> Path:
-    """Where the installed litepcie package keeps its driver."""
-    # Found without an import: litepcie.software needs distutils, and only its files are used here.
+    """Return the folder of the driver in the installed litepcie package."""
+    # The package is found without importing it: litepcie.software imports distutils, which newer
+    # Pythons lack, and only its files are needed here.
     found = importlib.util.find_spec("litepcie")
     if not found:
         raise SetupError(
@@ -53,14 +56,17 @@ def source_directory() -> Path:
 
 
 def our_inputs() -> dict[str, Path]:
-    """Every file of our module, by its path in software/kernel."""
+    """Return every file of our module, by its path in software/kernel."""
     found = [path for pattern in OUR_FILES for path in sorted(OURS.glob(pattern))]
-    # A build in the source folder leaves litepcie.mod.c there.
+    # A build in the source folder leaves the generated file litepcie.mod.c there.
     return {str(p.relative_to(OURS)): p for p in found if not p.name.endswith(".mod.c")}
 
 
 def stock_inputs(headers: Path) -> dict[str, Path]:
-    """Every file of LitePCIe's module, by name; `headers`: folder of csr.h, soc.h and mem.h."""
+    """Return every file of LitePCIe's module, by name.
+
+    `headers` is the folder of csr.h and others.
+    """
     files = {name: source_directory() / name for name in SOURCES}
     files.update({name: Path(headers) / name for name in GENERATED})
     for path in files.values():
@@ -73,7 +79,7 @@ def stock_inputs(headers: Path) -> dict[str, Path]:
 
 
 def compiler(kernel: Kernel) -> str:
-    """The compiler that made the kernel if it is here, else the machine's gcc."""
+    """Return the compiler that made the kernel if this machine has it, else the machine's gcc."""
     variables = kernel.headers / ".kernelvariables"
     words = variables.read_text().split() if variables.exists() else []
     named = next((word for word in words if "gcc-" in word), "").rpartition(")")[2]
@@ -84,7 +90,7 @@ def compiler(kernel: Kernel) -> str:
 
 
 def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
-    """A hash of sources, kernel and compiler, which names the module's build."""
+    """Return a hash of sources, kernel and compiler. It names the folder of the module's build."""
     gcc = subprocess.run([program, "-dumpfullversion"], capture_output=True, text=True, check=True)
     parts = [kernel.release, kernel.version, program, gcc.stdout, KBUILD, *OPTIONS]
     for name, path in sorted(files.items()):
@@ -93,7 +99,10 @@ def content_hash(files: dict[str, Path], kernel: Kernel, program: str) -> str:
 
 
 def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) -> Path:
-    """litepcie.ko for this kernel, built if need be. Only LitePCIe's driver needs `headers`."""
+    """Return litepcie.ko for this kernel, and build it if it is not there.
+
+    Only LitePCIe's driver needs `headers`.
+    """
     if driver not in DRIVERS:
         raise SetupError(f"DRIVER={driver}: choose one of {', '.join(DRIVERS)}.")
     files = stock_inputs(headers) if driver == "stock" else our_inputs()
@@ -101,7 +110,10 @@ def ensure(kernel: Kernel, headers: Path = HEADERS, driver: str = DRIVERS[0]) ->
 
 
 def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
-    """NAME.ko for this kernel, built from `files` ({place in the build: host path}) if need be."""
+    """Return NAME.ko for this kernel, and build it if it is not there.
+
+    `files` are the sources: {place in the build: host path}.
+    """
     program = compiler(kernel)
     module = BUILD / "driver" / content_hash(files, kernel, program) / f"{name}.ko"
     with locked(BUILD / ".driver.lock"):
@@ -113,14 +125,14 @@ def ensure_module(kernel: Kernel, files: dict[str, Path], name: str) -> Path:
 
 
 def build(work: Path, files: dict[str, Path], kernel: Kernel, program: str, name: str) -> Path:
-    """Compile the module in an empty directory."""
+    """Compile the kernel module in `work`, an empty folder."""
     for place, path in files.items():
         (work / place).parent.mkdir(exist_ok=True)
         shutil.copyfile(path, work / place)
     if "Kbuild" not in files:
         (work / "Kbuild").write_text(KBUILD)
-    # A clean environment: kbuild would take what the caller's make exports (jobs, V=1, KERNEL=6.12)
-    # as meant for itself.
+    # kbuild gets a clean environment. It would take variables that the caller's make exports (jobs,
+    # V=1, KERNEL=6.12) as settings of its own.
     environment = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
     argv = ["make", "-C", kernel.headers, f"M={work}", f"CC={program}", *OPTIONS, "modules"]
     run(argv, f"{name} for {kernel.release}", tie=True, env=environment)

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian's fio for the guest: the usual program to measure disks, with which rows are compared.
+"""Debian's fio for the guest: the usual program to measure disks.
 
-Promises: the guest gets the program, its loader and exactly the libraries that the loader asks for,
-from the same release as the kernel. None of them needs the host's own files. They are fetched once,
-into build/fio.
+Rows of disk speed are compared with it. Promises: the guest gets the program, its loader and
+exactly the libraries that the loader asks for, from the same release as the kernel. None of them
+needs files of the host. They are fetched once, into build/fio.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from sim.guest.debian import LOADER
 from sim.guest.packages import BUILD
 
 PROGRAM = "usr/bin/fio"
-PLACE = "fio"  # in the guest
+PLACE = "fio"  # the folder of fio and its libraries in the guest
 COMMAND = f"/{PLACE}/{LOADER} --library-path /{PLACE} /{PLACE}/fio"
 
 
 def closure(root: Path) -> list[tuple[str, Path]]:
-    """Program, loader and libraries in an unpacked tree, by their names in the guest."""
+    """Return program, loader and libraries in an unpacked tree, by their names in the guest."""
     found = [(LOADER, debian.loader(root)), (Path(PROGRAM).name, root / PROGRAM)]
     return [*found, *debian.libraries(root, [root / PROGRAM]).items()]
 
@@ -39,12 +39,15 @@ def keep(tree: Path) -> None:
 
 
 def ensure() -> list[tuple[Path, str]]:
-    """Pairs (host path, guest path) of the files that COMMAND needs in the guest."""
+    """Return pairs (host path, guest path) of the files that COMMAND needs in the guest."""
     directory = BUILD / "fio" / mirror.suite()
     if not packages.manifest(directory):
         sources = mirror.sources()
         packages.unpack(
-            directory, "fio", sources,
-            lambda archive: archive.plan_closure(sources[0][1], "fio"), keep,
-        )  # fmt: skip
+            directory,
+            "fio",
+            sources,
+            lambda archive: archive.plan_closure(sources[0][1], "fio"),
+            keep,
+        )
     return [(path, f"{PLACE}/{path.name}") for path in sorted((directory / "root").iterdir())]

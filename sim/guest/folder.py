@@ -3,15 +3,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A folder of the user's in the guest: it is copied in, and what changed in it is copied back.
 
-Debian's cloud kernel has no 9P, and virtiofs needs a daemon on the host. So the guest writes the
-folder as a tar archive to a disk of its own when it ends (init.sh), and the host compares.
+Debian's cloud kernel has no 9P, and virtiofs needs a daemon on the host. So when the guest ends, it
+writes the folder as a tar archive to a disk of its own (init.sh), and the host compares that with
+the folder.
 
 Promises: a file that did not change in the guest is not touched. A file that changed only in the
-guest is replaced as a whole. A file that changed on both sides stays as it is, and the guest's is
-written beside it. A file that was deleted in the guest stays, and is named to the user. Nothing is
-written outside of the folder, whatever the archive says: neither an absolute path, nor `..`, nor a
-symbolic link leads out of it. Limits: contents, links and permissions are compared, but not owners
-and times. `.git` and `__pycache__` are not copied.
+guest is replaced as a whole. A file that changed on both sides stays as it is, and the guest's file
+is written beside it. A file that was deleted in the guest stays, and the user is told its name.
+Nothing is written outside of the folder, whatever the archive says: neither an absolute path, nor
+`..`, nor a symbolic link leads out of it. Limits: contents, links and permissions are compared, but
+not owners and times. `.git` and `__pycache__` are not copied.
 """
 
 from __future__ import annotations
@@ -30,17 +31,17 @@ from sim.guest import SetupError
 from sim.guest.initramfs import Initramfs
 
 LEFT_OUT = (".git", "__pycache__")
-MOST = 128  # MiB of a folder: the guest holds its files and their archive in memory
-BESIDE = ".guest"  # suffix of the guest's file if the host's has changed, too
-NAMED = 6  # files that a sentence names
-SERIAL = "folder"  # serial number by which init.sh finds the disk
+MOST = 128  # the most MiB of a folder: the guest holds its files and their archive in memory
+BESIDE = ".guest"  # suffix of the guest's file if the host's file has changed, too
+NAMED = 6  # the most files that a sentence to the user names
+SERIAL = "folder"  # serial number by which init.sh finds the disk for the folder
 MARK = "lib/folder"  # a file in the guest that holds the folder's path in the guest
 
-State = tuple  # kind, and what must be equal for two of a kind to be equal
+State = tuple  # kind of file, and the facts that two equal files of that kind share
 
 
 class Folder:
-    """`folder.put(root)` before the guest starts, `folder.take_back(archive, ...)` at its end."""
+    """A folder of the user's: call put() before the guest starts, and take_back() at its end."""
 
     def __init__(self, path: Path | str, place: str = ""):
         self.path = Path(path).expanduser().resolve()
@@ -50,7 +51,10 @@ class Folder:
         self.before: dict[str, State] = {}
 
     def put(self, root: Initramfs) -> None:
-        """Add the folder to the guest's root, and remember its state. SetupError above MOST."""
+        """Add the folder to the guest's root, and remember its state.
+
+        Raise SetupError above MOST.
+        """
         root.directory(self.place)
         root.file(MARK, f"/{self.place}\n")
         size, self.before = 0, {}
@@ -63,7 +67,8 @@ class Folder:
                 elif path.is_dir():
                     root.directory(place)
                     self.before[name] = ("directory",)
-                elif path.is_file():  # not a socket or a pipe, which no other machine could use
+                # sockets and pipes are left out, since they are of no use on another machine
+                elif path.is_file():
                     size += path.stat().st_size
                     self._refuse_much(size)
                     data, mode = path.read_bytes(), path.stat().st_mode & 0o777
@@ -80,9 +85,10 @@ class Folder:
             )
 
     def disk(self, path: Path, memory: int) -> tuple[str, ...]:
-        """QEMU's arguments for the disk that brings the folder back, a sparse file at `path`.
+        """Return QEMU's arguments for the disk that brings the folder back: a sparse file, `path`.
 
-        `memory`: the guest's, in MiB. The folder cannot be larger, as the guest keeps it in memory.
+        `memory` is the guest's, in MiB. The folder cannot be larger, as the guest keeps it in
+        memory.
         """
         with open(path, "wb") as file:
             file.truncate((memory + 64) << 20)
@@ -90,10 +96,11 @@ class Folder:
         return ("-drive", drive, "-device", f"nvme,drive=folder,serial={SERIAL}")
 
     def take_back(self, archive: Path, whole: bool, keep: Path) -> list[str]:
-        """Copy back what changed in the guest; returns sentences for the user, none if nothing did.
+        """Copy back what changed in the guest.
 
-        `whole`: the guest says that the whole folder is in `archive`. `keep`: the archive is copied
-        there if a file could not be written.
+        Return sentences for the user; none if nothing changed. `whole`: the guest says that the
+        whole folder is in `archive`. `keep`: the path to which the archive is copied if a file
+        could not be written.
         """
         if not whole:
             return ["the guest was ended before it handed the folder over: nothing came back"]
@@ -119,7 +126,7 @@ class _Journey:
         self.failed: list[str] = []
 
     def take(self, tar: tarfile.TarFile, member: tarfile.TarInfo) -> None:
-        """Copy one member back if it has changed in the guest."""
+        """Copy one member of the archive back if it has changed in the guest."""
         pure = PurePosixPath(member.name)
         name = str(pure)
         if name == "." or set(pure.parts) & set(LEFT_OUT):
@@ -140,13 +147,13 @@ class _Journey:
             self.failed.append(f"{name} could not be written here: {error.strerror}")
 
     def _forbidden(self, pure: PurePosixPath, new: State) -> str | None:
-        """Why this member must not be written here; None if it may be."""
+        """Return why this member must not be written here, or None if it may be."""
         if new[0] not in ("file", "link", "directory"):
             return "is neither a file nor a folder"
         for parent in list(pure.parents)[-2::-1]:
             if (self.path / parent).is_symlink():
                 return f"lies behind the symbolic link {parent}"
-        # A link without `..` leads down only, so no combination of links leads out of the folder.
+        # A link without `..` only leads down, so no combination of links leads out of the folder.
         if new[0] == "link" and (new[1].startswith("/") or ".." in PurePosixPath(new[1]).parts):
             return f"is a symbolic link to {new[1]}, which may lead out of the folder"
         return None
@@ -165,8 +172,8 @@ class _Journey:
         if new[0] == "directory":
             target.mkdir(exist_ok=True)
             return
-        # Written beside the target and renamed: no program sees half a file, and a symbolic link is
-        # replaced instead of followed.
+        # The file is written beside the target and renamed. So no program sees half a file, and a
+        # symbolic link is replaced instead of followed.
         with tempfile.TemporaryDirectory(prefix=".back-", dir=target.parent) as work:
             made = Path(work) / "made"
             if new[0] == "link":
@@ -177,7 +184,7 @@ class _Journey:
             os.replace(made, target)
 
     def sentences(self) -> list[str]:
-        """A sentence for each kind of change and for each member that was not copied."""
+        """Return a sentence for each kind of change, and for each member that was not copied."""
         deleted = [name for name in self.before if name not in self.seen]
         said = []
         if self.back:
@@ -192,7 +199,7 @@ class _Journey:
 
 
 def _walk(path: Path) -> Iterator[tuple[str, Path]]:
-    """(name relative to `path`, path) of everything below; parents first, links not followed."""
+    """Yield (relative name, path) of all files below `path`; parents first, links not followed."""
     for folder, folders, files in os.walk(path):
         folders[:] = sorted(name for name in folders if name not in LEFT_OUT)
         for name in [*folders, *sorted(files)]:
@@ -201,7 +208,7 @@ def _walk(path: Path) -> Iterator[tuple[str, Path]]:
 
 
 def state(path: Path) -> State:
-    """The present state of `path`; None if it does not exist."""
+    """Return the present state of `path`; None if it does not exist."""
     try:
         found = path.lstat()
     except (FileNotFoundError, NotADirectoryError):
@@ -220,20 +227,24 @@ def _file(mode: int, data: bytes) -> State:
 
 
 def _state_of(tar: tarfile.TarFile, member: tarfile.TarInfo) -> tuple[State, bytes]:
-    """State and contents of a member; a hard link counts as the file that it is linked to."""
+    """Return state and contents of a member of the archive.
+
+    A hard link counts as the file that it is linked to.
+    """
     if member.issym():
         return ("link", member.linkname), b""
     if member.isdir():
         return ("directory",), b""
     if member.isreg() or member.islnk():
-        with contextlib.suppress(KeyError):  # a hard link to a file that is not in the archive
+        # a hard link may lead to a file that is not in the archive
+        with contextlib.suppress(KeyError):
             data = tar.extractfile(member).read()
             return _file(member.mode, data), data
     return ("other", member.type), b""
 
 
 def _free(path: Path) -> Path:
-    """An unused name beside `path`, ending in BESIDE."""
+    """Return an unused name beside `path`, ending in BESIDE."""
     number, found = 1, path.with_name(path.name + BESIDE)
     while os.path.lexists(found):
         number += 1

@@ -3,13 +3,14 @@
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
 
-# The guest's init: mount, program the card's sizes, load the driver, run the script, hand over the
-# results, power off.
+# The guest's init process. It mounts file systems, programs the card's payload sizes, loads the
+# driver, runs the script, hands over the results and powers off.
 #
-# From the kernel's command line come mps, mrrs, shell, rows and columns, as environment variables.
-# A user's folder goes back as a tar archive on the disk with the serial number `folder` (folder.py).
-# Console (ttyS0): `GUEST-UP <release>` and `GUEST-DONE rc=<status>`, for people. Results (ttyS1): a
-# tar archive of /out, which holds what the script put there and `guest`, lines of name=value.
+# The kernel's command line gives it mps, mrrs, shell, rows and columns, as environment variables. A
+# user's folder goes back as a tar archive on the disk with the serial number `folder` (folder.py).
+# The console (ttyS0) shows `GUEST-UP <release>` and `GUEST-DONE rc=<status>`, for people. The
+# results go to ttyS1: a tar archive of /out, with what the script put there and the file `guest`,
+# which has lines of name=value.
 
 /bin/busybox mkdir -p /proc /sys /dev /tmp /out /root /sbin
 /bin/busybox --install -s /bin
@@ -26,13 +27,14 @@ echo "GUEST-UP $(uname -r)"
 facts=/out/guest
 echo "kernel=$(uname -r)" > $facts
 
-# The card is the one device behind the root port.
+# The card is the only device behind the root port.
 plug_in() {
 	local card port
 	for card in /sys/devices/pci0000:*/*/0000:*; do
 		[ -e "$card/config" ] || continue
 		port=${card%/*}
-		# An error at the port is ignored: its sizes are only programmed for what lspci shows.
+		# An error at the root port is ignored: its sizes are only programmed so that lspci
+		# shows them.
 		program_sizes "$port/config" "$mps" "$mrrs"
 		program_sizes "$card/config" "$mps" "$mrrs" || return 1
 		set -- $(sizes "$card/config") $(sizes "$port/config")
@@ -62,11 +64,12 @@ if [ $status -eq 0 ] && [ -e /run.sh ]; then
 fi
 if [ -n "$shell" ]; then
 	cat /etc/motd
-	stty -F /dev/ttyS0 rows "$rows" columns "$columns" # a serial line does not tell its size
+	# a serial line does not tell the terminal's size
+	stty -F /dev/ttyS0 rows "$rows" columns "$columns"
 	cd /root && setsid cttyhack sh -l
 fi
 
-# The folder does not go through ttyS1: a serial port takes a second for some 100 KB.
+# The folder goes to a disk and not to ttyS1: a serial port takes a second for some 100 KB.
 hand_over_folder() {
 	local block serial
 	for block in /sys/block/nvme*; do
@@ -79,8 +82,8 @@ hand_over_folder() {
 
 echo "rc=$status" >> $facts
 dmesg > /out/dmesg
-# In raw mode ttyS1 carries bytes unchanged. Its last close waits until they have been sent.
+# In raw mode ttyS1 carries bytes unchanged. Closing it waits until all bytes have been sent.
 stty -F /dev/ttyS1 raw -echo && tar -c -f - -C /out . > /dev/ttyS1
 echo "GUEST-DONE rc=$status"
-stty -F /dev/ttyS0 sane # returns when the console is drained
+stty -F /dev/ttyS0 sane # stty returns when the console has sent all its text
 poweroff -f

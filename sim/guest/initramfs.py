@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The guest's root as a newc archive, written without root and without a cpio program.
+"""The guest's root file system as a newc archive, written without root and without a cpio program.
 
-Promises: missing parent directories are added; all files belong to the guest's user root; the same
+Promises: missing parent directories are added. All files belong to the guest's user root. The same
 content gives the same bytes. The archive is not compressed: QEMU hands it over in memory, and
 unpacking would cost the guest time.
 """
@@ -14,21 +14,24 @@ import os
 import stat
 from pathlib import Path, PurePosixPath
 
-Entry = tuple  # mode, data, (major, minor)
+Entry = tuple  # an entry of the archive: (mode, data, (major, minor))
 
 
 class Initramfs:
-    """Entries by guest path; adding a path again replaces it."""
+    """The entries of the archive by guest path. Adding a path again replaces its entry."""
 
     def __init__(self) -> None:
         self.entries: dict[str, Entry] = {}
 
     def directory(self, path: str, mode: int = 0o755) -> None:
+        """Add a directory to the archive."""
         self._add(path, stat.S_IFDIR | mode)
 
     def file(self, path: str, data: bytes | str | Path, mode: int | None = None) -> None:
-        """Add a file from bytes, text, or a host file. A host file keeps its permissions unless
-        `mode` is given."""
+        """Add a file from bytes, text, or a host file.
+
+        A host file keeps its permissions unless `mode` is given.
+        """
         if isinstance(data, Path):
             mode = data.stat().st_mode & 0o777 if mode is None else mode
             data = data.read_bytes()
@@ -37,14 +40,15 @@ class Initramfs:
         self._add(path, stat.S_IFREG | (0o644 if mode is None else mode), data)
 
     def link(self, path: str, target: str) -> None:
+        """Add a symbolic link to the archive."""
         self._add(path, stat.S_IFLNK | 0o777, target.encode())
 
     def device(self, path: str, major: int, minor: int, mode: int = 0o600) -> None:
-        """A character device."""
+        """Add a character device to the archive."""
         self._add(path, stat.S_IFCHR | mode, b"", (major, minor))
 
     def tree(self, folder: Path, place: str = "", wanted=lambda path: True) -> None:
-        """All files and links below a folder of the host whose paths `wanted` accepts."""
+        """Add all files and links below a folder of the host whose paths `wanted` accepts."""
         for path in sorted(folder.iterdir()):
             name = f"{place}/{path.name}".lstrip("/")
             if not wanted(path):
@@ -60,18 +64,19 @@ class Initramfs:
         pure = PurePosixPath("/") / path
         if ".." in pure.parts or not pure.name:
             raise ValueError(f"guest path {path!r}: it must name something below /, without `..`")
-        # The kernel unpacks in order: a directory must come before its contents.
+        # The kernel unpacks in order, so a directory must come before its contents.
         for parent in list(pure.parents)[-2::-1]:
             self.entries.setdefault(str(parent)[1:], (stat.S_IFDIR | 0o755, b"", (0, 0)))
         self.entries[str(pure)[1:]] = (mode, data, number)
 
     def tobytes(self) -> bytes:
-        """The archive."""
+        """Return the whole archive as bytes."""
         entries = enumerate(self.entries.items(), 1)
         parts = [_entry(inode, path, *entry) for inode, (path, entry) in entries]
         return b"".join([*parts, _entry(0, "TRAILER!!!", 0, b"", (0, 0))])
 
     def write(self, path: Path) -> None:
+        """Write the archive to a file."""
         path.write_bytes(self.tobytes())
 
 

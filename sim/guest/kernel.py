@@ -4,13 +4,13 @@
 """A Debian kernel for the guest, with the headers that match it and a static busybox.
 
 Promises: image, headers and kbuild have one version. They come from the machine's own release, so
-that its compiler can build the driver. The unpacked tree may be moved. The newest version that the
-archive has is taken, and kept until build/kernel is removed. The flavour is `cloud`: the drivers
-that a virtual machine boots from are built in, and the image has a third of the size.
+that its compiler can build the driver. The unpacked tree may be moved. The newest version in the
+archive is taken, and kept until build/kernel is removed. The flavour is `cloud`: drivers that a
+virtual machine boots from are built in, and the image has a third of the size of the usual one.
 
-KERNEL names the series: Debian 12 has 6.1 (the default) and 6.12 (from its security archive),
-Debian 13 has 6.12 and, in its backports, the newest ones (on the same mirror, whether or not the
-machine's own apt looks there).
+The variable KERNEL names the series. Debian 12 has 6.1 (the default) and 6.12 (from its security
+archive). Debian 13 has 6.12 and, in its backports, the newest series. These come from the same
+mirror, whether or not the machine's own apt uses backports.
 """
 
 from __future__ import annotations
@@ -25,24 +25,25 @@ from sim.guest import SetupError, mirror, packages
 from sim.guest.packages import BUILD, Archive, Plan
 
 FLAVOUR = "cloud-amd64"
-DEFAULT = {"bookworm": "6.1", "trixie": "6.12"}  # of another release: its own default
+# the default series; another release has its own default
+DEFAULT = {"bookworm": "6.1", "trixie": "6.12"}
 
 BACKPORTED = ("trixie",)  # releases with backports that their own compiler can build for
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel that the guest boots, the headers of its modules, and a busybox."""
+    """The kernel that the guest boots, the headers for its modules, and a busybox."""
 
-    release: str  # as `uname -r` says
-    version: str  # Debian's, which also counts security updates
+    release: str  # the kernel's release, as printed by `uname -r`
+    version: str  # Debian's version of the package, which also counts security updates
     image: Path
-    headers: Path  # what `make -C` takes
+    headers: Path  # the folder of kernel headers to give to `make -C`
     busybox: Path
 
 
 def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
-    """Release name and control fields of the header package of this series ("": the default)."""
+    """Return release name and control fields of this series' header package ("": the default)."""
     offered = _offered(archive)
     metas = [f"linux-headers-{series}-{FLAVOUR}"] if series else []
     for meta in [*metas, f"linux-headers-{FLAVOUR}"]:
@@ -52,7 +53,7 @@ def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
         its_series = series_of(release)
         if release in offered.get(its_series, []) and series in ("", its_series):
             return release, archive.control(f"linux-headers-{release}")
-    if series in offered:  # a backport that a newer series has superseded
+    if series in offered:  # the release is a backport that a newer series has superseded
         release = max(offered[series], key=_numbers)
         return release, archive.control(f"linux-headers-{release}")
     raise SetupError(
@@ -63,12 +64,12 @@ def choose(archive: Archive, series: str) -> tuple[str, dict[str, str]]:
 
 
 def series_of(release: str) -> str:
-    """The series of a release: 6.1 for 6.1.0-56-cloud-amd64."""
+    """Return the series of a release: 6.1 for 6.1.0-56-cloud-amd64."""
     return ".".join(release.split(".")[:2])
 
 
 def _offered(archive: Archive) -> dict[str, list[str]]:
-    """Releases by series that have both image and headers.
+    """Return the kernel releases of which the archive has both image and headers, by series.
 
     A backport's headers may be in the archive days before its image.
     """
@@ -85,11 +86,11 @@ def _numbers(release: str) -> list[int]:
 
 
 def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
-    """(release and version for the manifest, the packages to fetch)."""
+    """Return (release and version for the manifest, the packages to fetch)."""
     release, fields = choose(archive, series)
     version = fields["Version"]
-    # Of the headers' dependencies only the common headers and kbuild are fetched; the compiler and
-    # all others are the machine's own.
+    # Of the packages that the headers depend on, only the common headers and kbuild are fetched.
+    # The compiler and all others are the machine's own.
     parts = re.findall(r"(linux-headers-\S+-common|linux-kbuild-[^\s,]+)", fields["Depends"])
     names = [part_of_image(archive, release, "binary"), f"linux-headers-{release}", *parts]
     exact = archive.plan_exact([*(f"{name}={version}" for name in names), "busybox-static"])
@@ -97,9 +98,9 @@ def plan(archive: Archive, series: str) -> tuple[dict, Plan]:
 
 
 def part_of_image(archive: Archive, release: str, part: str) -> str:
-    """The package with the image (`part` "binary") or with its modules ("modules").
+    """Return the package with the image (`part` "binary") or with its modules ("modules").
 
-    Up to Linux 6 that is linux-image itself; from Linux 7 on linux-image only depends on them.
+    Up to Linux 6 that is linux-image itself. From Linux 7 on linux-image only depends on them.
     """
     image = f"linux-image-{release}"
     name = f"linux-{part}-{release}"
@@ -107,14 +108,14 @@ def part_of_image(archive: Archive, release: str, part: str) -> str:
 
 
 def sources(series: str) -> list[tuple[str, str]]:
-    """Pairs (mirror, suite) that may have the packages of this series."""
+    """Return pairs (mirror, suite) that may have the packages of this series."""
     backports = mirror.suite() in BACKPORTED and series not in ("", DEFAULT[mirror.suite()])
     return mirror.sources() + (mirror.backports() if backports else [])
 
 
 def make_movable(root: Path, release: str) -> None:
     """Remove unused files, and make the absolute paths in Debian's headers relative."""
-    for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):  # since Linux 7
+    for image in root.glob(f"usr/lib/modules/{release}/vmlinuz"):  # the image's place since Linux 7
         (root / "boot").mkdir(exist_ok=True)
         image.rename(root / "boot" / f"vmlinuz-{release}")
     for unused in ("lib/modules", "usr/lib/modules", "usr/share/doc"):
@@ -132,7 +133,10 @@ def make_movable(root: Path, release: str) -> None:
 
 
 def ensure(series: str | None = None) -> Kernel:
-    """The guest's kernel, fetched if need be. `series`: by default $KERNEL or the release's own."""
+    """Return the guest's kernel, and fetch it if it is not there.
+
+    `series` is by default $KERNEL or the default of the release.
+    """
     series = series or os.environ.get("KERNEL") or DEFAULT.get(mirror.suite(), "")
     if series and not re.fullmatch(r"\d+\.\d+", series):
         raise SetupError(f"KERNEL={series}: a series is two numbers, such as 6.1 or 6.12.")
@@ -141,7 +145,7 @@ def ensure(series: str | None = None) -> Kernel:
 
 
 def fetch(directory: Path, series: str) -> dict:
-    """Fetch a kernel and return its manifest."""
+    """Fetch a Debian kernel into `directory` and return its manifest."""
     facts: dict = {}
 
     def select(archive: Archive) -> Plan:
@@ -157,9 +161,9 @@ def fetch(directory: Path, series: str) -> dict:
 
 
 def load(directory: Path, content: dict) -> Kernel:
-    """The kernel of an unpacked directory; every part of it must be there."""
+    """Return the kernel in an unpacked folder. Every part of it must be there."""
     root, release = directory / "root", content["release"]
-    merged = root / "usr/bin/busybox"  # since Debian 13
+    merged = root / "usr/bin/busybox"  # busybox's place since Debian 13
     kernel = Kernel(
         release=release,
         version=content["version"],

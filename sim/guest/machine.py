@@ -3,11 +3,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The virtual machine as a QEMU command line: a q35 with a root port, and the board behind it.
 
-These choices must be as they are, each for this reason:
-- guest memory is a shared memfd: with a private copy the guest would never see the card's DMA;
-- a root port: directly on the root bus the card would lose its link registers;
-- x-msg-timeout of ten minutes: with the default a read answered after 5 s breaks the socket;
-- TCG unless KVM is asked for: even if /dev/kvm opens, it may not run an unmodified kernel.
+Each of these choices is necessary:
+- Guest memory is a shared memfd. With a private copy the guest would never see the card's DMA.
+- The card is behind a root port. Directly on the root bus it would lose its link registers.
+- x-msg-timeout is ten minutes. With the default, a read that is answered after 5 s breaks the
+  socket.
+- TCG is used unless KVM is asked for. Even if /dev/kvm opens, it may not run an unmodified kernel.
 """
 
 from __future__ import annotations
@@ -22,40 +23,44 @@ from sim.guest import SetupError
 from sim.guest.kernel import Kernel
 
 SIZES = (128, 256, 512, 1024, 2048, 4096)
-SOCKET_LENGTH = 107  # bytes in a sockaddr_un
+SOCKET_LENGTH = 107  # the longest path of a socket that fits a sockaddr_un, in bytes
 MESSAGE_TIMEOUT_MS = 600_000
-NODE_MEMORY = 64  # MiB, of the second of two NUMA nodes
+NODE_MEMORY = 64  # memory of the second of two NUMA nodes, in MiB
 
 KERNEL_OPTIONS = (
     "console=ttyS0",
     "no_timer_check",  # without KVM a busy machine may miss the ticks that the check counts
-    # Speed.
-    "quiet", "mitigations=off",
-    # A fault of the guest's kernel ends the guest at once.
-    "panic=-1", "oops=panic",
-    # A slow board must not look like a hang of the kernel.
-    "nowatchdog", "rcupdate.rcu_cpu_stall_suppress=1",
-    # User programs may map BAR0 while the driver has it.
+    # `quiet` and `mitigations=off` make the boot faster.
+    "quiet",
+    "mitigations=off",
+    # With these options a fault of the guest's kernel ends the guest at once.
+    "panic=-1",
+    "oops=panic",
+    # With these options a slow board does not look like a hang of the kernel.
+    "nowatchdog",
+    "rcupdate.rcu_cpu_stall_suppress=1",
+    # With this option user programs may map BAR0 while the driver has it.
     "iomem=relaxed",
-    # init programs MPS and MRRS (pcie.sh).
+    # The kernel leaves MPS and MRRS alone, since init.sh programs them (pcie.sh).
     "pci=pcie_bus_tune_off",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The choices for one virtual machine; without a socket it has no card."""
+    """The choices for one virtual machine. Without a socket it has no card."""
 
     socket: Path | None = None
     mps: int = 256
     mrrs: int = 512
-    memory: int = 512  # MiB
-    accel: str = "tcg"  # or "kvm"
-    icount: int | None = None  # one guest instruction takes 2**icount ns of its time
-    node: int | None = None  # gives the guest two NUMA nodes; the card is on this one, the CPU on 0
+    memory: int = 512  # the guest's memory in MiB
+    accel: str = "tcg"  # QEMU's accelerator: "tcg" or "kvm"
+    icount: int | None = None  # one guest instruction takes 2**icount ns of the guest's time
+    # if set, the guest has two NUMA nodes: the card is on this one, the CPU on 0
+    node: int | None = None
     share: bool = True  # False only to test that a board notices private memory
-    append: tuple[str, ...] = ()  # more kernel options
-    devices: tuple[str, ...] = ()  # more of QEMU's own arguments: disks, other cards
+    append: tuple[str, ...] = ()  # more options for the kernel's command line
+    devices: tuple[str, ...] = ()  # more arguments for QEMU: disks, other cards
 
     def __post_init__(self) -> None:
         for name in ("mps", "mrrs"):
@@ -72,52 +77,76 @@ class Machine:
             check_socket(self.socket)
 
     def arguments(self, kernel: Kernel, initramfs: Path, results: Path, extra: tuple = ()) -> list:
-        """QEMU's arguments without console; `extra` are kernel options of this run."""
+        """Return QEMU's arguments without the console. `extra` are kernel options of this run."""
         size = f"{self.memory}M"
         share = "on" if self.share else "off"
         return [
-            "-machine", "q35" if self.node is not None else "q35,memory-backend=ram",
-            "-m", size, "-smp", "1",
+            "-machine",
+            "q35" if self.node is not None else "q35,memory-backend=ram",
+            "-m",
+            size,
+            "-smp",
+            "1",
             *memory("ram", self.memory - (NODE_MEMORY if self.node is not None else 0), share),
-            "-accel", self.accel, "-cpu", "max" if self.accel == "tcg" else "host",
+            "-accel",
+            self.accel,
+            "-cpu",
+            "max" if self.accel == "tcg" else "host",
             *(["-icount", f"shift={self.icount}"] if self.icount is not None else []),
-            "-nodefaults", "-no-reboot", "-display", "none",
-            # The guest's ttyS1; a comma in a path is doubled, or QEMU would end the path there.
-            "-chardev", f"file,id=results,path={str(results).replace(',', ',,')}",
-            "-device", "isa-serial,chardev=results,index=1",
-            "-kernel", kernel.image, "-initrd", initramfs,
-            "-append", " ".join([*KERNEL_OPTIONS, *self._sizes(), *self.append, *extra]),
+            "-nodefaults",
+            "-no-reboot",
+            "-display",
+            "none",
+            # The next character device is the guest's ttyS1. A comma in a path is doubled, or QEMU
+            # would end the path there.
+            "-chardev",
+            f"file,id=results,path={str(results).replace(',', ',,')}",
+            "-device",
+            "isa-serial,chardev=results,index=1",
+            "-kernel",
+            kernel.image,
+            "-initrd",
+            initramfs,
+            "-append",
+            " ".join([*KERNEL_OPTIONS, *self._sizes(), *self.append, *extra]),
             *self._nodes(),
             *(self._card() if self.socket is not None else []),
             *self.devices,
-        ]  # fmt: skip
+        ]
 
     def _nodes(self) -> list[str]:
         if self.node is None:
             return []
         # Only a host bridge can be given a NUMA node; a root port has that of its bridge.
         bridge = f"pxb-pcie,id=bridge,bus=pcie.0,bus_nr=64,numa_node={self.node}"
-        # The kernel leaves out a node that has neither processor nor memory.
-        return ["-numa", "node,nodeid=0,cpus=0,memdev=ram",
-                *memory("far", NODE_MEMORY, "on"), "-numa", "node,nodeid=1,memdev=far",
-                "-device", bridge]  # fmt: skip
+        # Node 1 gets memory because the kernel ignores a node that has neither processor nor
+        # memory.
+        return [
+            "-numa",
+            "node,nodeid=0,cpus=0,memdev=ram",
+            *memory("far", NODE_MEMORY, "on"),
+            "-numa",
+            "node,nodeid=1,memdev=far",
+            "-device",
+            bridge,
+        ]
 
     def _card(self) -> list[str]:
         return card_arguments(self.socket, root="pcie.0" if self.node is None else "bridge")
 
     def _sizes(self) -> list[str]:
-        # The kernel hands options that it does not know to init, as environment variables.
+        # The kernel passes options that it does not know to init, as environment variables.
         return [f"mps={self.mps}", f"mrrs={self.mrrs}"] if self.socket is not None else []
 
 
 def memory(name: str, size: int, share: str) -> list[str]:
-    """QEMU's arguments for `size` MiB of memory in a memfd, which the board can map if shared."""
+    """Return QEMU's arguments for `size` MiB in a memfd. The board can map it if it is shared."""
     return ["-object", f"memory-backend-memfd,id={name},size={size}M,share={share}"]
 
 
 def card_arguments(socket: Path, slot: int = 1, root: str = "pcie.0") -> list[str]:
-    """QEMU's arguments for the board at `socket`, behind a root port of its own."""
-    # In JSON, as `socket` has options of its own.
+    """Return QEMU's arguments for the board at `socket`, behind a root port of its own."""
+    # The device is written in JSON, because its property `socket` is an object of its own.
     port = "root_port" if slot == 1 else f"root_port{slot}"
     card = {
         "driver": "vfio-user-pci",
@@ -127,15 +156,17 @@ def card_arguments(socket: Path, slot: int = 1, root: str = "pcie.0") -> list[st
         "socket": {"type": "unix", "path": str(socket)},
     }
     return [
-        "-device", f"pcie-root-port,id={port},bus={root},chassis={slot},slot={slot}",
-        "-device", json.dumps(card),
-    ]  # fmt: skip
+        "-device",
+        f"pcie-root-port,id={port},bus={root},chassis={slot},slot={slot}",
+        "-device",
+        json.dumps(card),
+    ]
 
 
 def check_socket(path: Path) -> None:
-    """SetupError for a socket that QEMU could not use.
+    """Raise SetupError for a socket that QEMU could not use.
 
-    Does not connect to it: a board serves one client at a time.
+    The check does not connect to the socket, since a board serves one client at a time.
     """
     length = len(os.fsencode(path))
     if length > SOCKET_LENGTH:

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where Debian's packages come from: the mirror that this machine's own apt is set up with.
+"""The mirror that Debian's packages come from: the one that this machine's own apt is set up with.
 
 Promises: no mirror's name is in this source. On a machine that is not Debian the user names one:
-DEBIAN_MIRROR is its URL, DEBIAN_SUITE the release whose kernel to take (default bookworm: its
-kernel is built with gcc 12, and the machine's compiler must not be older).
+DEBIAN_MIRROR is its URL, DEBIAN_SUITE the release whose kernel to take. The default is bookworm:
+its kernel is built with gcc 12, and the machine's compiler must not be older.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pathlib import Path
 
 from sim.guest import SetupError
 
-STRANGER = "bookworm"  # the suite for a machine that is not Debian: the oldest one supported
+STRANGER = "bookworm"  # the suite on a machine that is not Debian: the oldest one supported
 
 
 def os_release(path: str = "/etc/os-release") -> dict[str, str]:
-    """The machine's distribution: ID, VERSION_CODENAME, PRETTY_NAME, ..."""
+    """Return the machine's distribution: ID, VERSION_CODENAME, PRETTY_NAME, ..."""
     with contextlib.suppress(OSError):
         return dict(re.findall(r'^(\w+)="?([^"\n]*)"?$', Path(path).read_text(), re.MULTILINE))
     return {}
@@ -35,17 +35,19 @@ def is_debian() -> bool:
 
 
 def suite() -> str:
-    """The Debian release of the guest's kernel: $DEBIAN_SUITE, else this machine's own, else
-    STRANGER."""
+    """Return the Debian release that the guest's kernel comes from.
+
+    It is $DEBIAN_SUITE, else this machine's own release, else STRANGER.
+    """
     own = os_release().get("VERSION_CODENAME") if is_debian() else None
     return os.environ.get("DEBIAN_SUITE") or own or STRANGER
 
 
 def configured() -> list[tuple[str, str]]:
-    """Pairs (mirror, suite) of every `main` component in the machine's apt configuration.
+    """Return pairs (mirror, suite) of every `main` component in the machine's apt configuration.
 
-    `update --print-uris` only reads the configuration: it works as any user, and on a machine that
-    never ran an update.
+    `apt-get update --print-uris` only reads the configuration. So it works as any user, and on a
+    machine that never ran an update.
     """
     if not shutil.which("apt-get"):
         raise SetupError(
@@ -59,7 +61,7 @@ def configured() -> list[tuple[str, str]]:
 
 
 def sources() -> list[tuple[str, str]]:
-    """Pairs (mirror, suite) that the guest's kernel may come from: main first, then updates."""
+    """Return pairs (mirror, suite) for the guest's kernel: main first, then updates."""
     if os.environ.get("DEBIAN_MIRROR"):
         return [(os.environ["DEBIAN_MIRROR"].rstrip("/"), suite())]
     chosen = choose(configured(), suite()) if is_debian() else []
@@ -73,20 +75,22 @@ def sources() -> list[tuple[str, str]]:
 
 
 def choose(pairs: list[tuple[str, str]], release: str) -> list[tuple[str, str]]:
-    """The entries of one Debian release in an apt configuration: one for main, then updates."""
-    names = {release, "stable", "oldstable"}  # a configuration may use codename or class
+    """Return one Debian release's entries in an apt configuration: main first, then updates."""
+    # apt's configuration may name a release by codename or by class
+    names = {release, "stable", "oldstable"}
     main = [pair for pair in pairs if pair[1] in names]
-    # A vendor may use Debian's suite names for its own packages: the archive's URL ends in debian.
+    # A vendor may use Debian's suite names for its own packages. Debian's archive is the one whose
+    # URL ends in `debian`.
     main.sort(key=lambda pair: not re.search(r"/debian$|debian\.list$", pair[0]))
     extra = [p for p in pairs if re.fullmatch(rf"({'|'.join(names)})-(updates|security)", p[1])]
     return [*main[:1], *extra] if main else []
 
 
 def backports() -> list[tuple[str, str]]:
-    """Where newer kernels for this release are: every mirror of Debian has them."""
+    """Return pairs (mirror, suite) of this release's backports; every mirror of Debian has them."""
     return [(debian(), f"{suite()}-backports")]
 
 
 def debian() -> str:
-    """The mirror that carries Debian's other releases, too."""
+    """Return the mirror that has Debian's other releases, too."""
     return sources()[0][0]

@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Modules of the guest's own kernel, which kernel.py does not keep.
 
-Promises: the modules are those of exactly the kernel that boots, and are returned in the order in
-which they must be loaded. Only those of VFIO and of PCIe errors are kept; the other drivers that a
-guest needs are built into the kernel.
+Promises: the modules are those of exactly the kernel that boots. They are returned in the order in
+which they must be loaded. Only those for VFIO and for PCIe errors are kept; the other drivers that
+a guest needs are built into the kernel.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ KEPT = ("drivers/pci/pcie", "drivers/vfio", "virt/lib")
 
 
 def ensure(kernel: Kernel, wanted: str) -> list[Path]:
-    """The module and all that it depends on, in the order in which they must be loaded."""
+    """Return the module and all modules that it depends on, in the order of loading."""
     root = fetch(kernel) / "root"
     files = {path.stem.replace("-", "_"): path for path in root.glob("*.ko")}
     order: list[Path] = []
@@ -43,13 +43,13 @@ def ensure(kernel: Kernel, wanted: str) -> list[Path]:
 
 
 def dependencies(module: Path) -> list[str]:
-    """The modules that this one depends on, as its section .modinfo names them."""
+    """Return the modules that this one depends on, as its section .modinfo names them."""
     found = re.search(rb"\0depends=([^\0]*)\0", module.read_bytes())
     return [name.decode().replace("-", "_") for name in found.group(1).split(b",") if name]
 
 
 def fetch(kernel: Kernel) -> Path:
-    """Fetch the kernel's package once more, and keep only its modules of KEPT."""
+    """Fetch the package with the kernel's modules, and keep only those in KEPT."""
     directory = BUILD / "kernel" / f"modules2-{kernel.version.replace('~', '-')}"
     if packages.manifest(directory):
         return directory
@@ -65,7 +65,7 @@ def fetch(kernel: Kernel) -> Path:
         for part in KEPT:
             for path in root.glob(f"**/kernel/{part}/**/*.ko*"):
                 data = path.read_bytes()
-                if path.suffix == ".xz":  # since Linux 6.12
+                if path.suffix == ".xz":  # modules are compressed since Linux 6.12
                     data = lzma.decompress(data)
                 (kept / f"{path.name.split('.ko')[0]}.ko").write_bytes(data)
         shutil.rmtree(root)

@@ -1,12 +1,12 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Debian packages without root: fetched by an apt of their own, unpacked below build/.
+"""Debian packages, fetched without root by an apt with its own state, and unpacked below build/.
 
-Promises: no package is installed, and no file of the machine's apt is written; its proxies and
-credentials are used. apt checks every signature against Debian's keyring (DEBIAN_KEYRING names
-another place for it). A directory with a manifest is complete and is never fetched again; the
-manifest names its packages (file, size, SHA-256). Maintainer scripts are not run.
+Promises: no package is installed, and no file of the machine's apt is written. The proxies and
+credentials of the machine's apt are used. apt checks every signature against Debian's keyring
+(DEBIAN_KEYRING names another file). A folder with a manifest is complete and is never fetched
+again. The manifest names its packages (file, size, SHA-256). Maintainer scripts are not run.
 """
 
 from __future__ import annotations
@@ -24,16 +24,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lanebox.locks import locked
 from sim.guest import SetupError
+from tools.locks import locked
 from tools.needs import KEYRING
 from tools.progress import UNREACHABLE, Step, StepError, run, tail
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build"
-PATIENCE = 2  # seconds before a step that is mostly short is shown
+PATIENCE = 2  # seconds that a short step may take before it is shown
 
-# apt reads this (-c) after the machine's own files: proxies stay, hooks and pins are taken away.
+# apt reads this file (option -c) after the machine's own configuration. Proxies stay; hooks and
+# pins are removed.
 CONFIGURATION = """
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;
@@ -68,14 +69,14 @@ Dir::State::status "{home}/status";
 
 @dataclass(frozen=True)
 class Plan:
-    """What apt would fetch: apt-get's arguments, and {file name: bytes}."""
+    """The plan of a download: apt-get's arguments, and {file name: bytes}."""
 
     argv: list[str]
     files: dict[str, int]
 
 
 class Archive:
-    """apt with its state in `home`: it sees the given suites, and no installed package."""
+    """An apt with its state in `home`: it sees the given suites, and no installed package."""
 
     def __init__(self, home: Path, sources: list[tuple[str, str]]):
         self.home = home
@@ -99,12 +100,15 @@ class Archive:
         return [program, "-c", str(self.home / "apt.conf"), "-q", *arguments]
 
     def _ask(self, program: str, *arguments: str) -> str:
-        """What the program prints. It reads all indexes, for apt writes no cache: seconds."""
+        """Return what the program prints. apt reads all indexes each time, which takes seconds."""
         try:
             return run(
-                self._argv(program, *arguments), f"{program} {arguments[0]}", patience=PATIENCE,
-                cwd=self.archives, env=_environment(),
-            )  # fmt: skip
+                self._argv(program, *arguments),
+                f"{program} {arguments[0]}",
+                patience=PATIENCE,
+                cwd=self.archives,
+                env=_environment(),
+            )
         except StepError as error:
             raise SetupError(
                 f"{program} {' '.join(arguments)} failed on {self.suites}:\n{tail(error.output)}"
@@ -134,23 +138,23 @@ class Archive:
             ) from None
 
     def control(self, package: str) -> dict[str, str]:
-        """The control fields of a package's candidate version, or {} when the suites lack it."""
+        """Return the control fields of a package's candidate version; {} if the suites lack it."""
         argv = self._argv("apt-cache", "show", "--no-all-versions", package)
         result = subprocess.run(argv, capture_output=True, text=True, env=_environment())
         first = result.stdout.split("\n\n")[0]
         return dict(re.findall(r"^([\w-]+): (.*)$", first, re.MULTILINE))
 
     def names(self, prefix: str) -> list[str]:
-        """All package names that start with the prefix."""
+        """Return all package names that start with the prefix."""
         lines = self._ask("apt-cache", "pkgnames", prefix).splitlines()
         return sorted(line for line in lines if line.startswith(prefix))
 
     def plan_closure(self, suite: str, *names: str) -> Plan:
-        """The packages from this suite with everything that they depend on, libc included."""
+        """Plan to fetch these packages of the suite with all that they depend on, even libc."""
         return self._plan("install", "--download-only", "-y", "-t", suite, *names)
 
     def plan_exact(self, packages: list[str]) -> Plan:
-        """These packages (`name` or `name=version`) and nothing else."""
+        """Plan to fetch these packages (`name` or `name=version`) and nothing else."""
         return self._plan("download", *packages)
 
     def _plan(self, *argv: str) -> Plan:
@@ -159,12 +163,19 @@ class Archive:
         return Plan(list(argv), {name: int(size) for name, size in files})
 
     def fetch(self, plan: Plan, what: str) -> list[Path]:
-        """Fetch the plan's packages; returns the .deb files. SetupError if one did not come."""
+        """Fetch the plan's packages and return the .deb files.
+
+        Raise SetupError if one did not come.
+        """
         run(
-            self._argv("apt-get", *plan.argv), f"{what}: {len(plan.files)} packages",
-            tie=True, total=sum(plan.files.values()), measure=lambda: _size(self.archives),
-            cwd=self.archives, env=_environment(),
-        )  # fmt: skip
+            self._argv("apt-get", *plan.argv),
+            f"{what}: {len(plan.files)} packages",
+            tie=True,
+            total=sum(plan.files.values()),
+            measure=lambda: _size(self.archives),
+            cwd=self.archives,
+            env=_environment(),
+        )
         paths = [self.archives / name for name in sorted(plan.files)]
         for path in paths:
             if not path.exists():
@@ -176,7 +187,10 @@ class Archive:
 
 
 def _only_packages() -> str:
-    """Settings that leave out the indexes that other programs told apt to fetch: icons, ..."""
+    """Return apt settings that fetch package indexes only.
+
+    The machine's configuration may ask apt for further indexes for other programs, such as icons.
+    """
     known = subprocess.run(
         ["apt-config", "dump", "Acquire::IndexTargets"], capture_output=True, text=True, check=False
     )
@@ -194,7 +208,8 @@ def _size(directory: Path) -> int:
     total = 0
     for folder, _, names in os.walk(directory):
         for name in names:
-            with contextlib.suppress(OSError):  # apt renames its files while we look
+            # apt may rename a file between listing it and asking its size
+            with contextlib.suppress(OSError):
                 total += os.stat(os.path.join(folder, name)).st_size
     return total
 
@@ -203,7 +218,7 @@ def _size(directory: Path) -> int:
 
 
 def manifest(directory: Path) -> dict | None:
-    """The manifest of an unpacked directory, or None when that is missing or incomplete."""
+    """Return the manifest of an unpacked folder, or None if it is missing or incomplete."""
     with contextlib.suppress(OSError, ValueError):
         return json.loads((directory / "manifest.json").read_text())
     return None
@@ -216,11 +231,11 @@ def unpack(
     choose: Callable[[Archive], Plan],
     finish: Callable[[Path], dict | None] = lambda tree: None,
 ) -> dict:
-    """Make directory/root hold the packages that `choose` plans; returns the manifest.
+    """Make directory/root hold the packages that `choose` plans, and return the manifest.
 
-    `what` names them in messages. `finish` gets the unpacked tree, and returns further entries of
-    the manifest. The tree is made beside `directory` and renamed when it is complete, so that an
-    interrupted run leaves no directory that looks complete.
+    `what` names the packages in messages. `finish` gets the unpacked tree, and returns further
+    entries of the manifest. The tree is made beside `directory` and renamed when it is complete, so
+    that an interrupted run leaves no folder that looks complete.
     """
     if platform.machine() != "x86_64":
         raise SetupError(f"the guest is an x86-64 machine, and this one is {platform.machine()}.")
@@ -240,13 +255,14 @@ def unpack(
             content = {"packages": _extract_all(files, tree / "root", what)}
             content.update(finish(tree) or {})
             (tree / "manifest.json").write_text(json.dumps(content, indent=1) + "\n")
-            shutil.rmtree(directory, ignore_errors=True)  # one without a manifest
+            # remove a folder that has no manifest, so is incomplete
+            shutil.rmtree(directory, ignore_errors=True)
             tree.rename(directory)
     return content
 
 
 def _extract_all(files: list[Path], root: Path, what: str) -> list[dict]:
-    """Unpack the .deb files into `root`; returns the manifest's entries."""
+    """Unpack the .deb files into `root`, and return the manifest's entries."""
     root.mkdir(parents=True, exist_ok=True)
     packed = [path.stat().st_size for path in files]
     with Step(f"{what}: unpack", sum(packed), patience=PATIENCE) as step:

@@ -1,11 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""A QEMU that can plug a vfio-user socket into its guest: the machine's own, else a fetched one.
+"""A QEMU that can connect a vfio-user socket to its guest: the machine's own, else a fetched one.
 
-Promises: a QEMU is asked whether it has the device, whatever its version. $QEMU overrides every
-other, and is refused with a reason when it lacks the device. Nothing is installed. The fetched QEMU
-is Debian's, with its own C library, in build/qemu.
+Promises: each QEMU is asked whether it has the device vfio-user-pci, whatever its version. $QEMU
+overrides every other one, and is refused with a reason if it lacks the device. Nothing is
+installed. The fetched QEMU is Debian's, with its own C library, in build/qemu.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ PROGRAM = "qemu-system-x86_64"
 DEVICE = "vfio-user-pci"
 SUITE = "trixie"  # the oldest Debian whose backports have a QEMU with the device
 
-# The fetched libraries need the fetched loader: the machine's own may be older.
+# The wrapper starts QEMU with the fetched loader. The fetched libraries need that one, since the
+# machine's own may be older.
 WRAPPER = f"""#!/bin/sh
 # QEMU from Debian's packages, under their own loader and libraries.
 r=$(dirname "$(readlink -f "$0")")/root
@@ -33,7 +34,7 @@ exec "$r/usr/lib64/ld-linux-x86-64.so.2" --library-path "$r/usr/lib/x86_64-linux
 
 
 def refusal(program: str | Path) -> str | None:
-    """Why this QEMU cannot be used, or None when it can."""
+    """Return why this QEMU cannot be used, or None if it can."""
     argv = [str(program), "-device", "help"]
     try:
         result = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
@@ -50,7 +51,7 @@ def refusal(program: str | Path) -> str | None:
 
 
 def find() -> Path | None:
-    """The QEMU to use, or None when one must be fetched."""
+    """Return the QEMU to use, or None if one must be fetched."""
     named = os.environ.get("QEMU")
     if named:
         reason = refusal(named)
@@ -76,12 +77,15 @@ def fetch() -> Path:
 
     backports = f"{SUITE}-backports"
     packages.unpack(
-        place, "QEMU", [(mirror.debian(), SUITE), (mirror.debian(), backports)],
-        lambda archive: archive.plan_closure(backports, "qemu-system-x86"), finish,
-    )  # fmt: skip
+        place,
+        "QEMU",
+        [(mirror.debian(), SUITE), (mirror.debian(), backports)],
+        lambda archive: archive.plan_closure(backports, "qemu-system-x86"),
+        finish,
+    )
     reason = refusal(place / PROGRAM)
     if reason:
-        (place / "manifest.json").unlink()  # the next run fetches it again
+        (place / "manifest.json").unlink()  # without its manifest the next run fetches QEMU again
         raise SetupError(
             f"the QEMU that was fetched to {place} cannot be used: {reason}. Name another one: "
             f"QEMU=<path of {PROGRAM}>."
@@ -90,5 +94,5 @@ def fetch() -> Path:
 
 
 def ensure() -> Path:
-    """The QEMU to use, fetched if need be."""
+    """Return the QEMU to use, and fetch it if there is none."""
     return find() or fetch()

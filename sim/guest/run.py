@@ -2,7 +2,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boot a guest around a board's socket, run commands in it, bring back what they wrote.
+"""Boot a guest with the board at a socket, run commands in it, and bring back what they wrote.
 
 Promises: QEMU, kernel and driver are fetched or built first if they are missing. The commands run
 with the driver loaded, and with MPS and MRRS programmed as asked. Files that they leave in /out
@@ -38,7 +38,7 @@ from tools.progress import StepError
 HERE = Path(__file__).resolve().parent
 PLACE = BUILD / "guest"
 
-TIMED_OUT, FAILED = 124, 125  # exit statuses of the launcher; all others are the commands' own
+TIMED_OUT, FAILED = 124, 125  # exit statuses of this program; all others are the commands' own
 
 MOTD = """
 Lanebox guest, Linux {release}. The card is /dev/litepcie0:
@@ -53,36 +53,36 @@ What changed in it comes back after `exit`, but not after Ctrl-A X.
 
 @dataclass(frozen=True)
 class Guest:
-    """QEMU, kernel and driver for any number of runs; made by `prepare()`."""
+    """QEMU, kernel and driver for any number of runs. `prepare()` makes it."""
 
     qemu: Path
     kernel: Kernel
-    module: Path | None  # litepcie.ko
+    module: Path | None  # path of litepcie.ko
 
 
 @dataclass(frozen=True)
 class Result:
-    """How a guest ended."""
+    """The outcome of a guest's run."""
 
     rc: int  # status of the commands; 125 when the card or the driver failed before them
     console: str
-    files: dict[str, bytes]  # what the commands left in /out, by name
-    facts: dict[str, str]  # what init found: kernel, card, id, mps, mrrs, port_mps, rc
+    files: dict[str, bytes]  # the files that the commands left in /out, by name
+    facts: dict[str, str]  # init's findings: kernel, card, id, mps, mrrs, port_mps, rc
     seconds: float
-    folder: tuple[str, ...] = ()  # sentences about the user's folder (Folder.take_back)
+    folder: tuple[str, ...] = ()  # sentences for the user about the folder (Folder.take_back)
 
     @property
     def mps(self) -> int:
-        """Max_Payload_Size as the card's Device Control has it."""
+        """Max_Payload_Size in the card's Device Control."""
         return int(self.facts["mps"])
 
     @property
     def mrrs(self) -> int:
-        """Max_Read_Request_Size as the card's Device Control has it."""
+        """Max_Read_Request_Size in the card's Device Control."""
         return int(self.facts["mrrs"])
 
     def summary(self) -> str:
-        """One line: what was booted, what was negotiated, how long it took."""
+        """Return a line with the kernel, the card, the negotiated sizes and the time it took."""
         card = "no card"
         if "mps" in self.facts:
             card = f"card {self.facts['id']}, MPS {self.mps}, MRRS {self.mrrs}"
@@ -124,18 +124,18 @@ def run_guest(
 ) -> Result:
     """Boot, run the commands, power off; raises SetupError before the start, GuestError after it.
 
-    socket       the board's, or None for an empty slot
+    socket       path of the board's socket, or None for an empty slot
     commands     shell text; the first command that fails ends it, and its status is Result.rc
     files        pairs (host path or bytes, guest path); a host file keeps its permissions
     guest        from `prepare()`; None prepares with the defaults
-    folder       of the user's: copied in; what the guest changed in it is copied back
+    folder       a folder of the user's: copied in; what the guest changed in it is copied back
     more         called with the guest's root, to add whole trees such as Debian's programs
     live         relay the console to stdout
     interactive  a shell on this terminal after the commands, for as long as the user likes;
                  neither `timeout` nor `alive` end it
-    alive        asked about ten times a second; returns None, or why to give up
+    alive        called about ten times a second; returns None, or a reason to give up
     logs         pairs (name, path) of logs whose last lines an error quotes, such as the board's
-    choices      of `Machine`: mps, mrrs, memory, accel, icount, share, append
+    choices      fields of `Machine`: mps, mrrs, memory, accel, icount, share, append
     """
     machine = Machine(socket=None if socket is None else Path(socket), **choices)
     guest = guest or prepare()
@@ -161,7 +161,7 @@ def run_guest(
         found = _results(work / "results.tar")
         if "guest" not in found and not interactive:
             raise GuestError("the guest ended without handing over its results", console)
-        # If the user left with Ctrl-A X there are no results, and that is no failure.
+        # If the user left QEMU with Ctrl-A X, the guest gave no results. That is no failure.
         facts = _facts(found.pop("guest", b"rc=0"))
         said = ()
         if folder:
@@ -172,7 +172,7 @@ def run_guest(
 
 
 def _facts(text: bytes) -> dict[str, str]:
-    """A dictionary from lines of name=value."""
+    """Return a dictionary from lines of name=value."""
     return dict(line.split("=", 1) for line in text.decode().splitlines())
 
 
@@ -182,8 +182,8 @@ def _argv(machine: Machine, guest: Guest, work: Path, console: str, extra: tuple
 
 
 def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
-    """Boot with this terminal as the console. The console's text is not recorded."""
-    size = shutil.get_terminal_size()  # a serial line does not tell it
+    """Boot with this terminal as the console. Its text is not recorded, so b"" is returned."""
+    size = shutil.get_terminal_size()  # a serial line does not tell the terminal's size
     extra = ("shell=1", f"rows={size.lines}", f"columns={size.columns}")
     with open(work / "qemu.log", "wb") as log:
         supervise.interact(_argv(machine, guest, work, "mon:stdio", extra), log)
@@ -193,7 +193,7 @@ def _interact(machine: Machine, guest: Guest, work: Path) -> bytes:
 def _root(
     guest: Guest, commands: str | Iterable[str], files: Iterable, folder: Folder | None = None
 ) -> Initramfs:
-    """The guest's root: busybox, init, the driver, the commands and the caller's files."""
+    """Return the guest's root: busybox, init, the driver, the commands and the caller's files."""
     root = Initramfs()
     for name in ("dev", "proc", "sys", "tmp", "root", "out", "sbin"):
         root.directory(name)
@@ -222,7 +222,7 @@ def _root(
 
 @contextlib.contextmanager
 def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
-    """A directory for one run. The last failed run's is kept as build/guest/failed."""
+    """Make a folder for one run. That of the last failed run is kept as build/guest/failed."""
     PLACE.mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix="run-", dir=PLACE))
     try:
@@ -232,7 +232,7 @@ def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
         shown = [("QEMU's messages", work / "qemu.log"), *((n, Path(path)) for n, path in logs)]
         texts = [(name, path.read_bytes()) for name, path in shown if path.exists()]
         shutil.rmtree(PLACE / "failed", ignore_errors=True)
-        with contextlib.suppress(OSError):  # another run may just have put its own there
+        with contextlib.suppress(OSError):  # another run may have put its own folder there just now
             work.rename(PLACE / "failed")
         raise type(error)(error.reason, error.console, [t for t in texts if t[1]]) from None
     finally:
@@ -240,7 +240,7 @@ def _workplace(logs: Iterable[tuple[str, Path]]) -> Iterator[Path]:
 
 
 def _results(path: Path) -> dict[str, bytes]:
-    """The files of the archive from the second serial port, by name; {} if no archive came."""
+    """Return the files of the second serial port's archive, by name; {} if no archive came."""
     try:
         with tarfile.open(path) as archive:
             members = [member for member in archive if member.isfile()]
@@ -253,7 +253,7 @@ def _results(path: Path) -> dict[str, bytes]:
 
 
 def file_pair(text: str) -> tuple[str, str]:
-    """The two paths of HOST:GUEST."""
+    """Split HOST:GUEST into its two paths."""
     host, colon, guest = text.rpartition(":")
     if not (host and colon and guest):
         raise argparse.ArgumentTypeError(f"{text!r} is not HOST:GUEST, such as ./tool:bin/tool")
@@ -261,6 +261,7 @@ def file_pair(text: str) -> tuple[str, str]:
 
 
 def parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
     result = argparse.ArgumentParser(
         prog="python -m sim.guest.run",
         description=__doc__.splitlines()[0],
@@ -270,16 +271,26 @@ def parser() -> argparse.ArgumentParser:
     add = result.add_argument
     add("--socket", help="the board's; without it the slot is empty")
     add("--command", action="append", default=[], help="to run in the guest (repeatable)")
-    add("--file", action="append", default=[], type=file_pair, metavar="HOST:GUEST",
-        help="a file to take along (repeatable)")  # fmt: skip
+    add(
+        "--file",
+        action="append",
+        default=[],
+        type=file_pair,
+        metavar="HOST:GUEST",
+        help="a file to take along (repeatable)",
+    )
     add("--folder", type=Path, metavar="DIR", help="into /root, and what changed in it comes back")
     add("--out", type=Path, metavar="DIR", help="where to put what the commands left in /out")
     add("--interactive", action="store_true", help="a shell on this terminal after the commands")
     add("--prepare", action="store_true", help="only fetch and build what a run needs")
     add("--headers", type=Path, default=driver.HEADERS, help="with the gateware's csr.h")
     add("--no-driver", action="store_true", help="with neither driver")
-    add("--driver", choices=driver.DRIVERS, default=driver.DRIVERS[0],
-        help="lanebox: ours (default); stock: LitePCIe's own")  # fmt: skip
+    add(
+        "--driver",
+        choices=driver.DRIVERS,
+        default=driver.DRIVERS[0],
+        help="lanebox: ours (default); stock: LitePCIe's own",
+    )
     add("--kernel", metavar="SERIES", help="6.1, 6.12 (default: $KERNEL, else the release's own)")
     add("--mps", type=int, default=256, help="Max_Payload_Size to program (default 256)")
     add("--mrrs", type=int, default=512, help="Max_Read_Request_Size to program (default 512)")
@@ -292,8 +303,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: list[str] | None = None) -> int:
+    """Run commands in a guest, or a shell. Returns the exit status."""
     options = parser().parse_args(argv)
-    # `timeout` and CI send SIGTERM: unwind as for Ctrl-C, so that the terminal is restored.
+    # `timeout` and CI send SIGTERM. The program then unwinds as for Ctrl-C, so that the terminal is
+    # restored.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         return _main(options)
@@ -315,9 +328,7 @@ def _main(options: argparse.Namespace) -> int:
     choices.update(guest=guest, share=options.share == "on")
     folder = Folder(options.folder) if options.folder else None
     choices.update(timeout=options.timeout, interactive=options.interactive, live=True)
-    result = run_guest(
-        options.socket, options.command, options.file, folder=folder, **choices
-    )
+    result = run_guest(options.socket, options.command, options.file, folder=folder, **choices)
     if not options.interactive:
         print(result.summary(), file=sys.stderr)
     for sentence in result.folder:

@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run QEMU and watch its console: a panic, a time-out or a lost board end the run at once.
+"""Run QEMU and watch its console. A panic, a time-out or a lost board end the run at once.
 
 Promises: QEMU has ended when these functions return or raise, and also when this process is killed.
 Every error carries the last lines of the console.
@@ -23,13 +23,14 @@ from collections.abc import Callable
 from tools.progress import tail, tied
 
 PANIC = re.compile(rb"Kernel panic - not syncing: ([^\r\n]*)")
-DONE = re.compile(rb"^GUEST-DONE rc=\d+\r?$", re.MULTILINE)  # init.sh has handed over its results
+# the console's line when init.sh has handed over its results
+DONE = re.compile(rb"^GUEST-DONE rc=\d+\r?$", re.MULTILINE)
 GRACE = 1.0  # seconds in which the lines after a panic may still arrive
 OFF = 10.0  # seconds from GUEST-DONE after which a guest that need not power off is ended
 
 
 class GuestError(RuntimeError):
-    """The guest did not end as it should; `console` holds all that it printed."""
+    """The guest did not end as it should. `console` holds all that it printed."""
 
     def __init__(self, reason: str, console: bytes = b"", logs: tuple = ()):
         parts = [reason, f"  last lines of the console:\n{tail(console)}"]
@@ -44,7 +45,7 @@ class GuestPanic(GuestError):
 
 
 class GuestTimeout(GuestError):
-    """The guest did not end in time."""
+    """The guest did not end within the time-out."""
 
 
 def watch(
@@ -57,23 +58,25 @@ def watch(
 ) -> bytes:
     """Run QEMU to its end and return the console.
 
-    `log`: open file for QEMU's messages. `timeout` in seconds. `alive()` is called about ten times
-    a second and may return a reason to give up. Without `must_power_off` a guest is ended OFF
-    seconds after it has handed over its results. Raises GuestError.
+    `log` is an open file for QEMU's messages, `timeout` is in seconds. `alive()` is called about
+    ten times a second and may return a reason to give up. Without `must_power_off` a guest is ended
+    OFF seconds after it has handed over its results. Raises GuestError.
     """
-    # A session of its own: Ctrl-C then reaches this process only, and killing the process group
-    # also ends what a wrapper script has started.
+    # QEMU gets a session of its own. So Ctrl-C reaches this process only, and killing QEMU's
+    # process group also ends what a wrapper script has started.
     child = subprocess.Popen(
-        tied(argv), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, bufsize=0,
+        tied(argv),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        bufsize=0,
         start_new_session=True,
-    )  # fmt: skip
+    )
     console = bytearray()
     try:
         with selectors.DefaultSelector() as selector:
             selector.register(child.stdout, selectors.EVENT_READ)
-            stuck = _follow(
-                child.stdout, selector, console, timeout, live, alive, must_power_off
-            )
+            stuck = _follow(child.stdout, selector, console, timeout, live, alive, must_power_off)
         if stuck:
             return bytes(console)
         panic = PANIC.search(console)
@@ -99,8 +102,8 @@ def _follow(
 ) -> bool:
     """Read the console until QEMU closes it, or until GRACE seconds after a panic: returns False.
 
-    Returns True if the guest has handed over its results, did not power off within OFF seconds,
-    and need not.
+    Returns True if the guest has handed over its results, did not power off within OFF seconds, and
+    need not.
     """
     deadline = time.monotonic() + timeout
     panicked = done = None
@@ -124,7 +127,7 @@ def _follow(
 
 
 def _read(stream, selector, console: bytearray, live: bool) -> bool:
-    """Append what has arrived to `console`; False at the end of the stream."""
+    """Append what has arrived to `console`. Return False at the end of the stream."""
     if not selector.select(0.1):
         return True
     chunk = os.read(stream.fileno(), 65536)
@@ -136,13 +139,13 @@ def _read(stream, selector, console: bytearray, live: bool) -> bool:
 
 
 def interact(argv: list, log) -> None:
-    """Give QEMU the terminal until it exits, and take the terminal back as it was."""
+    """Give QEMU the terminal until it exits, and then restore the terminal's settings."""
     terminal = sys.stdin.isatty()
     settings = termios.tcgetattr(sys.stdin) if terminal else None
-    # Ctrl-C is typed into the guest. If it comes as a signal, it must not end this process before
-    # QEMU.
+    # A typed Ctrl-C goes to the guest. If it comes as a signal instead, it must not end this
+    # process before QEMU.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # QEMU stays in this session: only processes of the terminal's session may read from it.
+    # QEMU stays in this session, because only processes of the terminal's session may read from it.
     child = subprocess.Popen(tied(argv), stderr=log)
     try:
         child.wait()

@@ -1,18 +1,19 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""python -m sim.report: write build/report.html again from the results on file, traces included."""
+"""python -m sim.report: write build/report.html again from the stored results and traces."""
 
 import sys
 
 from sim import artefacts
 from sim.errors import SimError
-from sim.measure import Conditions
 from sim.report.page import write
 from sim.report.record import record
+from sim.rows.measure import Conditions
 
 
 def main() -> int:
+    """Record the page's traces and write the page. Returns the exit status."""
     try:
         built = artefacts.build(Conditions().endpoint)
         recording = record(built.board, artefacts.utility(built.headers), Conditions())

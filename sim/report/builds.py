@@ -1,7 +1,7 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sorts rows into those of the build that the page is about, and those of other builds.
+"""The choice of the rows that the page is about: those of one build.
 
 A build is a commit with the logic in the user slot. The page is about this tree's own commit if it
 has rows, else about the commit with most rows. Rows of another commit, or with other logic in the
@@ -13,17 +13,17 @@ from __future__ import annotations
 from html import escape
 
 from sim.report import table
-from sim.results import commit
+from sim.rows.results import commit
 
-PLAIN = "loopback"  # the user slot's logic without EXAMPLE=
+PLAIN = "loopback"  # the logic in the user slot if EXAMPLE= is not given
 USER = "user/"  # prefix of the ids of rows that were measured through the slot's logic
 BESIDE = ("p2p_read_axi50/",)  # ids of rows with a memory in the slot: they count as PLAIN
 
-Build = tuple[str, str]  # commit, user
+Build = tuple[str, str]  # (commit, logic in the user slot)
 
 
 def build(row: dict) -> Build:
-    """The build that the row was measured with."""
+    """Return the build that the row was measured with."""
     if row["id"].startswith(BESIDE):
         return row["commit"] or "unknown", PLAIN
     return row["commit"] or "unknown", row["conditions"].get("user") or PLAIN
@@ -34,7 +34,7 @@ def _most(values: list[str]) -> str:
 
 
 def split(rows: list[dict]) -> tuple[list[dict], list[dict], dict[Build, list[dict]]]:
-    """(rows of the page's build, its rows user/*, all other rows by build)."""
+    """Return (rows of the page's build, its rows user/*, all other rows by build)."""
     if not rows:
         return [], [], {}
     commits = [build(row)[0] for row in rows]
@@ -51,7 +51,7 @@ def split(rows: list[dict]) -> tuple[list[dict], list[dict], dict[Build, list[di
 
 
 def section(others: dict[Build, list[dict]]) -> str:
-    """HTML: a folded table for each other build."""
+    """Return HTML: a folded table for each other build."""
     return "".join(
         f"<details><summary>{escape(at)}, {escape(user)} in the user slot "
         f'<span class="quiet">{len(rows)}</span></summary>{table.table(rows)}</details>'

@@ -16,11 +16,12 @@ from sim.report.svg import Axis, Plot, linear, powers
 from sim.trace.tlp import Tlp, matched
 
 BINS = 24
-CYCLE_NS = 4  # resolution of the card's clock
+CYCLE_NS = 4  # resolution of the card's clock in ns
 TOGETHER = "% took no longer"
-CURVES = ("ours", "stock", "interface", "write", "interrupt", "ideal", "wire")  # page.css's colours
+# styles of the curves, whose colours are in page.css
+CURVES = ("ours", "stock", "interface", "write", "interrupt", "ideal", "wire")
 ENDS = {"interrupt": "Doorbell to interrupt", "dma": "DMA there and back"}
-# Rows of time that get a figure of their own, and its title.
+# The ids of rows of time that get a figure of their own, and the figure's title.
 ROWS = {
     "mmio_read/4": "The host reads a register, 4 B",
     "mmio_read/8": "The host reads a register, 8 B",
@@ -28,11 +29,11 @@ ROWS = {
     "latency/dma/64": "DMA there and back, 64 B",
 }
 
-Bin = tuple[float, float, int]  # from, to, count
+Bin = tuple[float, float, int]  # a bin of a histogram: (from, to, count)
 
 
 def read_times(tlps: Iterable[Tlp]) -> list[int]:
-    """ns from each of the card's read requests to its first completion."""
+    """Return the times in ns from each of the card's read requests to its first completion."""
     return [
         tlp.latency or 0
         for tlp, read in matched(tlps)
@@ -41,7 +42,7 @@ def read_times(tlps: Iterable[Tlp]) -> list[int]:
 
 
 def binned(times: list[int]) -> list[Bin]:
-    """At most BINS + 1 bins of equal width, whole clock cycles, over all values (ns)."""
+    """Sort times (ns) into at most BINS + 1 bins of equal width, which is in whole clock cycles."""
     low, high = min(times), max(times)
     cycles = max(1, -(-(high - low + CYCLE_NS) // (BINS * CYCLE_NS)))
     width = cycles * CYCLE_NS
@@ -52,7 +53,7 @@ def binned(times: list[int]) -> list[Bin]:
 
 
 def curve(bins: list[Bin]) -> list[tuple[float, float]]:
-    """Points (ns, % that took no longer), with a straight line within each bin."""
+    """Return points (ns, % that took no longer), with a straight line within each bin."""
     total = sum(count for _, _, count in bins)
     points, done = [(bins[0][0], 0.0)], 0
     for low, high, count in bins:
@@ -63,7 +64,7 @@ def curve(bins: list[Bin]) -> list[tuple[float, float]]:
 
 
 def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, float]]) -> str:
-    """One figure as HTML; `marks` are (style, name, ns), drawn as vertical lines."""
+    """Return one figure as HTML. `marks` are (style, name, ns), drawn as vertical lines."""
     x = _ns_axis([bins[0][0], bins[-1][1], *(at for _, _, at in marks)])
     plot = Plot(title, x, linear(TOGETHER, 100))
     for style, name, at in marks:
@@ -88,7 +89,10 @@ def draw(title: str, text: str, bins: list[Bin], marks: list[tuple[str, str, flo
 
 
 def of_sizes(end: str, title: str, rows: list[dict]) -> str:
-    """One figure with a curve for each of the rows latency/END/SIZE; "" if there is only one."""
+    """Return one figure with a curve for each of the rows latency/END/SIZE.
+
+    With a single row it returns "".
+    """
     found = {}
     for row in rows:
         size = row["id"].removeprefix(f"latency/{end}/")
@@ -96,8 +100,11 @@ def of_sizes(end: str, title: str, rows: list[dict]) -> str:
             found[int(size)] = _bins(row)
     if len(found) < 2:
         return ""
-    plot = Plot(title, _ns_axis([ns for bins in found.values() for b in bins for ns in b[:2]]),
-                linear(TOGETHER, 100))  # fmt: skip
+    plot = Plot(
+        title,
+        _ns_axis([ns for bins in found.values() for b in bins for ns in b[:2]]),
+        linear(TOGETHER, 100),
+    )
     key = ""
     for (size, bins), style in zip(sorted(found.items()), CURVES):
         plot.line(curve(bins), style)
@@ -112,7 +119,7 @@ def of_sizes(end: str, title: str, rows: list[dict]) -> str:
 
 
 def by_size(end: str, title: str, rows: list[dict]) -> str:
-    """One figure of median, 99 % and limit of the rows latency/END/SIZE over the size."""
+    """Return one figure of median, 99 % and limit of the rows latency/END/SIZE over the size."""
     found = {}
     for row in rows:
         size = row["id"].removeprefix(f"latency/{end}/")
@@ -141,7 +148,7 @@ def by_size(end: str, title: str, rows: list[dict]) -> str:
         plot.mark(size, ns, "ours", "circle", f"{size} B: median {ns:.0f} ns")
     return (
         f'<figure><figcaption><b>{escape(title)}</b> <span class="quiet">median and 99 % over the '
-        f'size of the transfer.</span></figcaption>{plot.render()}'
+        f"size of the transfer.</span></figcaption>{plot.render()}"
         f'<ul class="legend">{key}</ul></figure>'
     )
 
@@ -151,13 +158,19 @@ def _bins(row: dict) -> list[Bin]:
 
 
 def widened(entry: Bin) -> Bin:
-    """The bin; if all its values are the same it has no width, and gets that of a clock cycle."""
+    """Return the bin.
+
+    If all its values are the same it has no width, and gets that of a clock cycle.
+    """
     low, high, count = entry
     return (low, high, count) if high > low else (low - CYCLE_NS / 2, low + CYCLE_NS / 2, count)
 
 
 def _ns_axis(values: list[float]) -> Axis:
-    """An axis around these values that does not begin at zero, since they differ by little."""
+    """Return an axis around these values.
+
+    It does not begin at zero, since they differ by little.
+    """
     pad = max((max(values) - min(values)) * 0.04, 4)
     low, high = min(values) - pad, max(values) + pad
     axis = linear("ns", high, low)
@@ -166,7 +179,7 @@ def _ns_axis(values: list[float]) -> Axis:
 
 
 def of_row(row: dict) -> str:
-    """The figure of one row of ROWS."""
+    """Return the figure of one row of ROWS."""
     bins = _bins(row)
     count = sum(b[2] for b in bins)
     marks = [("median", "median", row["value"])]
@@ -179,7 +192,7 @@ def of_row(row: dict) -> str:
 
 
 def of_reads(tlps: Iterable[Tlp], latency_ns: int) -> str:
-    """The figure of the card's reads in a trace."""
+    """Return the figure of the card's reads in a trace."""
     times = sorted(read_times(tlps))
     if not times:
         return ""
@@ -193,7 +206,7 @@ def of_reads(tlps: Iterable[Tlp], latency_ns: int) -> str:
 
 
 def section(rows: list[dict], tlps: Iterable[Tlp], latency_ns: int) -> str:
-    """HTML: all figures, or a sentence if there are none."""
+    """Return HTML: all figures, or a sentence if there are none."""
     by_id = {row["id"]: row for row in rows}
     with_bins = [by_id[name] for name in ROWS if by_id.get(name, {}).get("histogram")]
     figures = "".join(of_row(row) for row in with_bins) + of_reads(tlps, latency_ns)

@@ -16,12 +16,12 @@ from pathlib import Path
 
 from sim.report import builds, histograms, slot, table, throughput, timeline, versions
 from sim.report.record import Recording
-from sim.results import ROOT, TIMES, load, reached
+from sim.rows.results import ROOT, TIMES, load, reached
 
 REPORT = ROOT / "build" / "report.html"
 STYLE = Path(__file__).with_name("page.css")
 
-# Rows that the page opens with, and the text of their tiles.
+# The ids of the rows that the page opens with, and the text of their tiles.
 HEADLINES = (
     ("c2h/mps256", "card to host"),
     ("h2c/cpl256", "host to card"),
@@ -31,7 +31,7 @@ HEADLINES = (
 
 
 def headline(rows: list[dict]) -> str:
-    """HTML: a tile for each row of HEADLINES that was measured."""
+    """Return HTML: a tile for each row of HEADLINES that was measured."""
     by_id = {row["id"]: row for row in rows}
     tiles = []
     for name, words in HEADLINES:
@@ -50,30 +50,51 @@ def headline(rows: list[dict]) -> str:
 
 
 def body(rows: list[dict], recording: Recording) -> str:
-    """HTML: the page's body."""
+    """Return HTML: the page's body."""
     when = time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime())
     rows, through_slot, others = builds.split(rows)
     sections = [
-        ("Throughput against its limits", "throughput",
-         "Lines are what the link and the hard block's pins allow, marks are measured by the "
-         "card's own counters. Every byte was compared.", throughput.section(rows)),
-        ("Your logic in the user slot", "user",
-         "What passes it, with no software to keep up, and how the cycles at the slot were spent.",
-         slot.section(through_slot) if through_slot else ""),
-        ("Latency", "latency", "By the card's own clock, never the host's.",
-         histograms.section(rows, recording.many, recording.latency_ns)),
-        ("On the pins", "timeline",
-         "Recorded without a guest. Point at a box for the whole TLP.",
-         timeline.section(recording.alone, recording.one)),
-        ("All rows", "rows",
-         "Rates in GB/s are 1e9 bytes a second. A rate reaches a share of its limit, a time is so "
-         "much above its own.",
-         table.section(rows)),
-        ("Rows of other builds", "others",
-         "Measured at another commit, or with other logic in the user slot.",
-         builds.section(others)),
+        (
+            "Throughput against its limits",
+            "throughput",
+            "Lines are what the link and the hard block's pins allow, marks are measured by the "
+            "card's own counters. Every byte was compared.",
+            throughput.section(rows),
+        ),
+        (
+            "Your logic in the user slot",
+            "user",
+            "What passes it when no software has to keep up, and how the cycles at the slot "
+            "were spent.",
+            slot.section(through_slot) if through_slot else "",
+        ),
+        (
+            "Latency",
+            "latency",
+            "By the card's own clock, never the host's.",
+            histograms.section(rows, recording.many, recording.latency_ns),
+        ),
+        (
+            "On the pins",
+            "timeline",
+            "Recorded without a guest. Point at a box for the whole TLP.",
+            timeline.section(recording.alone, recording.one),
+        ),
+        (
+            "All rows",
+            "rows",
+            "Rates in GB/s are 1e9 bytes a second. A rate reaches a share of its limit. A time "
+            "stands with how far it is above its own limit.",
+            table.section(rows),
+        ),
+        (
+            "Rows of other builds",
+            "others",
+            "Measured at another commit, or with other logic in the user slot.",
+            builds.section(others),
+        ),
         ("Versions and conditions", "versions", "", versions.section([*rows, *through_slot])),
-    ]  # fmt: skip
+    ]
     sections = [entry for entry in sections if entry[3]]
     links = "".join(f'<a href="#{anchor}">{title}</a>' for title, anchor, _, _ in sections)
     parts = "".join(
@@ -90,7 +111,7 @@ def body(rows: list[dict], recording: Recording) -> str:
 
 
 def render(rows: list[dict], recording: Recording) -> str:
-    """The whole HTML document."""
+    """Return the whole HTML document."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -101,7 +122,7 @@ def render(rows: list[dict], recording: Recording) -> str:
 
 
 def write(recording: Recording | None = None, path: Path = REPORT) -> Path:
-    """Write the page from all rows on file; returns `path`. A reader never sees half a page."""
+    """Write the page from all stored rows and return `path`. A reader never sees half a page."""
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_suffix(f".{os.getpid()}")
     staged.write_text(render(load(), recording or Recording()))

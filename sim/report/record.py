@@ -10,18 +10,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from sim.card import Card
-from sim.measure import Conditions, check
+from sim.rows.measure import Conditions, check
 from sim.trace.tlp import Tlp, load
 
-ALONE = ("info",)  # no DMA: while it runs, device time also counts what the host's process takes
+# no DMA: while it runs, device time would also count the time that the host's process takes
+ALONE = ("info",)
 ONE_BUFFER = ("dma_test", "--size", "8K")
 MANY_READS = ("dma_test", "--direction", "h2c", "--size", "1M")
 
 
 @dataclass(frozen=True)
 class Recording:
-    """TLPs, each list in order. `alone`: register accesses, `one`: a buffer there and back, `many`:
-    reads by the card. `latency_ns`: the host memory's read latency in `many`."""
+    """The TLPs of three traces, each in order.
+
+    `alone` has register accesses, `one` has a buffer there and back, `many` has reads by the card.
+    `latency_ns` is the host memory's read latency in `many`.
+    """
 
     alone: list[Tlp] = field(default_factory=list)
     one: list[Tlp] = field(default_factory=list)
@@ -30,7 +34,7 @@ class Recording:
 
 
 def record(board: Path, util: Path, at: Conditions) -> Recording:
-    """Record the three traces, each on a board of its own, since a trace has no marks inside."""
+    """Record the three traces, each on a board of its own: a trace has no marks to divide it."""
     return Recording(
         _trace(board, util, at, ALONE),
         _trace(board, util, at, ONE_BUFFER),

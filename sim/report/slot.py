@@ -14,7 +14,7 @@ from html import escape
 from sim.report import table
 
 SIDES = {"sink": "host to logic (sink)", "source": "logic to host (source)"}
-PARTS = {  # style: words
+PARTS = {  # style of a bar's part: words in the legend
     "ours": "a beat passes",
     "stall": "valid waits for ready",
     "idle": "nothing is offered",
@@ -22,7 +22,7 @@ PARTS = {  # style: words
 
 
 def shares(row: dict, side: str) -> dict[str, float] | None:
-    """Shares of the row's cycles at one side of the slot, by style; None without counts."""
+    """Return the shares of the row's cycles at a side of the slot by style, or None."""
     counted = (row["conditions"].get("slot") or {}).get(side)
     if not counted or not row["cycles"] or "beats" not in counted or "stalls" not in counted:
         return None
@@ -57,10 +57,9 @@ def _cycles(row: dict) -> str:
 
 
 def section(rows: list[dict]) -> str:
-    """HTML: a table of the rows, then a figure of each row's cycles."""
+    """Return HTML: a table of the rows, then a figure of each row's cycles."""
     users = sorted({row["conditions"].get("user") or "unknown" for row in rows})
     figures = "".join(map(_cycles, rows))
-    return (
-        f'<p class="quiet">In the slot: {escape(", ".join(users))}.</p>{table.table(rows)}'
-        + (f'<div class="figures">{figures}</div>' if figures else "")
+    return f'<p class="quiet">In the slot: {escape(", ".join(users))}.</p>{table.table(rows)}' + (
+        f'<div class="figures">{figures}</div>' if figures else ""
     )

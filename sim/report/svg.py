@@ -15,7 +15,7 @@ from html import escape
 
 WIDTH, HEIGHT = 400, 266
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 12, 48
-MARK = 4.2  # radius of a circle; the others are wider
+MARK = 4.2  # radius of a circle; the other marks are wider
 
 
 @dataclass
@@ -30,7 +30,7 @@ class Axis:
     names: Sequence[str] | None = None
 
     def share(self, value: float) -> float:
-        """The place of `value` on the axis: 0 at `low`, 1 at `high`."""
+        """Return the place of `value` on the axis: 0 at `low`, 1 at `high`."""
         low, high = self.low, self.high
         if self.log:
             value, low, high = math.log(value), math.log(low), math.log(high)
@@ -38,7 +38,7 @@ class Axis:
 
 
 def linear(label: str, high: float, least: float = 0.0) -> Axis:
-    """An axis from `least` or below to `high` or above, with at most about eight round steps."""
+    """Return an axis from `least` or below to `high` or above, with up to eight round steps."""
     span = max(high - least, 1e-9)
     magnitude = 10 ** math.floor(math.log10(span))
     step = next(s for s in (m * magnitude / 10 for m in (1, 2, 5, 10, 20, 50)) if span / s <= 8)
@@ -48,13 +48,13 @@ def linear(label: str, high: float, least: float = 0.0) -> Axis:
 
 
 def powers(label: str, ticks: Sequence[float], names: Sequence[str] | None = None) -> Axis:
-    """A logarithmic axis a little wider than its ticks."""
+    """Return a logarithmic axis a little wider than its ticks."""
     return Axis(label, ticks[0] / 1.12, ticks[-1] * 1.12, ticks, log=True, names=names)
 
 
 @dataclass
 class Plot:
-    """One plot. `title` is the text that a screen reader reads out."""
+    """A plot. `title` is the text that a screen reader reads out."""
 
     title: str
     x: Axis
@@ -64,18 +64,18 @@ class Plot:
     parts: list[str] = field(default_factory=list)
 
     def at(self, x: float, y: float) -> tuple[float, float]:
-        """The place of a data point on the drawing, in SVG units."""
+        """Return the place of a data point on the drawing, in SVG units."""
         across = self.width - LEFT - RIGHT
         up = self.height - TOP - BOTTOM
         return LEFT + self.x.share(x) * across, self.height - BOTTOM - self.y.share(y) * up
 
     def line(self, points: Iterable[tuple[float, float]], style: str) -> None:
-        """A line through the points."""
+        """Draw a line through the points."""
         places = " ".join("{:.1f},{:.1f}".format(*self.at(*point)) for point in points)
         self.parts.append(f'<polyline class="line {style}" points="{places}"/>')
 
     def upright(self, x: float, style: str, note: str) -> None:
-        """A vertical line over the whole height."""
+        """Draw a vertical line over the whole height."""
         px, _ = self.at(x, self.y.low)
         self.parts.append(
             f'<line class="line {style}" x1="{px:.1f}" x2="{px:.1f}" y1="{TOP}" '
@@ -83,12 +83,12 @@ class Plot:
         )
 
     def mark(self, x: float, y: float, style: str, shape: str, note: str) -> None:
-        """One measured point; `note` is shown when the mouse is over it."""
+        """Draw one measured point. `note` is shown when the mouse is over it."""
         px, py = self.at(x, y)
         self.parts.append(f"{symbol(px, py, style, shape, note)}")
 
     def render(self) -> str:
-        """The drawing, to be put into a page."""
+        """Return the drawing, to be put into a page."""
         return (
             f'<svg viewBox="0 0 {self.width:g} {self.height:g}" role="img" '
             f'aria-label="{escape(self.title)}">{self._axes()}{"".join(self.parts)}</svg>'
@@ -100,26 +100,35 @@ class Plot:
         out = []
         for tick in self.y.ticks:
             _, py = self.at(self.x.low, tick)
-            out.append(f'<line class="grid" x1="{left}" x2="{right:.1f}" y1="{py:.1f}" '
-                       f'y2="{py:.1f}"/>')  # fmt: skip
-            out.append(f'<text class="tick" x="{left - 6}" y="{py + 4:.1f}" '
-                       f'text-anchor="end">{number(tick)}</text>')  # fmt: skip
+            out.append(
+                f'<line class="grid" x1="{left}" x2="{right:.1f}" y1="{py:.1f}" y2="{py:.1f}"/>'
+            )
+            out.append(
+                f'<text class="tick" x="{left - 6}" y="{py + 4:.1f}" '
+                f'text-anchor="end">{number(tick)}</text>'
+            )
         for i, tick in enumerate(self.x.ticks):
             px, _ = self.at(tick, self.y.low)
             name = self.x.names[i] if self.x.names else number(tick)
-            out.append(f'<text class="tick" x="{px:.1f}" y="{base + 21}" '
-                       f'text-anchor="middle">{escape(name)}</text>')  # fmt: skip
+            out.append(
+                f'<text class="tick" x="{px:.1f}" y="{base + 21}" '
+                f'text-anchor="middle">{escape(name)}</text>'
+            )
         out.append(f'<line class="axis" x1="{left}" x2="{right:.1f}" y1="{base}" y2="{base}"/>')
-        out.append(f'<text class="label" x="{(left + right) / 2:.1f}" y="{self.height - 6}" '
-                   f'text-anchor="middle">{escape(self.x.label)}</text>')  # fmt: skip
+        out.append(
+            f'<text class="label" x="{(left + right) / 2:.1f}" y="{self.height - 6}" '
+            f'text-anchor="middle">{escape(self.x.label)}</text>'
+        )
         middle = (top + base) / 2
-        out.append(f'<text class="label" transform="translate(11 {middle:.1f}) rotate(-90)" '
-                   f'text-anchor="middle">{escape(self.y.label)}</text>')  # fmt: skip
+        out.append(
+            f'<text class="label" transform="translate(11 {middle:.1f}) rotate(-90)" '
+            f'text-anchor="middle">{escape(self.y.label)}</text>'
+        )
         return "".join(out)
 
 
 def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
-    """A mark: circle, square or diamond, so that marks do not differ by colour only."""
+    """Return a mark: circle, square or diamond, so that marks do not differ by colour only."""
     title = f"<title>{escape(note)}</title>" if note else ""
     if shape == "circle":
         return f'<circle class="mark {style}" cx="{x:.1f}" cy="{y:.1f}" r="{MARK}">{title}</circle>'
@@ -136,5 +145,5 @@ def symbol(x: float, y: float, style: str, shape: str, note: str = "") -> str:
 
 
 def number(value: float) -> str:
-    """A number with four significant digits; whole, with commas, from 1000 on."""
+    """Return a number with four significant digits; whole, with commas, from 1000 on."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from html import escape
 
 from sim.report.svg import number
-from sim.results import TIMES, reached
+from sim.rows.results import TIMES, reached
 
 # (title, prefixes of the rows' ids). A row belongs to the first group with a fitting prefix.
 GROUPS = (
@@ -18,6 +18,7 @@ GROUPS = (
     ("Through the logic in the user slot", ("user/",)),
     ("The host and the card's memory", ("mmio_", "latency/")),
     ("Small transfers", ("small/", "held/", "told/")),
+    ("Frames into host memory as pcapng", ("capture/",)),
     ("A program's own work", ("host/",)),
     ("A peer and the card's memory", ("p2p_",)),
     ("LitePCIe's own endpoint, in the same run", ("stock/",)),
@@ -29,7 +30,7 @@ HEAD = ("", "measured", "limit", "", "reached", "binds", "vs stock", "rules brok
 
 
 def groups(rows: list[dict]) -> dict[str, list[dict]]:
-    """The rows by group, in the order of GROUPS; groups without a row are left out."""
+    """Return the rows by group, in the order of GROUPS. Groups without a row are left out."""
     found: dict[str, list[dict]] = {title: [] for title, _ in GROUPS} | {OTHERS: []}
     for row in rows:
         title = next((t for t, begins in GROUPS if row["id"].startswith(begins)), OTHERS)
@@ -38,7 +39,10 @@ def groups(rows: list[dict]) -> dict[str, list[dict]]:
 
 
 def section(rows: list[dict]) -> str:
-    """HTML: all tables; those of the model, LitePCIe's endpoint and the simulation are folded."""
+    """Return HTML: all tables.
+
+    Those of the model, of LitePCIe's endpoint and of the simulation are folded.
+    """
     if not rows:
         return '<p class="quiet">Nothing was measured yet.</p>'
     out = []
@@ -52,7 +56,7 @@ def section(rows: list[dict]) -> str:
 
 
 def table(rows: list[dict]) -> str:
-    """One table as HTML."""
+    """Return the table of one group of rows as HTML."""
     columns = range(len(HEAD))
     widths = "".join(f'<col class="c{i}">' for i in columns)
     head = "".join(f'<th scope="col" class="{_side(i)}">{HEAD[i]}</th>' for i in columns)
@@ -95,7 +99,7 @@ def _number(value: float | None) -> str:
 
 
 def _reached(row: dict) -> str:
-    """The text of results.reached(); below a rate's share there is a bar of that length."""
+    """Return the text of results.reached(). Below a rate's share there is a bar of that length."""
     text = reached(row["unit"], row["value"], row["limit"], row["ratio"])
     if not text or row["unit"] in TIMES:
         return f"<b>{text}</b>" if text else ""

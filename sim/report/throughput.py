@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Throughput against its limits: a panel for each stream, points over the curves of sim/limits.py.
+"""Throughput against its limits: a panel for each stream, points over the limits' curves.
 
-The curves are computed here for every size; the points are rows of the results that have a value.
-A panel without a point is not drawn, but listed below the others.
+The curves are computed here for every size; the points are rows of the results that have a value. A
+panel without a point is not drawn, but listed below the others.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from html import escape
 
-from sim import limits
 from sim.endpoints import DEFAULT, ENDPOINTS
 from sim.report.svg import Axis, Plot, linear, number, powers, symbol
+from sim.rows import limits
 
 SIZES = (64, 128, 256, 512)
 FINE = range(32, 577, 4)
@@ -26,13 +26,16 @@ TRANSFERS = (64, 128, 256, 512, 1504)
 SHAPES = {"ours": "circle", "stock": "square", "ideal": "diamond"}
 NAMES = {"ours": "Lanebox endpoint", "stock": "LitePCIe endpoint", "ideal": "ideal user"}
 
-Point = tuple[float, dict]  # x, the row
+Point = tuple[float, dict]  # a point of a panel: (x, the row)
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One panel. `curves`: (style, name, y as a function of x), drawn at each of `xs`.
-    `patterns`: (style, pattern of a row's id whose group 1 is x)."""
+    """A panel of the report.
+
+    `curves` are (style, name, y as a function of x), drawn at each of `xs`. `patterns` are (style,
+    pattern of a row's id whose group 1 is x).
+    """
 
     title: str
     text: str
@@ -44,7 +47,7 @@ class Panel:
 
 
 def programmed(payload: float) -> int:
-    """The smallest MPS, of 128, 256 and 512, that carries this payload."""
+    """Return the smallest MPS of 128, 256 and 512 that carries this payload."""
     return next((mps for mps in (128, 256) if payload <= mps), 512)
 
 
@@ -57,35 +60,47 @@ def _completion(n: float) -> float:
 
 
 def panels() -> list[Panel]:
-    """The panels of the report, in order, except small()."""
+    """Return the panels of the report, in order, except those of small()."""
     card = ENDPOINTS[DEFAULT]
     by_size = {"x": powers("payload of one TLP, bytes", SIZES), "xs": FINE}
     wire, beats = ("wire", "wire"), ("interface", "interface beats")
     return [
         Panel(
-            "The card writes (c2h)", "DMA to host memory, RQ. MPS is the payload.",
+            "The card writes (c2h)",
+            "DMA to host memory, RQ. MPS is the payload.",
             **by_size,
-            curves=[(*wire, _c2h),
-                    (*beats, lambda n: limits.interface(int(n), limits.REQUEST_DESCRIPTOR))],
-            patterns=[("ours", r"c2h/mps(\d+)"), ("stock", r"stock/c2h/mps(\d+)"),
-                      ("ideal", r"model/rq/(\d+)")],
+            curves=[
+                (*wire, _c2h),
+                (*beats, lambda n: limits.interface(int(n), limits.REQUEST_DESCRIPTOR)),
+            ],
+            patterns=[
+                ("ours", r"c2h/mps(\d+)"),
+                ("stock", r"stock/c2h/mps(\d+)"),
+                ("ideal", r"model/rq/(\d+)"),
+            ],
         ),
         Panel(
             "The card reads (h2c)",
             "DMA from host memory, RC, by the completions that the host sends.",
             **by_size,
-            curves=[(*wire, _completion),
-                    (*beats,
-                     lambda n: limits.interface(int(n), limits.COMPLETION_DESCRIPTOR, 16))],
-            patterns=[("ours", r"h2c/cpl(\d+)"), ("stock", r"stock/h2c/cpl(\d+)"),
-                      ("ideal", r"model/rc_straddle/(\d+)")],
+            curves=[
+                (*wire, _completion),
+                (*beats, lambda n: limits.interface(int(n), limits.COMPLETION_DESCRIPTOR, 16)),
+            ],
+            patterns=[
+                ("ours", r"h2c/cpl(\d+)"),
+                ("stock", r"stock/h2c/cpl(\d+)"),
+                ("ideal", r"model/rc_straddle/(\d+)"),
+            ],
         ),
         Panel(
-            "A peer reads the card", "An NVMe drive or a GPU reads BAR2, CC.",
+            "A peer reads the card",
+            "An NVMe drive or a GPU reads BAR2, CC.",
             **by_size,
-            curves=[(*wire, _completion),
-                    (*beats,
-                     lambda n: limits.interface(int(n), limits.COMPLETION_DESCRIPTOR))],
+            curves=[
+                (*wire, _completion),
+                (*beats, lambda n: limits.interface(int(n), limits.COMPLETION_DESCRIPTOR)),
+            ],
             patterns=[("ours", r"p2p_read/(\d+)"), ("ideal", r"model/cc/(\d+)")],
         ),
         Panel(
@@ -93,35 +108,54 @@ def panels() -> list[Panel]:
             f"h2c, 256 B completions, MRRS 512, {card.tags} tags.",
             x=powers("host memory's round trip, µs", [t / 1000 for t in ROUND_TRIPS]),
             xs=[t / 1000 for t in range(560, 11000, 40)],
-            curves=[("limit", "limit", lambda us: limits.h2c(
-                256, 256, card.tags, 512, us * 1000, card.straddle).value)],
+            curves=[
+                (
+                    "limit",
+                    "limit",
+                    lambda us: limits.h2c(256, 256, card.tags, 512, us * 1000, card.straddle).value,
+                )
+            ],
             patterns=[("ours", r"h2c/cpl256(?:@(\d+)us)?")],
         ),
         Panel(
             "A peer reads with few credits",
             "CC, 256 B each, by the non-posted credits that the peer may use.",
-            x=powers("non-posted credits", CREDITS), xs=(),
+            x=powers("non-posted credits", CREDITS),
+            xs=(),
             curves=[],
             patterns=[("ours", r"p2p_read/256@np(\d+)")],
         ),
-    ]  # fmt: skip
+    ]
 
 
 def small() -> list[Panel]:
-    """Panels of small transfers, each by a descriptor of its own; their limits are those of the
-    rows."""
+    """Return the panels of small transfers, each by a descriptor of its own.
+
+    Their limits are those of the rows.
+    """
     x = powers("bytes of one transfer", TRANSFERS)
     return [
-        Panel("Small transfers to the host (c2h)", "A descriptor each, MPS 256.", x=x, xs=(),
-              curves=[], patterns=[("ours", r"small/c2h/(\d+)")]),
-        Panel("Small transfers to the card (h2c)",
-              "A descriptor each; host memory answers after 0.6 µs.", x=x, xs=(),
-              curves=[], patterns=[("ours", r"small/h2c/(\d+)@0.6us")]),
-    ]  # fmt: skip
+        Panel(
+            "Small transfers to the host (c2h)",
+            "A descriptor each, MPS 256.",
+            x=x,
+            xs=(),
+            curves=[],
+            patterns=[("ours", r"small/c2h/(\d+)")],
+        ),
+        Panel(
+            "Small transfers to the card (h2c)",
+            "A descriptor each; host memory answers after 0.6 µs.",
+            x=x,
+            xs=(),
+            curves=[],
+            patterns=[("ours", r"small/h2c/(\d+)@0.6us")],
+        ),
+    ]
 
 
 def found(rows: list[dict], pattern: str) -> Iterator[Point]:
-    """Measured rows whose id fits `pattern`, each with its x.
+    """Yield the measured rows whose id fits `pattern`, each with its x.
 
     x is the pattern's group 1 or, if the id has none, the read latency of the row in µs.
     """
@@ -134,7 +168,7 @@ def found(rows: list[dict], pattern: str) -> Iterator[Point]:
 
 
 def note(row: dict) -> str:
-    """The text that a point shows when the mouse is over it."""
+    """Return the text that a point shows when the mouse is over it."""
     text = f"{row['id']}: {row['value']:.3f} {row['unit']}"
     if row["limit"]:
         text += f", limit {row['limit']:.3f} ({row['binds']})"
@@ -142,13 +176,14 @@ def note(row: dict) -> str:
 
 
 def draw(panel: Panel, rows: list[dict]) -> str:
-    """One figure as HTML."""
+    """Return the figure of one panel as HTML."""
     plot = Plot(panel.title, panel.x, linear("GB/s", 8))
     for style, _, value in panel.curves:
         inside = [x for x in panel.xs if panel.x.low <= x <= panel.x.high]
         plot.line([(x, min(value(x), plot.y.high)) for x in inside], style)
     shown = []
-    for style, pattern in reversed(panel.patterns):  # "ours" is drawn last, on top of the others
+    # the style "ours" is drawn last, on top of the others
+    for style, pattern in reversed(panel.patterns):
         points = list(found(rows, pattern))
         if points:
             shown.insert(0, (style, NAMES[style]))
@@ -169,7 +204,7 @@ def _x(point: Point) -> float:
 
 
 def legend(curves: list[tuple[str, str]], marks: list[tuple[str, str]]) -> str:
-    """HTML: the legend of a figure's lines and marks."""
+    """Return HTML: the legend of a figure's lines and marks."""
     lines = [
         f'<li><svg viewBox="0 0 22 12" class="key"><line class="line {style}" x1="1" x2="21" '
         f'y1="6" y2="6"/></svg>{escape(name)}</li>'
@@ -184,26 +219,28 @@ def legend(curves: list[tuple[str, str]], marks: list[tuple[str, str]]) -> str:
 
 
 def best(rows: list[dict], panel: Panel) -> str:
-    """HTML: the Lanebox endpoint's points as text."""
+    """Return HTML: the Lanebox endpoint's points as text."""
     points = sorted(found(rows, panel.patterns[0][1]), key=_x)
     words = ", ".join(f"{number(x)}: <b>{row['value']:.2f}</b>" for x, row in points)
     return f'<p class="points">{words} GB/s</p>' if points else ""
 
 
 def measured(panel: Panel, rows: list[dict]) -> bool:
-    """Whether the panel has a point of an endpoint; points of ideal users do not count."""
+    """Whether the panel has a point of an endpoint. Points of ideal user logic do not count."""
     return any(
         True for style, pattern in panel.patterns if style != "ideal" for _ in found(rows, pattern)
     )
 
 
 def section(rows: list[dict]) -> str:
-    """HTML: the panels that have a point, and the titles of those that have none."""
+    """Return HTML: the panels that have a point, and the titles of those that have none."""
     every = [*panels(), *small()]
     drawn = [panel for panel in every if measured(panel, rows)]
     missing = ", ".join(escape(panel.title) for panel in every if panel not in drawn)
     figures = "".join(draw(panel, rows) for panel in drawn)
     return (f'<div class="figures">{figures}</div>' if drawn else "") + (
         f'<p class="quiet">Not measured with this build: {missing}. <code>make bench</code> does.'
-        "</p>" if missing else ""
-    )  # fmt: skip
+        "</p>"
+        if missing
+        else ""
+    )

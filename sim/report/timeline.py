@@ -18,12 +18,18 @@ from sim.trace.perfetto import span
 from sim.trace.tlp import Tlp, matched
 
 WIDTH, LANE, TOP, LEFT, RIGHT = 1100, 34, 8, 52, 26
-NARROW = 340  # width of a phone's drawing, which is not scaled down
+NARROW = 340  # width of the drawing for phones, which is not scaled down
 BOX = 20
-NOTICE_BYTES = 32  # longest write by which the card reports a single buffer: a status line
+# bytes of the longest write by which the card reports a single buffer: a status line
+NOTICE_BYTES = 32
 LANES = ("CQ", "CC", "RQ", "RC", "MSI")
-MEANING = {"CQ": "host asks", "CC": "card answers", "RQ": "card asks", "RC": "host answers",
-           "MSI": "interrupt"}  # fmt: skip
+MEANING = {
+    "CQ": "host asks",
+    "CC": "card answers",
+    "RQ": "card asks",
+    "RC": "host answers",
+    "MSI": "interrupt",
+}
 STYLES = {"MRd": "read", "MWr": "write", "CplD": "completion", "Cpl": "completion"}
 
 
@@ -38,9 +44,9 @@ class Story:
 
 
 def access(tlps: Sequence[Tlp]) -> Story | None:
-    """The last host read that is followed at once by another: time in the card, and in the host.
+    """Return the last host read that is followed at once by another, with its times.
 
-    None if the trace has no such pair.
+    These are the time in the card and the time in the host. None if the trace has no such pair.
     """
     pairs = [(tlp, read) for tlp, read in matched(tlps)]
     asked = [read for tlp, read in pairs if tlp.kind == "MRd" and tlp.interface == "CQ"]
@@ -67,7 +73,7 @@ def _between(tlps: Sequence[Tlp], first: int, last: int) -> bool:
 
 
 def transfer(tlps: Sequence[Tlp]) -> Story | None:
-    """The first buffer through the card and back, from doorbell to interrupt; None without one."""
+    """Return the first buffer through the card and back, from doorbell to interrupt, or None."""
     reads = _of(tlps, "RQ", "MRd")
     if not reads:
         return None
@@ -107,7 +113,10 @@ def _of(tlps: Sequence[Tlp], interface: str, kind: str) -> list[Tlp]:
 
 
 def draw(story: Story) -> str:
-    """One figure as HTML, drawn for a screen and for a phone; the style sheet shows one of them."""
+    """Return one figure as HTML, drawn for a screen and for a phone.
+
+    The style sheet shows one of the two.
+    """
     return (
         f'<figure class="wide"><figcaption><b>{escape(story.title)}</b> <span class="quiet">'
         f"{escape(story.text)}</span></figcaption>"
@@ -117,7 +126,7 @@ def draw(story: Story) -> str:
 
 
 def _drawing(story: Story, width: int, style: str, every: int = 1) -> str:
-    """The drawing as SVG, with a label at every `every`-th grid line."""
+    """Return the drawing as SVG, with a label at every `every`-th grid line."""
     lanes = [lane for lane in LANES if any(t.interface == lane for t in story.tlps)]
     zero, end = story.tlps[0].ns, story.tlps[-1].ns
     axis = linear("ns", max((end - zero) * 1.01, 20))
@@ -128,10 +137,14 @@ def _drawing(story: Story, width: int, style: str, every: int = 1) -> str:
         x = LEFT + tick * scale
         parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{TOP}" y2="{base}"/>')
         if number % every == 0:
-            parts.append(f'<text class="tick" x="{x:.1f}" y="{base + 17}" '
-                         f'text-anchor="middle">{tick:,.0f}</text>')  # fmt: skip
-    parts.append(f'<text class="label" x="{width / 2}" y="{base + 37}" '
-                 'text-anchor="middle">ns since the first TLP</text>')  # fmt: skip
+            parts.append(
+                f'<text class="tick" x="{x:.1f}" y="{base + 17}" '
+                f'text-anchor="middle">{tick:,.0f}</text>'
+            )
+    parts.append(
+        f'<text class="label" x="{width / 2}" y="{base + 37}" '
+        'text-anchor="middle">ns since the first TLP</text>'
+    )
     parts += _boxes(story, lanes, zero, scale)
     return (
         f'<svg class="{style}" viewBox="0 0 {width} {base + 44}" role="img" '
@@ -166,8 +179,12 @@ def _boxes(story: Story, lanes: list[str], zero: int, scale: float) -> list[str]
 
 
 def _key(story: Story) -> str:
-    kinds = {"read": "read request", "write": "write", "completion": "completion",
-             "interrupt": "interrupt (MSI)"}  # fmt: skip
+    kinds = {
+        "read": "read request",
+        "write": "write",
+        "completion": "completion",
+        "interrupt": "interrupt (MSI)",
+    }
     used = {"interrupt" if t.interface == "MSI" else STYLES.get(t.kind) for t in story.tlps}
     items = [
         f'<li><svg viewBox="0 0 14 12" class="key small"><rect class="tlp {style}" x="1" y="1" '
@@ -187,7 +204,7 @@ def _steps(story: Story) -> str:
 
 
 def section(alone: Sequence[Tlp], one: Sequence[Tlp]) -> str:
-    """HTML: both figures, or a sentence if there is no trace."""
+    """Return HTML: both figures, or a sentence if there is no trace."""
     stories = [story for story in (access(alone), transfer(one)) if story]
     if not stories:
         return (

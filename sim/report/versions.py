@@ -12,7 +12,7 @@ from html import escape
 from importlib import metadata
 
 PACKAGES = ("litex", "litepcie", "migen")
-# Conditions of a row that are listed, and their units.
+# The conditions of rows that are listed, and their units.
 CONDITIONS = {
     "host": "",
     "endpoint": "",
@@ -27,7 +27,7 @@ CONDITIONS = {
 
 
 def versions() -> dict[str, str]:
-    """Name and version of each tool that is installed, and of the machine."""
+    """Return name and version of each tool that is installed, and of the machine."""
     found = {"Python": platform.python_version(), "machine": platform.platform(terse=True)}
     for name in PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
@@ -39,7 +39,7 @@ def versions() -> dict[str, str]:
 
 
 def conditions(rows: list[dict]) -> dict[str, list[str]]:
-    """Every value of every condition among the rows, the most frequent first."""
+    """Return every value of every condition among the rows, the most frequent value first."""
     counts: dict[str, dict[str, int]] = {name: {} for name in CONDITIONS}
     for row in rows:
         for name, of_name in counts.items():
@@ -50,7 +50,7 @@ def conditions(rows: list[dict]) -> dict[str, list[str]]:
 
 
 def commits(rows: list[dict]) -> dict[str, int]:
-    """How many rows each commit contributed."""
+    """Return the number of rows that were measured at each commit."""
     counts: dict[str, int] = {}
     for row in rows:
         counts[row["commit"] or "unknown"] = counts.get(row["commit"] or "unknown", 0) + 1
@@ -58,7 +58,7 @@ def commits(rows: list[dict]) -> dict[str, int]:
 
 
 def section(rows: list[dict]) -> str:
-    """HTML: lists of conditions, of versions and of commits."""
+    """Return HTML: lists of conditions, of versions and of commits."""
     used = {name.replace("_", " "): ", ".join(v) for name, v in conditions(rows).items()}
     made = {commit: f"{count} rows" for commit, count in commits(rows).items()}
     return (

@@ -4,9 +4,10 @@
 """Rows `held/*` and `told/*`: what it costs that the card reports each finished buffer in memory.
 
 The same buffers pass twice under the same conditions. In the first run the descriptor table loops
-and the card reports nothing. In the second the stream is held: the card writes a record for each
-c2h buffer, and a status line for each direction. Records and lines go the same way as c2h's data,
-so they are subtracted from its bytes, the status lines at their largest possible number.
+and the card reports nothing. In the second run the stream is held: the card stops where the host
+has given it no buffer, writes a record for each c2h buffer, and a status line for each direction.
+Records and lines leave on RQ, as c2h's data does, so they are subtracted from its bytes. The
+largest possible number of status lines is subtracted, so the rate is never too high.
 """
 
 from __future__ import annotations
@@ -14,23 +15,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 
-from sim import limits
-from sim.measure import Conditions
-from sim.results import Row, row
-from sim.streams import Job
+from sim.rows import limits
+from sim.rows.measure import Conditions
+from sim.rows.results import Row, row
+from sim.rows.streams import Job
 
-# Bytes of a buffer, and the measured cycles, for which a full table of such buffers lasts.
+# Bytes of a buffer, and the cycles measured with it: as long as a full table of such buffers lasts.
 BUFFERS = ((8192, 1 << 15), (65536, 1 << 17))
 WAYS = (("c2h",), ("h2c",), ("c2h", "h2c"))
 LATENCIES = (("", 600), ("@5us", 5000))
-PACKETS = (64, 128, 256)  # bytes
+PACKETS = (64, 128, 256)  # bytes of a packet
 
-# Runs a job under conditions; returns the report, the conditions and how many rules were broken.
+# A function that runs a job under conditions. It returns the report, the conditions and how many
+# rules of PCIe were broken.
 Measure = Callable[[Conditions, Job], tuple[dict, Conditions, int]]
 
 
 def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
-    """Each direction and both, then small packets at full rate."""
+    """Yield rows of c2h, h2c and both, and then of small packets at full rate."""
     for size, window in BUFFERS:
         for ways in WAYS:
             for suffix, latency in LATENCIES:
@@ -41,7 +43,10 @@ def rows(measure: Measure, at: Conditions) -> Iterator[Row]:
 
 
 def _against_loop(measure: Measure, job: Job, suffix: str, at: Conditions) -> Row:
-    """The held stream's rate as a share of the loop's; with both directions the smaller share."""
+    """Return the held stream's rate as a share of the loop's.
+
+    With both directions on, the smaller share counts.
+    """
     loop, _, _ = measure(at, job)
     held, at, broken = measure(at, replace(job, told=True, held=True))
     rates = {way: [run[way]["gb_per_s"] for run in (loop, held)] for way in job.ways}
@@ -58,7 +63,7 @@ def _against_loop(measure: Measure, job: Job, suffix: str, at: Conditions) -> Ro
 
 
 def _packets(measure: Measure, size: int, at: Conditions) -> Row:
-    """The c2h rate of packets of `size` bytes, each in a buffer of that size and with a record.
+    """Return the c2h rate of packets of `size` bytes, each with a buffer of that size and a record.
 
     The descriptor table loops: the stream is not held.
     """

@@ -1,10 +1,10 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows `mmio_read_cycles/*`: how long the card takes for a read of the host while it is idle.
+"""Rows `mmio_read_cycles/*`: how long an idle card takes to answer a read of the host.
 
-Counted in the card's cycles at its pins, from the beat of the request on CQ to the first beat of
-the completion on CC. The time on the link and in the host is not included.
+The time is counted in the card's cycles at its pins, from the beat of the request on CQ to the
+first beat of the completion on CC. The time on the link and in the host is not included.
 """
 
 from __future__ import annotations
@@ -14,31 +14,34 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from lanebox import layouts
-from sim import limits
+from gateware import numbers
 from sim.errors import TestFailed
-from sim.measure import Conditions
-from sim.peer import Bar, Place
-from sim.results import Row, row
+from sim.rows import limits
+from sim.rows.measure import Conditions
+from sim.rows.peer import Bar, Place
+from sim.rows.results import Row, row
 from sim.trace import tlp
 
 READS = 20
-# The budget in cycles. Five of a register's eight are those of a memory, two are the CSR bus
-# (address, data), one is the way back.
+# The budget in cycles. A register takes eight: the five of a memory, two for the CSR bus (address,
+# data), and one for the way back.
 MOST = {"bram": 5, "identity": 5, "uram": 7, "csr": 8}
 
 
 def places(csr: dict) -> dict[str, Place]:
-    """The places to read in this gateware, by the row's name; `csr` is its register map."""
+    """Return the places to read in this gateware, by the row's name. `csr` is its register map."""
     base = {name: memory["base"] for name, memory in csr["memories"].items()}
     found = {"bram": Place(0, base["memory0"]), "identity": Place(0, base["capability"])}
     if "pcie_bar2_size" in csr["constants"]:
-        found["uram"] = Place(2, layouts.CARD_MEMORY_BASE)
+        found["uram"] = Place(2, numbers.CARD_MEMORY_BASE)
     return {**found, "csr": Place(0, csr["csr_registers"]["ctrl_scratch"]["addr"])}
 
 
 def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
-    """Cycles of READS reads of 4 bytes at each place, made one after the other."""
+    """Return the cycles that each of READS reads of 4 bytes took, at each place.
+
+    The reads are made one after the other.
+    """
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace.pcapng"
         with Bar(board, csr, at, ["--tlp-log", str(trace)]) as bar:
@@ -46,7 +49,8 @@ def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
             for place in names.values():
                 for _ in range(READS):
                     bar.client.read(place.bar, place.offset, 4)
-        # A beat on CQ is logged when it is shown, a cycle before it is taken; CC's when taken.
+        # The trace has a beat of CQ when the hard block shows it, a cycle before the card takes it.
+        # A beat of CC is in the trace when it is taken. So the difference is one cycle too long.
         taken = [
             completion.latency // limits.CYCLE_NS - 1
             for completion, read in tlp.matched(tlp.load(trace))
@@ -58,7 +62,7 @@ def cycles(board: Path, csr: Path, at: Conditions) -> dict[str, list[int]]:
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """A row for each place: the longest of its reads, against its budget."""
+    """Yield a row for each place: the longest of its reads, against its budget."""
     for name, taken in cycles(board, csr, at).items():
         most = MOST[name]
         yield row(

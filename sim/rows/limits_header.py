@@ -1,17 +1,17 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""The limits of sim/limits.py as tables in C, for litepcie_util.
+"""The limits of sim/rows/limits.py as tables in C, for litepcie_util.
 
 A link of another width or speed has another raw rate, but the payload's share of it and the rate of
 the hard block's interface stay the same. So the header has shares and interface rates, and the C
-code multiplies. This command writes it:
-    python -m sim.limits_header > software/user/litepcie_util/limits_table.h
+code multiplies. This command writes the header:
+python -m sim.rows.limits_header > software/user/litepcie_util/limits_table.h
 """
 
 from __future__ import annotations
 
-from sim import limits
+from sim.rows import limits
 
 MPS = sorted(limits.DLLP_AND_SKIP_TAX)
 COMPLETIONS = (64, 128, 256, 512)
@@ -26,7 +26,7 @@ HEAD = """\
  */
 
 /*
- * Limits by size, generated from sim/limits.py by sim/limits_header.py: do not edit. @share is of
+ * Limits by size, generated from limits.py by sim/rows/limits_header.py: do not edit. @share is of
  * the link's raw rate, @interface in GB/s.
  */
 #ifndef LITEPCIE_UTIL_LIMITS_TABLE_H
@@ -49,19 +49,30 @@ def _table(name: str, comment: str, rows: list[tuple]) -> str:
 
 def _c2h() -> list[tuple]:
     return [
-        (m, m, limits.wire(m, limits.WRITE_OVERHEAD, m) / limits.RAW,
-         limits.interface(m, limits.REQUEST_DESCRIPTOR), 0.0)
+        (
+            m,
+            m,
+            limits.wire(m, limits.WRITE_OVERHEAD, m) / limits.RAW,
+            limits.interface(m, limits.REQUEST_DESCRIPTOR),
+            0.0,
+        )
         for m in MPS
-    ]  # fmt: skip
+    ]
 
 
 def _h2c() -> list[tuple]:
     return [
-        (m, n, limits.wire(n, limits.COMPLETION_OVERHEAD, m) / limits.RAW,
-         limits.interface(n, limits.COMPLETION_DESCRIPTOR, 16),
-         limits.interface(n, limits.COMPLETION_DESCRIPTOR))
-        for m in MPS for n in COMPLETIONS if n <= m
-    ]  # fmt: skip
+        (
+            m,
+            n,
+            limits.wire(n, limits.COMPLETION_OVERHEAD, m) / limits.RAW,
+            limits.interface(n, limits.COMPLETION_DESCRIPTOR, 16),
+            limits.interface(n, limits.COMPLETION_DESCRIPTOR),
+        )
+        for m in MPS
+        for n in COMPLETIONS
+        if n <= m
+    ]
 
 
 def _duplex() -> list[tuple]:
@@ -74,29 +85,39 @@ def _packets() -> list[tuple]:
 
 def _writes() -> list[tuple]:
     return [
-        (m, n, limits.wire(n, limits.WRITE_OVERHEAD - limits.SHORT_HEADER, m) / limits.RAW,
-         limits.interface(n, limits.REQUEST_DESCRIPTOR), 0.0)
-        for m in MPS for n in (4, 8, 16, 32, 64)
-    ]  # fmt: skip
+        (
+            m,
+            n,
+            limits.wire(n, limits.WRITE_OVERHEAD - limits.SHORT_HEADER, m) / limits.RAW,
+            limits.interface(n, limits.REQUEST_DESCRIPTOR),
+            0.0,
+        )
+        for m in MPS
+        for n in (4, 8, 16, 32, 64)
+    ]
 
 
 def header() -> str:
-    """The whole file."""
+    """Return the whole text of the header file."""
     lanes = ", ".join(repr(limits.LANE.get(gen, 0.0)) for gen in range(4))
-    return "\n".join([
-        HEAD,
-        "/* GB/s of one lane, by generation. */",
-        f"static const double limit_lane[4] = {{ {lanes} }};\n",
-        f"#define LIMIT_CYCLE_NS\t\t{limits.CYCLE_NS}",
-        f"#define LIMIT_COMPLETION_SPACE\t{limits.COMPLETION_SPACE}\t/* bytes */",
-        f"#define LIMIT_COMPLETION_HEADERS\t{limits.COMPLETION_HEADERS}\n",
-        _table("limit_c2h", "Writes by the card.", _c2h()),
-        _table("limit_h2c", "Reads by the card, by completion; straddled where it can.", _h2c()),
-        _table("limit_duplex", "Each way, by read request.", _duplex()),
-        _table("limit_packets", "Packets there and back, each with its record.", _packets()),
-        _table("limit_writes", "Back-to-back writes by the host, below 4 GiB.", _writes()),
-        "#endif /* LITEPCIE_UTIL_LIMITS_TABLE_H */",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            HEAD,
+            "/* GB/s of one lane, by generation. */",
+            f"static const double limit_lane[4] = {{ {lanes} }};\n",
+            f"#define LIMIT_CYCLE_NS\t\t{limits.CYCLE_NS}",
+            f"#define LIMIT_COMPLETION_SPACE\t{limits.COMPLETION_SPACE}\t/* bytes */",
+            f"#define LIMIT_COMPLETION_HEADERS\t{limits.COMPLETION_HEADERS}\n",
+            _table("limit_c2h", "Writes by the card.", _c2h()),
+            _table(
+                "limit_h2c", "Reads by the card, by completion; straddled where it can.", _h2c()
+            ),
+            _table("limit_duplex", "Each way, by read request.", _duplex()),
+            _table("limit_packets", "Packets there and back, each with its record.", _packets()),
+            _table("limit_writes", "Back-to-back writes by the host, below 4 GiB.", _writes()),
+            "#endif /* LITEPCIE_UTIL_LIMITS_TABLE_H */",
+        ]
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Turns reports of measurements into rows with their limits.
+"""Functions that turn reports of measurements into rows with their limits.
 
-A report is litepcie_util's JSON, or has the same form if sim/streams.py has measured. The limit
+A report is the JSON of litepcie_util, or has the same form if streams.py has measured. The limit
 that belongs to the conditions is added here. A report that is not "ok" raises TestFailed, so it
 never becomes a number.
 """
@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 
-from sim import limits
 from sim.endpoints import DEFAULT, ENDPOINTS, Endpoint
 from sim.errors import TestFailed
-from sim.results import Row, row
+from sim.rows import limits
+from sim.rows.results import Row, row
 
-# Rules (sim/board/pcie4/rules.cpp) that only an answer to the host can break (OF_MMIO), and those
+# Rules (sim/board/link/rules.cpp) that only an answer to the host can break (OF_MMIO), and rules
 # that only a read by the card can break (OF_READS).
 OF_MMIO = ("unexpected-completion", "completion-byte-count", "completion-error-form")
 OF_READS = (
@@ -37,20 +37,21 @@ REAL_DUPLEX = (
 
 @dataclass(frozen=True)
 class Conditions:
-    """The conditions under which a row was measured; they become part of the row."""
+    """The conditions under which a row was measured. They become part of the row."""
 
     endpoint: str = DEFAULT
-    host: str = "client"  # or the guest's kernel
-    driver: str | None = None  # of the guest: lanebox or stock
-    user: str = "loopback"  # what is in the user slot
+    host: str = "client"  # "client", or "guest" with the release of the guest's kernel
+    driver: str | None = None  # the driver in the guest: "lanebox" or "stock"
+    user: str = "loopback"  # the logic in the user slot
     mps: int = 256
     mrrs: int = 512
     rcb: int = 64
-    completion_size: int = 0  # 0: MPS
+    completion_size: int = 0  # bytes of a read completion; 0: MPS
     read_latency_ns: int = 600
     jitter_ns: int = 0  # read latency is uniform from read_latency_ns - jitter_ns to + jitter_ns
-    late_percent: float = 0  # percent of the reads that wait for their address translation
-    late_ns: int = 0  # how long such a read waits
+    # percent of the reads for which the host must first translate the address
+    late_percent: float = 0
+    late_ns: int = 0  # ns that the translation of an address adds to a read
     mmio_rtt_ns: int = 700
     seed: int = 1
 
@@ -61,7 +62,7 @@ class Conditions:
 
     @property
     def read_latency(self) -> str:
-        """The board's option for how long the host takes for a read."""
+        """The board's option for the time that the host takes for a read."""
         if not self.jitter_ns:
             return str(self.read_latency_ns)
         low, high = (self.read_latency_ns + sign * self.jitter_ns for sign in (-1, 1))
@@ -69,45 +70,63 @@ class Conditions:
 
     @property
     def mean_read_ns(self) -> float:
-        """How long the host takes for a read on average."""
+        """The time that the host takes for a read on average."""
         return self.read_latency_ns + self.late_percent / 100 * self.late_ns
 
     @property
     def longest_read_ns(self) -> int:
-        """How long the host takes for a read at most."""
+        """The longest time that the host takes for a read."""
         return self.read_latency_ns + self.jitter_ns + self.late_ns
 
     @property
     def card(self) -> Endpoint:
-        """The endpoint's facts, such as its tags."""
+        """The facts about the endpoint, such as its number of tags."""
         return ENDPOINTS[self.endpoint]
 
     def board_options(self) -> list[str]:
-        """The board's command line for these conditions."""
+        """Return the board's command line for these conditions."""
         return [
-            "--mps", str(self.mps), "--mrrs", str(self.mrrs), "--rcb", str(self.rcb),
-            "--completion-size", str(self.completion_size),
-            "--read-latency", self.read_latency, "--mmio-rtt", str(self.mmio_rtt_ns),
-            "--iommu-miss", f"{self.late_percent}:{self.late_ns}",
-            "--seed", str(self.seed),
-            "--rules", self.card.rules,
-        ]  # fmt: skip
+            "--mps",
+            str(self.mps),
+            "--mrrs",
+            str(self.mrrs),
+            "--rcb",
+            str(self.rcb),
+            "--completion-size",
+            str(self.completion_size),
+            "--read-latency",
+            self.read_latency,
+            "--mmio-rtt",
+            str(self.mmio_rtt_ns),
+            "--iommu-miss",
+            f"{self.late_percent}:{self.late_ns}",
+            "--seed",
+            str(self.seed),
+            "--rules",
+            self.card.rules,
+        ]
 
 
 def negotiated(at: Conditions, host: str, mps: int, mrrs: int) -> Conditions:
-    """The conditions as the guest found them in Device Control."""
+    """Return the conditions with the sizes that the guest found in Device Control."""
     return replace(at, host=host, mps=mps, mrrs=mrrs)
 
 
 def share(violations: dict[str, int], name: str) -> int:
-    """Breaches in a run of several tests that the test `name` may have caused, by their rules."""
+    """Return how many broken rules in a run of several tests the test `name` may have caused.
+
+    The names of the rules tell it.
+    """
     mmio, reads = (sum(violations.get(rule, 0) for rule in of) for of in (OF_MMIO, OF_READS))
     others = sum(violations.values()) - mmio - reads
     return {"mmio": mmio, "c2h": others}.get(name, reads + others)
 
 
 def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None]:
-    """Breaches of each test of a run; None where more than one test may have caused them."""
+    """Return the number of broken rules for each test of a run.
+
+    A test gets None if it and another one may have caused the same breach.
+    """
     reading = [name for name in names if name in ("h2c", "duplex")]
     found = {name: share(violations, name) for name in names}
     unclear = len(reading) > 1 and any(found[name] for name in reading)
@@ -115,21 +134,21 @@ def shares(violations: dict[str, int], names: list[str]) -> dict[str, int | None
 
 
 def check(report: dict) -> dict:
-    """The report itself if its test passed, else TestFailed with the reasons that it gives."""
+    """Return the report if its test passed; else raise TestFailed with the report's reasons."""
     if not report.get("ok"):
         raise TestFailed("; ".join(report.get("failures") or ["litepcie_util gave no reason"]))
     return report
 
 
 def c2h(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Writes by the card, with the whole payload of MPS."""
+    """Return the row of writes by the card, with the whole payload of MPS."""
     return _throughput(
         "c2h", f"c2h/mps{at.mps}", report, at, limits.c2h(at.mps, at.mps), violations
     )
 
 
 def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Reads by the card, by the host's completion size."""
+    """Return the row of reads by the card, named by the host's completion size."""
     limit = limits.h2c(
         at.completion,
         at.mps,
@@ -143,36 +162,51 @@ def h2c(report: dict, at: Conditions, violations: int | None) -> Row:
 
 
 def h2c_ideal(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Reads by the card over a link without a rate: only the pins bind, with straddle."""
+    """Return the row of reads by the card over a link on which bytes take no time.
+
+    Only the pins bind, with straddle.
+    """
     found = check(report)["h2c"]
     entry = _throughput(
-        "h2c", f"h2c_ideal/{at.completion}", report, at, limits.h2c_interface(at.completion),
+        "h2c",
+        f"h2c_ideal/{at.completion}",
+        report,
+        at,
+        limits.h2c_interface(at.completion),
         violations,
-    )  # fmt: skip
+    )
     entry.value, entry.unit = found["bytes_per_cycle"], "B/cycle"
     entry.ratio = entry.value / entry.limit
     return entry
 
 
 def small(report: dict, at: Conditions, violations: int | None, name: str, size: int) -> Row:
-    """One direction by descriptors of `size` bytes.
+    """Return the row of one direction with descriptors of `size` bytes.
 
-    The limit assumes all 256 tags, so a card with fewer of them falls short of it.
+    The limit assumes all 256 tags, so a card with fewer tags stays below it.
     """
     if (way := report["direction"]) == "c2h":
         limit = limits.small_c2h(size, at.mps)
     else:
         limit = limits.small_h2c(
-            size, at.completion, at.mps, at.mrrs, at.mean_read_ns, straddle=at.card.straddle,
+            size,
+            at.completion,
+            at.mps,
+            at.mrrs,
+            at.mean_read_ns,
+            straddle=at.card.straddle,
             rcb=at.rcb,
-        )  # fmt: skip
+        )
     entry = _throughput(way, name, report, at, limit, violations)
     entry.conditions["descriptor_bytes"] = size
     return entry
 
 
 def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """Both directions at once, a row for each. The limit is what the other direction leaves."""
+    """Return a row for each direction, measured at once.
+
+    Each limit is what the other one leaves.
+    """
     reached = check(report)["h2c"]["gb_per_s"]
     bounds = limits.duplex_apart(at.mps, at.mrrs, at.completion, reached)
     return [
@@ -182,7 +216,7 @@ def duplex_apart(report: dict, at: Conditions, violations: int | None) -> list[R
 
 
 def duplex(report: dict, at: Conditions, violations: int | None) -> Row:
-    """Both directions at once; the row has the slower one."""
+    """Return the row of both directions at once. It has the slower one's rate."""
     slower = min("c2h", "h2c", key=lambda way: report[way]["bytes_per_cycle"])
     limit = limits.duplex(at.mps, at.mrrs)
     entry = _throughput(slower, f"duplex/mps{at.mps}", report, at, limit, violations)
@@ -209,21 +243,22 @@ def _throughput(way, name, report, at, limit, violations) -> Row:
 
 
 def mmio(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """A row for each access of the utility's report, in its order."""
+    """Return a row for each access in the utility's report, in its order."""
     return [_access(found, at, violations) for found in check(report)["rows"]]
 
 
 def _access_limit(size: int, write: bool, at: Conditions) -> limits.Limit | None:
-    """The limit of one access in ns (reads) or MB/s (writes).
+    """Return the limit of one access in ns (reads) or MB/s (writes).
 
-    None for a guest's writes: each store is a message to the board, so they measure the guest.
+    It is None for a guest's writes: each store is a message to the board, so they measure the
+    guest.
     """
     if not write:
         return limits.mmio_read_ns(at.mmio_rtt_ns, at.mps, size)
     if at.host != "client":
         return None
     limit = limits.mmio_write(size, at.mps, below_4_gib=True)
-    return limits.Limit(limit.value * 1000, limit.binds)  # MB/s
+    return limits.Limit(limit.value * 1000, limit.binds)  # the limit in MB/s
 
 
 def _access(found: dict, at: Conditions, violations: int | None) -> Row:
@@ -245,14 +280,19 @@ def _access(found: dict, at: Conditions, violations: int | None) -> Row:
 
 
 def latency(report: dict, at: Conditions, violations: int | None) -> list[Row]:
-    """A row for each row of the utility's report: doorbell to interrupt, and to the last byte."""
+    """Return a row for each time in the report: doorbell to interrupt, and to the last byte."""
     return [
         row(
-            f"{at.card.prefix}latency/{found['id']}", found["value"], "ns",
+            f"{at.card.prefix}latency/{found['id']}",
+            found["value"],
+            "ns",
             limits.transfer_ns(at.read_latency_ns, at.mps, found["size_bytes"]),
-            lower_is_better=True, p99=found.get("p99_ns"), histogram=found.get("histogram"),
-            reason=found["reason"], violations=None if found["value"] is None else violations,
+            lower_is_better=True,
+            p99=found.get("p99_ns"),
+            histogram=found.get("histogram"),
+            reason=found["reason"],
+            violations=None if found["value"] is None else violations,
             conditions=asdict(at),
         )
         for found in check(report)["rows"]
-    ]  # fmt: skip
+    ]

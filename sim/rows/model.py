@@ -1,23 +1,23 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows `model/STREAM/BYTES`: the rate that ideal user logic reaches on the model, and the limit.
+"""Rows `model/STREAM/BYTES`: the rate that ideal user logic reaches on the model of the hard block.
 
-They show that the model is neither faster nor slower than the link. The model computes time on the
-wire from events, the limit is a formula, and the two share no constant.
+Beside its limit each rate shows that the model is neither faster nor slower than the link. The
+model computes time on the wire from events, the limit is a formula, and the two share no constant.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim import limits
 from sim.board.ideal import build
-from sim.results import Row, row
+from sim.rows import limits
+from sim.rows.results import Row, row
 
 
 def rows() -> Iterator[Row]:
-    """Measure and yield a row for each stream and payload."""
+    """Measure each stream with each payload size, and yield a row for it."""
     for stream, by_size in build.rates().items():
         for size, found in by_size.items():
             yield row(
@@ -33,7 +33,10 @@ def rows() -> Iterator[Row]:
 
 
 def limit(stream: str, size: int, mps: int) -> limits.Limit:
-    """The limit of one stream for TLPs of `size` bytes; on RC reads in flight do not bind."""
+    """Return the limit of one stream for TLPs of `size` bytes.
+
+    On RC reads in flight do not bind.
+    """
     return {
         "rq": lambda: limits.c2h(size, mps),
         "rc": lambda: limits.h2c(size, mps, tags=0, mrrs=0, rtt_ns=0),

@@ -16,25 +16,26 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from lanebox import layouts
-from sim import limits
+from gateware import numbers
 from sim.board.process import BoardProcess
+from sim.clients.vfio import BAR0, CONFIG, VfioClient
 from sim.errors import TestFailed
-from sim.measure import Conditions
-from sim.results import Row, row
-from sim.test.vfio_client import BAR0, CONFIG, VfioClient
+from sim.rows import limits
+from sim.rows.measure import Conditions
+from sim.rows.results import Row, row
 
-COUNT = 20_000  # reads of a row: the first one's round trip is then under 0.1 % of the time
+COUNT = 20_000  # reads in a row's job: the first one's round trip is then under 0.1 % of the time
 WRITES = 100_000
 WRITE_WINDOW = (8192, 8192 + (1 << 18))  # cycles after START between which writes are measured
 PAGE = 4096  # bytes that a job walks through, again and again
-# Cycles of device time at which the peer fills the page, and at which the measured job begins. Both
-# come after the slowest client's set-up, so a job is the same however busy the machine is.
+# Cycles of device time: FILL, at which the peer fills the page, and START, at which the measured
+# job begins. Even the slowest client has set up the card by then. So a job is the same however busy
+# the machine is.
 FILL, START = 1 << 16, (1 << 16) + 8192
 TAGS = 64
-SIZES = ((256, (64, 128, 256)), (512, (512,)))  # by MPS
-CREDITS = 32  # non-posted, as the endpoint gives them after reset
-SECONDS = 60  # of wall time
+SIZES = ((256, (64, 128, 256)), (512, (512,)))  # (MPS, sizes of the measured reads in bytes)
+CREDITS = 32  # non-posted credits, as the endpoint grants them after reset
+SECONDS = 60  # seconds of wall time that a job may take
 
 COMMAND, BAR0_REGISTER, BAR2_REGISTER, DEVICE_CONTROL = 0x04, 0x10, 0x18, 0x78
 MEMORY_SPACE, BUS_MASTER = 0x2, 0x4
@@ -44,16 +45,17 @@ BAR0_ADDRESS, BAR2_ADDRESS = 0xE000_0000, 0xF000_0000
 
 @dataclass(frozen=True)
 class Place:
-    """An address in one of the card's BARs: `offset` in bytes."""
+    """An address in one of the card's BARs. `offset` is in bytes."""
 
     bar: int
     offset: int
 
 
 class Bar:
-    """`with Bar(board, csr, conditions) as bar:` - a board whose card has been enumerated.
+    """A board whose card has been enumerated, so that the peer may access the card's BARs.
 
-    `csr`: the gateware's register map, csr.json. The peer may then access the card's BARs.
+    Used as `with Bar(board, csr, conditions) as bar:`. `csr` is the gateware's register map,
+    csr.json.
     """
 
     def __init__(self, board: Path, csr: Path, at: Conditions, more: list[str] | None = None):
@@ -79,17 +81,28 @@ class Bar:
         self.board.__exit__(*error)
 
     def register(self, name: str, value: int) -> None:
-        """Write one of the card's registers; the write reaches the card before any later access."""
+        """Write one of the card's registers. The write reaches the card before any later access."""
         address = self.csr["csr_registers"][name]["addr"]
         self.client.write(BAR0, address, value.to_bytes(4, "little"))
 
+    def register64(self, name: str, value: int) -> None:
+        """Write a register of 64 bits, the upper half first."""
+        address = self.csr["csr_registers"][name]["addr"]
+        for offset, half in ((0, value >> 32), (4, value & 0xFFFF_FFFF)):
+            self.client.write(BAR0, address + offset, half.to_bytes(4, "little"))
+
+    def read_register(self, name: str) -> int:
+        """Read one of the card's registers of up to 32 bits."""
+        address = self.csr["csr_registers"][name]["addr"]
+        return int.from_bytes(self.client.read(BAR0, address, 4), "little")
+
     @property
     def memory(self) -> Place:
-        """A memory in BAR0."""
+        """The address of memory 0 of the card, which is in BAR0."""
         return Place(0, self.csr["memories"]["memory0"]["base"])
 
     def run(self, what: str, at: Place, size: int, count: int = COUNT) -> tuple[float, dict]:
-        """Run one job now; returns its GB/s and the board's statistics after it."""
+        """Run one job now. Return its GB/s and the board's statistics after it."""
         self.board.command("clear")
         self.board.command(f"peer {what} bar{at.bar} {at.offset} {size} {count} {TAGS}")
         return self._finish(what, size, count)
@@ -106,11 +119,11 @@ class Bar:
         return peer["bytes"] / (peer["ticks"] * limits.CYCLE_NS), stats
 
     def fill(self, at: Place, size: int) -> None:
-        """Let the peer write what it will compare its reads with."""
+        """Let the peer write the data that it will compare its reads with."""
         self.run("write", at, size)
 
     def read(self, at: Place, size: int) -> tuple[float, dict]:
-        """Reads of a page that the peer has filled, from cycle START on; call it on a new board.
+        """Read a page that the peer has filled, from cycle START on. Call this on a new board.
 
         Returns GB/s and the board's statistics.
         """
@@ -121,14 +134,14 @@ class Bar:
         return self._finish("read", size, COUNT)
 
     def read_row(self, name: str, at: Place, size: int, limit: limits.Limit) -> Row:
-        """A row of reads of `size` bytes on a new board, all compared with what the peer wrote."""
+        """Return the row of reads of `size` bytes on a new board. All data is compared."""
         rate, stats = self.read(at, size)
         if stats["peer"]["mismatches"]:
             raise TestFailed(f"{name}: {stats['peer']['mismatches']} dwords were wrong")
         return self._row(name, rate, limit, stats)
 
     def write_row(self, name: str, at: Place, size: int) -> Row:
-        """A row of writes of `size` bytes, counted on CQ in the middle of a longer job.
+        """Return the row of writes of `size` bytes, counted on CQ in the middle of a longer job.
 
         The peer's own count runs ahead of CQ: at the end of its job writes are still in queues.
         """
@@ -147,28 +160,39 @@ class Bar:
         return entry
 
     def counter(self, name: str) -> int:
-        """A counter of the card, 64 bit, as of the last snapshot."""
+        """Return a 64-bit counter of the card, as of the last snapshot."""
         address = self.csr["csr_registers"][f"pcie_counters_{name}"]["addr"]
         high, low = (self.client.read(BAR0, address + 4 * n, 4) for n in range(2))
         return int.from_bytes(low + high, "little")
 
     def _row(self, name: str, rate: float, limit: limits.Limit, stats: dict) -> Row:
         return row(
-            self.at.card.prefix + name, rate, "GB/s", limit,
-            violations=sum(stats["violations"].values()), bytes=stats["peer"]["bytes"],
-            cycles=stats["peer"]["ticks"], conditions={**asdict(self.at), "tags": TAGS},
-        )  # fmt: skip
+            self.at.card.prefix + name,
+            rate,
+            "GB/s",
+            limit,
+            violations=sum(stats["violations"].values()),
+            bytes=stats["peer"]["bytes"],
+            cycles=stats["peer"]["ticks"],
+            conditions={**asdict(self.at), "tags": TAGS},
+        )
 
 
 def with_credits(size: int, mps: int, credits: int, loop_cycles: float) -> limits.Limit:
-    """The limit of reads of `size` bytes with `credits` non-posted credits, by the law above."""
+    """Return the limit of reads of `size` bytes with `credits` non-posted credits.
+
+    The formula is at the head of this file.
+    """
     ceiling = limits.cc(size, mps)
     latency = credits * size / (loop_cycles * limits.CYCLE_NS)
     return ceiling if ceiling.value <= latency else limits.Limit(latency, "credits x size / loop")
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Reads of each size, writes, and reads by number of credits; each row on a new board."""
+    """Yield rows of the peer's reads of each size, its writes, and its reads by number of credits.
+
+    Each row is measured on a new board.
+    """
     for mps, sizes in SIZES:
         for size in sizes:
             with Bar(board, csr, replace(at, mps=mps)) as bar:
@@ -179,8 +203,8 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Reads of a memory behind the user slot's AXI4 bus that answers after 50 cycles."""
-    window = Place(2, layouts.AXI_BASE)
+    """Yield rows of reads of a memory on the user slot's AXI4 bus with a latency of 50 cycles."""
+    window = Place(2, numbers.AXI_BASE)
     for mps, sizes in SIZES:
         for size in sizes:
             with Bar(board, csr, replace(at, mps=mps)) as bar:
@@ -189,9 +213,10 @@ def axi_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def credit_rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """Reads by the number of non-posted credits, which a register of the endpoint sets.
+    """Yield rows of reads by the number of non-posted credits, which an endpoint register sets.
 
-    The loop of the law is measured with a single credit, where nothing else can bind.
+    The loop time of the formula above is measured with a single credit, where nothing else can
+    bind.
     """
     for size in (64, 256):
         loop = None

@@ -1,10 +1,11 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of measured, limit and ratio: merged by id into build/results.json, printed as a table.
+"""Rows of measured value, limit and ratio.
 
-A row without a value stays in the table, and its `reason` says why there is none. In a row with a
-value `reason` may say how to read it.
+They are merged by id into build/results.json, and printed as a table. A row without a value stays
+in the table, and its `reason` says why there is none. In a row with a value `reason` may say how to
+read it.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ import textwrap
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from sim.limits import Limit
+from sim.rows.limits import Limit
 
 SCHEMA = 1
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = ROOT / "build" / "results.json"
-ROUNDING = 1.0005  # ratio that is not yet beyond the limit: a window may hold a TLP or two more
+ROUNDING = 1.0005  # a ratio up to this is not beyond the limit: a window may hold a TLP or two more
 BUDGETS = ("budget", "250 MHz")
 # Prefixes of the ids of rows whose time begins or ends with a client's access, or that depend on
 # the machine's own speed. Only these rows may differ from run to run.
@@ -30,14 +31,15 @@ BY_CLIENT = ("mmio_read/", "mmio_write/4", "mmio_write/8", "latency/", "host/", 
 
 COLUMNS = 80
 HEAD = ("", "measured", "unit", "limit", "reached", "binds", "broken", "vs stock")
-NUMBERS = {"measured", "limit", "reached", "broken", "vs stock"}  # to the right of their column
-FIXED = 2  # columns that are never left out
-TIMES = ("ns", "us", "s", "cycles")  # their limit is a floor
+# table columns that are aligned to the right
+NUMBERS = {"measured", "limit", "reached", "broken", "vs stock"}
+FIXED = 2  # the first columns of the table, which are never left out
+TIMES = ("ns", "us", "s", "cycles")  # units of times, whose limit is the smallest possible value
 
 
 @dataclass
 class Row:
-    """One result. `ratio` is value/limit, or limit/value where `lower_is_better`."""
+    """A measured row. `ratio` is value/limit, or limit/value if `lower_is_better`."""
 
     id: str
     value: float | None
@@ -45,13 +47,13 @@ class Row:
     limit: float | None = None
     binds: str | None = None
     ratio: float | None = None
-    vs: float | None = None  # ours / peer, where a peer was measured in the same run
+    vs: float | None = None  # our value / the peer's, if a peer was measured in the same run
     p99: float | None = None
     violations: int | None = None
     bytes: int | None = None
     cycles: int | None = None
     reason: str | None = None
-    histogram: list[dict] | None = None  # of {"from_ns", "to_ns", "count"}
+    histogram: list[dict] | None = None  # bins {"from_ns", "to_ns", "count"}
     conditions: dict = field(default_factory=dict)
     commit: str | None = None
 
@@ -64,7 +66,7 @@ def row(
     lower_is_better: bool = False,
     **more,
 ) -> Row:
-    """A row with its ratio computed; `more` are further fields of Row."""
+    """Return a row with its ratio computed. `more` are further fields of Row."""
     result = Row(id, value, unit, commit=commit(), **more)
     if limit is not None:
         result.limit, result.binds = limit.value, limit.binds
@@ -79,23 +81,25 @@ def by_client(name: str) -> bool:
 
 
 def beyond(rows: list[Row]) -> list[Row]:
-    """Rows that are better than their limit: there the measurement or the limit is wrong.
+    """Return the rows that are better than their limit.
 
-    Rows with a budget are left out: a value may be better than its budget.
+    In these the measurement or the limit is wrong. Rows with a budget are left out: a value may be
+    better than its budget.
     """
     return [entry for entry in rows if (entry.ratio or 0) > ROUNDING and entry.binds not in BUDGETS]
 
 
 def broken(rows: list[Row]) -> list[Row]:
-    """Rows in which the card broke a rule, including rc-backpressure, which is only counted.
+    """Return the rows in which the card broke a rule of PCIe.
 
-    Rows of LitePCIe's endpoint are left out: it is known to break rules, and its rows say how many.
+    The rule rc-backpressure, which never fails a run, counts too. Rows of LitePCIe's endpoint are
+    left out: it is known to break rules, and its rows say how many.
     """
     return [entry for entry in rows if entry.violations and not entry.id.startswith("stock/")]
 
 
 def commit() -> str:
-    """The commit that is measured, with `+` when the tree differs from it; or "unknown"."""
+    """Return the measured commit, with `+` if the tree differs from it; or "unknown"."""
     git = ["git", "-C", str(ROOT)]
     try:
         head = subprocess.run(
@@ -108,7 +112,7 @@ def commit() -> str:
 
 
 def merge(rows: list[Row], path: Path = RESULTS) -> None:
-    """Write `rows` into the results file; rows with other ids stay as they are."""
+    """Write `rows` into the results file. Rows with other ids stay as they are."""
     known = {entry["id"]: entry for entry in load(path)}
     known.update({entry.id: asdict(entry) for entry in rows})
     document = {"schema": SCHEMA, "results": [known[key] for key in sorted(known)]}
@@ -119,7 +123,7 @@ def merge(rows: list[Row], path: Path = RESULTS) -> None:
 
 
 def load(path: Path = RESULTS) -> list[dict]:
-    """The rows on file; none when there is no file of this schema."""
+    """Return the rows in the results file, or none if there is no file of this schema."""
     try:
         document = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -128,10 +132,11 @@ def load(path: Path = RESULTS) -> list[dict]:
 
 
 def table(rows: list[Row]) -> str:
-    """The rows as text for a terminal of COLUMNS, with the binding limit and broken rules.
+    """Return the rows as text for a terminal of COLUMNS, with the binding limit and broken rules.
 
     A column that would be empty is left out. A rate is given as a share of its limit, a time as its
-    distance above its floor. If a row does not fit, its name gets a line of its own.
+    distance above its smallest possible value. If a row does not fit, its name gets a line of its
+    own.
     """
     body = [_cells(entry) for entry in rows]
     shown = [i for i in range(len(HEAD)) if i < FIXED or any(cells[i] for cells in body)]
@@ -172,7 +177,7 @@ def _cells(entry: Row) -> tuple[str, ...]:
 
 
 def reached(unit: str, value: float | None, limit: float | None, ratio: float | None) -> str:
-    """How near a row came to its limit: a rate's share of it, or a time's distance above it."""
+    """Return how near a row came to its limit: a rate's share, or a time's distance above it."""
     if ratio is None or value is None or limit is None:
         return ""
     return f"{value - limit:+.3g} {unit}" if unit in TIMES else f"{ratio:.3f}"

@@ -23,58 +23,63 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim import limits
+from sim.clients.vfio import BAR0
 from sim.errors import TestFailed
-from sim.measure import Conditions
-from sim.peer import Bar
-from sim.test.vfio_client import BAR0
+from sim.rows import limits
+from sim.rows.measure import Conditions
+from sim.rows.peer import Bar
 
-DESCRIPTORS = 256  # as many as the table holds
-BUFFER = 8192  # bytes, as the driver's buffers
-START = 1 << 16  # cycle at which the card starts: the slowest client has filled the table by then
-WINDOW = 1 << 18  # cycles, 1.05 ms: a TLP more or less is below a ten-thousandth
-LONG_WINDOW = 1 << 20  # cycles, for a host with random latencies
+DESCRIPTORS = 256  # descriptors of a direction: the card's table holds no more
+BUFFER = 8192  # bytes of a buffer, as in the driver
+# cycle at which the card starts: even the slowest client has filled the table by then
+START = 1 << 16
+WINDOW = 1 << 18  # cycles that are measured, 1.05 ms: a TLP more or less is below a ten-thousandth
+LONG_WINDOW = 1 << 20  # cycles that are measured if the host has random latencies
 SETTLED = 8192  # cycles, beside four round trips, until the stream is steady
-SECONDS = 120  # of wall time; a run takes about one
+SECONDS = 120  # seconds of wall time that a run may take; it takes about one
 MEMORY = {"c2h": 0x1_0000_0000, "h2c": 0x2_0000_0000}
 PREFIX = {"c2h": "pcie_dma0_writer", "h2c": "pcie_dma0_reader"}
-STREAM = {"c2h": "rq", "h2c": "rc"}  # the interface that carries the data
-NO_INTERRUPT, NO_LAST = 1 << 24, 1 << 25  # bits beside the length of a descriptor
+STREAM = {"c2h": "rq", "h2c": "rc"}  # the interface that carries the data of a direction
+NO_INTERRUPT, NO_LAST = 1 << 24, 1 << 25  # bits of a descriptor's control word, beside the length
 NOTICES = 0x3_0000_0000  # bus address of the memory for status lines and records
-LINES = {"c2h": 0, "h2c": 64}  # offsets of the status lines in it, bytes
-RECORDS = 4096  # offset of the records in it, bytes
-RECORD = struct.Struct("<IIQ")  # bytes, flags, sequence number from 1 on
-C2H_GENERATE, H2C_CHECK = 1, 2  # bits of pattern_control
-CONTROL = {"c2h": 0b011, "h2c": 0b100}  # bits of pcie_notices0_control that enable the notices
-SNAPSHOT, CLEAR = 1, 2  # bits of pcie_counters_control
-CHUNK = 64  # descriptors in one message
+LINES = {"c2h": 0, "h2c": 64}  # offsets of the status lines in the memory for notices, in bytes
+RECORDS = 4096  # offset of the records in the memory for notices, in bytes
+RECORD = struct.Struct("<IIQ")  # a record of the card: bytes, flags, sequence number from 1 on
+C2H_GENERATE, H2C_CHECK = 1, 2  # bits of the register pattern_control
+# bits of the register pcie_notices0_control that enable the notices
+CONTROL = {"c2h": 0b011, "h2c": 0b100}
+SNAPSHOT, CLEAR = 1, 2  # bits of the register pcie_counters_control
+CHUNK = 64  # descriptors that are sent to the board in one message
 
 
 @dataclass(frozen=True)
 class Job:
-    """Which directions run, by descriptors of `size` bytes, measured for `window` cycles."""
+    """The directions that run, with descriptors of `size` bytes, measured for `window` cycles."""
 
     ways: tuple[str, ...]
     size: int = BUFFER
     loopback: bool = False
     window: int = WINDOW
     told: bool = False  # the card writes records and status lines
-    held: bool = False  # the table has each descriptor once, and lasts for the window
+    # the stream is held: the table has each descriptor once, and lasts for the window
+    held: bool = False
 
     @property
     def ring(self) -> int:
-        """Bytes of all descriptors of a direction."""
+        """The number of bytes in all descriptors of a direction."""
         return DESCRIPTORS * self.size
 
     @property
     def stride(self) -> int:
-        """Bytes from one descriptor's memory to the next: a power of two, so that no descriptor of
-        up to 4 KiB crosses a page."""
+        """Bytes from one descriptor's memory to the next.
+
+        It is a power of two, so that no descriptor of up to 4 KiB crosses a page.
+        """
         return 1 << (self.size - 1).bit_length()
 
     @property
     def line_bytes(self) -> int:
-        """The most bytes that status lines take of the window."""
+        """The most bytes that status lines can take of the window."""
         lines = len(self.ways) * (self.window // limits.STATUS_CYCLES + 1)
         return lines * limits.STATUS_LINE if self.told else 0
 
@@ -85,13 +90,17 @@ class Job:
 
 
 class Stream(Bar):
-    """`with Stream(board, csr, conditions, job) as stream: report, broken = stream.run()`."""
+    """A board whose card runs a job.
+
+    Used as `with Stream(board, csr, conditions, job) as stream: report, broken = stream.run()`.
+    """
 
     def __init__(self, board: Path, csr: Path, at: Conditions, job: Job, more=()):
         super().__init__(board, csr, at, list(more))
         self.job = job
         self.rings: dict[str, mmap.mmap] = {}
-        self.waiting: Callable[[], None] = lambda: None  # called while the plan runs
+        # a function that is called while the plan runs
+        self.waiting: Callable[[], None] = lambda: None
 
     def __enter__(self) -> Stream:
         super().__enter__()
@@ -103,8 +112,11 @@ class Stream(Bar):
         self._open.close()
 
     def run(self) -> tuple[dict, int]:
-        """Run the job; returns a report of the form of `litepcie_util dma_test` and how many rules
-        were broken in the window."""
+        """Run the job.
+
+        Returns a report in the form of `litepcie_util dma_test`, and how many rules were broken in
+        the window.
+        """
         for way in self.job.ways:
             self._map(way)
             self._fill_table(way)
@@ -112,7 +124,8 @@ class Stream(Bar):
             self._tell()
         self._set("pcie_dma0_loopback_enable", int(self.job.loopback))
         self._set("pattern_control", 0 if self.job.loopback else C2H_GENERATE | H2C_CHECK)
-        self.register("pcie_counters_control", CLEAR)  # answered: all writes before have arrived
+        # the board answers, so all writes before have arrived
+        self.register("pcie_counters_control", CLEAR)
         self.board.command("clear")
         first, last = self._plan()
         self._rest()
@@ -129,8 +142,10 @@ class Stream(Bar):
         self.client.write_multi([(self._address(name), value.to_bytes(4, "little"))])
 
     def _map(self, way: str) -> None:
-        """Map memory that the card and this process share; h2c's holds the pattern that the card
-        expects."""
+        """Map memory that the card and this process share.
+
+        h2c's memory gets the pattern that the card expects.
+        """
         fd = os.memfd_create("lanebox-stream")
         self._open.callback(os.close, fd)
         size = max(DESCRIPTORS * self.job.stride, mmap.PAGESIZE)
@@ -185,8 +200,10 @@ class Stream(Bar):
     # The run -----------------------------------------------------------------------------------
 
     def _plan(self) -> tuple[dict, dict]:
-        """Let the board start the card, mark the window's ends and stop the card, each at a planned
-        cycle; returns both marks."""
+        """Let the board start the card, mark the window's ends and stop the card at planned cycles.
+
+        Returns both marks.
+        """
         begin = START + SETTLED + 4 * self.at.longest_read_ns // limits.CYCLE_NS
         end = begin + self.job.window
         for cycle in (begin, end):
@@ -204,7 +221,7 @@ class Stream(Bar):
         return stats["marks"]["0"], stats["marks"]["1"]
 
     def _rest(self) -> None:
-        """Wait until nothing passes any more."""
+        """Wait until no beat passes on RQ and RC any more."""
         last = None
         while (now := [self.board.stats()[name]["beats"] for name in STREAM.values()]) != last:
             last = now
@@ -226,8 +243,10 @@ class Stream(Bar):
     # The data ----------------------------------------------------------------------------------
 
     def _compare(self, way: str) -> int:
-        """Bytes that were found right. h2c's are those that the card itself compared in its first
-        turn of the ring."""
+        """Return the number of bytes that were found right.
+
+        In h2c these are the bytes that the card itself compared in its first turn of the ring.
+        """
         if self.job.loopback or way == "c2h":
             return self._compare_ring()
         beats, errors = self._value("pattern_h2c_beats"), self._value("pattern_h2c_errors")
@@ -238,7 +257,7 @@ class Stream(Bar):
         return min(beats, turn) * limits.BEAT_BYTES
 
     def _compare_ring(self) -> int:
-        """Compare c2h's memory with what the card wrote there last; returns the bytes compared."""
+        """Compare c2h's memory with what the card wrote there last. Return the bytes compared."""
         if self.job.told:
             return self._compare_told()
         sent = self.board.stats()["rq"]["payload_bytes"]
@@ -252,8 +271,8 @@ class Stream(Bar):
     def _compare_told(self) -> int:
         """Compare the records, and the memory of each descriptor that the status line reports.
 
-        The card may have begun the next turn when it was stopped, so a record and its data may
-        already be those of the next turn. Returns the bytes compared.
+        The card may have begun the next turn of the ring when it was stopped, so a record and its
+        data may already be those of the next turn. Returns the bytes compared.
         """
         size, ring = self.job.size, self.rings["c2h"]
         done = int.from_bytes(self.notices[8:16], "little")
@@ -271,9 +290,9 @@ class Stream(Bar):
         return min(done, DESCRIPTORS) * size
 
     def _wanted(self, start: int, sent: int) -> bytes:
-        """A descriptor's memory when `sent` bytes of the stream have been sent.
+        """Return what a descriptor's memory must be when `sent` bytes of the stream have been sent.
 
-        `start`: the descriptor's place in the ring, in bytes. The descriptor under way when the
+        `start` is the descriptor's place in the ring, in bytes. The descriptor under way when the
         card stopped has data of the last turn in front, and of the turn before it behind.
         """
         ring, size = self.job.ring, self.job.size
@@ -285,9 +304,11 @@ class Stream(Bar):
         )
 
     def _sent(self, start: int, size: int) -> bytes:
-        """`size` bytes of the c2h stream from byte `start` on. In loopback the stream repeats
-        h2c's ring."""
-        if start < 0:  # memory is zero before the first turn
+        """Return `size` bytes of the c2h stream from byte `start` on.
+
+        In loopback the stream repeats h2c's ring.
+        """
+        if start < 0:  # the ring's memory is zero before the first turn
             return bytes(size)
         return pattern(start % self.job.ring if self.job.loopback else start, size)
 
@@ -319,7 +340,7 @@ class Stream(Bar):
         return {**report, "window": {"cycles": cycles, **streams}}
 
     def _data(self, way: str, payload: int) -> int:
-        """Bytes of `payload` that are data and not records or status lines.
+        """Return the bytes of `payload` that are data and not records or status lines.
 
         The largest possible number of status lines is subtracted, so the result is a lower bound.
         """
@@ -330,7 +351,7 @@ class Stream(Bar):
 
 
 def pattern(start: int, size: int) -> bytes:
-    """The card's pattern from byte `start` on: each dword is its own number in the stream."""
+    """Return the card's pattern from byte `start` on: each dword is its number in the stream."""
     first = start // 4
     return array(
         "I", [number & 0xFFFF_FFFF for number in range(first, first + size // 4)]
@@ -338,8 +359,11 @@ def pattern(start: int, size: int) -> bytes:
 
 
 def measure(board: Path, csr: Path, at: Conditions, job: Job, *more: str):
-    """Run a job on a board of its own; returns (report, conditions, rules broken), as the functions
-    of sim.measure take them. `more`: further board options."""
+    """Run a job on a board of its own.
+
+    Returns (report, conditions, rules broken), as the functions of sim.rows.measure take them.
+    `more` are further options of the board.
+    """
     with Stream(board, csr, at, job, more) as stream:
         report, violations = stream.run()
     return report, at, violations

@@ -1,12 +1,13 @@
 # This file is part of Lanebox.
 # Copyright (c) 2026 Lanebox contributors
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows user/*: rates through the logic in the user slot, with no software that must keep up.
+"""Rows `user/*`: rates through the logic in the user slot, with no software that must keep up.
 
-h2c runs alone, and the card drops what the logic sends; c2h runs alone, with what the logic sends
-by itself; duplex runs both. Bytes are counted at the hard block's pins between two planned cycles,
-beats and stalls at the slot in the same cycles. The data is not compared here: the logic's own
-client does that. If the logic takes or sends nothing, the row has no value and says so.
+In the row h2c only h2c runs, and the card drops what the logic sends. In the row c2h only c2h runs,
+with what the logic sends by itself. In the row duplex both run. Bytes are counted at the hard
+block's pins between two planned cycles, beats and stalls at the slot in the same cycles. The data
+is not compared here: the logic's own client does that. If the logic takes or sends nothing, the row
+has no value and says so.
 """
 
 from __future__ import annotations
@@ -16,38 +17,38 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from sim import limits
-from sim.measure import Conditions
-from sim.results import Row, row
-from sim.streams import PREFIX, STREAM, Job, Stream
+from sim.rows import limits
+from sim.rows.measure import Conditions
+from sim.rows.results import Row, row
+from sim.rows.streams import PREFIX, STREAM, Job, Stream
 from tools.progress import Step
 
-REACHED = 0.95  # ratio from which on the limit binds, not the slot
-NOTED = 0.005  # share of the cycles below which a difference is not reported
+REACHED = 0.95  # ratio from which on the link's limit counts as binding, not the slot
+NOTED = 0.005  # differences below this share of the cycles are not reported
 WAYS = {"c2h": ("c2h",), "h2c": ("h2c",), "duplex": ("c2h", "h2c")}
 SIDE = {"h2c": "sink", "c2h": "source"}
 
 
 @dataclass(frozen=True)
 class Passed:
-    """What passed between two marks: bytes by direction, and counts of both sides of the slot."""
+    """The bytes that passed between two marks, by direction, and the counts of the slot's sides."""
 
     cycles: int
     bytes: dict[str, int]
     slot: dict[str, dict[str, int]]
-    end: dict[str, dict[str, int]]  # each side's state at the second mark
+    end: dict[str, dict[str, int]]  # the state of each side of the slot at the second mark
     violations: int
 
     def rate(self, way: str) -> float:
-        """GB/s."""
+        """Return the rate of a direction in GB/s."""
         return self.bytes[way] / (self.cycles * limits.CYCLE_NS)
 
     def held(self, way: str, both: bool) -> float:
-        """The share of the cycles in which the slot, and not the card, held this stream up.
+        """Return the share of the cycles in which the slot, and not the card, held this stream up.
 
         The slot holds h2c up when its `ready` is low, and c2h when it has no beat to send. With
-        both ways on, the logic also stops taking h2c while the card does not take its c2h. These
-        cycles are subtracted, as the card causes them.
+        both directions on, the logic also stops taking h2c while the card does not take its c2h.
+        These cycles are subtracted, as the card causes them.
         """
         sink, source = self.slot["sink"], self.slot["source"]
         if way == "h2c":
@@ -58,7 +59,7 @@ class Passed:
 
     @property
     def share(self) -> float:
-        """Beats that the logic sends for each beat that it takes."""
+        """Return the number of beats that the logic sends for each beat that it takes."""
         taken = self.slot["sink"]["beats"]
         return self.slot["source"]["beats"] / taken if taken else math.inf
 
@@ -67,12 +68,12 @@ class SlotStream(Stream):
     """Streams through the user slot instead of the card's pattern generator and checker."""
 
     def pass_slot(self) -> Passed:
-        """Run once through the slot."""
+        """Run the job once through the user slot. Return what has passed."""
         for way in self.job.ways:
             self._map(way)
             self._fill_table(way)
         self._set("pcie_dma0_loopback_enable", 0)
-        self.register("pattern_control", 0)  # answered: all writes before have arrived
+        self.register("pattern_control", 0)  # the board answers, so all writes before have arrived
         self.board.command("clear")
         first, last = self._plan()
         ways = {way: STREAM[way] for way in PREFIX}
@@ -89,7 +90,7 @@ class SlotStream(Stream):
 
 
 def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
-    """c2h, h2c and both, a board each."""
+    """Yield the rows of c2h, h2c and both, each measured on a board of its own."""
     for name, ways in WAYS.items():
         with (
             Step(f"measure user/{name}") as step,
@@ -101,9 +102,10 @@ def rows(board: Path, csr: Path, at: Conditions) -> Iterator[Row]:
 
 
 def row_of(name: str, passed: Passed, at: Conditions) -> Row:
-    """The row of one run: its rate, the limit, and which of limit and slot binds.
+    """Return the row of one run through the user slot: its rate, the link's limit, and which of
+    link and slot binds.
 
-    A row of which a direction stood still has no rate.
+    If a direction moved nothing, rate and limit are None.
     """
     ways = [way for way in WAYS[name] if passed.bytes[way]]
     moved = len(ways) == len(WAYS[name])
@@ -129,10 +131,10 @@ def _even(passed: Passed) -> bool:
 
 
 def _counted(passed: Passed, ways: list[str]) -> str | None:
-    """The direction whose rate the row has; None if nothing passed.
+    """Return the direction whose rate the row has; None if nothing passed.
 
-    With both: the slower one if the logic sends as many beats as it takes, else h2c, whose limit
-    takes c2h's share into account.
+    With both on, it is the slower one if the logic sends as many beats as it takes. Otherwise it is
+    h2c, whose limit takes c2h's share into account.
     """
     if len(ways) == 2:
         return min(ways, key=passed.rate) if _even(passed) else "h2c"
@@ -143,9 +145,14 @@ def _limit(passed: Passed, ways: list[str], at: Conditions) -> limits.Limit:
     if ways == ["c2h"]:
         return limits.c2h(at.mps, at.mps)
     h2c = limits.h2c(
-        at.completion, at.mps, at.card.tags, at.mrrs, at.read_latency_ns,
-        straddle=at.card.straddle, rcb=at.rcb,
-    )  # fmt: skip
+        at.completion,
+        at.mps,
+        at.card.tags,
+        at.mrrs,
+        at.read_latency_ns,
+        straddle=at.card.straddle,
+        rcb=at.rcb,
+    )
     if ways == ["h2c"]:
         return h2c
     share = 1 if _even(passed) else passed.bytes["c2h"] / passed.bytes["h2c"]
@@ -154,7 +161,7 @@ def _limit(passed: Passed, ways: list[str], at: Conditions) -> limits.Limit:
 
 
 def _holding(passed: Passed, ways: list[str]) -> bool:
-    """Whether the slot holds a stream up. With both ways on, c2h waits for h2c anyway."""
+    """Whether the slot holds a stream up. With both directions on, c2h waits for h2c anyway."""
     return passed.held(_first(ways), len(ways) == 2) > NOTED
 
 
@@ -163,7 +170,7 @@ def _first(ways: list[str]) -> str:
 
 
 def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
-    """Remarks for the row's `reason`: a stream that stood still, was held up, or is uneven."""
+    """Yield remarks for the row's `reason`: a stream stood still, was held up, or is uneven."""
     for way in WAYS[name]:
         if way not in ways:
             yield _stands_still(name, way, passed.end[SIDE[way]])
@@ -177,7 +184,10 @@ def _words(name: str, passed: Passed, ways: list[str]) -> Iterator[str]:
 
 
 def _stands_still(name: str, way: str, side: dict[str, int]) -> str:
-    """The remark on a direction in which nothing passed; `side`: its state at the second mark."""
+    """Return the remark on a direction in which nothing passed.
+
+    `side` is its state at the second mark.
+    """
     if name == "c2h":
         after = f" after {side['beats']} beats" if side["beats"] else ""
         return f"the logic sends nothing by itself{after}"
